@@ -67,6 +67,8 @@ export const buildWeb = async (outDir) => {
   }
   // It shares nothing with the page, and few answers have a secret.
   await build({ ...options, entryPoints: [at('src', 'sealing', 'seal-answer.ts')] });
+  // A service worker is a script and no module, which not every browser takes.
+  await build({ ...options, format: 'iife', entryPoints: [at('src', 'web', 'push-worker.ts')] });
   for (const name of AS_IT_IS) copyFileSync(at('src', 'web', name), join(outDir, name));
 };
 

@@ -5,6 +5,7 @@ import { defined } from '../contract/defined';
 import type { SendText } from '../contract/streamed-text';
 import type { CountersignError } from '../contract/errors';
 import type { RunningWeb, WebOptions } from '../server';
+import type { Push } from '../server/push/store';
 import { userStateDir } from '../files';
 import { osUser, type Context } from './context';
 import { manifest, ROOT } from './own-modules';
@@ -27,6 +28,8 @@ export interface WebInboxOptions {
   inboxKey?: string;
   /** The file of how its people sign in. */
   signIn?: string;
+  /** The file of channels that says how browsers are notified. */
+  channels?: string;
 }
 
 /** A web inbox that is open. */
@@ -40,7 +43,7 @@ export interface OpenWebInbox {
 /** Opens the web inbox, does something, and closes it whatever happens. At a terminal Enter draws a fresh link. */
 export async function withWebInbox<T>(
   client: Countersign,
-  { usersFile, approvers, inboxKey, signIn, ...place }: WebInboxOptions,
+  { usersFile, approvers, inboxKey, signIn, channels, ...place }: WebInboxOptions,
   { context, use }: { context: Context; use(inbox: OpenWebInbox): Promise<T> },
 ): Promise<T> {
   const { screen } = context;
@@ -48,6 +51,7 @@ export async function withWebInbox<T>(
   if (signIn !== undefined && approvers === undefined) throw needsPeople();
   const authority =
     approvers === undefined ? undefined : await openPeople({ approvers, inboxKey, signIn }, context);
+  const push = channels === undefined ? undefined : await openPush(channels, context.env);
   const web = await startWeb({
     ...place,
     client,
@@ -55,7 +59,7 @@ export async function withWebInbox<T>(
     refusalsFile: join(userStateDir(context.env), 'refusals.jsonl'),
     localUser: osUser(),
     ...authority,
-    ...defined({ streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined }),
+    ...defined({ streamToken: context.env['COUNTERSIGN_STREAM_TOKEN'] || undefined, push }),
     pageDir: join(ROOT, 'lib', 'web'),
     version: manifest().version,
     onLink: (link) => {
@@ -78,6 +82,15 @@ function needsPeople(): CountersignError {
     '--sign-in wants --approvers: its people are those who sign in',
     'add --approvers approvers.yaml',
   );
+}
+
+/** How browsers are notified. The web inbox signs no message, so it needs no secret of the file. */
+async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
+  const { loadChannels } = await import('./notify/channels-file.js');
+  const { openBrowsers } = await import('./notify/browsers.js');
+  for (const channel of Object.values((await loadChannels(file)).channels))
+    if (channel.kind === 'web-push') return { publicKey: channel.publicKey, ...openBrowsers(channel, env) };
+  throw usageError(`${file} has no channel of web push`, 'docs/notifications.md shows each kind of channel.');
 }
 
 type Opened = Required<Pick<WebOptions, 'signer' | 'grantSigner' | 'passkeys' | 'people' | 'voters'>> &

@@ -57,6 +57,9 @@ import type {
  * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
  * | `GET /api/decided` | `DecidedAnswer`: what the signed-in user decided, and how it ended |
  * | `GET /api/passkeys` | `PasskeyPlace`: where the signed-in user may make a passkey; 404 where the approvers file has none |
+ * | `GET /api/push?browser=` | `PushPlace`; 404 where no browser is notified from here. `browser`: SHA-256 of its endpoint, in hex |
+ * | `POST /api/push` a push subscription as a browser gives it | 204: the signed-in user is notified there |
+ * | `DELETE /api/push` `{endpoint}` | 204: they no longer are |
  * | `GET /api/refusals?since=` | `Refusal[]`, the last one first; `since` in milliseconds ago |
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with `{at}`,
@@ -74,6 +77,34 @@ export interface ApiError {
   signInAt?: string;
   /** With `signature_needed`: the same decision with what a passkey of the approver signs will do. */
   passkey?: PasskeyAsk;
+}
+
+/** How a browser asks to be notified. */
+export interface PushPlace {
+  /** Base64url of the key that messages are signed with. */
+  publicKey: string;
+  /** Whether the signed-in user is notified in the browser that was asked about. */
+  isNotified: boolean;
+}
+
+/** What a message of web push says to the page's service worker. */
+export interface PushMessage {
+  /** Whom it is for, as they are signed in. */
+  user: string;
+  /** A notification replaces an older one that has the same. */
+  tag: string;
+  title: string;
+  text: string;
+  /** Where it is in the page: a fragment. */
+  place: string;
+  turn: string;
+  callId: string;
+  tool: string;
+  agent: string;
+  /** Only where it may be decided in the notification: what the person sees there. */
+  seen?: { seenDigest: string; callKey: string };
+  /** Nothing waits there any more. */
+  isOver?: true;
 }
 
 /** Who is signed in, and where. Decisions are recorded under `user`. */

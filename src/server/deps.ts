@@ -9,6 +9,7 @@ import type { FormatError } from './failure';
 import type { Hosts } from './address';
 import type { InboxFeed } from './inbox-feed';
 import type { DecidedReader } from './decided-reader';
+import type { Push } from './push/store';
 import type { RefusalLog } from './refusal-log';
 import type { Reader, ReaderOf } from './scoped';
 import type { Signers } from './signer';
@@ -46,6 +47,8 @@ export interface AppDeps extends Signers {
   stats: StatsReader;
   refusals: RefusalLog;
   decided: DecidedReader;
+  /** How browsers are notified; undefined: none is. */
+  push: Push | undefined;
   texts: TextStore;
   /** The files that go with messages; undefined: there is no store for them. */
   files: SentFiles | undefined;

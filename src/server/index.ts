@@ -38,6 +38,8 @@ import { grantRoutes, grantsRoutes } from './control/grants';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
 import { pageRoutes, protectiveHeaders } from './page';
+import { pushRoutes } from './push/routes';
+import type { Push } from './push/store';
 import { createRefusalLog } from './refusal-log';
 import { limitBody } from './request-body';
 import {
@@ -82,6 +84,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   people?: AuthenticatorParts['people'];
   /** As in `AppDeps`. */
   voters?: AppDeps['voters'];
+  /** How browsers are notified. @default none is */
+  push?: Push;
   /** How people sign in who are in an approvers file. @default by token and link only */
   signIn?: SignInOptions;
   /** Gets a new link when a used one is opened. */
@@ -140,7 +144,7 @@ export async function startWeb({
   const url = `http://${inUrl(host)}:${listening.port}`;
   const closing = new AbortController();
   const formatError = createErrorFormatter(options.report);
-  const { client, pageDir, version, undoMs = UNDO_MS } = options;
+  const { client, pageDir, version, undoMs = UNDO_MS, push } = options;
   const refusals = createRefusalLog({ file: options.refusalsFile, report: options.report });
   const linkOf = (local: Codes): string => `${url}/#code=${local.draw()}`;
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
@@ -154,7 +158,7 @@ export async function startWeb({
   void feed.page({}, EVERYTHING).catch(() => undefined);
   listening.serve(
     createApp({
-      ...{ client, pageDir, version, undoMs, formatError, closing: closing.signal },
+      ...{ client, pageDir, version, undoMs, formatError, push, closing: closing.signal },
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
@@ -250,6 +254,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/decided', decidedRoutes(deps));
   app.route('/api/passkeys', passkeyRoutes(deps));
   app.route('/api/refusals', refusalRoutes(deps));
+  app.route('/api/push', pushRoutes(deps));
   app.route('/', issuerRoutes(deps));
   app.route('/', pageRoutes(deps));
   app.notFound(() => {

@@ -21,6 +21,8 @@ const SCRIPTS = [
   'moment',
   'passkeys',
   'picture',
+  'push',
+  'push-worker',
   'question',
   'seal-answer',
   'stats',

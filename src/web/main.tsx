@@ -49,6 +49,8 @@ export function App(): JSX.Element {
   };
   const out = (problem: string | undefined): void => {
     forgetTyped();
+    // The next person here is not notified of what was for this one.
+    if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
     void signOut().then(() => setState({ isOpen: false, ...defined({ problem }) }));
   };
   return (
@@ -246,6 +248,9 @@ function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Elem
         </a>
         <a class="button plain" href={hrefOf({ at: 'grants' })}>
           Grants
+        </a>
+        <a class="button plain" href={hrefOf({ at: 'push' })}>
+          Notifications
         </a>
         <button class="button plain" type="button" onClick={signOut}>
           Sign out

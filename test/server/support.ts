@@ -23,6 +23,7 @@ import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
 import type { SentFiles } from '../../src/server/deps';
+import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/scoped';
 import type { Signers } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
@@ -75,12 +76,13 @@ interface TestAppOptions {
   signIn?: SignInOptions;
   files?: SentFiles | undefined;
   people?: AuthenticatorParts['people'];
+  push?: Push;
 }
 
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signers, signIn, files, people }: TestAppOptions = {},
+  { signers, signIn, files, people, push }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -127,6 +129,7 @@ export async function createTestApp(
       streamToken: STREAM_TOKEN,
       ...(signers ?? { signer: undefined }),
       files,
+      push,
       client,
       authenticator,
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),

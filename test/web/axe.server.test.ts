@@ -104,6 +104,7 @@ beforeAll(async () => {
     doubt: callPlace(doubtful.workflowId),
     closed: callPlace(past.workflowId, '2.1'),
     grants: '#/grants',
+    push: '#/push',
     turns: '#/turns',
     turn: `#/turns/${past.workflowId}`,
     waiting: `#/turns/${hunks.workflowId}`,

@@ -16,6 +16,7 @@ const LATE = [
   'moment.js',
   'passkeys.js',
   'picture.js',
+  'push.js',
   'question.js',
   'stats.js',
   'turns.js',
@@ -48,6 +49,8 @@ it('is a few files, and the server has each', () => {
     'moment.js',
     'passkeys.js',
     'picture.js',
+    'push-worker.js',
+    'push.js',
     'question.js',
     'seal-answer.js',
     'stats.js',
@@ -80,6 +83,13 @@ it('seals an answer with a script that is loaded for that alone', () => {
   expect(read('question.js')).toContain('import("./seal-answer.js")');
 });
 
+it('has a service worker for notifications alone: it imports nothing, and answers no request of the page', () => {
+  const worker = read('push-worker.js');
+  expect(sizeOf('push-worker.js')).toBeLessThanOrEqual(LATE_LIMIT);
+  expect(worker).not.toMatch(/\b(import|export)\b|addEventListener\("fetch"|\bcaches\b/);
+  expect(read('push.js')).toContain('"push-worker.js"');
+});
+
 it('is as quick for who reads no diff: syntax is loaded late', () => {
   expect(read('app.js')).toMatch(/import\("\.\/syntax\.js"\)/);
   expect(read('app.js').match(/(?:^|[;}\n])(?:import[\s{*"]|export\s*\*)/g)).toBeNull();
@@ -90,19 +100,22 @@ it('has nothing inline, so that the strictest policy holds', () => {
   expect(html).not.toMatch(/<script(?![^>]*\ssrc=)|<style|\sstyle=|\son\w+=|javascript:/i);
 });
 
-it.each(['index.html', 'app.css', 'manifest.webmanifest', ...SCRIPTS])('%s names no other host', (name) => {
-  const hosts = [...read(name).matchAll(/https?:\/\/[^/"'\s)`]+/g)].map(([host]) => host);
-  // Names of vocabularies and of a schema without an id: nothing is fetched from there.
-  const names = [
-    'http://www.w3.org',
-    'http://json-schema.org',
-    'https://json-schema.org',
-    'https://github.com',
-  ];
-  // The name of a host in an argument is only parsed.
-  const isParsed = (host: string): boolean => host.startsWith('http://${');
-  expect(hosts.filter((host) => !names.includes(host) && !isParsed(host))).toEqual([]);
-});
+it.each(['index.html', 'app.css', 'manifest.webmanifest', 'push-worker.js', ...SCRIPTS])(
+  '%s names no other host',
+  (name) => {
+    const hosts = [...read(name).matchAll(/https?:\/\/[^/"'\s)`]+/g)].map(([host]) => host);
+    // Names of vocabularies and of a schema without an id: nothing is fetched from there.
+    const names = [
+      'http://www.w3.org',
+      'http://json-schema.org',
+      'https://json-schema.org',
+      'https://github.com',
+    ];
+    // The name of a host in an argument is only parsed.
+    const isParsed = (host: string): boolean => host.startsWith('http://${');
+    expect(hosts.filter((host) => !names.includes(host) && !isParsed(host))).toEqual([]);
+  },
+);
 
 it.each(SCRIPTS)('%s never turns text into markup or code', (name) => {
   expect(read(name)).not.toMatch(

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
-import { errorMessage } from '../../contract/errors';
+import { errnoOf, errorMessage } from '../../contract/errors';
+import { createWhole } from '../../files';
 import { type Context, osUser } from '../context';
 import { EXIT } from '../exit-codes';
 import type { ChannelsFile } from '../notify/channels-file';
 import { CHANNELS_FILE, testNotice } from '../notify/notices';
+import { makePushKeys } from '../notify/push-keys';
 import { usageError } from '../options';
 import { escapeText } from '../print/escape';
 import { widthOf } from '../print/format';
@@ -23,7 +25,7 @@ export interface TestResult {
   detail: string;
 }
 
-/** `notify test`. */
+/** `notify test`, `notify keys`. */
 export function addNotify(program: Command, context: Context): void {
   const command = program.command('notify').description('channels that notices are sent over');
   command
@@ -33,6 +35,34 @@ export function addNotify(program: Command, context: Context): void {
     .option('--to <person>', 'who gets it where a channel reaches voters (default: you)')
     .option('--json', 'print JSON')
     .action((channel: string | undefined, options: TestOptions) => test(channel, options, context));
+  command
+    .command('keys <file>')
+    .description('make the key that web push is signed with: the secret goes into a new file')
+    .option('--json', 'print JSON')
+    .action((file: string, options: { json?: boolean }) => makeKeys(file, options, context));
+}
+
+async function makeKeys(file: string, { json }: { json?: boolean }, { screen }: Context): Promise<void> {
+  const { publicKey, privateKey } = makePushKeys();
+  try {
+    await createWhole(file, `${privateKey}\n`);
+  } catch (error) {
+    const isThere = errnoOf(error) === 'EEXIST';
+    throw usageError(
+      isThere ? `${file} is there already` : `the key cannot be kept in ${file}: ${errorMessage(error)}`,
+      isThere ? 'Browsers are bound to their key, so it is not replaced. Name another file.' : undefined,
+    );
+  }
+  if (json === true) return screen.json({ publicKey, keyFile: file });
+  screen.lines([
+    `The secret key is in ${escapeText(file)}, which only you can read. Add this to ${CHANNELS_FILE}:`,
+    '',
+    '  browsers:',
+    '    kind: web-push',
+    `    publicKey: ${publicKey}`,
+    `    keyFile: ${escapeText(file)}`,
+    '    subject: mailto:you@example.org',
+  ]);
 }
 
 async function test(only: string | undefined, options: TestOptions, context: Context): Promise<void> {

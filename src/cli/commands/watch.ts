@@ -34,7 +34,7 @@ export function addWatch(program: Command, context: Context): void {
   const command = program
     .command('watch')
     .description(
-      'send what waits for a person, and what expires soon, to a webhook, a command, by mail or to Slack',
+      'send what waits for a person, and what expires soon, to a webhook, a command, by mail, to Slack or to browsers',
     )
     .option('--notify <url|command>', 'where to post, or what to run with each notice on stdin')
     .option('--channels <file>', `a file of channels, instead of --notify (default: ${CHANNELS_FILE})`)

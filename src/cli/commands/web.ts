@@ -20,6 +20,7 @@ interface WebOptions {
   approvers?: string;
   inboxKey?: string;
   signIn?: string;
+  channels?: string;
 }
 
 /** `web`, `web user add|list|remove`. */
@@ -46,6 +47,7 @@ export function addWeb(program: Command, context: Context): void {
       "with --approvers: the key that signs (default: in the user's state directory)",
     )
     .option('--sign-in <file>', 'with --approvers: how its people sign in, such as at an OpenID provider')
+    .option('--channels <file>', 'a file of channels with web push: browsers may ask to be notified')
     .action((options: WebOptions) => openWebInbox(options, context));
   const user = web.command('user').description('manage the users who sign in with a token');
   // The file is known once the command line is parsed.
@@ -54,14 +56,14 @@ export function addWeb(program: Command, context: Context): void {
 }
 
 async function openWebInbox(
-  { host, port, allowHost, users, undo, metrics, approvers, inboxKey, signIn }: WebOptions,
+  { host, port, allowHost, users, undo, metrics, ...files }: WebOptions,
   context: Context,
 ): Promise<void> {
   const { screen } = context;
   const place = {
     ...readPort(port, '--port'),
     ...readUndo(undo, '--undo'),
-    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics, approvers, inboxKey, signIn }),
+    ...defined({ host, allowHosts: allowHost, usersFile: users, metrics, ...files }),
   };
   const stop = takeStopSignals(() => undefined);
   try {

@@ -57,6 +57,22 @@ const slack = z.strictObject({
   ]),
 });
 
+const webPush = z.strictObject({
+  kind: z.literal('web-push'),
+  /** Of the key that messages are signed with, as `countersign notify keys` prints it. */
+  publicKey: z.string().regex(/^[\w-]{87}$/, 'must be what `countersign notify keys` prints'),
+  keyFile: path.optional(),
+  keyEnv: variable.default('COUNTERSIGN_PUSH_KEY'),
+  /** Whom a push service asks when something is wrong with our messages. */
+  subject: z
+    .string()
+    .regex(/^(mailto:[^@\s]+@[^@\s]+|https:\/\/\S+)$/, 'must begin with mailto: or https://'),
+  /** The folder in which the web inbox keeps the browsers. */
+  subscriptions: path.optional(),
+  /** Push services that may be reached although their addresses are private. */
+  privateHosts: z.array(z.string().min(1)).max(MOST_ADDRESSES).default([]),
+});
+
 const fileSchema = z.strictObject({
   /** Where people open the web inbox. */
   page: safe.optional(),
@@ -64,7 +80,7 @@ const fileSchema = z.strictObject({
   channels: z
     .record(
       z.string().regex(/^[A-Za-z][A-Za-z0-9_-]{0,39}$/, 'must be a name of letters and digits'),
-      z.discriminatedUnion('kind', [webhook, command, mail, slack]),
+      z.discriminatedUnion('kind', [webhook, command, mail, slack, webPush]),
     )
     .refine((all) => Object.keys(all).length > 0, 'must not be empty')
     .refine((all) => Object.keys(all).length <= MOST_CHANNELS, `must be at most ${MOST_CHANNELS}`),
@@ -101,7 +117,9 @@ export async function loadChannels(file: string): Promise<ChannelsFile> {
 }
 
 function missingIn({ page, approvers, channels }: ChannelsFile): { path: string[]; message: string }[] {
+  const browsers = Object.entries(channels).filter(([, { kind }]) => kind === 'web-push');
   return Object.entries(channels).flatMap(([name, channel]) => {
+    if (channel.kind === 'web-push') return missingForPush(name, { approvers, first: browsers[0]?.[0] });
     if (channel.kind !== 'mail' && channel.kind !== 'slack') return [];
     const at = ['channels', name];
     return [
@@ -116,7 +134,28 @@ function missingIn({ page, approvers, channels }: ChannelsFile): { path: string[
   });
 }
 
-const PATHS = ['approvers', 'secretFile', 'urlFile', 'caFile', 'tokenFile', 'appTokenFile', 'inboxKey'];
+function missingForPush(
+  name: string,
+  { approvers, first }: { approvers: string | undefined; first: string | undefined },
+): { path: string[]; message: string }[] {
+  const path = ['channels', name];
+  if (first !== name) return [{ path, message: 'there can be one channel of web push, and this is another' }];
+  return approvers === undefined
+    ? [{ path, message: `\`${name}\` needs \`approvers\`, the file that says who may decide` }]
+    : [];
+}
+
+const PATHS = [
+  'approvers',
+  'secretFile',
+  'urlFile',
+  'caFile',
+  'tokenFile',
+  'appTokenFile',
+  'inboxKey',
+  'keyFile',
+  'subscriptions',
+];
 
 function withPaths(file: ChannelsFile, folder: string): ChannelsFile {
   const placed = <T extends object>(one: T): T => ({

@@ -38,6 +38,8 @@ export async function openChannel(settings: ChannelSettings, parts: ChannelParts
       return openMail(settings, parts);
     case 'slack':
       return openSlackChannel(settings, parts);
+    case 'web-push':
+      return openPush(settings, parts);
   }
 }
 
@@ -69,6 +71,26 @@ async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelPar
     ...{ api, token, page: file.page ?? '', client, note: warn },
     targetsOf: await targetsFor(to, parts, 'slack'),
     ...defined({ appToken, postsFile, answers }),
+  });
+}
+
+async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): Promise<Receiver> {
+  const { keyFile, keyEnv, publicKey, subject } = settings;
+  const { env, file, client, postsFile, tester, warn } = parts;
+  const privateKey = readSecretText({ file: keyFile, variable: keyEnv }, env);
+  if (privateKey === undefined)
+    throw usageError(
+      'nothing says the key that web push is signed with',
+      `Set ${keyEnv}, or name a file with keyFile.`,
+    );
+  const { createPush } = await import('./push.js');
+  const { openBrowsers } = await import('./browsers.js');
+  const { openApprovers } = await import('../../authority/source.js');
+  const source = await openApprovers({ file: file.approvers ?? '', warn });
+  return createPush({
+    ...{ keys: { publicKey, privateKey, subject }, ...openBrowsers(settings, env) },
+    ...{ client, approvers: () => source.current(), note: warn },
+    ...defined({ postsFile, tester }),
   });
 }
 

@@ -25,10 +25,13 @@ const SUBJECT_WIDTH = 120;
 const PROMPT_WIDTH = 300;
 
 /** Where people open what a notice is about in the web inbox. Whoever opens it decides nothing by that. */
-export function linkTo(page: string, { type, data: { turn, callId } }: Notice): string {
-  const place =
-    type === 'test' ? '' : `turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
-  return `${page.replace(/[/#]+$/, '')}/#/${place}`;
+export function linkTo(page: string, notice: Notice): string {
+  return `${page.replace(/[/#]+$/, '')}/${placeOf(notice)}`;
+}
+
+/** Where in the page it is. */
+export function placeOf({ type, data: { turn, callId } }: Pick<Notice, 'type' | 'data'>): string {
+  return type === 'test' ? '#/' : `#/turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
 }
 
 /** What is known of a notice, each fact in one line that is safe to show. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
 import type { InboxItem } from '../../client';
 import { digestText } from '../../contract/digest';
 import { itemKey } from '../live-inbox';
@@ -27,6 +28,24 @@ export interface Notice {
   /** When it began to wait; ISO 8601. */
   timestamp: string;
   data: Omit<InboxItem, 'callKey'>;
+}
+
+/** A notice as it is kept beside what was sent. */
+export const noticeForm = z.strictObject({
+  id: z.string(),
+  type: z.enum(NOTICE_TYPES),
+  timestamp: z.string(),
+  data: z.object({
+    ...{ turn: z.string(), agent: z.string(), callId: z.string(), tool: z.string(), summary: z.string() },
+    ...{ prompt: z.string(), since: z.string(), deadline: z.string().nullable() },
+    kind: z.enum(['request', 'question', 'in_doubt']),
+  }),
+});
+
+/** What is kept of a notice. */
+export function keptNotice({ data, ...notice }: Notice): z.output<typeof noticeForm> {
+  const { lineage: _, session: __, callers: ___, ...kept } = data;
+  return { ...notice, data: kept };
 }
 
 /** When a deadline is near. */

@@ -39,9 +39,12 @@ interface Keeping<T> {
   isOld(value: T, now: number): boolean;
 }
 
-/** As `openSent`, of anything. */
-export async function openKept<T>(file: string, { value: form, isOld }: Keeping<T>): Promise<Kept<T>> {
-  const kept = await readKept(file, form);
+/** As `openSent`, of anything; without a file in memory only. */
+export async function openKept<T>(
+  file: string | undefined,
+  { value: form, isOld }: Keeping<T>,
+): Promise<Kept<T>> {
+  const kept = file === undefined ? new Map<string, T>() : await readKept(file, form);
   let writing: Promise<void> = Promise.resolve();
   return {
     get: (key) => kept.get(key),
@@ -50,6 +53,7 @@ export async function openKept<T>(file: string, { value: form, isOld }: Keeping<
       if (value === undefined) kept.delete(key);
       else kept.set(key, value);
       for (const [old, one] of kept) if (isOld(one, now)) kept.delete(old);
+      if (file === undefined) return Promise.resolve();
       const content = `${JSON.stringify({ version: 1, sent: Object.fromEntries(kept) })}\n`;
       // Channels send side by side. One write after the other: an older content never replaces a newer one.
       const written = writing.then(() => replaceFile(file, content));

@@ -7,10 +7,11 @@ import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { type InboxSigner, signVote } from '../../server/signer';
+import { askedAt } from './outcome';
 import type { Kept } from './sent';
 import type { SlackApi } from './slack-api';
 import type { Post } from './slack-posts';
-import { APPROVE, askedAt, DENY, REASON, reasonView, whisperOf } from './slack-text';
+import { APPROVE, DENY, REASON, reasonView, whisperOf } from './slack-text';
 import { sees } from './voters';
 
 /** What clicks need. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { digestText } from '../../contract/digest';
-import { type Notice, NOTICE_TYPES } from './notices';
+import { type Notice, noticeForm } from './notices';
 import { KEEP_MS, type Kept, openKept } from './sent';
 
 /** Where a message is: its channel, its time, which is its id there, and the app that posted it. */
@@ -9,16 +9,7 @@ export type Place = z.output<typeof place>;
 
 const post = z.strictObject({
   /** Of the notice that it says. */
-  notice: z.strictObject({
-    id: z.string(),
-    type: z.enum(NOTICE_TYPES),
-    timestamp: z.string(),
-    data: z.object({
-      ...{ turn: z.string(), agent: z.string(), callId: z.string(), tool: z.string(), summary: z.string() },
-      ...{ prompt: z.string(), since: z.string(), deadline: z.string().nullable() },
-      kind: z.enum(['request', 'question', 'in_doubt']),
-    }),
-  }),
+  notice: noticeForm,
   target: z.string(),
   /** When it was about to be posted, in milliseconds since 1970. */
   at: z.number(),
@@ -45,19 +36,8 @@ const KEEP_OVER_MS = 30 * 24 * 3600 * 1000;
 
 /** Messages of one channel of a file; without a file in memory only. */
 export async function openPosts(file: string | undefined): Promise<Kept<Post>> {
-  if (file !== undefined)
-    return openKept(file, {
-      value: post,
-      isOld: ({ at, over }, now) => now - at > (over === undefined ? KEEP_MS : KEEP_OVER_MS),
-    });
-  const posts = new Map<string, Post>();
-  return {
-    get: (key) => posts.get(key),
-    entries: () => [...posts],
-    set: (key, value) => {
-      if (value === undefined) posts.delete(key);
-      else posts.set(key, value);
-      return Promise.resolve();
-    },
-  };
+  return openKept(file, {
+    value: post,
+    isOld: ({ at, over }, now) => now - at > (over === undefined ? KEEP_MS : KEEP_OVER_MS),
+  });
 }

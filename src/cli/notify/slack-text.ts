@@ -1,15 +1,12 @@
 import type { KnownBlock, ModalView, RichTextBlock, RichTextSection } from '@slack/types';
-import { decidedIn } from '../../client/decided';
-import { assuranceWanted, requestersOf, someNames } from '../../contract/authority/authority';
-import { assuranceText, isAssured } from '../../contract/authority/votes';
-import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
-import { describePhase, describeVoting } from '../../history/labels';
-import type { RequestOpened } from '../../history/events';
+import { requestersOf, someNames } from '../../contract/authority/authority';
+import { describeVoting } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
-import { escapeLines, escapeText } from '../print/escape';
+import { escapeText } from '../print/escape';
 import { cut } from '../print/format';
+import { type ButtonRules, shownOf, whyOnlyLink } from './decide-here';
 import { factsOf, headingOf, linkTo } from './mail-text';
-import type { Notice, NoticeType } from './notices';
+import type { Notice } from './notices';
 import { type Post, postKey } from './slack-posts';
 
 /** A message as Slack takes it. */
@@ -19,57 +16,17 @@ export interface SlackText {
   blocks: KnownBlock[];
 }
 
-/** What buttons stand on. */
-export interface ButtonRules {
-  /** Whether somebody takes clicks. */
-  isHeard: boolean;
-  /** Whether it is signed who clicked. */
-  isSigned: boolean;
-}
-
 /** So much of a message shows without a click; what is longer is shown by its beginning. */
-const MOST_CHARACTERS = 1500;
-const MOST_LINES = 30;
+const ROOM = { characters: 1500, lines: 30, indent: 2 };
 /** Slack refuses a button with more. */
 const MOST_VALUE = 2000;
 const HEADING_WIDTH = 140;
 const NAMES_WIDTH = 300;
 
-/** Slack shows these as the sign that they stand for, so two texts would look alike. */
-const ENTITY = /&(?:amp|lt|gt);/;
-
 export const APPROVE = 'countersign_approve';
 export const DENY = 'countersign_deny';
 const OPEN = 'countersign_open';
 export const REASON = 'countersign_reason';
-
-/** Notices of a request that can be decided by a button. */
-type Decidable = 'request.opened' | 'request.escalated';
-
-const ELSEWHERE: Readonly<Record<Exclude<NoticeType, Decidable>, string>> = {
-  'question.opened': 'Answer it in the web inbox.',
-  'call.in_doubt': 'Resolve it in the web inbox.',
-  'deadline.near': 'Decide it in the web inbox.',
-  test: 'This is a test: nothing can be decided here.',
-};
-
-/** Why a notice only links to the web inbox; undefined where it can be decided by a button. */
-export function whyOnlyLink(
-  { type }: Notice,
-  request: RequestOpened | undefined,
-  { isHeard, isSigned }: ButtonRules,
-): string | undefined {
-  if (type !== 'request.opened' && type !== 'request.escalated') return ELSEWHERE[type];
-  if (!isHeard || request === undefined) return 'Decide it in the web inbox.';
-  const wanted = assuranceWanted(request.authority, 'approved');
-  if (wanted !== undefined && !(isSigned && isAssured('signed_in', wanted)))
-    return `Its rule wants decisions ${assuranceText(wanted)}, which a click here does not give.`;
-  if (request.preview?.plan !== undefined) return 'It changes a file: look at the changes in the web inbox.';
-  const { lines, isWhole } = shownOf(request);
-  if (countMarks(deceivingIn(request)) > 0 || lines.some((line) => ENTITY.test(line)))
-    return 'Its text deceives the eye: decide it in the web inbox, which marks what does.';
-  return isWhole ? undefined : 'It is too long to be shown whole: decide it in the web inbox.';
-}
 
 /** A notice as a message. Text of others is never formatted: it makes no link, mention or picture. */
 export function messageOf(
@@ -77,11 +34,11 @@ export function messageOf(
   { page, target, view, call }: { page: string; target: string; view?: TurnView; call?: CallView },
   rules: ButtonRules,
 ): SlackText & { hasButtons: boolean } {
-  const why = whyOnlyLink(notice, call?.request, rules);
+  const why = whyOnlyLink(notice, call?.request, { ...rules, room: ROOM });
   const digest = call?.request?.seenDigest ?? '';
   const value = JSON.stringify({ callId: notice.data.callId, digest, key: postKey(notice, target) });
   const hasButtons = why === undefined && value.length <= MOST_VALUE;
-  const shown = call?.request === undefined ? [] : [preformatted(shownOf(call.request).lines)];
+  const shown = call?.request === undefined ? [] : [preformatted(shownOf(call.request, ROOM).lines)];
   const said = why === undefined ? [] : [context(why)];
   return {
     hasButtons,
@@ -138,45 +95,6 @@ export function reasonView(key: string, { data: { tool } }: Notice): ModalView {
   };
 }
 
-/** Since when a call waits for a person; undefined: it does not. */
-export function askedAt({ phase, request, question, doubt }: CallView): string | undefined {
-  if (phase === 'requested') return request?.at;
-  if (phase === 'asked') return question?.at;
-  return phase === 'in_doubt' ? doubt?.at : undefined;
-}
-
-const SAYS: Readonly<Record<string, string>> = {
-  modified: 'approved with changes',
-  withdrawn: 'vote withdrawn',
-  happened: 'it happened, says',
-  'did-not': 'it did not happen, says',
-  'run-again': 'started once more',
-};
-
-/** What became of a call that a message was about, in one line; undefined: it waits as it did. */
-export function outcomeOf(
-  view: TurnView,
-  { notice, asked }: Pick<Post, 'notice' | 'asked'>,
-): string | undefined {
-  const { callId } = notice.data;
-  const call = view.calls.find((one) => one.callId === callId);
-  if (call === undefined) return 'the turn does not have this call any more';
-  const now = askedAt(call);
-  if (now === asked) return undefined;
-  const by = decidedIn(view)
-    .filter((one) => one.callId === callId && one.at >= asked)
-    .map(({ what, approver, at }) => ({ at, text: `${SAYS[what] ?? what} ${joiner(what)}${approver}` }));
-  const said = by.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)).map(({ text }) => text);
-  if (now !== undefined) return [...said, 'it is asked about again in another message'].join('; ');
-  const [phase] = describePhase(call);
-  const isDecided = said.length > 0 && call.phase !== 'expired' && call.phase !== 'closed';
-  return isDecided ? said.join(', ') : [phase, ...said].join('; ');
-}
-
-function joiner(what: string): string {
-  return SAYS[what]?.endsWith('says') === true ? '' : 'by ';
-}
-
 function moreFacts(view: TurnView | undefined, call: CallView | undefined): [string, string][] {
   if (view === undefined || call === undefined) return [];
   const asks = requestersOf(view.origin, call.request?.authority);
@@ -191,22 +109,6 @@ function moreFacts(view: TurnView | undefined, call: CallView | undefined): [str
   return facts.flatMap(([name, value]): [string, string][] =>
     value === undefined ? [] : [[name, cut(escapeText(value), NAMES_WIDTH)]],
   );
-}
-
-/** Arguments and preview, as far as there is room. */
-function shownOf({ arguments: args, preview }: RequestOpened): { lines: string[]; isWhole: boolean } {
-  const text = preview === undefined ? [] : ['', 'preview:', ...escapeLines(preview.text)];
-  const all = [...escapeLines(JSON.stringify(args, null, 2)), ...text];
-  let left = MOST_CHARACTERS;
-  const lines: string[] = [];
-  for (const line of all.slice(0, MOST_LINES)) {
-    if (line.length > left) break;
-    lines.push(line);
-    left -= line.length + 1;
-  }
-  if (lines.length === all.length) return { lines, isWhole: true };
-  const rest = lines.length === 0 ? [(all[0] ?? '').slice(0, MOST_CHARACTERS)] : lines;
-  return { lines: [...rest, '… (cut)'], isWhole: false };
 }
 
 function decideButtons({ data }: Notice, value: string) {

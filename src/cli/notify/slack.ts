@@ -3,13 +3,15 @@ import type { Countersign } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import type { InboxSigner } from '../../server/signer';
 import { untilStopped } from '../stop-signals';
-import type { Correction, Notice, Receiver } from './notices';
+import type { ButtonRules } from './decide-here';
+import { type Correction, keptNotice, type Notice, type Receiver } from './notices';
+import { askedAt, lookAgain } from './outcome';
 import type { Kept } from './sent';
 import { openSlack, type SlackAccess, type SlackApi } from './slack-api';
 import { createClicks } from './slack-clicks';
 import { openPosts, type Post, postKey } from './slack-posts';
 import { keepListening } from './slack-socket';
-import { askedAt, type ButtonRules, messageOf, outcomeOf, overMessage } from './slack-text';
+import { messageOf, overMessage } from './slack-text';
 
 /** How messages go to Slack, and who answers them. */
 export interface SlackSettings extends SlackAccess {
@@ -134,8 +136,7 @@ async function correct(
   const post = kept.get(key);
   if (post?.place === undefined || post.over !== undefined) return true;
   const { place, notice, target } = post;
-  const view = await viewOf(client, notice.data.turn);
-  const over = view === undefined ? 'the turn is not there any more' : outcomeOf(view, post);
+  const { view, over } = await lookAgain(client, post);
   if (over !== undefined) {
     await api.update(place, overMessage({ notice, over }, page));
     await kept.set(key, { ...post, over }, Date.now());
@@ -151,15 +152,6 @@ async function correct(
 async function refresh(board: Board, { turn, callId }: { turn: string; callId: string }): Promise<void> {
   for (const [key, { notice }] of (await board.posts()).entries())
     if (notice.data.turn === turn && notice.data.callId === callId) await correct(board, key, true);
-}
-
-async function viewOf(client: SlackSettings['client'], turn: string) {
-  try {
-    return await client.view(turn);
-  } catch (error) {
-    if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
-    throw error;
-  }
 }
 
 interface Delivery {
@@ -186,8 +178,7 @@ async function postOnce(
 ): Promise<void> {
   const key = postKey(notice, target);
   const at = Date.now();
-  const { lineage: _, session: __, ...data } = notice.data;
-  const post: Post = { notice: { ...notice, data }, target, at, ...about };
+  const post: Post = { notice: keptNotice(notice), target, at, ...about };
   await kept.set(key, post, at);
   try {
     const place = await api.post(target, message, notice.id);

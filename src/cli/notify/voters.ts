@@ -24,19 +24,9 @@ export interface VoterSources {
  *
  * @throws CountersignError `notify_failed` where nobody of them has an address.
  */
-export async function votersOn(
-  notice: Notice,
-  { approvers, client, tester, by = 'mail' }: VoterSources,
-): Promise<readonly string[]> {
-  const { turn, callId } = notice.data;
-  const file = await approvers();
-  const all = file.people.map(({ name }) => name);
-  const call =
-    notice.type === 'test' ? undefined : (await client.view(turn)).calls.find((one) => one.callId === callId);
-  const names =
-    notice.type === 'test'
-      ? testers(file, tester)
-      : votersFor(notice, call, all).filter((name) => sees(file, name, notice.data));
+export async function votersOn(notice: Notice, sources: VoterSources): Promise<readonly string[]> {
+  const { tester, by = 'mail' } = sources;
+  const { file, names } = await decidersOf(notice, sources);
   const addresses = file.people.flatMap(({ name, mail }) => {
     const address = by === 'slack' ? file.slackOf(name) : mail;
     return names.includes(name) && address !== undefined ? [address] : [];
@@ -46,6 +36,27 @@ export async function votersOn(
   const has = notice.type === 'test' ? 'has no' : 'has a';
   const what = by === 'slack' ? 'Slack id' : 'mail address';
   throw new CountersignError('notify_failed', `${who} ${has} ${what} in ${file.file}`);
+}
+
+/**
+ * Those who may decide what a notice is about and see it, by their names in today's file; of a test, who gets it.
+ *
+ * @throws CountersignError `notify_failed` where the file does not have who gets a test.
+ */
+export async function decidersOf(
+  notice: Notice,
+  { approvers, client, tester }: Omit<VoterSources, 'by'>,
+): Promise<{ file: Approvers; names: readonly string[] }> {
+  const { turn, callId } = notice.data;
+  const file = await approvers();
+  if (notice.type === 'test') return { file, names: testers(file, tester) };
+  const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
+  const all = votersFor(
+    notice,
+    call,
+    file.people.map(({ name }) => name),
+  );
+  return { file, names: all.filter((name) => sees(file, name, notice.data)) };
 }
 
 /** Whether the file lets a person see what is of a turn. */

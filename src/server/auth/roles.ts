@@ -46,6 +46,9 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
   'GET /api/decided': 'viewer',
   'GET /api/passkeys': 'approver',
   'GET /api/refusals': 'viewer',
+  'GET /api/push': 'viewer',
+  'POST /api/push': 'approver',
+  'DELETE /api/push': 'viewer',
 };
 
 /**

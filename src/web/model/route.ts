@@ -18,13 +18,14 @@ export type Route =
   | { at: 'decided' }
   | { at: 'refused' }
   | { at: 'passkeys' }
+  | { at: 'push' }
   /** What may run without asking. */
   | { at: 'grants' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
 
 /** Places of which there is one. */
-const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'grants'] as const;
+const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'push', 'grants'] as const;
 
 /** The route of a fragment such as `#/turns/t1/calls/1.2`. */
 export function parseRoute(fragment: string): Route {
@@ -65,6 +66,7 @@ export function hrefOf(route: Route): string {
     case 'decided':
     case 'refused':
     case 'passkeys':
+    case 'push':
     case 'grants':
       return `#/${route.at}`;
     case 'turn':

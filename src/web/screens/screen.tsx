@@ -42,6 +42,8 @@ export function Screen({ route }: { route: Route }): JSX.Element {
       return <Late key="refused" load={loadDecided} show={({ RefusedScreen }) => <RefusedScreen />} />;
     case 'passkeys':
       return <Late key="passkeys" load={loadPasskeys} show={({ PasskeysScreen }) => <PasskeysScreen />} />;
+    case 'push':
+      return <Late key="push" load={loadPush} show={({ PushScreen }) => <PushScreen />} />;
     case 'grants':
       return <Late key="grants" load={loadGrants} show={({ GrantsScreen }) => <GrantsScreen />} />;
     case 'turn':
@@ -56,5 +58,6 @@ const loadConversations = () => import('./conversations');
 const loadConversation = () => import('./conversation');
 const loadDecided = () => import('./decided');
 const loadPasskeys = () => import('./passkeys');
+const loadPush = () => import('./push');
 const loadGrants = () => import('./grants');
 const loadStats = () => import('./stats');

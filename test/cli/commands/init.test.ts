@@ -32,7 +32,7 @@ it('leaves no mark unfilled', () => {
 });
 
 /** A pack or a provider needs them: who uses one installs it. */
-const OPTIONAL = /^(typescript|@ai-sdk\/.*|@opentelemetry\/api|@slack\/.*)$/;
+const OPTIONAL = /^(typescript|@ai-sdk\/.*|@opentelemetry\/api|@slack\/.*|web-push)$/;
 
 it('asks for every package that this one shares with the application, but for optional ones', () => {
   const { dependencies } = JSON.parse(fileOf('/somewhere/clerk', 'package.json'));

@@ -56,6 +56,26 @@ it.each<[string, string, RegExp]>([
     'page: https://h\nchannels: { a: { kind: mail, from: a@example.org, to: voters } }',
     /`voters` needs `approvers`/,
   ],
+  [
+    'web push without approvers',
+    "channels: { a: { kind: web-push, publicKey: Bxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, subject: 'mailto:a@b' } }",
+    /`a` needs `approvers`/,
+  ],
+  [
+    'a second channel of web push',
+    "approvers: a\nchannels: { a: { kind: web-push, publicKey: Bxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, subject: 'mailto:a@b' }, b: { kind: web-push, publicKey: Bxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, subject: 'mailto:a@b' } }",
+    /can be one channel of web push/,
+  ],
+  [
+    'a short public key',
+    "approvers: a\nchannels: { a: { kind: web-push, publicKey: Bx, subject: 'mailto:a@b' } }",
+    /notify keys/,
+  ],
+  [
+    'web push of nobody',
+    'approvers: a\nchannels: { a: { kind: web-push, publicKey: Bxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx, subject: ops } }',
+    /mailto:/,
+  ],
   ['Slack without a page', 'channels: { a: { kind: slack, to: [C1A] } }', /needs `page`/],
   [
     'a name of a channel',

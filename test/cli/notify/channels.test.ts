@@ -37,6 +37,14 @@ it.each<[string, ChannelSettings, RegExp]>([
     },
     /nothing says the token for Slack/,
   ],
+  [
+    'of web push',
+    {
+      ...{ kind: 'web-push', publicKey: 'B', keyEnv: 'KEY', subject: 'mailto:a@example.org' },
+      privateHosts: [],
+    },
+    /nothing says the key that web push is signed with/,
+  ],
   ['of mail in a file', { ...MAIL, urlFile: '/no/such/file' }, /cannot be read/],
 ])('says that a secret is missing: %s', async (_name, settings, why) => {
   await expect(open(settings)).rejects.toMatchObject({ code: 'usage', message: expect.stringMatching(why) });

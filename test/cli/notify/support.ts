@@ -1,5 +1,7 @@
+import { parseApprovers } from '../../../src/authority/approvers';
 import type { Notice } from '../../../src/cli/notify/notices';
-import { AT } from '../support';
+import type { RequestOpened } from '../../../src/history/events';
+import { AT, request } from '../support';
 
 /** A notice of a request to pay. */
 export const notice = (id: string): Notice => ({
@@ -20,3 +22,13 @@ export const notice = (id: string): Notice => ({
 });
 /** A signal that never aborts. */
 export const never: AbortSignal = new AbortController().signal;
+
+/** A request by a rule that wants this. */
+export const ruled = (assurance: string): RequestOpened => {
+  const file = parseApprovers(
+    `installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'\npeople: { ann: {} }\nrules: [{ name: all, tools: [pay], then: ask, assurance: ${assurance} }, { name: default, then: by_safety }]`,
+    'approvers.yaml',
+  );
+  const about = { tool: 'pay', agent: 'clerk', args: {}, safety: 'dangerous', effect: 'unsafe' } as const;
+  return request({ authority: file.authorityBy(file.rulingOn(about), ['bob']) });
+};

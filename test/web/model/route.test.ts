@@ -14,6 +14,7 @@ const ROUTES: [string, Route][] = [
   ['#/turns/t-1/calls/1.2?doubt=1', { at: 'call', turn: 't-1', callId: '1.2', query: 'doubt=1' }],
   ['#/turns', { at: 'turns' }],
   ['#/stats', { at: 'stats' }],
+  ['#/push', { at: 'push' }],
   ['#/conversations', { at: 'conversations' }],
   ['#/conversations?agent=clerk', { at: 'conversations', query: 'agent=clerk' }],
   ['#/conversations/s-1', { at: 'conversation', session: 's-1' }],

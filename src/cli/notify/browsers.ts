@@ -1,0 +1,112 @@
+import { join } from 'node:path';
+import type { generateRequestDetails } from 'web-push';
+import { CountersignError, errorMessage } from '../../contract/errors';
+import { userStateDir } from '../../files';
+import type { PushMessage } from '../../server/api';
+import { type KeptSubscription, openSubscriptions, type Subscriptions } from '../../server/push/store';
+import { subscriptionId } from '../../server/push/subscription';
+import { isPrivateHost } from '../../tools/http/address';
+import { type HostList, hostList } from '../../tools/http/hosts';
+import { send, systemLookup } from '../../tools/http/send';
+import { usageError } from '../options';
+import type { SettingsOf } from './channels-file';
+import type { PushKeys } from './push-keys';
+
+/** Where the browsers are, and which may be reached. */
+export interface Browsers {
+  subscriptions: Subscriptions;
+  /** Push services that may have private addresses. */
+  privateHosts: HostList;
+  /** Whether a push service could be reached, as far as its address says. */
+  mayReach(endpoint: URL): boolean;
+}
+
+/**
+ * Where the web inbox keeps the browsers, for the web inbox and for who sends to them.
+ *
+ * @throws CountersignError `usage` for an entry of `privateHosts` that names no host.
+ */
+export function openBrowsers(
+  { subscriptions, privateHosts }: Pick<SettingsOf<'web-push'>, 'subscriptions' | 'privateHosts'>,
+  env: NodeJS.ProcessEnv,
+): Browsers {
+  const known = hostList('privateHosts', privateHosts, (option, why) =>
+    usageError(`\`${option}\` of web push: ${why}`, 'docs/notifications.md shows each kind of channel.'),
+  );
+  return {
+    subscriptions: openSubscriptions(subscriptions ?? join(userStateDir(env), 'push')),
+    privateHosts: known,
+    mayReach: (endpoint) => known(endpoint) || !isPrivateHost(endpoint),
+  };
+}
+
+/** Who sends to browsers. */
+export interface PushSender extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
+  keys: PushKeys & { subject: string };
+  /** Encrypts and signs. */
+  seal: typeof generateRequestDetails;
+  note(line: string): void;
+}
+
+/** A message, and where it goes. */
+export interface Posting {
+  message: PushMessage;
+  subscription: KeptSubscription;
+  signal: AbortSignal;
+  /** How long the push service keeps it. */
+  seconds: number;
+  urgency: 'high' | 'normal';
+}
+
+const SECOND = 1000;
+const POST_MS = 15 * SECOND;
+const MOST_ANSWER = 64 * 1024;
+const HOUR_MS = 3600 * SECOND;
+
+/** Sends a message, encrypted for one browser. A subscription that is over is removed, and nothing more is said there. */
+export async function post(sender: PushSender, posting: Posting): Promise<void> {
+  const { subscription, signal: stop } = posting;
+  const url = new URL(subscription.endpoint);
+  const { headers, body } = sealed(sender, posting);
+  const signal = AbortSignal.any([stop, AbortSignal.timeout(POST_MS)]);
+  const network = { privateHosts: sender.privateHosts, lookup: systemLookup, maxBytes: MOST_ANSWER, signal };
+  const answer = await send({ method: 'POST', url, headers, body }, network).catch((error: unknown) => {
+    // Its message names the host, and nothing of the address that is secret.
+    throw failure(errorMessage(error));
+  });
+  const { status } = answer;
+  if (status >= 200 && status < 300) return;
+  if (status === 404 || status === 410) {
+    await sender.subscriptions.remove(subscriptionId(subscription));
+    sender.note(`a browser of ${subscription.user} is not notified any more: its push service says so`);
+    return;
+  }
+  const after = Number(answer.headers.find(([name]) => name === 'retry-after')?.[1] ?? 0);
+  const said = `${url.host} answered ${status}`;
+  if (status === 429 || status >= 500) throw failure(said, retryIn(after));
+  throw failure(said, { retryInMs: HOUR_MS });
+}
+
+function retryIn(seconds: number): Record<string, unknown> {
+  return Number.isFinite(seconds) && seconds > 0 ? { retryInMs: Math.min(seconds * SECOND, HOUR_MS) } : {};
+}
+
+function sealed(
+  { seal, keys: { subject, publicKey, privateKey } }: PushSender,
+  { message, subscription, seconds: TTL, urgency }: Posting,
+) {
+  const made = seal(subscription, JSON.stringify(message), {
+    ...{ vapidDetails: { subject, publicKey, privateKey }, contentEncoding: 'aes128gcm' },
+    ...{ TTL, urgency, topic: message.tag },
+  });
+  // Whoever sends it counts its bytes.
+  const headers = Object.entries(made.headers)
+    .map(([name, value]) => [name.toLowerCase(), String(value)] as const)
+    .filter(([name]) => name !== 'content-length');
+  return { headers, body: made.body };
+}
+
+/** An error of a channel. */
+export function failure(message: string, data: Record<string, unknown> = {}): CountersignError {
+  return new CountersignError('notify_failed', message, { data });
+}

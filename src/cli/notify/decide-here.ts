@@ -1,0 +1,72 @@
+import { assuranceWanted } from '../../contract/authority/authority';
+import { assuranceText, isAssured } from '../../contract/authority/votes';
+import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
+import type { RequestOpened } from '../../history/events';
+import { escapeLines } from '../print/escape';
+import type { Notice, NoticeType } from './notices';
+
+/** What buttons stand on. */
+export interface ButtonRules {
+  /** Whether somebody takes what is clicked. */
+  isHeard: boolean;
+  /** Whether it is signed who clicked. */
+  isSigned: boolean;
+}
+
+/** How much of a request a message shows without a click. */
+export interface Room {
+  characters: number;
+  lines: number;
+  /** Of the arguments, as JSON; 0: in one line. */
+  indent: number;
+}
+
+/** Slack and some desktops show these as the sign that they stand for, so two texts would look alike. */
+const ENTITY = /&(?:amp|lt|gt);/;
+
+/** Notices of a request that can be decided by a button. */
+type Decidable = 'request.opened' | 'request.escalated';
+
+const ELSEWHERE: Readonly<Record<Exclude<NoticeType, Decidable>, string>> = {
+  'question.opened': 'Answer it in the web inbox.',
+  'call.in_doubt': 'Resolve it in the web inbox.',
+  'deadline.near': 'Decide it in the web inbox.',
+  test: 'This is a test: nothing can be decided here.',
+};
+
+/** Why a notice only links to the web inbox; undefined where it can be decided by a button. */
+export function whyOnlyLink(
+  { type }: Notice,
+  request: RequestOpened | undefined,
+  { isHeard, isSigned, room }: ButtonRules & { room: Room },
+): string | undefined {
+  if (type !== 'request.opened' && type !== 'request.escalated') return ELSEWHERE[type];
+  if (!isHeard || request === undefined) return 'Decide it in the web inbox.';
+  const wanted = assuranceWanted(request.authority, 'approved');
+  if (wanted !== undefined && !(isSigned && isAssured('signed_in', wanted)))
+    return `Its rule wants decisions ${assuranceText(wanted)}, which a click here does not give.`;
+  if (request.preview?.plan !== undefined) return 'It changes a file: look at the changes in the web inbox.';
+  const { lines, isWhole } = shownOf(request, room);
+  if (countMarks(deceivingIn(request)) > 0 || lines.some((line) => ENTITY.test(line)))
+    return 'Its text deceives the eye: decide it in the web inbox, which marks what does.';
+  return isWhole ? undefined : 'It is too long to be shown whole: decide it in the web inbox.';
+}
+
+/** Arguments and preview, as far as there is room. */
+export function shownOf(
+  { arguments: args, preview }: RequestOpened,
+  { characters, lines: mostLines, indent }: Room,
+): { lines: string[]; isWhole: boolean } {
+  const text = preview === undefined ? [] : ['', 'preview:', ...escapeLines(preview.text)];
+  const all = [...escapeLines(JSON.stringify(args, null, indent)), ...text];
+  let left = characters;
+  const lines: string[] = [];
+  for (const line of all.slice(0, mostLines)) {
+    if (line.length > left) break;
+    lines.push(line);
+    left -= line.length + 1;
+  }
+  if (lines.length === all.length) return { lines, isWhole: true };
+  const rest = lines.length === 0 ? [(all[0] ?? '').slice(0, characters)] : lines;
+  return { lines: [...rest, '… (cut)'], isWhole: false };
+}

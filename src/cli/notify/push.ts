@@ -1,0 +1,252 @@
+import { z } from 'zod';
+import type { Approvers } from '../../authority/approvers';
+import type { Countersign } from '../../client';
+import { isAtLeast } from '../../contract/authority/permits';
+import { digestText } from '../../contract/digest';
+import { CountersignError } from '../../contract/errors';
+import type { CallView } from '../../history/view';
+import { installedVersion } from '../../models/providers';
+import type { PushMessage } from '../../server/api';
+import { subscriptionId } from '../../server/push/subscription';
+import { usageError } from '../options';
+import { escapeText } from '../print/escape';
+import { cut } from '../print/format';
+import { type Browsers, failure, post, type PushSender } from './browsers';
+import { shownOf, whyOnlyLink } from './decide-here';
+import { headingOf, placeOf } from './mail-text';
+import { type Correction, keptNotice, type Notice, noticeForm, type Receiver } from './notices';
+import { askedAt, lookAgain } from './outcome';
+import { isPair, type PushKeys } from './push-keys';
+import { KEEP_MS, type Kept, openKept } from './sent';
+import { decidersOf } from './voters';
+
+/** How browsers are notified. */
+export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
+  keys: PushKeys & { subject: string };
+  client: Pick<Countersign, 'view'>;
+  approvers(): Promise<Approvers>;
+  /** Who gets a test; a person of the file. */
+  tester?: string;
+  /** Where it is kept what was sent. Absent: nowhere. */
+  postsFile?: string;
+  note(line: string): void;
+}
+
+const pushedForm = z.strictObject({
+  /** The last notice about its call. */
+  notice: noticeForm,
+  /** The browser: the id of its subscription. */
+  target: z.string(),
+  /** Milliseconds since 1970. */
+  at: z.number(),
+  /** Since when the call waits, as history says. */
+  asked: z.string(),
+});
+
+/** A message that a browser may still show as waiting. */
+type Pushed = z.output<typeof pushedForm>;
+
+/** One for each call and browser: a later message replaces an earlier one. */
+function pushedKey({ data: { turn, callId } }: Pick<Notice, 'data'>, target: string): string {
+  return digestText(`${turn}/${callId} ${target}`).slice(0, 32);
+}
+
+/** What was sent and is not known to be over. */
+function openPushed(file: string | undefined): Promise<Kept<Pushed>> {
+  return openKept(file, { value: pushedForm, isOld: ({ at }, now) => now - at > KEEP_MS });
+}
+
+const PACKAGE = 'web-push';
+
+/**
+ * A receiver of web push: it notifies the browsers of those who may decide.
+ *
+ * @throws CountersignError `not_installed`; `usage` for keys that do not belong together.
+ */
+export async function createPush(settings: PushSettings): Promise<Receiver> {
+  const { keys, subscriptions, approvers, client, tester, postsFile } = settings;
+  if (!isPair(keys))
+    throw usageError(
+      'the key of web push is not the one of `publicKey`',
+      'Browsers are bound to the public key. Name the private key that was made with it.',
+    );
+  if (installedVersion(PACKAGE)?.startsWith('3.') !== true)
+    throw new CountersignError('not_installed', `a channel of web push needs ${PACKAGE}@3`, {
+      hint: `Run: npm install ${PACKAGE}@3`,
+    });
+  const { generateRequestDetails: seal } = await import('web-push');
+  let opened: Promise<Kept<Pushed>> | undefined;
+  // Read late: until then another process may hold them.
+  const pushed = (): Promise<Kept<Pushed>> => (opened ??= openPushed(postsFile));
+  const board = { ...settings, seal, pushed, lookedAt: new Map<string, number>() };
+  return {
+    name: 'web push',
+    targetsOf: async (notice) => {
+      const sources = { approvers, client, ...(tester === undefined ? {} : { tester }) };
+      const { file, names } = await decidersOf(notice, sources);
+      const all = (await subscriptions.list()).filter(({ user }) =>
+        names.includes(file.personOf(user) ?? ''),
+      );
+      // Whoever wants to be notified says so, and nobody has to.
+      if (notice.type === 'test' && all.length === 0)
+        throw failure(`${tester ?? 'you'} has no browser that is notified`);
+      return all.map(subscriptionId);
+    },
+    deliver: (notice, signal, target = '') => deliver(board, { notice, signal, target }),
+    outdated: (open, now) => outdated(board, open, now),
+    check: async () => {
+      const all = await subscriptions.list();
+      const people = new Set(all.map(({ user }) => user)).size;
+      return `notifies ${all.length} browsers of ${people} people; a test tries them: countersign notify test`;
+    },
+  };
+}
+
+interface Board extends PushSettings, Pick<PushSender, 'seal'> {
+  pushed(): Promise<Kept<Pushed>>;
+  /** When a call was looked at that still waited, by the key of its message. */
+  lookedAt: Map<string, number>;
+}
+
+interface Delivery {
+  notice: Notice;
+  target: string;
+  signal: AbortSignal;
+}
+
+async function deliver(board: Board, { notice, target, signal }: Delivery): Promise<void> {
+  const { subscriptions, approvers, client, pushed } = board;
+  const subscription = subscriptions.get(target);
+  // It was ended in the meantime.
+  if (subscription === undefined) return;
+  const { user } = subscription;
+  const mayDecide = isAtLeast((await approvers()).permitOf(user).role, 'approver');
+  const about = { subscription, signal, seconds: secondsOf(notice), urgency: 'high' } as const;
+  if (notice.type === 'test') return post(board, { ...about, message: pushOf(notice, { user, mayDecide }) });
+  const { calls } = await client.view(notice.data.turn);
+  const call = calls.find(({ callId }) => callId === notice.data.callId);
+  const asked = call === undefined ? undefined : askedAt(call);
+  // It was decided in the meantime.
+  if (call === undefined || asked === undefined) return;
+  await post(board, { ...about, message: pushOf(notice, { user, mayDecide }, call) });
+  const at = Date.now();
+  await (
+    await pushed()
+  ).set(pushedKey(notice, target), { notice: keptNotice(notice), target, at, asked }, at);
+}
+
+const SECOND = 1000;
+const DAY = 24 * 3600;
+const LONGEST = 7 * DAY;
+const SHORTEST = 60;
+
+/** How long a push service keeps it for a browser that is away. */
+function secondsOf({ data: { deadline } }: Notice): number {
+  if (deadline === null) return LONGEST;
+  const left = Math.ceil((Date.parse(deadline) - Date.now()) / SECOND);
+  return Math.min(LONGEST, Math.max(SHORTEST, left));
+}
+
+/** A call that still waits is not looked at again for so long. */
+const LOOK_MS = 60 * SECOND;
+
+async function outdated(board: Board, open: readonly Notice[], now: number): Promise<readonly Correction[]> {
+  const waits = new Set(open.map(({ data: { turn, callId } }) => `${turn}/${callId}`));
+  const kept = await board.pushed();
+  return kept.entries().flatMap(
+    ([
+      key,
+      {
+        notice: { data },
+      },
+    ]) => {
+      const call = `${data.turn}/${data.callId}`;
+      if (waits.has(call) || now - (board.lookedAt.get(key) ?? -LOOK_MS) < LOOK_MS) return [];
+      const act = async (signal: AbortSignal): Promise<void> => {
+        if (!(await correct(board, key, signal))) board.lookedAt.set(key, now);
+      };
+      return [{ key: `change ${key}`, about: `change of ${call}`, act }];
+    },
+  );
+}
+
+/** Replaces a message about a call by how that ended. False: it waits. */
+async function correct(board: Board, key: string, signal: AbortSignal): Promise<boolean> {
+  const { subscriptions, client, pushed, lookedAt } = board;
+  const kept = await pushed();
+  const one = kept.get(key);
+  if (one === undefined) return true;
+  const { over } = await lookAgain(client, one);
+  if (over === undefined) return false;
+  const subscription = subscriptions.get(one.target);
+  if (subscription !== undefined) {
+    const message = overPush(one.notice, subscription.user, over);
+    await post(board, { message, subscription, signal, seconds: DAY, urgency: 'normal' });
+  }
+  lookedAt.delete(key);
+  await kept.set(key, undefined, Date.now());
+  return true;
+}
+
+/** As much as every system shows of a notification; some show more. */
+const ROOM = { characters: 120, lines: 3, indent: 0 };
+const TITLE_WIDTH = 60;
+const NAME_WIDTH = 60;
+const OVER_WIDTH = 200;
+
+/** What a push service replaces an older message by, and a browser an older notification: 32 signs, of one call. */
+export function tagOf({ type, id, data: { turn, callId } }: Pick<Notice, 'type' | 'id' | 'data'>): string {
+  return digestText(type === 'test' ? id : `${turn}/${callId}`).slice(0, 32);
+}
+
+/** Whom a message is for, and whether they may decide anything. */
+export interface PushReader {
+  user: string;
+  mayDecide: boolean;
+}
+
+/** A notice as a message. It says no more than the tool, the agent and a summary, unless it can be decided there. */
+export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: CallView): PushMessage {
+  const { request } = call ?? {};
+  const title = headingOf(notice);
+  const why = whyElsewhere(notice, title, { mayDecide, request });
+  const { turn, callId, summary } = notice.data;
+  const about = { user, tag: tagOf(notice), place: placeOf(notice), turn, callId, ...namesOf(notice) };
+  if (why === undefined && request !== undefined) {
+    const { seenDigest = '', callKey } = request;
+    const text = shownOf(request, ROOM).lines.join('\n');
+    return { ...about, title, text, seen: { seenDigest, callKey } };
+  }
+  const said = [cut(escapeText(summary), ROOM.characters), ...(why === undefined ? [] : [why])];
+  return { ...about, title: cut(title, TITLE_WIDTH), text: said.join('\n') };
+}
+
+function whyElsewhere(
+  notice: Notice,
+  title: string,
+  { mayDecide, request }: { mayDecide: boolean; request: CallView['request'] },
+): string | undefined {
+  const why = whyOnlyLink(notice, request, { isHeard: mayDecide, isSigned: true, room: ROOM });
+  if (why !== undefined || title.length <= TITLE_WIDTH) return why;
+  return 'Its name is too long to be shown whole: decide it in the web inbox.';
+}
+
+/** What replaces a message once nothing waits any more. */
+export function overPush(
+  notice: Pick<Notice, 'id' | 'type' | 'data'>,
+  user: string,
+  over: string,
+): PushMessage {
+  const { turn, callId } = notice.data;
+  const names = namesOf(notice);
+  return {
+    ...{ user, tag: tagOf(notice), place: placeOf(notice), turn, callId, ...names },
+    title: cut(`No longer waits: ${names.tool}`, TITLE_WIDTH),
+    text: cut(escapeText(over), OVER_WIDTH),
+    isOver: true,
+  };
+}
+
+function namesOf({ data: { tool, agent } }: Pick<Notice, 'data'>): { tool: string; agent: string } {
+  return { tool: cut(escapeText(tool), NAME_WIDTH), agent: cut(escapeText(agent), NAME_WIDTH) };
+}

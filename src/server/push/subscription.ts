@@ -1,0 +1,52 @@
+import { ECDH } from 'node:crypto';
+import { z } from 'zod';
+import { digestText } from '../../contract/digest';
+import { isLoopback } from '../address';
+
+const MOST_ENDPOINT = 2048;
+/** An uncompressed point of P-256. */
+const POINT_BYTES = 65;
+const AUTH_BYTES = 16;
+
+/** Where messages for one browser go, and what they are encrypted with. All of it is secret: whoever has it can send some. */
+export const subscriptionSchema = z.object({
+  endpoint: z.string().max(MOST_ENDPOINT).refine(isEndpoint, 'must be an address of https'),
+  keys: z.object({
+    p256dh: z.string().max(100).refine(isPoint, 'must be a key of P-256'),
+    auth: z
+      .string()
+      .max(100)
+      .refine((text) => bytesOf(text)?.length === AUTH_BYTES, `must be ${AUTH_BYTES} bytes`),
+  }),
+});
+
+/** A subscription as the browser gives it; what else it says is left out. */
+export type Subscription = z.output<typeof subscriptionSchema>;
+
+/** What stands for a subscription where it may be read: the digest of its address. */
+export function subscriptionId({ endpoint }: Pick<Subscription, 'endpoint'>): string {
+  return digestText(endpoint);
+}
+
+/** Without https anybody on the way could see who is notified when. On this machine nobody is on the way. */
+function isEndpoint(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, hostname, username, password, hash } = new URL(text);
+  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+  return isSafe && `${username}${password}${hash}` === '';
+}
+
+function isPoint(text: string): boolean {
+  const bytes = bytesOf(text);
+  if (bytes?.length !== POINT_BYTES || bytes[0] !== 4) return false;
+  try {
+    ECDH.convertKey(bytes, 'prime256v1');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function bytesOf(text: string): Buffer | undefined {
+  return /^[\w-]+={0,2}$/.test(text) ? Buffer.from(text, 'base64url') : undefined;
+}

@@ -1,0 +1,179 @@
+import type { Answer, ApiError, DecisionBody, PushMessage, Session } from '../server/api';
+
+/** What the types of pages do not have: the service worker's own scope. */
+interface WorkerEvent extends Event {
+  waitUntil(work: Promise<unknown>): void;
+}
+interface PushEvent extends WorkerEvent {
+  data: { json(): PushMessage } | null;
+}
+interface ClickEvent extends WorkerEvent {
+  action: string;
+  notification: Notification;
+}
+interface Tab {
+  url: string;
+  focus(): Promise<unknown>;
+  navigate(url: string): Promise<unknown>;
+}
+interface Clients {
+  claim(): Promise<void>;
+  matchAll(options: { type: 'window'; includeUncontrolled: boolean }): Promise<Tab[]>;
+  openWindow(url: string): Promise<unknown>;
+}
+interface Shown extends NotificationOptions {
+  actions?: { action: Action; title: string }[];
+  data: PushMessage;
+}
+declare const self: {
+  registration: ServiceWorkerRegistration;
+  clients: Clients;
+  skipWaiting(): Promise<void>;
+  addEventListener(type: 'install' | 'activate', take: (event: WorkerEvent) => void): void;
+  addEventListener(type: 'message', take: (event: WorkerEvent & { data: unknown }) => void): void;
+  addEventListener(type: 'push', take: (event: PushEvent) => void): void;
+  addEventListener(type: 'notificationclick', take: (event: ClickEvent) => void): void;
+};
+
+type Action = 'approve' | 'deny' | 'confirm' | 'back';
+
+const UNREADABLE: PushMessage = {
+  ...{ user: '', tag: 'countersign', title: 'Countersign', text: 'Something waits in the web inbox.' },
+  ...{ place: '#/', turn: '', callId: '', tool: '', agent: '' },
+};
+
+self.addEventListener('install', (event) => event.waitUntil(self.skipWaiting()));
+self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));
+self.addEventListener('push', (event) => event.waitUntil(show(read(event))));
+self.addEventListener('notificationclick', (event) => {
+  event.notification.close();
+  event.waitUntil(take(event.action, event.notification.data));
+});
+// Whoever signs out is not notified here any more.
+self.addEventListener('message', (event) => {
+  if (event.data === 'signed-out') event.waitUntil(leave());
+});
+
+/** A browser wants something to be shown for each message. */
+function read({ data }: PushEvent): PushMessage {
+  try {
+    return data?.json() ?? UNREADABLE;
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.title): Promise<void> {
+  const { text: body, tag, seen, isOver } = message;
+  const options: Shown = {
+    ...{ body, tag, icon: 'icon.png', data: message, silent: isOver === true },
+    ...(seen === undefined ? {} : { actions: buttons('approve', 'Approve', 'deny', 'Deny') }),
+    ...extra,
+  };
+  return self.registration.showNotification(title, options);
+}
+
+function buttons(yes: Action, yesText: string, no: Action, noText: string): NonNullable<Shown['actions']> {
+  return [
+    { action: yes, title: yesText },
+    { action: no, title: noText },
+  ];
+}
+
+async function take(action: string, message: PushMessage): Promise<void> {
+  // One touch by mistake approves nothing.
+  if (action === 'approve')
+    return show(
+      message,
+      { actions: buttons('confirm', 'Yes, approve', 'back', 'Back'), requireInteraction: true },
+      `Approve this? ${message.tool} (${message.agent})`,
+    );
+  if (action === 'back') return show(message);
+  if (action === 'confirm') return decide('approved', message);
+  return action === 'deny' ? decide('denied', message) : open(message.place);
+}
+
+/** Decides as the page does: by the same route, with the digest of what was shown, as whoever is signed in. */
+async function decide(decision: 'approved' | 'denied', message: PushMessage): Promise<void> {
+  const { callId, seen, turn, user, tool } = message;
+  if (seen === undefined) return open(message.place);
+  const why = await whyNot(user);
+  if (why !== undefined) return refuse(message, why);
+  const body: DecisionBody = { callId, decision, decisionId: `push-${crypto.randomUUID()}`, ...seen };
+  let answer: Answer | ApiError;
+  try {
+    const response = await ask('POST', `api/turns/${encodeURIComponent(turn)}/decisions`, body);
+    answer = await response.json();
+  } catch {
+    return refuse(message, 'No answer came, so it may have counted or not. Look at it in the web inbox.');
+  }
+  if (!('status' in answer)) return refuse(message, said(answer));
+  if (answer.status === 'refused') return refuse(message, answer.verdict.message);
+  const isWaiting = answer.status === 'recorded';
+  const text = isWaiting
+    ? 'It is recorded, and takes effect when a worker returns.'
+    : 'Your decision counts.';
+  const done = decision === 'approved' ? 'Approved' : 'Denied';
+  return show(without({ ...message, title: `${done}: ${tool}`, text, isOver: true }));
+}
+
+/** Whoever reads a notification need not be who is signed in by now. */
+async function whyNot(user: string): Promise<string | undefined> {
+  try {
+    const response = await ask('GET', 'api/session');
+    if (response.status === 401)
+      return 'Nobody is signed in here any more. Sign in, and decide it in the page.';
+    const session: Session | ApiError = await response.json();
+    if ('code' in session) return said(session);
+    return session.user === user
+      ? undefined
+      : `This was for ${user}, and ${session.user} is signed in here. Decide it in the page.`;
+  } catch {
+    return 'The web inbox does not answer. Nothing was sent.';
+  }
+}
+
+function ask(method: string, path: string, body?: DecisionBody): Promise<Response> {
+  const headers = { accept: 'application/json', 'content-type': 'application/json' };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  return fetch(path, { method, headers, credentials: 'same-origin', ...sent });
+}
+
+function said({ message, hint }: ApiError): string {
+  return hint === undefined ? message : `${message} (${hint})`;
+}
+
+/** Says in words that nothing was decided, and opens the page, where it can be. */
+async function refuse(message: PushMessage, why: string): Promise<void> {
+  const refused = without({ ...message, title: `Not decided: ${message.tool}`, text: why });
+  await show(refused, { requireInteraction: true });
+  await open(message.place).catch(() => undefined);
+}
+
+function without({ seen: _, ...message }: PushMessage): PushMessage {
+  return message;
+}
+
+/** Goes to a place in a tab that is open, or in a new one. */
+async function open(place: string): Promise<void> {
+  const url = new URL(place, self.registration.scope).href;
+  const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
+  for (const tab of tabs) {
+    try {
+      await tab.navigate(url);
+    } catch {
+      // It is of another worker, or it is closing.
+      continue;
+    }
+    // Browsers let us do this only after a click.
+    await tab.focus().catch(() => undefined);
+    return;
+  }
+  await self.clients.openWindow(url);
+}
+
+async function leave(): Promise<void> {
+  const subscription = await self.registration.pushManager.getSubscription();
+  await subscription?.unsubscribe();
+  for (const shown of await self.registration.getNotifications()) shown.close();
+}

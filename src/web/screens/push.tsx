@@ -1,0 +1,137 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { PushPlace } from '../../server/api';
+import { send } from '../http';
+import { errorText } from '../model/labels';
+
+/** Pages of a strict policy name what may become a script; this page has one such name. */
+declare const trustedTypes:
+  { createPolicy(name: string, rules: { createScriptURL(url: string): string }): ScriptUrls } | undefined;
+interface ScriptUrls {
+  createScriptURL(url: string): string;
+}
+
+/** A policy can be made once. */
+let made: string | undefined;
+
+function workerUrl(): string {
+  const rules: ScriptUrls = { createScriptURL: () => 'push-worker.js' };
+  const policy =
+    typeof trustedTypes === 'undefined' ? rules : trustedTypes.createPolicy('countersign', rules);
+  return (made ??= policy.createScriptURL(''));
+}
+
+const UNABLE =
+  'This browser cannot notify you here. It has to know web push, and the page has to be opened by https. On an iPhone or iPad, add this page to the home screen first, and open it from there.';
+const REFUSED =
+  'This browser does not let this page notify you. Allow notifications for this address in the settings of the browser, and open this screen again.';
+
+/** Whether the browser can do it at all. */
+function isAble(): boolean {
+  return 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
+}
+
+async function current(): Promise<PushSubscription | null> {
+  const registration = await navigator.serviceWorker.getRegistration();
+  return (await registration?.pushManager.getSubscription()) ?? null;
+}
+
+function textOf(bytes: ArrayBuffer | null): string {
+  const text = Array.from(new Uint8Array(bytes ?? []), (byte) => String.fromCharCode(byte)).join('');
+  return btoa(text).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+async function digestOf(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
+  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** How it stands: what the server says, and whether this browser is among those it notifies. */
+type Standing = { place: PushPlace } | { problem: string };
+
+async function look(): Promise<Standing> {
+  const subscription = isAble() ? await current() : null;
+  const query = subscription === null ? '' : `?browser=${await digestOf(subscription.endpoint)}`;
+  const reply = await send<PushPlace>('GET', `/api/push${query}`);
+  return reply.ok ? { place: reply.data } : { problem: errorText(reply.error) };
+}
+
+/** @returns What went wrong, as the person reads it. */
+async function start({ publicKey }: PushPlace): Promise<string | undefined> {
+  if ((await Notification.requestPermission()) !== 'granted') return REFUSED;
+  await navigator.serviceWorker.register(workerUrl());
+  const { pushManager } = await navigator.serviceWorker.ready;
+  const old = await pushManager.getSubscription();
+  // A browser is bound to the key it was asked with.
+  if (old !== null && textOf(old.options.applicationServerKey) !== publicKey) await old.unsubscribe();
+  const subscription = await pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey: publicKey,
+  });
+  const reply = await send('POST', '/api/push', { body: subscription });
+  return reply.ok ? undefined : errorText(reply.error);
+}
+
+async function stop(): Promise<string | undefined> {
+  const subscription = await current();
+  if (subscription === null) return undefined;
+  const { endpoint } = subscription;
+  const reply = await send('DELETE', '/api/push', { body: { endpoint } });
+  if (!reply.ok) return errorText(reply.error);
+  await subscription.unsubscribe();
+  return undefined;
+}
+
+function whyNot(error: unknown): string {
+  const name = error instanceof DOMException ? error.name : '';
+  if (name === 'NotAllowedError') return REFUSED;
+  return 'The browser could not reach its push service. Try again later, or use another browser.';
+}
+
+/** Where a person says that this browser notifies them. */
+export function PushScreen(): JSX.Element {
+  const [standing, setStanding] = useState<Standing>();
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const refresh = (): Promise<void> => look().then(setStanding);
+  useEffect(() => void refresh(), []);
+  const place = standing !== undefined && 'place' in standing ? standing.place : undefined;
+  const act = async (work: () => Promise<string | undefined>): Promise<void> => {
+    setBusy(true);
+    setProblem(undefined);
+    setProblem(await work().catch(whyNot));
+    await refresh();
+    setBusy(false);
+  };
+  const known = standing !== undefined && 'problem' in standing ? standing.problem : undefined;
+  return (
+    <section class="turns" aria-labelledby="push-title">
+      <h1 id="push-title" class="pane-title">
+        Notifications
+      </h1>
+      <p>This browser can say when something waits for your decision, also while this page is closed.</p>
+      <p role="alert" class="problem">
+        {isAble() ? (problem ?? known) : UNABLE}
+      </p>
+      {place !== undefined && isAble() && (
+        <>
+          <p role="status" id="push-state">
+            {place.isNotified ? 'This browser notifies you.' : 'This browser does not notify you.'}
+          </p>
+          <button
+            class={place.isNotified ? 'button' : 'button primary'}
+            type="button"
+            aria-disabled={isBusy}
+            onClick={() => isBusy || void act(place.isNotified ? stop : () => start(place))}
+          >
+            {place.isNotified ? 'Stop' : 'Notify me in this browser'}
+          </button>
+        </>
+      )}
+      <p class="quiet">
+        A notification names the tool and the agent, and shows the arguments only where you may decide it
+        there. Signing out ends it.
+      </p>
+    </section>
+  );
+}
