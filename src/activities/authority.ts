@@ -16,6 +16,7 @@ import {
 } from '../contract/authority/authority';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
 import { assuranceText, isAssured, stricterAction } from '../contract/authority/votes';
+import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
 import { digestJson } from '../contract/digest';
@@ -170,7 +171,7 @@ export interface VoteCheck {
 }
 
 /** Votes let a call run: signed ones, where the rule wants more than a claim; or a person has to look again. */
-export type CheckedVotes = { ok: true; isSigned: boolean } | AskAgain;
+export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
 
 /**
  * The last look at the votes, right before the handler. What a call needs comes from this worker's own file; what its input
@@ -190,8 +191,9 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   const judge = votes.some(({ signature }) => signature !== undefined)
     ? await judgeOf(check, input, authority)
     : undefined;
-  const bad = votes.flatMap((vote) => {
-    const why = whyBad(vote, { authority, judge, ...defined({ decision }) });
+  const looked = votes.map((vote) => ({ vote, judged: judge?.(vote) }));
+  const bad = looked.flatMap(({ vote, judged }) => {
+    const why = whyBad(vote, { authority, judged, ...defined({ decision }) });
     return why === undefined
       ? []
       : [{ voter: vote.voter, why: `the vote of ${vote.voter} does not count: ${why}` }];
@@ -202,15 +204,36 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
     votes.filter(({ voter }) => !struck.includes(voter)),
   );
   if (bad.length === 0 && standing.state === 'approved')
-    return { ok: true, isSigned: authority.rule.assurance !== 'claimed' };
+    return {
+      ok: true,
+      isSigned: authority.rule.assurance !== 'claimed',
+      ...defined({ roster: await rosterOf(check.file, looked) }),
+    };
   const { missing, mayVote } = standing;
   const lacking = `the rule '${authority.rule.name}' needs ${missing} more of: ${someNames(mayVote)}`;
   const why = bad.length > 0 ? bad.map((one) => one.why).join('; ') : lacking;
   return { askAgain: why, struck, authority, ...defined({ secret }) };
 }
 
+/** The lines by which the signatures of votes were found good; undefined where there is none. */
+async function rosterOf(
+  file: Approvers | undefined,
+  looked: readonly { vote: Vote; judged: Judged | undefined }[],
+): Promise<Roster | undefined> {
+  if (file === undefined || looked.every(({ vote }) => vote.signature === undefined)) return undefined;
+  const { rosterLine } = await import('../authority/roster.js');
+  const lines = looked.flatMap(({ vote: { decisionId }, judged }) => {
+    if (judged?.ok !== true || judged.voter === undefined || judged.fingerprint === undefined) return [];
+    const { voter, fingerprint } = judged;
+    return rosterLine(file, { decisionId, voter, fingerprint }) ?? [];
+  });
+  const { installation, digest: fileDigest } = file;
+  return lines.length === 0 ? undefined : { installation, fileDigest, lines };
+}
+
 /** What a vote proves; and, where its signature does not count, why. */
-type Judge = (vote: Vote) => Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
+type Judged = Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
+type Judge = (vote: Vote) => Judged;
 
 /** Checks signatures; undefined: this worker has no file. Loaded only where there is one. */
 async function judgeOf(
@@ -235,22 +258,23 @@ async function judgeOf(
 interface Wanted {
   authority: Authority;
   decision?: Pick<SpentDecision, 'seenDigest' | 'hunks'>;
-  judge: Judge | undefined;
+  /** Undefined: this worker has no file, or no vote is signed. */
+  judged: Judged | undefined;
 }
 
-function whyBad(vote: Vote, { authority, decision, judge }: Wanted): string | undefined {
+function whyBad(vote: Vote, { authority, decision, judged: known }: Wanted): string | undefined {
   if (vote.decision !== 'approved') return 'it is not an approval';
   if (vote.seenDigest === undefined || vote.seenDigest !== decision?.seenDigest)
     return 'it is for something else';
   const voting = votingOf(authority, vote.voter);
   if (!voting.ok) return `${vote.voter} ${WHY_NOT[voting.why]}`;
-  const judged = judge?.(vote) ?? { ok: true as const, assurance: 'claimed' as const };
+  const judged = known ?? { ok: true as const, assurance: 'claimed' as const };
   if (vote.signature !== undefined && decision.hunks !== undefined)
     return 'its signature is for the whole, and only some hunks would run';
   if (!judged.ok) return `its signature is refused: ${judged.why}`;
   const { assurance: wanted } = authority.rule;
   if (isAssured(judged.assurance, wanted)) return undefined;
-  const unchecked = vote.signature !== undefined && judge === undefined;
+  const unchecked = vote.signature !== undefined && known === undefined;
   const has = unchecked
     ? 'this worker has no approvers file to check its signature by'
     : `it is ${assuranceText(judged.assurance)}`;

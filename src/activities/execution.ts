@@ -10,6 +10,7 @@ import type {
   CallReply,
   GrantUse,
 } from '../contract/call';
+import type { Roster } from '../contract/authority/roster';
 import { withDecisionNote } from '../contract/call-messages';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
@@ -44,6 +45,8 @@ export interface Execution extends AskedExecution {
   state?: HeldState;
   /** The use of a grant in the place of a decision. */
   grant?: GrantUse;
+  /** By what its signatures were found good. */
+  roster?: Roster;
 }
 
 /** A final output. Its text stays with the worker, so that the next step need not be sent it. */

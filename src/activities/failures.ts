@@ -1,6 +1,7 @@
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
+import type { Roster } from '../contract/authority/roster';
 import type { ToolResult } from '../contract/result';
 import { FAILURES } from '../contract/names';
 import { ModelError } from '../models/model';
@@ -36,10 +37,14 @@ export function setupFailure(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, `${FAILURES.model}.setup`);
 }
 
-/** A call that may run again; the result so far is kept for when attempts are used up. */
-export function retryFailure(result: ToolResult): ApplicationFailure {
+/** A call that may run again; the result so far, and by what its signatures were found good, are kept for when attempts are used up. */
+export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFailure {
   const message = result.error?.message ?? 'the call may run again';
-  return ApplicationFailure.create({ type: FAILURES.retry, message, details: [result] });
+  return ApplicationFailure.create({
+    type: FAILURES.retry,
+    message,
+    details: roster === undefined ? [result] : [result, roster],
+  });
 }
 
 /** What a worker needs to have for a task. */

@@ -1,5 +1,6 @@
 import type { ApproversSource } from '../authority/source';
 import { requestersOf } from '../contract/authority/authority';
+import type { Roster } from '../contract/authority/roster';
 import type { CallInput, CallOutput, PreparedCall } from '../contract/call';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
@@ -68,9 +69,11 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
   if (ruling?.refused !== undefined) return refuse(`Refused: ${ruling.refused}. Nothing was added.`);
   const own = ruling?.file.authorityBy(ruling, requestersOf(input.origin, input.authority));
   const check = { own, file: ruling?.file, place: placeHere, now: Date.now() };
+  let roster: Roster | undefined;
   try {
     const votes = await checkVotes(check, input);
     if ('askAgain' in votes) return votes;
+    ({ roster } = votes);
     const spent = votes.isSigned ? await spentBefore(input) : undefined;
     if (spent !== undefined) return spent;
   } catch (error) {
@@ -79,5 +82,6 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
   const outdated = await outdatedDecision(input);
   if (outdated !== undefined) return { askAgain: outdated };
   const facts = { timestamp: new Date().toISOString(), safety: 'dangerous' as const, approved: true };
-  return cachedOutput(deps, makeSuccess(input, { content: raisedText(args), contentType: 'text' }, facts));
+  const result = makeSuccess(input, { content: raisedText(args), contentType: 'text' }, facts);
+  return { ...cachedOutput(deps, result), ...defined({ roster }) };
 }

@@ -2,7 +2,8 @@ import { Context } from '@temporalio/activity';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { idempotencyKey } from '../contract/names';
-import type { AskAgain, CallInput, CallOutput, GrantUse, SpentDecision } from '../contract/call';
+import type { Roster } from '../contract/authority/roster';
+import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
@@ -42,12 +43,12 @@ export async function runTool(deps: ActivityDeps, input: CallInput): Promise<Cal
   const { execution } = ready;
   if (execution.tool.child !== undefined) return lookForChild(execution, execution.tool.child);
   const run = execution.tool.effect === 'unsafe' ? runUnsafe : runRepeatable;
-  return withGrant(execution.grant, withHolder(execution.state, await run(execution, since)));
+  return withLeave(execution, withHolder(execution.state, await run(execution, since)));
 }
 
-/** Says by which use of which grant a call started. */
-function withGrant(grant: GrantUse | undefined, output: CallOutput): CallOutput {
-  return grant !== undefined && ('result' in output || 'inDoubt' in output) ? { ...output, grant } : output;
+/** Says by which use of which grant, or by whose keys, a call started. */
+function withLeave({ grant, roster }: StartedBy, output: CallOutput): CallOutput {
+  return 'result' in output || 'inDoubt' in output ? { ...output, ...defined({ grant, roster }) } : output;
 }
 
 /** A call that may start now, or what it came to without that. */
@@ -90,7 +91,8 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const pausedSince = grant && (await pausedCall(deps, input, ranBefore(input)));
   if (pausedSince !== undefined) return { output: pausedSince };
   const state = heldState(deps, tool, { input, idempotencyKey: key });
-  return { execution: { deps, tool, input, value: checked.value, key, ...defined({ state, grant }) } };
+  const { value, roster } = checked;
+  return { execution: { deps, tool, input, value, key, ...defined({ state, grant, roster }) } };
 }
 
 /** What a call comes to whose signatures may have started it before; undefined: they have not. */
@@ -150,7 +152,7 @@ async function runRepeatable(execution: Execution, since: Since): Promise<CallOu
     const ended = result.success || lostReason === undefined || lostReason === 'cancelled';
     if (ended && !outcome.retryable) return cachedOutput(execution.deps, result);
     await guard.flush();
-    throw retryFailure(result);
+    throw retryFailure(result, execution.roster);
   } finally {
     guard.stop();
   }
@@ -168,7 +170,7 @@ function knownResult(execution: Execution, { handler, result }: RunOutcome): Too
 
 /** Arguments as the handler wants them, or why this attempt must not run, or what this worker lacks to say so. */
 type Rechecked =
-  | { ok: true; value: unknown; isSigned: boolean; granted?: GrantedCall }
+  | { ok: true; value: unknown; isSigned: boolean; granted?: GrantedCall; roster?: Roster }
   | { ok: false; failure: ToolFailure }
   | { lack: string }
   | AskAgain;

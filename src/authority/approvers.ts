@@ -14,9 +14,10 @@ import { CountersignError, errorMessage, systemReason } from '../contract/errors
 import { checkFile, type Known } from './check-file';
 import type { Condition } from './condition';
 import type { CheckedPasskeys, Passkey, PasskeySite } from './passkey';
-import { permitsOf } from './permits';
+import { agentsIn, permitsOf } from './permits';
 import { type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
+import type { RevokedKeys } from './check-keys';
 import type { SignerKey } from './ssh-key';
 import type { Mistake } from './yaml';
 
@@ -58,6 +59,8 @@ export interface Approvers {
   groupsOf(person: string): readonly string[];
   /** What somebody may do in the web inbox, and what they see, by a name or a mail address; also of those who are not in the file. */
   permitOf(name: string): Permit;
+  /** Agents that `visibility` names. */
+  readonly visibleAgents: readonly string[];
   /** The keys of a person, by the name in the file. */
   keysOf(person: string): readonly SignerKey[];
   /** The passkeys of a person, by the name in the file. */
@@ -70,6 +73,8 @@ export interface Approvers {
   ownerOf(fingerprint: string): string | undefined;
   /** Keys of web inboxes. */
   readonly inboxKeys: readonly SignerKey[];
+  /** Keys that count no more. Nobody has one of them here. */
+  readonly revoked: RevokedKeys;
 }
 
 /**
@@ -92,7 +97,7 @@ export async function loadApprovers(file: string, known?: Known): Promise<Approv
 export function parseApprovers(text: string, file: string, known?: Known): Approvers {
   const read = readApproversFile(text);
   if (!read.ok) throw invalid(file, read.mistakes);
-  const { conditions, keys, passkeys, mistakes } = checkFile(read.file, known);
+  const { conditions, keys, passkeys, revoked, mistakes } = checkFile(read.file, known);
   if (mistakes.length > 0) throw invalid(file, mistakes);
   const { people, rules, installation } = read.file.content;
   const ruled = rules.map((rule, at) => ruledBy(rule, conditions.get(at)));
@@ -110,6 +115,9 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     [...keys.people].flatMap(([name, all]) => all.map(({ fingerprint }) => [fingerprint, name] as const)),
   );
   const personOf = (name: string): string | undefined => persons.get(name.toLowerCase());
+  const isTaken = (key: { fingerprint: string; id?: string }): boolean =>
+    [key.fingerprint, key.id].every((mark) => mark === undefined || revoked.since(mark) === undefined);
+  const keysOf = new Map([...keys.people].map(([name, all]) => [name, all.filter(isTaken)] as const));
   const permits = permitsOf(read.file.content);
   return Object.freeze<Approvers>({
     file,
@@ -123,20 +131,23 @@ export function parseApprovers(text: string, file: string, known?: Known): Appro
     ...subjectsOf(people),
     ...slackIdsOf(people),
     permitOf: (name) => permits(personOf(name)),
-    keysOf: (person) => keys.people.get(person) ?? [],
+    visibleAgents: agentsIn(read.file.content),
+    keysOf: (person) => keysOf.get(person) ?? [],
     ownerOf: (fingerprint) => owners.get(fingerprint),
-    inboxKeys: keys.inbox,
-    ...passkeysIn(passkeys),
+    inboxKeys: keys.inbox.filter(isTaken),
+    revoked,
+    ...passkeysIn(passkeys, isTaken),
   });
 }
 
-function passkeysIn({
-  people,
-  site,
-}: CheckedPasskeys): Pick<Approvers, 'passkeysOf' | 'passkeySite' | 'ownerOfPasskey'> {
+function passkeysIn(
+  { people, site }: CheckedPasskeys,
+  isTaken: (key: Passkey) => boolean,
+): Pick<Approvers, 'passkeysOf' | 'passkeySite' | 'ownerOfPasskey'> {
   const owners = new Map([...people].flatMap(([name, all]) => all.map(({ id }) => [id, name] as const)));
+  const taken = new Map([...people].map(([name, all]) => [name, all.filter(isTaken)] as const));
   return {
-    passkeysOf: (person) => people.get(person) ?? [],
+    passkeysOf: (person) => taken.get(person) ?? [],
     passkeySite: site,
     ownerOfPasskey: (id) => owners.get(id),
   };

@@ -67,6 +67,7 @@ export const VOTE_FAULTS = {
   malformed: 'the vote or its signature is not in its form',
   unknown_person: 'the approver is not in the approvers file',
   key_removed: "its key is not, or no longer, one of this person's in the approvers file",
+  key_revoked: 'its key is revoked in the approvers file',
   other_persons_key: "it was made with somebody else's key",
   wrong_installation: 'it was made for another installation',
   wrong_turn: 'it was made for another turn, or for another namespace or cluster',
@@ -93,7 +94,7 @@ type PasskeyParts = 'passkeysOf' | 'passkeySite' | 'ownerOfPasskey';
 /** What the worker knows by itself. */
 export interface Judge {
   facts: CallFacts;
-  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'ownerOf' | 'inboxKeys' | PasskeyParts>;
+  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'ownerOf' | 'inboxKeys' | 'revoked' | PasskeyParts>;
   /** Milliseconds since 1970, by the worker's clock. */
   now: number;
 }
@@ -163,7 +164,9 @@ function checkPasskey(
   if (verdict.ok) return { ok: true, assurance: 'signed', voter, fingerprint: verdict.fingerprint };
   if (verdict.why === 'does_not_match') return bad(differenceFrom(expected, statement) ?? 'does_not_match');
   const owner = verdict.id === undefined ? undefined : approvers.ownerOfPasskey(verdict.id);
-  return bad(faultOf(verdict.why, owner !== undefined && owner !== voter));
+  return bad(
+    faultOf(verdict.why, { isOthers: owner !== undefined && owner !== voter, mark: verdict.id, approvers }),
+  );
 }
 
 function checkSsh(
@@ -186,11 +189,20 @@ function checkSsh(
   }
   if (verdict.why === 'does_not_match') return bad(differenceFrom(expected, statement) ?? 'does_not_match');
   const owner = verdict.fingerprint === undefined ? undefined : approvers.ownerOf(verdict.fingerprint);
-  return bad(faultOf(verdict.why, isOwn && owner !== undefined && owner !== voter));
+  const isOthers = isOwn && owner !== undefined && owner !== voter;
+  return bad(faultOf(verdict.why, { isOthers, mark: verdict.fingerprint, approvers }));
 }
 
-function faultOf(why: SshFault | PasskeyFault, isOthers: boolean): VoteFault {
+interface Listing {
+  isOthers: boolean;
+  /** What names the key; undefined: nothing does. */
+  mark: string | undefined;
+  approvers: Pick<Approvers, 'revoked'>;
+}
+
+function faultOf(why: SshFault | PasskeyFault, { isOthers, mark, approvers }: Listing): VoteFault {
   if (why !== 'unknown_key') return why;
+  if (mark !== undefined && approvers.revoked.since(mark) !== undefined) return 'key_revoked';
   return isOthers ? 'other_persons_key' : 'key_removed';
 }
 

@@ -3,11 +3,10 @@ import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import { BUDGET_KINDS, raiseSchema } from '../contract/spending/budget';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
+import { type CheckedKeys, checkKeys, checkRevoked, type RevokedKeys } from './check-keys';
 import { type CheckedPasskeys, checkPasskeys } from './passkey';
 import { checkPermits } from './permits';
 import { checkEntry, checkPeople, groupIn, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
-import { readKeyLine, type SignerKey } from './ssh-key';
-import { SIGNATURE_NAMESPACE } from './ssh-signature';
 import type { Complain, Mistake, Path } from './yaml';
 
 /** A tool as far as rules go. */
@@ -33,13 +32,8 @@ export interface Checked {
   conditions: ReadonlyMap<number, Condition>;
   keys: CheckedKeys;
   passkeys: CheckedPasskeys;
+  revoked: RevokedKeys;
   mistakes: Mistake[];
-}
-
-/** Whose keys may sign. */
-export interface CheckedKeys {
-  people: ReadonlyMap<string, readonly SignerKey[]>;
-  inbox: readonly SignerKey[];
 }
 
 /** Checks what a file means. All mistakes are found at once, in the order of the file. */
@@ -52,6 +46,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   checkPermits(file, named, complain);
   const keys = checkKeys(file, complain);
   const passkeys = checkPasskeys(file, complain);
+  const revoked = checkRevoked(file, complain);
   const conditions = new Map<number, Condition>();
   for (const [at, rule] of rules.entries()) {
     checkRoster(rule, at, { file, named, complain });
@@ -62,7 +57,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   checkCovered(rules, { conditions, complain });
   checkDefault(rules, complain);
   mistakes.sort((a, b) => a.line - b.line || a.column - b.column);
-  return { conditions, keys, passkeys, mistakes };
+  return { conditions, keys, passkeys, revoked, mistakes };
 }
 
 /** A turn asks for more budget as for a dangerous call, and rules can name that as they name tools. */
@@ -72,44 +67,6 @@ function withRaises({ tools, ...known }: Known): Known {
   const schema: JsonSchema = { properties: Object.assign({}, ...kinds), additionalProperties: false };
   const raises = [RAISE_BUDGET, RAISE_SESSION_BUDGET].map((name) => [name, { safety, schema }] as const);
   return { ...known, tools: new Map([...tools, ...raises]) };
-}
-
-/** Reads all keys. One key is one person's, or web inboxes'. */
-function checkKeys({ content }: ReadFile, complain: Complain): CheckedKeys {
-  const owners = new Map<string, string>();
-  const readAll = (lines: readonly string[], owner: string, place: Path): SignerKey[] =>
-    lines.flatMap((line, index) => {
-      const read = readKeyLine(line);
-      const path = [...place, index];
-      if (!read.ok) {
-        complain(path, read.why, read.at);
-        return [];
-      }
-      const { key } = read;
-      const other = owners.get(key.fingerprint);
-      if (other === owner) complain(path, 'this key is listed twice');
-      else if (other !== undefined) complain(path, `this key is that of ${other}, too: one is one person's`);
-      owners.set(key.fingerprint, owner);
-      return key;
-    });
-  const people = new Map(
-    Object.entries(content.people).map(([name, { keys }]) => [
-      name,
-      readAll(keys, name, ['people', name, 'keys']),
-    ]),
-  );
-  for (const [name, keys] of people)
-    for (const [index, { namespaces }] of keys.entries())
-      if (namespaces?.includes(SIGNATURE_NAMESPACE) === false)
-        complain(
-          ['people', name, 'keys', index],
-          `this key may not sign: its namespaces lack ${SIGNATURE_NAMESPACE}`,
-        );
-  const inbox = readAll(content.inboxKeys, 'the web inbox', ['inboxKeys']);
-  for (const [index, { type }] of inbox.entries())
-    if (type !== 'ssh-ed25519')
-      complain(['inboxKeys', index], 'the key of a web inbox is an ssh-ed25519 key');
-  return { people, inbox };
 }
 
 interface AboutFile {

@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
+import type { RosterSite } from '../contract/authority/roster';
 import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { LIMITS } from '../contract/limits';
@@ -17,13 +18,7 @@ export interface Passkey {
   line: string;
 }
 
-/** Where passkeys are made and used: the web inbox. */
-export interface PasskeySite {
-  /** The domain that passkeys are made for. */
-  rpId: string;
-  /** Addresses at which the page may be open where somebody signs. */
-  origins: readonly string[];
-}
+export type PasskeySite = RosterSite;
 
 /** The passkey of a line; or what is wrong with it, and at which of its characters. */
 export type ReadPasskeyLine = { ok: true; passkey: Passkey } | { ok: false; why: string; at: number };

@@ -34,6 +34,11 @@ function isOf(entry: string, name: string, people: FileContent['people']): boole
   return group === undefined ? entry === name : people[name]?.groups.includes(group) === true;
 }
 
+/** Agents that visibility names. */
+export function agentsIn({ visibility = {} }: Pick<FileContent, 'visibility'>): string[] {
+  return [...new Set(Object.values(visibility).flatMap((agents) => (agents === 'all' ? [] : agents)))];
+}
+
 /** What is wrong with roles and visibility. Agents are not in the file, so any name of one is taken. */
 export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, complain: Complain): void {
   const { people, roles, visibility = {} } = content;

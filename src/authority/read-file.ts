@@ -8,6 +8,7 @@ export type ReadFile = ReadYaml<FileContent>;
 const MOST_PEOPLE = 5_000;
 const MOST_RULES = 1_000;
 const MOST_AGENTS = 200;
+const MOST_REVOKED = 10_000;
 /** People who may vote on one request: their names are frozen in it. */
 export const MOST_VOTERS = 200;
 
@@ -72,6 +73,14 @@ const rule = z.strictObject({
   escalate: z.strictObject({ after: time, to: roster }).optional(),
 });
 
+/** A key that counts no more. It is still known, so that what was signed with it is marked. */
+const revoked = z.strictObject({
+  key: z.string().min(1).max(4096),
+  since: z.union([z.iso.date(), z.iso.datetime()], {
+    error: 'must be a day such as 2026-12-24, or a time such as 2026-12-24T08:00:00Z',
+  }),
+});
+
 /** Who may do what in the web inbox, and whose turns each person sees there. */
 const roles = z.strictObject({
   admins: z.array(entry).min(1, 'must not be empty: nobody could stop what runs'),
@@ -108,6 +117,7 @@ const fileSchema = z.strictObject({
   people: z
     .record(name, person)
     .refine((people) => Object.keys(people).length <= MOST_PEOPLE, `must name at most ${MOST_PEOPLE} people`),
+  revoked: z.array(revoked).max(MOST_REVOKED, `must be at most ${MOST_REVOKED}`).default([]),
   roles: roles.optional(),
   visibility: visibility.optional(),
   rules: z.array(rule).min(1, 'must not be empty').max(MOST_RULES, `must be at most ${MOST_RULES}`),

@@ -4,34 +4,44 @@ import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import type { SealedField } from '../history/audit/format';
 import { frameOf, type ReadLine } from '../history/audit/read';
+import { type CarriedLine, type KeyJudge, keyJudge, type KeyVerdict, readCarried } from './audit-keys';
 import { escapeText } from './print/escape';
 import { count } from './print/format';
 import type { ScreenFormat } from './print/screen';
 import type { Fact } from './print/table';
 
 /** What a signature of the file turned out to be. `taken_out`: values that it is over are no longer in the file. */
-type SignatureState = 'verified' | 'none' | 'bad' | 'unknown_key' | 'taken_out';
+type SignatureState = KeyVerdict['state'] | 'none' | 'taken_out';
 
-/** A decision whose signature does not prove it. */
-interface Unproven {
+/** A decision, and what there is to say of its signature. */
+interface Remark<State extends SignatureState> {
   /** The record's number in the file. */
   n: number;
   turn: string;
   call: string;
   /** Absent: it was taken out. */
   approver?: string;
-  state: Exclude<SignatureState, 'verified' | 'none'>;
+  state: State;
   why: string;
 }
 
+/** A decision whose signature does not prove it. */
+type Unproven = Remark<'bad' | 'unknown_key' | 'taken_out'>;
+/** A decision whose signature holds, by a key that today's file does not have. */
+type Marked = Remark<'removed' | 'revoked'>;
+
 /** What is known of the signatures of a file. */
 export interface SignatureReport {
+  /** `carried`: no approvers file was given, so they were checked by the keys that the audit file itself carries. */
+  keys: 'approvers' | 'carried';
   /** How many decisions there are of each. */
   counts: Record<SignatureState, number>;
-  /** Whose signatures were verified: how many of each person. */
+  /** Whose signatures were verified: how many of each person, by keys that stand in an approvers file. */
   verified: Record<string, number>;
+  /** The first of those whose key was removed or revoked. */
+  marked: readonly Marked[];
   /** The first of those that prove nothing. */
-  unproven: Unproven[];
+  unproven: readonly Unproven[];
 }
 
 /** Checks the signatures of a file line by line. */
@@ -41,27 +51,93 @@ export interface SignatureChecker {
   finish(): SignatureReport;
 }
 
-const MOST_UNPROVEN = 100;
+const MOST_NAMED = 100;
 
-/** Starts checking by a file of who may decide, with the function by which a worker checks votes. */
-export async function createSignatureChecker(named: string | Approvers): Promise<SignatureChecker> {
-  // Loaded here, so that no other command waits for YAML and CEL.
-  const { loadApprovers } = await import('../authority/approvers.js');
-  const judge = await judgeBy(typeof named === 'string' ? await loadApprovers(named) : named);
-  const counts = { verified: 0, none: 0, bad: 0, unknown_key: 0, taken_out: 0 };
+/**
+ * Starts checking, with the function by which a worker checks votes. `named`: files of who may decide, today's first; none:
+ * by the keys that the audit file carries.
+ */
+export async function createSignatureChecker(named: readonly Approvers[] = []): Promise<SignatureChecker> {
+  const judge = judgeBy(await keyJudge(named), named.length > 0);
+  const counts: SignatureReport['counts'] = {
+    ...{ verified: 0, removed: 0, revoked: 0, carried: 0 },
+    ...{ none: 0, bad: 0, unknown_key: 0, taken_out: 0 },
+  };
   const verified = new Map<string, number>();
+  const marked: Marked[] = [];
   const unproven: Unproven[] = [];
+  const waiting = createWaiting();
   let namespace = '';
+  const settle = (line: ReadLine, carried?: Carried): void => {
+    const judged = judge(line, { namespace, carried });
+    const { state } = judged;
+    counts[state] += 1;
+    if (state === 'verified' || state === 'removed')
+      verified.set(judged.voter, (verified.get(judged.voter) ?? 0) + 1);
+    if ((state === 'removed' || state === 'revoked') && marked.length < MOST_NAMED)
+      marked.push(judged.remark);
+    if (state === 'bad' || state === 'unknown_key' || state === 'taken_out')
+      if (unproven.length < MOST_NAMED) unproven.push(judged.remark);
+  };
   return {
     push: (line) => {
       if (line.type === 'audit') namespace = first.safeParse(frameOf(line.body)).data?.namespace ?? '';
-      if (line.type !== 'decision' && line.type !== 'resolution') return;
-      const judged = judge(line, namespace);
-      counts[judged.state] += 1;
-      if (judged.state === 'verified') verified.set(judged.voter, (verified.get(judged.voter) ?? 0) + 1);
-      else if (judged.state !== 'none' && unproven.length < MOST_UNPROVEN) unproven.push(judged);
+      for (const { decision, carried } of waiting.push(line)) settle(decision, carried);
     },
-    finish: () => ({ counts, verified: Object.fromEntries(verified), unproven }),
+    finish: () => {
+      for (const decision of waiting.rest()) settle(decision);
+      const keys = named.length > 0 ? 'approvers' : 'carried';
+      return { keys, counts, verified: Object.fromEntries(verified), marked, unproven };
+    },
+  };
+}
+
+/** The line that a file carries for a signature. `gone`: it was taken out. */
+type Carried = CarriedLine | 'gone';
+
+/** A signed decision waits until its worker says by which key it found it good, or its turn is over. */
+interface Waiting {
+  /** What is ready to be judged once a line is read. */
+  push(line: ReadLine): { decision: ReadLine; carried?: Carried }[];
+  /** What still waits. */
+  rest(): ReadLine[];
+}
+
+const about = z.object({
+  ...{ turn: z.string(), call: z.string().default(''), decisionId: z.string().optional() },
+  ...{ installation: z.string().default(''), fileDigest: z.string().default('') },
+});
+
+function createWaiting(): Waiting {
+  const turns = new Map<string, Map<string, ReadLine>>();
+  const leave = (turn: string): ReadLine[] => {
+    const left = [...(turns.get(turn)?.values() ?? [])];
+    turns.delete(turn);
+    return left;
+  };
+  return {
+    push: (line) => {
+      const isDecision = line.type === 'decision' || line.type === 'resolution';
+      if (isDecision && !line.sealed.has('signature')) return [{ decision: line }];
+      if (!isDecision && line.type !== 'roster' && line.type !== 'turn_ended') return [];
+      const { data } = about.safeParse(frameOf(line.body));
+      if (data === undefined) return isDecision ? [{ decision: line }] : [];
+      const { turn, call, decisionId, ...from } = data;
+      if (line.type === 'turn_ended') return leave(turn).map((decision) => ({ decision }));
+      if (decisionId === undefined) return isDecision ? [{ decision: line }] : [];
+      const key = JSON.stringify([call, decisionId]);
+      const ofTurn = turns.get(turn) ?? new Map<string, ReadLine>();
+      const before = ofTurn.get(key);
+      if (isDecision) {
+        turns.set(turn, ofTurn.set(key, line));
+        return before === undefined ? [] : [{ decision: before }];
+      }
+      ofTurn.delete(key);
+      const isGone = line.sealed.has('roster') && !line.open.has('roster');
+      const carried = isGone ? 'gone' : readCarried({ decisionId, ...from }, valueOf(line, 'roster'));
+      return before === undefined ? [] : [{ decision: before, carried }];
+    },
+    rest: () => [...turns.keys()].flatMap(leave),
   };
 }
 
@@ -78,33 +154,41 @@ const record = z.object({
 /** Everything that a signature is over, and that can be taken out. */
 const SIGNED_FIELDS = ['signature', 'approver', 'reason', 'requesters'] as const satisfies SealedField[];
 
-type Judged = { state: 'verified'; voter: string } | { state: 'none' } | Unproven;
+type Judged =
+  | { state: 'verified' | 'carried'; voter: string }
+  | { state: 'none' }
+  | { state: Marked['state']; voter: string; remark: Marked }
+  | { state: Unproven['state']; remark: Unproven };
 
-async function judgeBy(approvers: Approvers): Promise<(line: ReadLine, namespace: string) => Judged> {
-  // Loaded here, so that no other command waits for it.
-  const { assuranceOf, VOTE_FAULTS } = await import('../authority/assurance.js');
-  return (line, namespace) => {
+type Judge = (line: ReadLine, by: { namespace: string; carried: Carried | undefined }) => Judged;
+
+function judgeBy(judgeKey: KeyJudge, hasFile: boolean): Judge {
+  return (line, { namespace, carried }) => {
     if (!line.sealed.has('signature')) return { state: 'none' };
     const approver = valueOf(line, 'approver');
     const read = record.safeParse(frameOf(line.body));
     const { turn = '', call = '' } = read.data ?? {};
     const named = { n: line.n, turn, call, ...defined({ approver }) };
-    if (!read.success) return { ...named, state: 'bad', why: VOTE_FAULTS.malformed };
+    const unproven = (state: Unproven['state'], why: string): Judged => ({
+      state,
+      remark: { ...named, state, why },
+    });
+    if (!read.success) return unproven('bad', 'the vote or its signature is not in its form');
     const gone = SIGNED_FIELDS.filter((name) => line.sealed.has(name) && !line.open.has(name));
     if (gone.length > 0)
-      return {
-        ...named,
-        state: 'taken_out',
-        why: `it is over values that were taken out: ${gone.join(', ')}`,
-      };
-    const { data: said } = read;
-    const facts = { ...factsOf(line, said), installation: approvers.installation, namespace };
-    const voter = approvers.personOf(approver ?? '') ?? approver ?? '';
-    // As it was decided: a key that has expired since does not spoil it.
-    const judged = assuranceOf(voteOf(line, said, voter), { facts, approvers, now: Date.parse(line.at) });
-    if (judged.ok) return { state: 'verified', voter };
-    const isUnknown = judged.why === 'key_removed' || judged.why === 'unknown_person';
-    return { ...named, state: isUnknown ? 'unknown_key' : 'bad', why: VOTE_FAULTS[judged.why] };
+      return unproven('taken_out', `it is over values that were taken out: ${gone.join(', ')}`);
+    if (carried === 'gone' && !hasFile) return unproven('taken_out', 'its key was taken out');
+    const verdict = judgeKey({
+      facts: { ...factsOf(line, read.data), namespace },
+      vote: voteOf(line, read.data, approver ?? ''),
+      at: Date.parse(line.at),
+      carried: carried === 'gone' ? undefined : carried,
+    });
+    if (verdict.state === 'verified' || verdict.state === 'carried') return verdict;
+    if (verdict.state === 'bad' || verdict.state === 'unknown_key')
+      return unproven(verdict.state, verdict.why);
+    const { state, voter, why } = verdict;
+    return { state, voter, remark: { ...named, state, why } };
   };
 }
 
@@ -142,29 +226,46 @@ const pair = z.tuple([z.string(), z.string()]);
 
 const STATES: readonly [SignatureState, string][] = [
   ['verified', 'verified'],
+  ['carried', 'key in this file only'],
+  ['removed', 'key removed since'],
+  ['revoked', 'key revoked'],
   ['none', 'no signature'],
   ['bad', 'bad signature'],
   ['unknown_key', 'unknown key'],
   ['taken_out', 'values taken out'],
 ];
+/** Shown where there are none, too. */
+const ALWAYS: readonly SignatureState[] = ['none', 'bad', 'unknown_key', 'taken_out'];
+
+const CARRIED_ONLY =
+  'as this file carries them: whoever wrote it could have put in others; compare them with --approvers <path>';
 
 /** How the signatures of decisions stand, by what they are and whose. */
-export function signatureFacts(report: SignatureReport | undefined, { style }: ScreenFormat): Fact[] {
-  if (report === undefined)
-    return [['decisions', 'their signatures were not checked: name --approvers <path>']];
-  const { counts, verified, unproven } = report;
-  const of = STATES.map(([state, text]) => `${text}: ${count(counts[state])}`).join(', ');
+export function signatureFacts(
+  { keys, counts, verified, marked, unproven }: SignatureReport,
+  { style }: ScreenFormat,
+): Fact[] {
+  const own: SignatureState = keys === 'approvers' ? 'verified' : 'carried';
+  const shown = STATES.filter(([state]) => state === own || ALWAYS.includes(state) || counts[state] > 0);
+  const of = shown.map(([state, text]) => `${text}: ${count(counts[state])}`).join(', ');
   const by = Object.entries(verified).map(([name, times]) => `${escapeText(name)}: ${count(times)}`);
   const words = Object.fromEntries(STATES);
-  const facts = unproven.map(({ n, turn, call, approver = '(taken out)', state, why }): Fact => {
-    const text = escapeText(`${turn}/${call}, ${approver}, record ${n}: ${why}`);
-    return [words[state] ?? state, { text, paint: state === 'bad' ? style.bad : style.warn }];
-  });
-  const left = counts.bad + counts.unknown_key + counts.taken_out - unproven.length;
+  const facts = [...marked, ...unproven].map(
+    ({ n, turn, call, approver = '(taken out)', state, why }): Fact => {
+      const text = escapeText(`${turn}/${call}, ${approver}, record ${n}: ${why}`);
+      return [words[state] ?? state, { text, paint: state === 'bad' ? style.bad : style.warn }];
+    },
+  );
+  const all = ['removed', 'revoked', 'bad', 'unknown_key', 'taken_out'] as const;
+  const left = all.reduce((sum, state) => sum + counts[state], 0) - facts.length;
   return [
     ['decisions', of],
+    [
+      'keys',
+      keys === 'carried' && counts.carried > 0 ? { text: CARRIED_ONLY, paint: style.warn } : undefined,
+    ],
     ['signed by', by.length === 0 ? undefined : by.join(', ')],
     ...facts,
-    ['and', left === 0 ? undefined : `${count(left)} more that are not proven`],
+    ['and', left === 0 ? undefined : `${count(left)} more of these`],
   ];
 }

@@ -11,13 +11,18 @@ export interface MineOptions {
   mine?: boolean;
   as?: string;
   approvers?: string;
+  /** What else reads that file. */
+  sign?: string | true;
 }
 
 /** Adds these options to a command that has `--as`. */
 export function addMineOptions(command: Command): Command {
-  return command
-    .option('--mine', 'only what you may decide by the approvers file, and have not voted on')
-    .option('--approvers <file>', `with --mine: the file (default: ${APPROVERS_FILE})`);
+  command.option('--mine', 'only what you may decide by the approvers file, and have not voted on');
+  const signing = command.options.find(({ long }) => long === '--approvers');
+  if (signing === undefined)
+    return command.option('--approvers <file>', `with --mine: the file (default: ${APPROVERS_FILE})`);
+  signing.description = signing.description.replace('with --sign:', 'with --sign or --mine:');
+  return command;
 }
 
 /**
@@ -26,10 +31,11 @@ export function addMineOptions(command: Command): Command {
  * @throws CountersignError `usage` for somebody who is not in the file; as `loadApprovers`.
  */
 export async function readMine(
-  { mine, as: name = osUser(), approvers }: MineOptions,
+  { mine, as: name = osUser(), approvers, sign }: MineOptions,
   { screen }: Context,
 ): Promise<Pick<InboxQuery, 'whom'>> {
-  if (mine !== true && approvers !== undefined) throw usageError('--approvers is for --mine');
+  if (mine !== true && approvers !== undefined && sign === undefined)
+    throw usageError('--approvers is for --mine');
   if (mine !== true) return {};
   const { openApprovers } = await import('../authority/source.js');
   const file = approvers ?? join(process.cwd(), APPROVERS_FILE);

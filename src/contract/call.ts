@@ -1,5 +1,6 @@
 import type { Authority, Vote } from './authority/authority';
 import type { CallRuling } from './authority/policy';
+import type { Roster } from './authority/roster';
 import type { Assurance } from './authority/votes';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
@@ -249,10 +250,17 @@ export interface SpentDecision {
   edit?: { approver: string; reason?: string };
 }
 
+/** By whose leave a call started. */
+export interface StartedBy {
+  grant?: GrantUse;
+  /** By what the worker found its signatures good. Only for the record: anybody may have written it. */
+  roster?: Roster;
+}
+
 /** Output of a tool's activity: the outcome (with the SHA-256 of its content), that nobody knows it, that its decision does not hold, or that it did not start. */
 export type CallOutput =
-  | ({ result: ToolResult; contentDigest: string; grant?: GrantUse } & UsedState)
-  | ({ inDoubt: InDoubt; grant?: GrantUse } & UsedState)
+  | ({ result: ToolResult; contentDigest: string } & StartedBy & UsedState)
+  | ({ inDoubt: InDoubt } & StartedBy & UsedState)
   | AskAgain
   | NotHere
   | Paused

@@ -1,5 +1,6 @@
 import type { Authority } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
+import type { Roster } from '../contract/authority/roster';
 import type { SealedValues } from '../contract/secret/sealed';
 import type { CallProgress, GrantMark, GrantUse } from '../contract/call';
 import type {
@@ -203,6 +204,8 @@ export interface CallEnded extends EventHeader {
   origin: 'handler' | 'failure' | 'turn' | 'record';
   /** The use of a grant by which it ran. */
   grant?: GrantUse;
+  /** By what the worker found the signatures good by which it ran. Absent: none was. */
+  roster?: Roster;
   /** What the model reads before the result, which begins with it: what a person changed or said. Absent: nothing. */
   note?: string;
 }
@@ -219,6 +222,8 @@ export interface CallLost extends EventHeader {
   progress?: CallProgress;
   /** The use of a grant by which it ran. */
   grant?: GrantUse;
+  /** As of `call_ended`. */
+  roster?: Roster;
 }
 
 /** The tool's own check is asked whether a lost call happened. */

@@ -357,7 +357,25 @@ describe('votes, right before the handler', () => {
     const both = (): Vote[] => [signedVote('anna', anna), signedVote('bob', bob)];
 
     it('let it run, and say that it has to be its only start', async () => {
-      expect(await check(wanted(), inputWith(both(), call), { file })).toEqual({ ok: true, isSigned: true });
+      expect(await check(wanted(), inputWith(both(), call), { file })).toEqual({
+        ok: true,
+        isSigned: true,
+        roster: {
+          ...{ installation: file.installation, fileDigest: file.digest },
+          lines: [
+            { decisionId: 'd-anna', person: 'anna', groups: ['finance'], line: anna.line },
+            { decisionId: 'd-bob', person: 'bob', groups: ['finance'], line: bob.line },
+          ],
+        },
+      });
+    });
+
+    it('are struck where their key is revoked, though the person still has it', async () => {
+      const revoked = parseApprovers(`${text}revoked: [{ key: '${bob.line}', since: 2026-01-01 }]`, 'a.yaml');
+      expect(await check(wanted(), inputWith(both(), call), { file: revoked })).toMatchObject({
+        struck: ['bob'],
+        askAgain: expect.stringMatching(/its key is revoked/),
+      });
     });
 
     it('are struck by name where one of them is not over this', async () => {

@@ -30,7 +30,7 @@ import { callSummary } from '../../contract/text/call-summary';
 import { changeLines } from '../print/arguments';
 import { changedLines, proposalLines, type Story } from '../print/request';
 import { canAsk, confirm, type Terminal, withTerminal } from '../review/terminal';
-import { decideByHunks } from '../review/acts';
+import { decideByHunks, unsignedHunks } from '../review/acts';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/grant';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
@@ -131,11 +131,7 @@ function checkWays(options: ApproveOptions): void {
     const hint = 'To approve a call as it is you must have seen it: name its digest with --saw.';
     throw usageError('--yes goes with --all or with changed arguments', hint);
   }
-  if (sign !== undefined && (hunks !== undefined || patch === true))
-    throw usageError(
-      '--sign and a choice of hunks exclude each other',
-      'A signature is for the whole: edit it, deny it, or approve all.',
-    );
+  if (sign !== undefined && (hunks !== undefined || patch === true)) throw unsignedHunks();
   const ways = { '--edit': edit, '--patch': patch, '--args or --set': args ?? set, '--hunks': hunks };
   const given = Object.keys(defined(ways));
   const alone = given.find((name) => name === '--edit' || name === '--patch');

@@ -95,8 +95,9 @@ async function check(
   { screen }: Context,
 ): Promise<void> {
   const { config } = await loadConfig(named);
-  const approvers = await load(file, await knownOf(config));
-  const warnings = warningsAbout(approvers);
+  const known = await knownOf(config);
+  const approvers = await load(file, known);
+  const warnings = [...warningsAbout(approvers), ...unseenAgents(approvers, known)];
   const { people, rules, digest } = approvers;
   if (json)
     return screen.json({
@@ -136,6 +137,13 @@ function warningsAbout(approvers: Approvers): string[] {
       : []),
     ...unsignedWarning(rule, approvers),
   ]);
+}
+
+/** A web inbox may show agents of other configs, so these names are no mistakes. */
+function unseenAgents({ visibleAgents }: Approvers, { agents }: Known): string[] {
+  return visibleAgents
+    .filter((name) => !agents.includes(name))
+    .map((name) => `\`visibility\` names the agent '${name}', and this config has no agent of that name`);
 }
 
 /** A rule may ask for signatures of people who have no key yet. */

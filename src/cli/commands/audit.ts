@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../lock';
 import { badSignatures, unsigned } from '../../history/audit/format';
+import { loadFiles } from '../audit-keys';
 import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit-signatures';
 import { readFields } from '../../history/audit/read';
 import { defined } from '../../contract/defined';
@@ -49,7 +50,7 @@ interface RedactOptions {
 interface VerifyOptions {
   key?: string;
   head?: string;
-  approvers?: string;
+  approvers?: string[];
   json?: boolean;
 }
 
@@ -73,7 +74,11 @@ export function addAudit(program: Command, context: Context): void {
     .description('check an audit file, without any server')
     .option('--key <file|key>', 'the public key that must have signed it')
     .option('--head <file>', 'a signed head kept elsewhere, which the file must contain')
-    .option('--approvers <path>', 'check the signatures of decisions by this file of who may decide')
+    .option(
+      '--approvers <path>',
+      'compare keys with this file of who may decide; older ones may follow',
+      (path: string, before: string[] = []) => [...before, path],
+    )
     .option('--json', 'print JSON')
     .action((file: string, options: VerifyOptions) => verifyAudit(file, options, context));
   audit
@@ -139,19 +144,18 @@ function now(): string {
 async function verifyAudit(file: string, options: VerifyOptions, { screen }: Context): Promise<void> {
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
-  const checker =
-    options.approvers === undefined ? undefined : await createSignatureChecker(options.approvers);
+  const checker = await createSignatureChecker(await loadFiles(options.approvers ?? []));
   const verified = await withProgress(
     screen,
     () => `reading ${file}`,
-    () => verifyFile(file, defined({ key, head }), checker?.push),
+    () => verifyFile(file, defined({ key, head }), checker.push),
   );
-  const signatures = checker?.finish();
-  const found = { pinned: key !== undefined, ...verified, ...defined({ signatures }) };
-  if (options.json === true) screen.json({ file, signatures: null, ...found });
+  const signatures = checker.finish();
+  const found = { pinned: key !== undefined, ...verified, signatures };
+  if (options.json === true) screen.json({ file, ...found });
   else screen.lines(verifyLines(file, found, screen));
   if (verified.signed < verified.records || verified.head === undefined) throw unsigned(verified);
-  if (signatures !== undefined && signatures.counts.bad > 0) throw badSignatures(signatures.counts.bad);
+  if (signatures.counts.bad > 0) throw badSignatures(signatures.counts.bad);
 }
 
 async function redactAudit(file: string, options: RedactOptions, context: Context): Promise<void> {
@@ -194,7 +198,7 @@ export function exportLines(
 /** What is known of a file that is as it was written. */
 export function verifyLines(
   file: string,
-  verified: Verified & { pinned: boolean; signatures?: SignatureReport },
+  verified: Verified & { pinned: boolean; signatures: SignatureReport },
   screen: ScreenFormat,
 ): string[] {
   const { records, signed, redacted, head, key, namespace, pinned } = verified;

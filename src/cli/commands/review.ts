@@ -5,6 +5,7 @@ import { type Context, osUser } from '../context';
 import { choose, Interrupted, type Terminal, withTerminal } from '../review/terminal';
 import type { Countersign, InboxItem, InboxQuery } from '../../client';
 import type { CallView } from '../../history/view';
+import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { reportAnswer } from '../answer';
 import { changedIn, rememberPrinted } from '../review/seen';
@@ -12,9 +13,10 @@ import { idOf, type Subject } from '../review/decision';
 import { itemKey, retryWhileUnavailable } from '../live-inbox';
 import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../print/escape';
+import { addSignOptions, type Sign, signerOf, type SignOptions } from '../review/sign';
 import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 
-interface ReviewOptions extends InboxFilters, MineOptions {}
+interface ReviewOptions extends InboxFilters, MineOptions, SignOptions {}
 
 /** `review`. */
 export function addReview(program: Command, context: Context): void {
@@ -22,16 +24,20 @@ export function addReview(program: Command, context: Context): void {
     .command('review')
     .description('go through the inbox one by one: look, decide, go on')
     .option('--as <name>', 'who decides (default: your name on this machine)');
-  addMineOptions(addInboxFilters(command)).action((options: ReviewOptions) => review(options, context));
+  addMineOptions(addInboxFilters(addSignOptions(command))).action((options: ReviewOptions) =>
+    review(options, context),
+  );
 }
 
 async function review(options: ReviewOptions, context: Context): Promise<void> {
   const query = { ...readInboxQuery(options), ...(await readMine(options, context)) };
   const hint = 'Use `countersign inbox --json` with `countersign approve` and `deny` in scripts.';
   await withTerminal(context.keyboard, hint, (terminal) =>
-    context.withClient((client) =>
-      reviewInbox({ client, query, approver: options.as ?? osUser(), context, terminal }),
-    ),
+    context.withClient(async (client) => {
+      const as = options.as ?? osUser();
+      const { approver = as, sign } = (await signerOf(options, as, { client, context })) ?? {};
+      await reviewInbox({ client, query, approver, context, terminal, ...defined({ sign }) });
+    }),
   );
 }
 
@@ -39,6 +45,8 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
 export interface Reviewing {
   client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
   approver: string;
+  /** Signs what a rule says who decides. Absent: nobody asked for that. */
+  sign?: Sign;
   context: Context;
   terminal: Terminal;
 }
@@ -178,7 +186,18 @@ async function carryOut(
   act: DecidingAct,
 ): Promise<Way | 'stays'> {
   const { approver, context, terminal } = review;
-  const subject: Subject = { client: patient(review), turn, agent, call, said: { approver }, context };
+  // Nobody would check a signature on anything else.
+  const sign = call.request?.authority === undefined ? undefined : review.sign;
+  const said = { approver };
+  const subject: Subject = {
+    client: patient(review),
+    turn,
+    agent,
+    call,
+    said,
+    context,
+    ...defined({ sign }),
+  };
   try {
     const answer = await decideAs(act, subject, terminal);
     reportAnswer(answer, { id: idOf(subject), json: false }, context.screen);
@@ -196,6 +215,8 @@ const PASSING: readonly CountersignError['code'][] = [
   'given_up',
   'editor_failed',
   'decision_refused',
+  'signature_needed',
+  'signing_key',
   'usage',
 ];
 

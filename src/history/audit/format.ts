@@ -30,6 +30,7 @@ export const SEALED_FIELDS = [
   'statement',
   'signature',
   'requesters',
+  'roster',
 ] as const;
 export type SealedField = (typeof SEALED_FIELDS)[number];
 

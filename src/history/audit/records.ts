@@ -20,6 +20,7 @@ import {
   type SealedField,
   sha256,
 } from './format';
+import type { Roster } from '../../contract/authority/roster';
 import { defined } from '../../contract/defined';
 import { createSignedContext, type SignedContext } from './signatures';
 
@@ -121,13 +122,15 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   },
   call_prepared: ({ call }) => proposal(call),
   call_started: start,
-  call_ended: ({ callId: call, tool, origin, attempts, durationMs, result, grant }) => {
+  call_ended: ({ callId: call, tool, origin, attempts, durationMs, result, grant, roster }) => {
     const took = { origin, attempts, ms: durationMs ?? undefined };
     const facts = { call, tool, ...resultFacts(result), ...took, ...grantFacts(grant) };
-    return draft('outcome', facts, { message: result.error?.message });
+    return [draft('outcome', facts, { message: result.error?.message }), ...rosterLines(call, roster)];
   },
-  call_lost: ({ callId: call, tool, message, grant }) =>
+  call_lost: ({ callId: call, tool, message, grant, roster }) => [
     draft('lost', { call, tool, ...grantFacts(grant) }, { message }),
+    ...rosterLines(call, roster),
+  ],
   verified: ({ callId: call, outcome, message }) => draft('verified', { call, outcome }, { message }),
   in_doubt: ({ callId: call, callKey, tool, message }) =>
     draft('in_doubt', { call, callKey, tool }, { message }),
@@ -154,6 +157,13 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
 function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Known): Draft[] {
   const type: T = event.type;
   return [DRAFTERS[type]?.(event, known) ?? []].flat();
+}
+
+/** By what the worker found each signature good. It is sealed: keys and their comments name people. */
+function rosterLines(call: string, { lines = [], installation, fileDigest }: Partial<Roster> = {}): Draft[] {
+  return lines.map(({ decisionId, ...line }) =>
+    draft('roster', { call, decisionId, installation, fileDigest }, { roster: JSON.stringify(line) }),
+  );
 }
 
 /** What a model asked for. Of a call that another worker has yet to prepare the arguments are not known. */

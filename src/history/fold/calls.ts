@@ -1,5 +1,5 @@
 import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
-import { type AskAgain, type CallInput, isValidCall, type Paused } from '../../contract/call';
+import { type AskAgain, type CallInput, isValidCall, type Paused, type StartedBy } from '../../contract/call';
 import {
   decisionNote,
   endedUntaken,
@@ -27,6 +27,7 @@ import {
   settleFailure,
   settleOwnFailure,
 } from './results';
+import { rosterIn } from './roster';
 import { decidedBySignal } from './messages';
 import {
   type ActivityFold,
@@ -123,7 +124,7 @@ export function callCompleted(
     return endCall(event, held, { result, ...factsOf(activity, event.at), origin: 'handler' });
   }
   const output = readCallOutput(event.result, { callId: held.call.callId, secret: held.secret });
-  if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt, output.grant);
+  if (output !== undefined && 'inDoubt' in output) return lose(event, held, output.inDoubt, leaveOf(output));
   if (output !== undefined && 'askAgain' in output) return voidDecision(event, held, output);
   if (output !== undefined && 'notHere' in output) return givenBack(event, held, output.notHere);
   if (output !== undefined && 'paused' in output) return pausedBy(event, held, output);
@@ -138,9 +139,14 @@ export function callCompleted(
   const result =
     (output !== undefined && 'result' in output ? output.result : undefined) ??
     failureResult(held, unreadable(), event.at);
-  const grant = output !== undefined && 'result' in output ? output.grant : undefined;
-  const facts = { ...factsOf(activity, event.at), ...defined({ grant }) };
+  const leave = output !== undefined && 'result' in output ? leaveOf(output) : {};
+  const facts = { ...factsOf(activity, event.at), ...leave };
   return endCall(event, held, { result, ...facts, origin: 'handler' });
+}
+
+/** By whose leave a call started, as far as it can be read. */
+function leaveOf({ grant, roster }: StartedBy): StartedBy {
+  return defined({ grant, roster: rosterIn(roster) });
 }
 
 /** The worker that took it lacks its agent or tool; one event, however often that happens. */
@@ -201,7 +207,8 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
   if ('doubt' in settled) return lose(by, held, settled.doubt);
   const result = 'result' in settled ? settled.result : failureResult(held, settled.failure, event.at);
   const origin = 'result' in settled ? 'handler' : 'failure';
-  return endCall(by, held, { result, ...factsOf(activity, event.at), origin });
+  const roster = 'result' in settled ? settled.roster : undefined;
+  return endCall(by, held, { result, ...factsOf(activity, event.at), origin, ...defined({ roster }) });
 }
 
 function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> {

@@ -1,11 +1,6 @@
+import type { Roster } from '../../contract/authority/roster';
 import { isRaise, raisedText } from '../../contract/spending/budget';
-import {
-  type CallInput,
-  type GrantMark,
-  type GrantUse,
-  type InDoubt,
-  isValidCall,
-} from '../../contract/call';
+import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { contentOf, type FailureText, settleOwn } from '../../contract/own-activity';
@@ -24,8 +19,9 @@ import { FAILURES } from '../../contract/names';
 import { rootOf } from '../decode/failure';
 import type { DecodedFailure } from '../decode/events';
 import { is } from './guards';
+import { rosterIn } from './roster';
 import type { ResultRef } from '../../contract/think';
-import type { CallEnded, EventHeader, TurnEvent } from '../events';
+import type { CallEnded, CallLost, EventHeader, TurnEvent } from '../events';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 
 /** A result that no handler made: the turn made it, or it follows from how the activity failed. */
@@ -54,7 +50,7 @@ function factsOf({ call, approved }: CallFold, at: string) {
 }
 
 /** What a failed activity means for its call, by the rules of the workflow's own settlement. */
-export type Settled = { result: ToolResult } | { failure: ToolFailure } | { doubt: InDoubt };
+export type Settled = { result: ToolResult; roster?: Roster } | { failure: ToolFailure } | { doubt: InDoubt };
 
 /** What a failure says of its activity. */
 export function lostActivity(failure: DecodedFailure): LostActivity {
@@ -115,8 +111,10 @@ export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; ti
   if (proven !== undefined) return { failure: proven };
   const root = rootOf(failure);
   if (of.unsafe) return { doubt: { message: doubt(activity), ...heardIn(root.beat) } };
-  const [last] = root.type === FAILURES.retry ? root.details : [];
-  return is.toolResult(last) ? { result: last } : { failure: lost(activity) };
+  const [last, roster] = root.type === FAILURES.retry ? root.details : [];
+  return is.toolResult(last)
+    ? { result: last, ...defined({ roster: rosterIn(roster) }) }
+    : { failure: lost(activity) };
 }
 
 /** What the last heartbeat of a call said. */
@@ -178,7 +176,7 @@ export function lose(
   head: EventHeader,
   held: CallFold,
   doubt: NonNullable<CallFold['doubt']>,
-  grant?: GrantUse,
+  by: Pick<CallLost, 'grant' | 'roster'> = {},
 ): TurnEvent[] {
   held.phase = 'lost';
   held.doubt = doubt;
@@ -187,6 +185,6 @@ export function lose(
   if (held.reported !== undefined) held.proof = held.reported;
   const { callId, tool } = held.call;
   const { message, partial, progress } = doubt;
-  const known = defined({ message, partial, progress, grant });
+  const known = defined({ message, partial, progress, ...by });
   return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...known }];
 }

@@ -170,7 +170,7 @@ export function eventHeader({ eventId, at }: EventHeader): EventHeader {
 }
 
 /** How a call ended, for `endCall`. */
-export type Ending = Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin' | 'grant'>;
+export type Ending = Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'>;
 
 /** Gives a call its result; a call that has one keeps it. */
 export function endCall(head: EventHeader, held: CallFold, ending: Ending): CallEnded[] {

@@ -157,6 +157,21 @@ describe('init and check', () => {
     });
   });
 
+  it('warns of agents in `visibility` that the config does not have', async () => {
+    const warned = async (visibility: string): Promise<unknown> => {
+      await writeFile(
+        file,
+        `${FILE.replace('notRequester: true', 'notRequester: false')}visibility: ${visibility}\n`,
+      );
+      const [json = ''] = await check('--json');
+      return Object(JSON.parse(json))['warnings'];
+    };
+    expect(await warned('{ anna: all, bob: [clerk] }')).toEqual([]);
+    expect(await warned('{ anna: [clerc, clerk], bob: [clerc] }')).toEqual([
+      "`visibility` names the agent 'clerc', and this config has no agent of that name",
+    ]);
+  });
+
   it('warns of signatures that nobody can give', async () => {
     const key = newSigner('ssh-ed25519').line;
     const warned = async (assurance: string, text = FILE): Promise<unknown> => {

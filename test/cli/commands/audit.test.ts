@@ -19,7 +19,13 @@ import { result } from '../../history/script';
 
 const look = { width: 200, style: createStyle(false) };
 const HASH = 'a'.repeat(64);
+const counts = {
+  ...{ verified: 1200, carried: 0, removed: 0, revoked: 0 },
+  ...{ none: 3, bad: 1, unknown_key: 0, taken_out: 0 },
+};
+const none = { keys: 'approvers', counts, verified: {}, marked: [], unproven: [] } as const;
 const verified = {
+  signatures: none,
   namespace: 'default',
   key: 'b'.repeat(64),
   records: 1200,
@@ -73,22 +79,36 @@ it.each([
   expect(text).not.toMatch(saysNot);
 });
 
-const counts = { verified: 1200, none: 3, bad: 1, unknown_key: 0, taken_out: 0 };
 const at = { n: 7, turn: 'turn-1', call: '1.1', approver: 'an\u001bna', state: 'bad', why: 'no' } as const;
 
 it.each([
-  ['were not checked', {}, /decisions +their signatures were not checked: name --approvers/],
+  [
+    'hold by the keys of the file alone',
+    { signatures: { ...none, keys: 'carried', counts: { ...counts, verified: 0, carried: 2, bad: 0 } } },
+    /key in this file only: 2, no signature: 3[^]*keys +as this file carries them: whoever wrote it could have put in others; compare/,
+  ],
+  [
+    'hold by a key that was revoked',
+    {
+      signatures: {
+        ...none,
+        counts: { ...counts, revoked: 1, bad: 0 },
+        marked: [{ ...at, state: 'revoked' }],
+      },
+    },
+    /key revoked: 1, [^]*key revoked +turn-1\/1\.1, an\\x1bna, record 7: no$/m,
+  ],
   [
     'were',
-    { signatures: { counts, verified: { anna: 1200 }, unproven: [at] } },
+    { signatures: { ...none, verified: { anna: 1200 }, unproven: [at] } },
     /verified: 1,200, no signature: 3, bad signature: 1[^]*anna: 1,200[^]*turn-1\/1\.1, an\\x1bna, record 7: no$/m,
   ],
   [
     'were, with more than are named',
-    { signatures: { counts: { ...counts, bad: 1001 }, verified: {}, unproven: [at] } },
-    /and +1,000 more/,
+    { signatures: { ...none, counts: { ...counts, bad: 1001 }, unproven: [at] } },
+    /and +1,000 more of these/,
   ],
-])('says of signatures that they %s', (_what, more, says) => {
+] as const)('says of signatures that they %s', (_what, more, says) => {
   expect(verifyLines('a.jsonl', { ...verified, ...more }, look).join('\n')).toMatch(says);
 });
 

@@ -10,6 +10,8 @@ import { scriptBook } from '../../support/script-book';
 import { testAddress } from '../../support/server';
 import { sshKeygen } from '../../support/ssh';
 import { waitFor } from '../../support/turns';
+import { until } from '../../support/until';
+import { endTyped, typed } from '../typed';
 import { runCli, type Ended } from '../process';
 
 const effects = useEffects();
@@ -17,6 +19,8 @@ const book = scriptBook();
 let fixture: Fixture;
 let client: Countersign;
 let home = '';
+/** Other tests have turns of agents of other names. */
+const REVIEWED = `reviewed-${process.pid}`;
 
 beforeAll(async () => {
   fixture = await startFixture({});
@@ -43,14 +47,16 @@ rules:
   for (const name of ['bob', 'bob.pub']) await rename(join(home, '.ssh', name), join(home, 'away', name));
   const pay = recordTool(effects, { name: 'pay', safety: 'dangerous', effect: 'unsafe' });
   const clerk = defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools: [pay] });
-  await fixture.addWorker({}, { agents: [clerk], approvers: join(home, 'approvers.yaml') });
+  const reviewed = defineAgent({ name: REVIEWED, instructions: 'do', model: book.model, tools: [pay] });
+  await fixture.addWorker({}, { agents: [clerk, reviewed], approvers: join(home, 'approvers.yaml') });
   client = await connect({ address: testAddress() });
 });
+afterEach(endTyped);
 afterAll(() => client.close());
 
-async function asked(tag: string): Promise<string> {
+async function asked(tag: string, agent = 'clerk'): Promise<string> {
   const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag } }] }, { text: 'done' });
-  const { turn } = await client.start({ agent: 'clerk', prompt, taskQueue: fixture.taskQueue });
+  const { turn } = await client.start({ agent, prompt, taskQueue: fixture.taskQueue });
   await waitFor(fixture.client.workflow.getHandle(turn), '1.1');
   return turn;
 }
@@ -90,13 +96,55 @@ test('a signature stands in the audit file, and is verified there without a serv
     code: 0,
     out: expect.stringMatching(/decisions +verified: 1, no signature: 0, [^]*signed by +anna: 1/),
   });
+  const byItself = await cli(['audit', 'verify', 'a.jsonl'], alone);
+  expect(byItself).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/key in this file only: 1, no signature: 0, [^]*as this file carries them/),
+  });
   const text = readFileSync(join(home, 'approvers.yaml'), 'utf8');
+  const key = readFileSync(join(home, '.ssh', 'anna.pub'), 'utf8').trim();
+  await writeFile(join(home, 'later.yaml'), text.replace(/keys: \['[^']*'\], mail/, 'mail'));
+  expect(await cli([...verify, 'later.yaml'], alone)).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('unknown key: 1'),
+  });
+  expect(await cli([...verify, 'later.yaml', '--approvers', 'approvers.yaml'], alone)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/key removed since: 1, [^]*signed by +anna: 1/),
+  });
+  await writeFile(join(home, 'revoked.yaml'), `${text}revoked: [{ key: '${key}', since: 2020-01-01 }]\n`);
+  expect(await cli([...verify, 'revoked.yaml'], alone)).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/key revoked: 1, [^]*revoked since 2020-01-01; this was recorded since then/),
+  });
   await writeFile(join(home, 'elsewhere.yaml'), text.replace('7f3c', 'ffff'));
   expect(await cli([...verify, 'elsewhere.yaml'], alone)).toMatchObject({
     code: 1,
     out: expect.stringContaining(`bad signature  ${turn}/1.1, anna`),
     err: expect.stringContaining('[audit_signature]'),
   });
+});
+
+test('review --sign signs what is approved there, and leaves the rest undecided', async () => {
+  const turn = await asked('reviewed', REVIEWED);
+  await until('it in the inbox', async () => (await client.inbox({ agent: REVIEWED })).length > 0);
+  const named = ['--as', 'anna', '--agent', REVIEWED, '--approvers', join(home, 'approvers.yaml')];
+  const env = { ...process.env, TEMPORAL_ADDRESS: testAddress(), HOME: home };
+  const unsigned = typed(['review', '--as', 'anna', '--agent', REVIEWED], env);
+  await unsigned.answer('Your decision', 'a');
+  await unsigned.answer('as it is?', 'y');
+  await unsigned.sees('this one is not signed');
+  await unsigned.answer('Your decision', 'q');
+  expect(await unsigned.ended).toBe(0);
+  const review = typed(['review', '--sign', ...named], env);
+  await review.answer('Your decision', 'a');
+  await review.answer('as it is?', 'y');
+  await review.sees('what you sign:');
+  await review.sees('1 decided');
+  expect(await review.ended).toBe(0);
+  await done(turn);
+  expect(await effects.lines('reviewed')).toEqual(['pay reviewed']);
+  expect((await cli(['timeline', turn])).out).toContain('approved by anna (signed with an SSH key)');
 });
 
 test('changed arguments are signed as they run', async () => {
