@@ -4,18 +4,10 @@ import type { RuledCall } from '../authority/matching';
 import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
-import {
-  type Authority,
-  readAuthority,
-  someNames,
-  standingUnder,
-  stricterAuthority,
-  type Vote,
-  votingOf,
-  WHY_NOT,
-} from '../contract/authority/authority';
+import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
+import { countVotes, UNCHECKED, type VoteProof } from '../contract/authority/count-votes';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
-import { assuranceText, isAssured, stricterAction } from '../contract/authority/votes';
+import { stricterAction } from '../contract/authority/votes';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
 import { digestJson } from '../contract/digest';
@@ -190,23 +182,10 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   const judge = votes.some(({ signature }) => signature !== undefined)
     ? await judgeOf(check, input, authority)
     : undefined;
-  const bad = votes.flatMap((vote) => {
-    const why = whyBad(vote, { authority, judge, ...defined({ decision }) });
-    return why === undefined
-      ? []
-      : [{ voter: vote.voter, why: `the vote of ${vote.voter} does not count: ${why}` }];
-  });
-  const struck = bad.map(({ voter }) => voter);
-  const standing = standingUnder(
-    authority,
-    votes.filter(({ voter }) => !struck.includes(voter)),
-  );
-  if (bad.length === 0 && standing.state === 'approved')
+  const { struck, standing, why } = countVotes(authority, votes, proofsBy(judge, decision));
+  if (struck.length === 0 && standing.state === 'approved')
     return { ok: true, isSigned: authority.rule.assurance !== 'claimed' };
-  const { missing, mayVote } = standing;
-  const lacking = `the rule '${authority.rule.name}' needs ${missing} more of: ${someNames(mayVote)}`;
-  const why = bad.length > 0 ? bad.map((one) => one.why).join('; ') : lacking;
-  return { askAgain: why, struck, authority, ...defined({ secret }) };
+  return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
 }
 
 /** What a vote proves; and, where its signature does not count, why. */
@@ -232,27 +211,19 @@ async function judgeOf(
   };
 }
 
-interface Wanted {
-  authority: Authority;
-  decision?: Pick<SpentDecision, 'seenDigest' | 'hunks'>;
-  judge: Judge | undefined;
-}
-
-function whyBad(vote: Vote, { authority, decision, judge }: Wanted): string | undefined {
-  if (vote.decision !== 'approved') return 'it is not an approval';
-  if (vote.seenDigest === undefined || vote.seenDigest !== decision?.seenDigest)
-    return 'it is for something else';
-  const voting = votingOf(authority, vote.voter);
-  if (!voting.ok) return `${vote.voter} ${WHY_NOT[voting.why]}`;
-  const judged = judge?.(vote) ?? { ok: true as const, assurance: 'claimed' as const };
-  if (vote.signature !== undefined && decision.hunks !== undefined)
-    return 'its signature is for the whole, and only some hunks would run';
-  if (!judged.ok) return `its signature is refused: ${judged.why}`;
-  const { assurance: wanted } = authority.rule;
-  if (isAssured(judged.assurance, wanted)) return undefined;
-  const unchecked = vote.signature !== undefined && judge === undefined;
-  const has = unchecked
-    ? 'this worker has no approvers file to check its signature by'
-    : `it is ${assuranceText(judged.assurance)}`;
-  return `${has}, and the rule wants it ${assuranceText(wanted)}`;
+function proofsBy(
+  judge: Judge | undefined,
+  decision: Pick<SpentDecision, 'seenDigest' | 'hunks'> | undefined,
+): (vote: Vote) => VoteProof {
+  return (vote) => {
+    if (vote.decision !== 'approved') return { why: 'it is not an approval' };
+    if (vote.seenDigest === undefined || vote.seenDigest !== decision?.seenDigest)
+      return { why: 'it is for something else' };
+    if (vote.signature !== undefined && decision.hunks !== undefined)
+      return { why: 'its signature is for the whole, and only some hunks would run' };
+    if (vote.signature === undefined) return { assurance: 'claimed' };
+    if (judge === undefined) return { assurance: 'claimed', unchecked: UNCHECKED };
+    const judged = judge(vote);
+    return judged.ok ? judged : { why: `its signature is refused: ${judged.why}` };
+  };
 }
