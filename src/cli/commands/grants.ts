@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Countersign, GrantSeen } from '../../client';
 import { termsDigest } from '../../contract/control/confirmations';
-import { heldSentence, votesOn, whyHeld } from '../../contract/control/grant-votes';
+import { votesOn } from '../../contract/control/grant-votes';
+import { heldSentence } from '../../contract/control/held-sentence';
 import { grantSentence } from '../../contract/control/grants';
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
@@ -79,7 +80,7 @@ async function list({ json }: ListOptions, { withClient, screen }: Context): Pro
 function lineOf(grant: GrantSeen, now: number): string {
   const { id, agent, tool, used, times, until } = grant;
   const what = `${id.slice(0, 8)}  ${agent}  ${tool}  ${used} of ${times} used, ends ${relative(until, now)}`;
-  const waits = whyHeld(grant) === undefined ? '' : '  waits to be confirmed';
+  const waits = heldSentence(grant) === undefined ? '' : '  waits to be confirmed';
   const who = votesOn(grant).map(({ voter }) => voter);
   return escapeText(`${what}  by ${who.join(' and ')}${waits}`);
 }

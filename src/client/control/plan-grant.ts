@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type Authority, votingOf, WHY_NOT } from '../../contract/authority/authority';
 import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
 import { termsDigest } from '../../contract/control/confirmations';
-import { confirmerOf, grantStanding, heldSentence, toConfirm } from '../../contract/control/grant-votes';
+import { confirmerOf, grantStanding } from '../../contract/control/grant-votes';
+import { heldSentence } from '../../contract/control/held-sentence';
 import { type GrantSeen, type GrantTerms, grantSentence, MOST_GRANT_MS } from '../../contract/control/grants';
 import {
   type Condition,
@@ -99,9 +100,9 @@ function giverOf(
   const voting = votingOf(asMade, by);
   if (!voting.ok) throw refused(`${by} may not give it: ${by} ${WHY_NOT[voting.why]}`);
   const { voter } = voting;
-  const others = toConfirm(asMade, voter);
-  if (grantStanding({ by: voter, at: '', ...defined({ authority: others }) })?.isStuck !== true)
-    return { by: voter, ...defined({ authority: others }) };
+  const standing = grantStanding({ by: voter, at: '', authority: asMade });
+  if (standing?.state === 'approved') return { by: voter };
+  if (standing?.isStuck !== true) return { by: voter, authority: asMade };
   throw refused(`the rule '${authority.rule.name}' needs more people than may decide`);
 }
 

@@ -1,4 +1,4 @@
-import { type Authority, someNames, standingUnder, votingOf, WHY_NOT } from './authority';
+import { type Authority, lackingText, standingUnder, votingOf, WHY_NOT } from './authority';
 import { type Assurance, ASSURANCES, assuranceText, type CastVote, isAssured, type Standing } from './votes';
 
 /** How sure it is that a vote is its voter's own; or, in words, why it does not count. */
@@ -50,15 +50,6 @@ function lookAt<V extends CastVote>(
   if (isAssured(assurance, wanted)) return { voter: voting.voter, assurance };
   const has = unchecked ?? `it is ${assuranceText(assurance)}`;
   return { why: `${has}, and the rule wants it ${assuranceText(wanted)}` };
-}
-
-/** Who has to vote yet, in words. */
-export function lackingText(
-  { rule }: Pick<Authority, 'rule'>,
-  { missing, missingGroups, mayVote }: Standing,
-): string {
-  const groups = missingGroups.length === 0 ? '' : ` (of ${missingGroups.join(' and ')})`;
-  return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
 }
 
 /** What is said of a signature where nobody can check it. */

@@ -1,5 +1,4 @@
-import { type Authority, standingUnder, votingOf, whyMayNot } from '../authority/authority';
-import { lackingText } from '../authority/count-votes';
+import { type Authority, lackingText, standingUnder, votingOf, whyMayNot } from '../authority/authority';
 import type { CastVote, Standing } from '../authority/votes';
 import type { VoteSignature } from '../decision';
 
@@ -47,23 +46,12 @@ export function grantStanding(grant: GrantVotes): Standing | undefined {
   return grant.authority && standingUnder(grant.authority, votesOn(grant));
 }
 
-function lackingOn(grant: GrantVotes): string | undefined {
+/** Who has to confirm a grant before it allows a call, in words; undefined: nobody. */
+export function lackingOn(grant: GrantVotes): string | undefined {
   const { authority } = grant;
   const standing = grantStanding(grant);
   if (authority === undefined || standing === undefined || standing.state === 'approved') return undefined;
   return lackingText(authority, standing);
-}
-
-/** Why a grant allows no call yet; undefined: it may. */
-export function whyHeld(grant: GrantVotes): string | undefined {
-  const lacking = lackingOn(grant);
-  return lacking && `it is not confirmed: ${lacking}`;
-}
-
-/** The same as a sentence for people. */
-export function heldSentence(grant: GrantVotes): string | undefined {
-  const lacking = lackingOn(grant);
-  return lacking && `Until it is confirmed it allows nothing: ${lacking}.`;
 }
 
 /** Whose vote it is where somebody of this name confirms a grant; or why nobody's. */
@@ -74,9 +62,4 @@ export function confirmerOf(grant: GrantVotes, name: string): { voter: string } 
   if (!voting.ok) return { why: whyMayNot(authority, name, votesOn(grant)) ?? `${name} may not` };
   if (voting.voter === by) return { why: `${by} gave it, so it takes somebody else` };
   return { voter: voting.voter };
-}
-
-/** Who decides, where a grant of one person has to be confirmed by others; undefined: it need not be. */
-export function toConfirm(authority: Authority, by: string): Authority | undefined {
-  return whyHeld({ by, at: '', authority }) === undefined ? undefined : authority;
 }

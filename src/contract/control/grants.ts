@@ -2,7 +2,7 @@ import { reasonProblem } from '../call-messages';
 import { defined } from '../defined';
 import { LIMITS } from '../limits';
 import { utf8Bytes } from '../text/bytes';
-import { type GrantVotes, whyHeld } from './grant-votes';
+import { type GrantVotes, lackingOn } from './grant-votes';
 import { type Narrowing, narrowingProblem, narrowingText } from './narrowing';
 
 /** What somebody allows ahead: calls of one tool by one agent, as long as nothing here changes. A signature is over all fields. */
@@ -250,7 +250,8 @@ const NOT_THERE = 'it is not there';
 function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): string | undefined {
   if (grant === undefined) return NOT_THERE;
   if (Date.parse(grant.until) <= now) return `it ended at ${grant.until}`;
-  return whyOther(grant, asked) ?? whyHeld(grant);
+  const lacking = lackingOn(grant);
+  return whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
 }
 
 /** Why a grant is not for this call, whatever its arguments; undefined: it is. */

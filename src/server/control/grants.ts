@@ -11,7 +11,8 @@ import type { GrantPlan } from '../../client/control/grant-types';
 import type { Answer } from '../../client/types';
 import { voterIn } from '../../contract/authority/authority';
 import { termsDigest } from '../../contract/control/confirmations';
-import { confirmerOf, heldSentence, votesOn } from '../../contract/control/grant-votes';
+import { confirmerOf, votesOn } from '../../contract/control/grant-votes';
+import { heldSentence } from '../../contract/control/held-sentence';
 import { isGrantTerms, isNarrowing } from '../../contract/control/grant-forms';
 import {
   type GrantAsked,

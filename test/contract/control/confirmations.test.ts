@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Authority } from '../../../src/contract/authority/authority';
 import { confirmGrant, type ConfirmAsked, termsDigest } from '../../../src/contract/control/confirmations';
 import { isConfirmAsked, readGrants } from '../../../src/contract/control/grant-forms';
-import { heldSentence, whyHeld } from '../../../src/contract/control/grant-votes';
+import { heldSentence } from '../../../src/contract/control/held-sentence';
 import {
   addGrant,
   claimUse,
@@ -215,7 +215,7 @@ it('covers nothing while it is incomplete, in whatever order people and calls co
         expect(readGrants(JSON.parse(JSON.stringify(state)))).toEqual(state);
         for (const grant of state.grants) {
           const { who, need } = allowed.get(grant.id) ?? { who: new Set(), need: 0 };
-          expect(whyHeld(grant) === undefined).toBe(who.size >= need);
+          expect(heldSentence(grant) === undefined).toBe(who.size >= need);
         }
       }
     }),
