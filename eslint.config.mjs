@@ -50,13 +50,21 @@ const boundary = ({ from, folders, packages, types = [], message }) => ({
   },
 });
 
+const ALONE = 'contract imports nothing outside itself.';
+const pureOnly = forbid(packagesExcept(PURE), 'contract uses pure libraries only.');
+
 const boundaries = [
-  boundary({
-    from: 'contract',
-    folders: [],
-    packages: [forbid(packagesExcept(PURE), 'contract uses pure libraries only.')],
-    message: 'contract imports nothing outside itself.',
-  }),
+  boundary({ from: 'contract', folders: [], packages: [pureOnly], message: ALONE }),
+  {
+    // It has a folder of this name itself, beside its other folders.
+    ...boundary({
+      from: 'contract',
+      folders: ['authority'],
+      packages: [pureOnly, forbid('^(\\.\\./){2,}authority(/|$)', ALONE)],
+      message: ALONE,
+    }),
+    files: ['src/contract/*/*.ts'],
+  },
   boundary({
     from: 'workflows',
     folders: ['contract'],

@@ -4,18 +4,10 @@ import type { RuledCall } from '../authority/matching';
 import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
-import {
-  type Authority,
-  readAuthority,
-  someNames,
-  standingUnder,
-  stricterAuthority,
-  type Vote,
-  votingOf,
-  WHY_NOT,
-} from '../contract/authority/authority';
+import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
+import { countVotes, UNCHECKED, type VoteProof } from '../contract/authority/count-votes';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
-import { assuranceText, isAssured, stricterAction } from '../contract/authority/votes';
+import { stricterAction } from '../contract/authority/votes';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
@@ -191,40 +183,23 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   const judge = votes.some(({ signature }) => signature !== undefined)
     ? await judgeOf(check, input, authority)
     : undefined;
-  const looked = votes.map((vote) => ({ vote, judged: judge?.(vote) }));
-  const bad = looked.flatMap(({ vote, judged }) => {
-    const why = whyBad(vote, { authority, judged, ...defined({ decision }) });
-    return why === undefined
-      ? []
-      : [{ voter: vote.voter, why: `the vote of ${vote.voter} does not count: ${why}` }];
-  });
-  const struck = bad.map(({ voter }) => voter);
-  const standing = standingUnder(
-    authority,
-    votes.filter(({ voter }) => !struck.includes(voter)),
-  );
-  if (bad.length === 0 && standing.state === 'approved')
-    return {
-      ok: true,
-      isSigned: authority.rule.assurance !== 'claimed',
-      ...defined({ roster: await rosterOf(check.file, looked) }),
-    };
-  const { missing, mayVote } = standing;
-  const lacking = `the rule '${authority.rule.name}' needs ${missing} more of: ${someNames(mayVote)}`;
-  const why = bad.length > 0 ? bad.map((one) => one.why).join('; ') : lacking;
-  return { askAgain: why, struck, authority, ...defined({ secret }) };
+  const judged = new Map(votes.map((vote) => [vote, judge?.(vote)]));
+  const { struck, standing, why } = countVotes(authority, votes, proofsBy(judged, decision));
+  if (struck.length === 0 && standing.state === 'approved') {
+    const roster = await rosterOf(check.file, judged);
+    return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };
+  }
+  return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
 }
 
 /** The lines by which the signatures of votes were found good; undefined where there is none. */
-async function rosterOf(
-  file: Approvers | undefined,
-  looked: readonly { vote: Vote; judged: Judged | undefined }[],
-): Promise<Roster | undefined> {
-  if (file === undefined || looked.every(({ vote }) => vote.signature === undefined)) return undefined;
+async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promise<Roster | undefined> {
+  const signed = [...judged].filter(([vote]) => vote.signature !== undefined);
+  if (file === undefined || signed.length === 0) return undefined;
   const { rosterLine } = await import('../authority/roster.js');
-  const lines = looked.flatMap(({ vote: { decisionId }, judged }) => {
-    if (judged?.ok !== true || judged.voter === undefined || judged.fingerprint === undefined) return [];
-    const { voter, fingerprint } = judged;
+  const lines = signed.flatMap(([{ decisionId }, by]) => {
+    if (by?.ok !== true || by.voter === undefined || by.fingerprint === undefined) return [];
+    const { voter, fingerprint } = by;
     return rosterLine(file, { decisionId, voter, fingerprint }) ?? [];
   });
   const { installation, digest: fileDigest } = file;
@@ -234,6 +209,9 @@ async function rosterOf(
 /** What a vote proves; and, where its signature does not count, why. */
 type Judged = Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
 type Judge = (vote: Vote) => Judged;
+
+/** Undefined: this worker has no file, or no vote is signed. */
+type JudgedVotes = ReadonlyMap<Vote, Judged | undefined>;
 
 /** Checks signatures; undefined: this worker has no file. Loaded only where there is one. */
 async function judgeOf(
@@ -255,28 +233,19 @@ async function judgeOf(
   };
 }
 
-interface Wanted {
-  authority: Authority;
-  decision?: Pick<SpentDecision, 'seenDigest' | 'hunks'>;
-  /** Undefined: this worker has no file, or no vote is signed. */
-  judged: Judged | undefined;
-}
-
-function whyBad(vote: Vote, { authority, decision, judged: known }: Wanted): string | undefined {
-  if (vote.decision !== 'approved') return 'it is not an approval';
-  if (vote.seenDigest === undefined || vote.seenDigest !== decision?.seenDigest)
-    return 'it is for something else';
-  const voting = votingOf(authority, vote.voter);
-  if (!voting.ok) return `${vote.voter} ${WHY_NOT[voting.why]}`;
-  const judged = known ?? { ok: true as const, assurance: 'claimed' as const };
-  if (vote.signature !== undefined && decision.hunks !== undefined)
-    return 'its signature is for the whole, and only some hunks would run';
-  if (!judged.ok) return `its signature is refused: ${judged.why}`;
-  const { assurance: wanted } = authority.rule;
-  if (isAssured(judged.assurance, wanted)) return undefined;
-  const unchecked = vote.signature !== undefined && known === undefined;
-  const has = unchecked
-    ? 'this worker has no approvers file to check its signature by'
-    : `it is ${assuranceText(judged.assurance)}`;
-  return `${has}, and the rule wants it ${assuranceText(wanted)}`;
+function proofsBy(
+  judgedVotes: JudgedVotes,
+  decision: Pick<SpentDecision, 'seenDigest' | 'hunks'> | undefined,
+): (vote: Vote) => VoteProof {
+  return (vote) => {
+    if (vote.decision !== 'approved') return { why: 'it is not an approval' };
+    if (vote.seenDigest === undefined || vote.seenDigest !== decision?.seenDigest)
+      return { why: 'it is for something else' };
+    if (vote.signature !== undefined && decision.hunks !== undefined)
+      return { why: 'its signature is for the whole, and only some hunks would run' };
+    if (vote.signature === undefined) return { assurance: 'claimed' };
+    const judged = judgedVotes.get(vote);
+    if (judged === undefined) return { assurance: 'claimed', unchecked: UNCHECKED };
+    return judged.ok ? judged : { why: `its signature is refused: ${judged.why}` };
+  };
 }

@@ -1,4 +1,6 @@
-import type { GrantAsked, GrantTerms } from '../contract/control/grants';
+import { termsIn } from '../contract/control/confirmations';
+import type { CastGrantVote, SaysOfGrant } from '../contract/control/grant-votes';
+import type { GrantTerms } from '../contract/control/grants';
 import { canonicalJson } from '../contract/digest';
 import type { Approvers } from './approvers';
 import { CLOCK_TOLERANCE, VOTE_FAULTS, type VoteJudgement } from './assurance';
@@ -12,26 +14,17 @@ export interface GrantPlace {
 }
 
 /**
- * The text that is signed where somebody gives a grant: canonical JSON (RFC 8785). It says of itself that it is one, so no
- * reader of decisions takes it.
+ * The text that is signed where somebody gives a grant, or confirms one: canonical JSON (RFC 8785). It says of itself that it
+ * is one, so no reader of decisions takes it. A confirmation names who confirms and when beside all that the grant says.
  */
-export function grantText(terms: GrantTerms, { installation, namespace }: GrantPlace): string {
-  const { id, agent, tool, toolDigest, ruleDigest, policyDigest, narrowing, times, until, at, by } = terms;
-  return canonicalJson({
-    ...{
-      v: 1,
-      kind: 'grant',
-      installation,
-      namespace,
-      id,
-      agent,
-      tool,
-      toolDigest,
-      ruleDigest,
-      policyDigest,
-    },
-    ...{ narrowing, times, until, at, by },
-  });
+export function grantText(terms: GrantTerms, place: GrantPlace, says: SaysOfGrant = givenBy(terms)): string {
+  const { installation, namespace } = place;
+  const confirms = says.voter === terms.by ? {} : { confirmedBy: says.voter, confirmedAt: says.at };
+  return canonicalJson({ v: 1, kind: 'grant', installation, namespace, ...termsIn(terms), ...confirms });
+}
+
+function givenBy({ by: voter, at }: GrantTerms): SaysOfGrant {
+  return { voter, at };
 }
 
 /** What a worker knows by itself. */
@@ -42,16 +35,17 @@ export interface GrantJudge extends GrantPlace {
 }
 
 /**
- * How sure it is that a grant is its giver's own. The file is today's: a key that was taken out counts no more. Never throws,
- * whatever the grant.
+ * How sure it is that a vote on a grant is its voter's own. The file is today's: a key that was taken out counts no more.
+ * Never throws, whatever grant and vote.
  */
 export function assuranceOfGrant(
-  grant: GrantTerms & Pick<GrantAsked, 'signature'>,
+  grant: GrantTerms,
+  { voter: name, at, signature }: Omit<CastGrantVote, 'decision'>,
   { approvers, now, ...place }: GrantJudge,
 ): VoteJudgement {
-  const { signature, by, at, until } = grant;
+  const { until } = grant;
   if (signature === undefined) return { ok: true, assurance: 'claimed' };
-  const voter = approvers.personOf(by);
+  const voter = approvers.personOf(name);
   if (voter === undefined) return { ok: false, why: 'unknown_person' };
   const [from, to] = [Date.parse(at), Date.parse(until)];
   if (signature.at !== at || signature.notAfter !== until) return { ok: false, why: 'vote_changed' };
@@ -60,7 +54,7 @@ export function assuranceOfGrant(
   const isOwn = signature.kind === 'ssh';
   const verdict = verifySshSignature({
     armored: signature.armored,
-    message: Buffer.from(grantText(grant, place)),
+    message: Buffer.from(grantText(grant, place, { voter: name, at })),
     keys: isOwn ? approvers.keysOf(voter) : approvers.inboxKeys,
     namespace: isOwn ? GRANT_NAMESPACE : INBOX_GRANT_NAMESPACE,
     requireTouch: true,
@@ -71,7 +65,7 @@ export function assuranceOfGrant(
   return { ok: true, assurance: isOwn ? 'signed_ssh' : 'signed_in', voter, fingerprint, isHardware };
 }
 
-/** Why the signature of a grant does not count, in words. */
+/** Why the signature on a grant does not count, in words. */
 export function grantFault({ why }: Extract<VoteJudgement, { ok: false }>): string {
   return why === 'does_not_match' ? 'it is not a signature over this grant' : VOTE_FAULTS[why];
 }

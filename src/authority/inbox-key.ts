@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import type { VoteSignature } from '../contract/decision';
 import { defined } from '../contract/defined';
@@ -134,18 +135,28 @@ export function inboxSigner({
   };
 }
 
-/** Signs grants of people who are signed in; undefined where the file does not name them. */
+/** A grant that somebody who is signed in gives; or confirms, where `says` has who they are in it. */
+export interface SignedInGrant {
+  terms: GrantTerms;
+  namespace: string;
+  /** As they are signed in. */
+  user: string;
+  says?: SaysOfGrant;
+}
+
+/** Signs grants of people who are signed in; undefined where the file does not name them as the grant does. */
 export function inboxGrantSigner({
   key,
   approvers,
 }: {
   key: InboxKey;
   approvers: ApproversSource;
-}): (terms: GrantTerms, namespace: string) => Promise<VoteSignature | undefined> {
-  return async (terms, namespace) => {
+}): (grant: SignedInGrant) => Promise<VoteSignature | undefined> {
+  return async ({ terms, namespace, user, says }) => {
     const { installation, personOf } = await approvers.current();
-    if (personOf(terms.by) === undefined) return undefined;
-    const armored = key.signGrant(grantText(terms, { installation, namespace }));
-    return { kind: 'inbox', armored, at: terms.at, notAfter: terms.until };
+    // The grant comes from a workflow, and may call anybody by this user's mail address.
+    if (personOf(user) !== (says?.voter ?? terms.by)) return undefined;
+    const armored = key.signGrant(grantText(terms, { installation, namespace }, says));
+    return { kind: 'inbox', armored, at: (says ?? terms).at, notAfter: terms.until };
   };
 }

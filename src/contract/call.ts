@@ -86,6 +86,8 @@ export interface GrantMark {
   id: string;
   /** Who gave it. */
   by: string;
+  /** Who confirmed it, where it took more than one. */
+  confirmedBy?: readonly string[];
   /** ISO 8601. */
   until: string;
   /** For how many calls. */
@@ -96,7 +98,7 @@ export interface GrantMark {
 export interface GrantUse extends GrantMark {
   /** The first is 1. */
   use: number;
-  /** How sure it is that the grant is its giver's own. */
+  /** How sure it is that the grant is from whom it says. */
   assurance: Assurance;
 }
 

@@ -135,6 +135,10 @@ export const LIMITS = {
   /** Grants that hold at once, and calls that one of them may allow. With their uses they have to fit one payload. */
   grants: 50,
   grantTimes: 500,
+  /** All grants without their uses, as JSON. */
+  grantsBytes: 1024 * KIB,
+  /** People who confirm one grant beside who gave it. */
+  grantVotes: 20,
   /** Updates after which the workflow that holds the pauses continues as new: a worker replays them all to answer one. */
   pauseUpdates: 200,
   /** Stack traces inside error details. */

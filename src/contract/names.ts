@@ -62,8 +62,8 @@ export const SIGNALS = {
  * Updates: answered by a live worker, refused without a trace in history. `move` asks a turn that only waits to go on in a
  * new run on the current build; it is refused with FAILURES.held. By `ask` a call that runs asks a person; it is answered
  * with a CallReply, or refused with FAILURES.ask. `pause` and `resume` go to the workflow of CONTROL; it answers with a
- * PauseTaken or the pauses that ended, or refuses with FAILURES.pause. So do `grant`, `revoke` and `use`: answered with a
- * GrantSeen, a Revoked and a UseTaken, or refused with FAILURES.grant.
+ * PauseTaken or the pauses that ended, or refuses with FAILURES.pause. So do `grant` and `confirm`, `revoke`
+ * and `use`: answered with a GrantSeen, a Revoked and a UseTaken, or refused with FAILURES.grant.
  */
 export const UPDATES = {
   decide: 'decide',
@@ -76,6 +76,7 @@ export const UPDATES = {
   pause: 'pause',
   resume: 'resume',
   grant: 'grant',
+  confirm: 'confirm',
   revoke: 'revoke',
   use: 'use',
 } as const;

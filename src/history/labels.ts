@@ -274,8 +274,8 @@ function missingText({ missing, missingGroups, mayVote, isStuck }: Standing, ver
 /** The grant by which a call runs, after some words: `, by use 2 of 3 of the grant 4f1c09aa of ann`. Empty: there is none. */
 export function grantText(words: string, grant: (GrantMark & Partial<GrantUse>) | undefined): string {
   if (grant === undefined) return '';
-  const { id, by, times, use } = grant;
-  const which = `the grant ${id.slice(0, 8)} of ${by}`;
+  const { id, by, confirmedBy = [], times, use } = grant;
+  const which = `the grant ${id.slice(0, 8)} of ${[by, ...confirmedBy].join(' and ')}`;
   return words + (use === undefined ? which : `use ${use} of ${times} of ${which}`);
 }
 

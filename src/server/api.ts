@@ -47,6 +47,7 @@ import type {
  * | `POST /api/turns/:turn/grant-plans` `GrantPlanBody` | `GrantPreview`: nothing is given yet |
  * | `POST /api/turns/:turn/grants` `GrantBody` | `GrantedAnswer`; 409 with the `Answer` when the approval is refused |
  * | `GET /api/grants` | `GrantRow[]`, the last one first |
+ * | `POST /api/grants/:grant/confirmation` `{seenDigest}` | `GrantSeen` |
  * | `POST /api/grants/:grant/revocation` `{reason?}` | `Revoked` |
  * | `GET /api/conversations?open=&agent=&limit=` | `ConversationRow[]`, newest first; 50 where no limit is given and never over 200 |
  * | `GET /api/conversations/:session` | `ConversationDetails` |
@@ -247,6 +248,8 @@ export interface GrantPreview {
   sentence: string;
   /** How many past calls it would have covered, in words. */
   coverage: string;
+  /** Who has to confirm it before it allows anything, in words. Absent: nobody. */
+  held?: string;
   /** Arguments that may be narrowed less: each has several ways, the narrowest first. */
   ways: { name: string; ways: GrantWay[] }[];
 }
@@ -257,11 +260,15 @@ export interface GrantWay {
 }
 
 /** A grant that there is. */
-export interface GrantRow extends GrantSeen {
+export interface GrantRow extends Omit<GrantSeen, 'authority'> {
   /** What it allows, in words. */
   sentence: string;
   /** What each argument has to be, in words. */
   arguments: string;
+  /** Who has to confirm it before it allows anything, in words. Absent: it allows what it says. */
+  held?: string;
+  /** What goes with the confirmation of who asks. Absent: they have none to give. */
+  toConfirm?: string;
 }
 
 /** Approves a call as it is, and gives the grant that was shown. */

@@ -248,7 +248,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/turns', decisionRoutes(deps));
   app.route('/api/turns', forkRoutes(deps));
   app.route('/api/turns', grantRoutes(deps));
-  app.route('/api/grants', grantsRoutes());
+  app.route('/api/grants', grantsRoutes(deps));
   app.route('/api/conversations', conversationRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));

@@ -11,7 +11,7 @@ export type Reader = Pick<
   | ('find' | 'agentsOf' | 'timeline' | 'view' | 'placeOf' | 'pendingActivities' | 'changedTools' | 'follow')
   | ('turns' | 'list' | 'sessions' | 'session' | 'namespace')
   | ('decide' | 'resolve' | 'answer' | 'cancel' | 'abandon' | 'fork')
-> & { grants: Pick<Countersign['grants'], 'give' | 'list' | 'revoke'> };
+> & { grants: Pick<Countersign['grants'], 'give' | 'confirm' | 'list' | 'revoke'> };
 
 /** Gives the reader of a permit. Two people who see the same share what is read. */
 export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
@@ -51,6 +51,7 @@ function unbound(client: Reader): Reader {
     fork: (request) => client.fork(request),
     grants: {
       give: (asked) => client.grants.give(asked),
+      confirm: (asked) => client.grants.confirm(asked),
       list: () => client.grants.list(),
       revoke: (asked) => client.grants.revoke(asked),
     },
@@ -102,17 +103,24 @@ function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['gr
     const found = await grants.list();
     return { ...found, grants: found.grants.filter(isSeen) };
   };
+  const requireSeen = async (id: string): Promise<void> => {
+    if ((await list()).grants.some((one) => one.id === id)) return;
+    throw new CountersignError('grant_not_found', `there is no grant ${id}`);
+  };
   return {
     list,
     give: async (asked) => {
       if (isSeen(asked)) return grants.give(asked);
       throw new CountersignError('grant_refused', `there is no agent ${asked.agent} here`);
     },
+    confirm: async (asked) => {
+      await requireSeen(asked.id);
+      return grants.confirm(asked);
+    },
     revoke: async (asked) => {
-      const { id = '' } = asked;
-      if ((await list()).grants.some((one) => one.id === id)) return grants.revoke(asked);
       // Also where all are to end: others are not to be seen, and so not to be ended.
-      throw new CountersignError('grant_not_found', `there is no grant ${id}`);
+      await requireSeen(asked.id ?? '');
+      return grants.revoke(asked);
     },
   };
 }

@@ -4,6 +4,7 @@ import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/auth
 import { type Assurance, assuranceText, isAssured } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
+import type { SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
@@ -31,8 +32,17 @@ export interface PasskeySigner {
   take(vote: ToSign, signed: SignedByPasskey): Promise<VoteSignature>;
 }
 
-/** Signs a grant of somebody who is signed in, with the same key; undefined where nobody would check it. */
-export type GrantSigner = (terms: GrantTerms, namespace: string) => Promise<VoteSignature | undefined>;
+/** A grant that somebody who is signed in gives; or confirms, where `says` has who they are in it. */
+interface GrantToSign {
+  terms: GrantTerms;
+  namespace: string;
+  /** As they are signed in. */
+  user: string;
+  says?: SaysOfGrant;
+}
+
+/** Signs a grant that somebody gives who is signed in, or confirms, with the same key; undefined where nobody would check it. */
+export type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
 
 /** What somebody who is signed in says of a call. */
 export interface SignedInVote {

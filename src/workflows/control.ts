@@ -10,11 +10,20 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
-import { isGrantAsked, isRevokeAsked, isUseAsked, readGrants } from '../contract/control/grant-forms';
+import { confirmGrant } from '../contract/control/confirmations';
+import {
+  isConfirmAsked,
+  isGrantAsked,
+  isRevokeAsked,
+  isUseAsked,
+  readGrants,
+} from '../contract/control/grant-forms';
 import {
   addGrant,
   claimUse,
+  type Grant,
   type GrantRefused,
+  type GrantSeen,
   type GrantsState,
   memoOf,
   noGrants,
@@ -41,6 +50,7 @@ import type { MessageOf, MessageSchema } from '../contract/schema/message';
 import { whyUnreadable } from '../contract/unreadable';
 import {
   type Bounds,
+  confirmUpdate,
   grantsQuery,
   grantUpdate,
   pauseUpdate,
@@ -129,18 +139,24 @@ function takeGrants(held: Held): void {
     upsertMemo({ [MEMO.grants]: memoOf(now) });
   };
   const giving = (message: RawValue) => addGrant(held.grants, readAs(message, GRANT), Date.now());
+  const confirming = (message: RawValue) =>
+    confirmGrant(held.grants, readAs(message, CONFIRMATION), Date.now());
   const revoking = (message: RawValue) => revokeGrants(held.grants, readAs(message, REVOCATION), Date.now());
   const claiming = (message: RawValue) => claimUse(held.grants, readAs(message, USE), Date.now());
+  const kept = ({ uses, ...grant }: Grant): GrantSeen => ({ ...grant, used: uses.length });
   take(held, grantUpdate, giving, ({ state, grant }) => {
     publish(state);
-    const { uses, ...terms } = grant;
-    return { ...terms, used: uses.length };
+    return kept(grant);
+  });
+  // Neither votes nor claims are in the memo: each would be one more event, and no worker reads them there.
+  take(held, confirmUpdate, confirming, ({ state, grant }) => {
+    held.grants = state;
+    return kept(grant);
   });
   take(held, revokeUpdate, revoking, ({ state, revoked }) => {
     publish(state);
     return revoked;
   });
-  // Claims are not in the memo: each would be one more event, and no worker reads them there.
   take(held, useUpdate, claiming, ({ state, taken }) => {
     held.grants = state;
     return taken;
@@ -196,8 +212,14 @@ const TERMS = [...CALL, 'narrowing', 'times', 'until', 'at', 'by'];
 const GRANT = {
   what: 'grant',
   bytes: GRANT_BYTES,
-  fields: [...TERMS, 'reason', 'signature'],
+  fields: [...TERMS, 'reason', 'signature', 'authority'],
   fits: isGrantAsked,
+};
+const CONFIRMATION = {
+  what: 'confirmation of a grant',
+  bytes: GRANT_BYTES,
+  fields: ['id', 'voter', 'at', 'seenDigest', 'signature'],
+  fits: isConfirmAsked,
 };
 const REVOCATION = { what: 'revocation', bytes: BYTES, fields: ['id', 'by', 'reason'], fits: isRevokeAsked };
 const USE = { what: 'use of a grant', bytes: BYTES, fields: [...CALL, 'key'], fits: isUseAsked };

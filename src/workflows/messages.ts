@@ -53,6 +53,7 @@ export const controlUpdate = defineUpdate<void, [RawValue]>(UPDATES.control, raw
 export const pauseUpdate = defineUpdate<PauseTaken, [RawValue]>(UPDATES.pause, raw);
 export const resumeUpdate = defineUpdate<Pause[], [RawValue]>(UPDATES.resume, raw);
 export const grantUpdate = defineUpdate<GrantSeen, [RawValue]>(UPDATES.grant, raw);
+export const confirmUpdate = defineUpdate<GrantSeen, [RawValue]>(UPDATES.confirm, raw);
 export const revokeUpdate = defineUpdate<Revoked, [RawValue]>(UPDATES.revoke, raw);
 export const useUpdate = defineUpdate<UseTaken, [RawValue]>(UPDATES.use, raw);
 export const grantsQuery = defineQuery<GrantsSeen>(QUERIES.grants);

@@ -28,6 +28,8 @@ const TERMS: GrantAsked = {
   ...{ times: 3, at: iso(AT), until: iso(AT + 1_800_000), by: 'anna' },
 };
 
+const giver = ({ by, at, signature }: GrantAsked) => ({ voter: by, at, ...(signature && { signature }) });
+
 interface Case {
   /** What the grant says, in place of what was signed. */
   said?: Partial<GrantAsked>;
@@ -40,12 +42,13 @@ interface Case {
 function judged({ said, signer = anna, namespace = GRANT_NAMESPACE, now = JUDGE.now, text }: Case) {
   const armored = signer.sign(text ?? grantText(TERMS, PLACE), { namespace });
   const signature = { kind: 'ssh' as const, armored, at: TERMS.at, notAfter: TERMS.until };
-  return assuranceOfGrant({ ...TERMS, signature, ...said }, { ...JUDGE, now });
+  const grant = { ...TERMS, signature, ...said };
+  return assuranceOfGrant(grant, giver(grant), { ...JUDGE, now });
 }
 
 it('counts the signature of its giver, and nothing more without one', () => {
   expect(judged({})).toMatchObject({ ok: true, assurance: 'signed_ssh', voter: 'anna' });
-  expect(assuranceOfGrant(TERMS, JUDGE)).toEqual({ ok: true, assurance: 'claimed' });
+  expect(assuranceOfGrant(TERMS, giver(TERMS), JUDGE)).toEqual({ ok: true, assurance: 'claimed' });
 });
 
 const call = statementOf(FACTS, VOTE);
@@ -82,4 +85,29 @@ it('never serves as a decision', () => {
     expect(approver).toBeDefined();
     expect(assuranceOf(vote, { facts: FACTS, approvers, now: AT })).toMatchObject({ ok: false });
   }
+});
+
+describe('a confirmation', () => {
+  const at = iso(AT + 500);
+  const says = { voter: 'bob', at };
+  const judge = (text: string, said: Partial<typeof says> = {}, signer = bob) => {
+    const armored = signer.sign(text, { namespace: GRANT_NAMESPACE });
+    const vote = { ...says, ...said };
+    const signature = { kind: 'ssh' as const, armored, at: vote.at, notAfter: TERMS.until };
+    return assuranceOfGrant(TERMS, { ...vote, signature }, JUDGE);
+  };
+
+  it('is over the grant, and who confirms it when', () => {
+    expect(judge(grantText(TERMS, PLACE, says))).toMatchObject({ ok: true, voter: 'bob' });
+  });
+
+  it.each<[string, string, Partial<typeof says>, typeof anna, string]>([
+    ['by who gave it', grantText(TERMS, PLACE), {}, anna, 'key_removed'],
+    ['over the grant alone', grantText(TERMS, PLACE), {}, bob, 'does_not_match'],
+    ['of another time', grantText(TERMS, PLACE, says), { at: iso(AT + 600) }, bob, 'does_not_match'],
+    ['in the name of who gave it', grantText(TERMS, PLACE, says), { voter: 'anna' }, anna, 'does_not_match'],
+    ['of another grant', grantText({ ...TERMS, times: 4 }, PLACE, says), {}, bob, 'does_not_match'],
+  ])('does not count %s', (_case, text, said, signer, why) => {
+    expect(judge(text, said, signer)).toEqual({ ok: false, why });
+  });
 });

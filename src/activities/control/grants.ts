@@ -2,16 +2,13 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Approvers } from '../../authority/approvers';
-import {
-  type Authority,
-  standingUnder,
-  stricterAuthority,
-  votingOf,
-  WHY_NOT,
-} from '../../contract/authority/authority';
-import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
+import { type Authority, stricterAuthority } from '../../contract/authority/authority';
+import { countVotes, UNCHECKED, type VoteProof } from '../../contract/authority/count-votes';
+import type { Assurance } from '../../contract/authority/votes';
 import type { AskAgain, CallInput, CallSettings, GrantMark, GrantUse } from '../../contract/call';
+import { termsDigest } from '../../contract/control/confirmations';
 import { isGrantsSeen, isUseTaken } from '../../contract/control/grant-forms';
+import { type CastGrantVote, votesOn } from '../../contract/control/grant-votes';
 import {
   type GrantSeen,
   type GrantsMemo,
@@ -156,36 +153,70 @@ function aboutCall({ agent, tool, policyDigest = '', authority }: GrantedCall) {
   return { agent, tool: tool.name, toolDigest: tool.digest, ruleDigest, policyDigest };
 }
 
-/** Whether a grant is as good as the decision whose place it takes, and how sure it is whose it is; or why it is not. */
+/** A grant that takes the place of a decision. */
+interface GoodGrant {
+  /** How sure it is whose the votes on it are: of the least sure. */
+  assurance: Assurance;
+  /** Who confirmed it, as far as they count. */
+  confirmedBy: readonly string[];
+}
+
+/**
+ * Whether a grant is as good as the decision whose place it takes: by the same people, as many, and as sure; or why it is
+ * not. Votes that do not count are left out, as those on a call are.
+ */
 export async function judgeGrant(
   grant: UseTaken['grant'],
   call: GrantedCall,
   place: { namespace: string; now: number },
-): Promise<{ assurance: Assurance } | { why: string }> {
+): Promise<GoodGrant | { why: string }> {
   const why = whyNot(grant, call, place.now);
   if (why !== undefined) return { why };
   const { file, authority } = call;
-  const judged = await assuranceOf(grant, file, place);
-  if (!('assurance' in judged) || authority === undefined) return judged;
-  const wanted = authority.rule.assurance;
-  if (isAssured(judged.assurance, wanted)) return judged;
-  return { why: `it is ${assuranceText(judged.assurance)}, and the rule wants it ${assuranceText(wanted)}` };
+  const votes = votesOn(grant);
+  const proofOf = await proofsOf(grant, file, place);
+  if (authority === undefined) return alone(votes.map(proofOf));
+  // Whoever may decide only because nobody else did may neither give one nor confirm it.
+  const { escalated: _, ...asMade } = authority;
+  const counted = countVotes(asMade, votes, proofOf);
+  const { standing, assurance } = counted;
+  if (standing.state !== 'approved') return { why: counted.why };
+  const voters = standing.counted.map(({ voter }) => voter);
+  return { assurance, confirmedBy: voters.filter((one) => one !== grant.by) };
 }
 
-async function assuranceOf(
+/** Nobody says who decides: who gives it is enough. */
+function alone([given]: VoteProof[]): GoodGrant | { why: string } {
+  if (given === undefined || 'why' in given) return given ?? { why: 'nobody gave it' };
+  return { assurance: given.assurance, confirmedBy: [] };
+}
+
+/** Checks votes on a grant. What does so is loaded only where one is signed. */
+async function proofsOf(
   grant: UseTaken['grant'],
   file: Approvers | undefined,
   place: { namespace: string; now: number },
-): Promise<{ assurance: Assurance } | { why: string }> {
-  if (grant.signature === undefined) return { assurance: 'claimed' };
-  if (file === undefined) return { why: 'this worker has no approvers file to check its signature by' };
-  const { assuranceOfGrant, grantFault } = await import('../../authority/grant-statement.js');
-  const judged = assuranceOfGrant(grant, { ...place, installation: file.installation, approvers: file });
-  return judged.ok ? judged : { why: `its signature is refused: ${grantFault(judged)}` };
+): Promise<(vote: CastGrantVote) => VoteProof> {
+  const isSigned = votesOn(grant).some(({ signature }) => signature !== undefined);
+  const statements = isSigned ? await import('../../authority/grant-statement.js') : undefined;
+  const terms = termsDigest(grant);
+  return (vote) => {
+    const { signature, seenDigest = terms } = vote;
+    if (seenDigest !== terms) return { why: 'it is for something else' };
+    if (signature === undefined || statements === undefined) return { assurance: 'claimed' };
+    if (file === undefined) return { why: UNCHECKED };
+    const { assuranceOfGrant, grantFault } = statements;
+    const judged = assuranceOfGrant(grant, vote, {
+      ...place,
+      installation: file.installation,
+      approvers: file,
+    });
+    return judged.ok ? judged : { why: `its signature is refused: ${grantFault(judged)}` };
+  };
 }
 
 function whyNot(grant: UseTaken['grant'], call: GrantedCall, now: number): string | undefined {
-  const { tool, args, authority } = call;
+  const { tool, args } = call;
   const allowed = grantsOf(tool);
   if (allowed === 'none') return 'calls of this tool are decided one by one';
   if (allowed === 'equal' && !isExact(grant.narrowing))
@@ -193,17 +224,7 @@ function whyNot(grant: UseTaken['grant'], call: GrantedCall, now: number): strin
   if (!(Date.parse(grant.until) > now)) return `it ended at ${grant.until}`;
   const other = whyOther(grant, aboutCall(call));
   if (other !== undefined) return other;
-  if (!covers(grant.narrowing, args)) return 'it is for other arguments';
-  return authority && whyNotAlone(authority, grant.by);
-}
-
-/** A grant is given by one person. Whoever may decide only because nobody else did may not give one. */
-function whyNotAlone({ escalated: _, ...authority }: Authority, by: string): string | undefined {
-  const voting = votingOf(authority, by);
-  if (!voting.ok) return `${by} ${WHY_NOT[voting.why]}`;
-  const { voter } = voting;
-  const { state } = standingUnder(authority, [{ voter, decision: 'approved' }]);
-  return state === 'approved' ? undefined : `the rule '${authority.rule.name}' needs more than one person`;
+  return covers(grant.narrowing, args) ? undefined : 'it is for other arguments';
 }
 
 /** The grant by which a call may start, as far as is known before; undefined: a person decides. Never rejects. */
@@ -215,13 +236,14 @@ export async function findGrant(
   const place = { namespace: Context.current().info.namespace, now: Date.now() };
   for (const grant of await reader.list()) {
     if (grant.used >= grant.times) continue;
-    if ('assurance' in (await judgeGrant(grant, call, place))) return markOf(grant);
+    const judged = await judgeGrant(grant, call, place);
+    if ('assurance' in judged) return markOf(grant, judged);
   }
   return undefined;
 }
 
-function markOf({ id, by, until, times }: GrantTerms): GrantMark {
-  return { id, by, until, times };
+function markOf({ id, by, until, times }: GrantTerms, { confirmedBy }: GoodGrant): GrantMark {
+  return { id, by, until, times, ...(confirmedBy.length === 0 ? {} : { confirmedBy }) };
 }
 
 /** Who decides a call that asks for no vote: by this worker's own file, and by what stood in the request. */
@@ -273,5 +295,5 @@ export async function claimGrant(
   if (again === true && call.tool.effect === 'unsafe')
     return no('an earlier start of this call claimed its use');
   const after = await reader.whyVoid(grant.id, grant);
-  return after === undefined ? { ...markOf(grant), use, assurance: judged.assurance } : no(after);
+  return after === undefined ? { ...markOf(grant, judged), use, assurance: judged.assurance } : no(after);
 }

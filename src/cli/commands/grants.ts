@@ -1,13 +1,23 @@
 import type { Command } from 'commander';
 import type { Countersign, GrantSeen } from '../../client';
+import { termsDigest } from '../../contract/control/confirmations';
+import { votesOn } from '../../contract/control/grant-votes';
+import { heldSentence } from '../../contract/control/held-sentence';
 import { grantSentence } from '../../contract/control/grants';
+import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
+import { SAW_DIGITS } from '../../contract/plan';
 import { relative } from '../../contract/text/times';
 import { type Context, osUser } from '../context';
 import { usageError } from '../options';
 import { escapeText } from '../print/escape';
+import { beside } from '../print/screen';
 import { indented } from '../print/table';
+import { givenUp } from '../review/decision';
+import { checkSaw } from '../review/seen';
+import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
+import { canAsk, confirm, withTerminal } from '../review/terminal';
 
 interface ListOptions {
   json?: boolean;
@@ -16,6 +26,11 @@ interface ListOptions {
 interface RevokeOptions extends ListOptions {
   all?: boolean;
   reason?: string;
+  as?: string;
+}
+
+interface ConfirmOptions extends ListOptions, SignOptions {
+  saw?: string;
   as?: string;
 }
 
@@ -34,6 +49,15 @@ export function addGrants(program: Command, context: Context): void {
     .description('show one grant')
     .option('--json', 'print JSON')
     .action((id: string, options: ListOptions) => show(id, options, context));
+  const confirming = command
+    .command('confirm <grant>')
+    .description('allow what a grant says, where its rule takes more people than who gave it')
+    .option('--saw <digest>', 'what you saw: the 16 digits that `show` prints; required without a terminal')
+    .option('--as <name>', 'who confirms it (default: your name on this machine)')
+    .option('--json', 'print JSON');
+  addSignOptions(confirming).action((id: string, options: ConfirmOptions) =>
+    confirmGrant(id, options, context),
+  );
   command
     .command('revoke [grant]')
     .description('take back a grant: a call that has not started by it asks a person')
@@ -53,24 +77,78 @@ async function list({ json }: ListOptions, { withClient, screen }: Context): Pro
   });
 }
 
-function lineOf({ id, agent, tool, by, used, times, until }: GrantSeen, now: number): string {
+function lineOf(grant: GrantSeen, now: number): string {
+  const { id, agent, tool, used, times, until } = grant;
   const what = `${id.slice(0, 8)}  ${agent}  ${tool}  ${used} of ${times} used, ends ${relative(until, now)}`;
-  return escapeText(`${what}  by ${by}`);
+  const waits = heldSentence(grant) === undefined ? '' : '  waits to be confirmed';
+  const who = votesOn(grant).map(({ voter }) => voter);
+  return escapeText(`${what}  by ${who.join(' and ')}${waits}`);
 }
 
 async function show(prefix: string, { json }: ListOptions, { withClient, screen }: Context): Promise<void> {
   await withClient(async (client) => {
     const grant = await findGrant(client, prefix);
     if (json === true) return screen.json(grant);
-    const { by, at, used, times, reason, signature } = grant;
-    const how = signature === undefined ? 'unsigned' : `signed (${signature.kind})`;
-    const facts = [`given by ${by} at ${at}, ${how}`, `${used} of ${times} uses claimed`];
+    const { at, used, times, reason } = grant;
+    const [given, ...others] = votesOn(grant);
+    const held = heldSentence(grant);
+    const digits = termsDigest(grant).slice(0, SAW_DIGITS);
+    const facts = [
+      `given by ${grant.by} at ${at}, ${proofText(given?.signature)}`,
+      ...others.map((vote) => `confirmed by ${vote.voter} at ${vote.at}, ${proofText(vote.signature)}`),
+      ...(held === undefined ? [] : [held, `to confirm it: --saw ${digits}`]),
+      `${used} of ${times} uses claimed`,
+    ];
     const why = reason === undefined ? [] : [`reason: ${reason}`];
     screen.lines([
       grant.id,
       ...indented([grantSentence(grant), ...facts, ...why].map((line) => escapeText(line))),
     ]);
   });
+}
+
+function proofText(signature: VoteSignature | undefined): string {
+  return signature === undefined ? 'unsigned' : `signed (${signature.kind})`;
+}
+
+/** Confirms a grant that the person has seen: they name its digest, or are shown it and asked. */
+async function confirmGrant(prefix: string, options: ConfirmOptions, context: Context): Promise<void> {
+  const { saw, as = osUser(), json = false } = options;
+  const { screen, keyboard } = context;
+  await context.withClient(async (client) => {
+    const grant = await findGrant(client, prefix);
+    // Loaded here: it takes Temporal's client, for which no command waits before it is known.
+    const { planConfirmation, requireAssured } = await import('../../client/control/plan-grant.js');
+    const at = { ...context, screen: json ? beside(screen) : screen };
+    const signer = await signerOf(options, as, { client, context: at });
+    const plan = planConfirmation(grant, signer?.approver ?? as);
+    requireAssured(plan, signer === undefined ? 'claimed' : 'signed_ssh');
+    const look = `countersign grants show ${grant.id.slice(0, 8)}`;
+    const seen = checkSaw(plan.asked.seenDigest, { saw, what: grant.id, look, canAsk: canAsk(keyboard) });
+    if (seen === 'other')
+      throw new CountersignError(
+        'grant_refused',
+        `${grant.id} is not what you saw: --saw ${saw} does not fit`,
+        {
+          hint: `Look at it again with \`${look}\`.`,
+        },
+      );
+    for (const line of [plan.sentence, `given by ${grant.by}`]) at.screen.note(escapeText(line));
+    if (seen === undefined) await askToConfirm(keyboard);
+    const signature = await signer?.signGrant(grant, client.namespace, plan.asked);
+    const confirmed = await client.grants.confirm({ ...plan.asked, ...defined({ signature }) });
+    if (json) return screen.json(confirmed);
+    screen.line(escapeText(`Confirmed ${grant.id}. ${heldSentence(confirmed) ?? 'It holds.'}`));
+  });
+}
+
+async function askToConfirm(keyboard: Context['keyboard']): Promise<void> {
+  const isSure = await withTerminal(
+    keyboard,
+    'Confirm it with --saw where nobody can be asked.',
+    (terminal) => confirm(terminal, 'Allow this?'),
+  );
+  if (!isSure) throw givenUp('you did not confirm the grant');
 }
 
 async function revoke(

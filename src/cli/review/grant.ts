@@ -72,6 +72,7 @@ export async function planned(
   requireAssured(plan, signer === undefined ? 'claimed' : 'signed_ssh');
   const { screen, keyboard } = context;
   screen.note(escapeText(plan.sentence));
+  if (plan.held !== undefined) screen.note(escapeText(plan.held));
   screen.note(escapeText(coverageText(await client.grants.coverage(plan.terms))));
   if (canAsk(keyboard)) {
     const isSure = await withTerminal(keyboard, 'Give it with --saw where nobody can be asked.', (terminal) =>
@@ -82,8 +83,12 @@ export async function planned(
   return {
     give: async (reason) => {
       const signature = await signer?.signGrant(plan.terms, client.namespace);
-      const { id } = await client.grants.give({ ...plan.terms, ...defined({ reason, signature }) });
-      screen.note(`Grant ${id} holds. Take it back: ${context.command(`grants revoke ${id.slice(0, 8)}`)}`);
+      const { authority, held, terms } = plan;
+      const { id } = await client.grants.give({ ...terms, ...defined({ reason, signature, authority }) });
+      const short = id.slice(0, 8);
+      const waits = ` and waits for others: ${context.command(`grants confirm ${short}`)}.`;
+      const now = held === undefined ? ' holds.' : waits;
+      screen.note(`Grant ${id}${now} Take it back: ${context.command(`grants revoke ${short}`)}`);
     },
   };
 }

@@ -27,19 +27,35 @@ export function checkSeenDigest(
   { callId, seenDigest }: RequestOpened,
   { saw, id, canAsk }: { saw: string | undefined; id: string; canAsk: boolean },
 ): 'said' | undefined {
+  const look = `countersign show ${id}`;
+  const found = checkSaw(seenDigest, { saw, what: id, look, canAsk });
+  if (found !== 'other') return found;
+  throw new CountersignError('decision_refused', `${callId} is not what you saw: --saw ${saw} does not fit`, {
+    hint: `Look at it again with \`${look}\`.`,
+  });
+}
+
+/** Where a digest is looked up, and whether a person can be asked instead. */
+interface Saw {
+  saw: string | undefined;
+  what: string;
+  /** The command that prints it. */
+  look: string;
+  canAsk: boolean;
+}
+
+/** As `checkSeenDigest`, for anything that is looked at. `other`: it is not what was seen. @throws CountersignError `usage`. */
+export function checkSaw(seenDigest: string, { saw, what, look, canAsk }: Saw): 'said' | 'other' | undefined {
   if (saw === undefined && canAsk) return undefined;
   if (saw === undefined) {
-    const hint = `Look at it with \`countersign show ${id}\` and approve with the --saw it prints.`;
-    throw usageError(`there is no terminal here to ask whether you saw ${id}`, hint);
+    const hint = `Look at it with \`${look}\` and approve with the --saw it prints.`;
+    throw usageError(`there is no terminal here to ask whether you saw ${what}`, hint);
   }
   if (!DIGEST.test(saw)) {
-    const hint = `Copy the ${SAW_DIGITS} hex digits that \`countersign show ${id}\` prints.`;
+    const hint = `Copy the ${SAW_DIGITS} hex digits that \`${look}\` prints.`;
     throw usageError(`--saw ${saw}: this is not a digest`, hint);
   }
-  if (seenDigest.startsWith(saw)) return 'said';
-  throw new CountersignError('decision_refused', `${callId} is not what you saw: --saw ${saw} does not fit`, {
-    hint: `Look at it again with \`countersign show ${id}\`.`,
-  });
+  return seenDigest.startsWith(saw) ? 'said' : 'other';
 }
 
 const DIGEST = new RegExp(`^[0-9a-f]{${SAW_DIGITS},64}$`);

@@ -8,6 +8,7 @@ import type { Approvers } from '../../authority/approvers';
 import type { SignerKey } from '../../authority/ssh-key';
 import type { Statement } from '../../authority/statement';
 import type { SignedAt } from '../../authority/to-sign';
+import type { SaysOfGrant } from '../../contract/control/grant-votes';
 import type { GrantTerms } from '../../contract/control/grants';
 import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
@@ -54,7 +55,8 @@ export type Sign = (about: {
 export interface Signer {
   approver: string;
   sign: Sign;
-  signGrant(terms: GrantTerms, namespace: string): Promise<VoteSignature>;
+  /** `says`: who confirms it and when. Absent: the person gives it. */
+  signGrant(terms: GrantTerms, namespace: string, says?: SaysOfGrant): Promise<VoteSignature>;
 }
 
 /**
@@ -121,11 +123,11 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
 
 /** Signs a grant: another text, and for another use, than any decision. */
 function grantSigner({ approvers, name, named, context }: SignWith): Signer['signGrant'] {
-  return async (terms, namespace) => {
+  return async (terms, namespace, says) => {
     const { grantText } = await import('../../authority/grant-statement.js');
     const { signText } = await import('../../authority/sign-statement.js');
     const { GRANT_NAMESPACE } = await import('../../authority/ssh-signature.js');
-    const text = grantText(terms, { installation: approvers.installation, namespace });
+    const text = grantText(terms, { installation: approvers.installation, namespace }, says);
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented([escapeText(text)])]) screen.note(line);
     const keys = approvers.keysOf(name);
@@ -133,7 +135,7 @@ function grantSigner({ approvers, name, named, context }: SignWith): Signer['sig
     const { armored } = await withKeyFile({ named, keys, env, name }, (keyFile) =>
       signText(text, { keyFile, keys, onWait, env, namespace: GRANT_NAMESPACE }),
     );
-    return { kind: 'ssh', armored, at: terms.at, notAfter: terms.until };
+    return { kind: 'ssh', armored, at: (says ?? terms).at, notAfter: terms.until };
   };
 }
 

@@ -1,4 +1,6 @@
+import type { Authority } from '../../contract/authority/authority';
 import type { Assurance } from '../../contract/authority/votes';
+import type { ConfirmAsked } from '../../contract/control/confirmations';
 import type {
   GrantAsked,
   GrantSeen,
@@ -27,6 +29,20 @@ export interface GrantPlan {
   /** What it allows, in words. */
   sentence: string;
   /** How sure it has to be who gives it. */
+  assurance: Assurance;
+  /** Goes with the grant where others have to confirm it. */
+  authority?: Authority;
+  /** Who that is, in words. */
+  held?: string;
+}
+
+/** What one more person says of a grant, before they say it. */
+export interface ConfirmationPlan {
+  /** Without the signature. */
+  asked: ConfirmAsked;
+  /** What the grant allows, in words. */
+  sentence: string;
+  /** How sure it has to be who confirms it. */
   assurance: Assurance;
 }
 
@@ -60,6 +76,13 @@ export interface Grants {
    * @throws CountersignError `usage`, `grant_refused`, `grants_full`, `control_unavailable`.
    */
   give(asked: GrantAsked): Promise<GrantSeen>;
+  /**
+   * Confirms a grant where its rule takes more than one person, with a signature where the rule wants one. It covers calls
+   * once as many people as the rule needs have given or confirmed it. Needs a worker.
+   *
+   * @throws CountersignError `usage`, `grant_not_found`, `grant_refused`, `grants_full`, `control_unavailable`.
+   */
+  confirm(asked: ConfirmAsked): Promise<GrantSeen>;
   /** All grants, with how many uses of each are claimed. Needs a worker. @throws CountersignError `control_unavailable`. */
   list(): Promise<GrantsSeen>;
   /**

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { WorkflowNotFoundError } from '@temporalio/common';
+import type { ConfirmAsked } from '../../contract/control/confirmations';
 import { isGrantsSeen } from '../../contract/control/grant-forms';
 import type {
   GrantAsked,
@@ -30,6 +31,7 @@ export function makeGrants(context: ClientContext): Grants {
     plan: async (turn, callId, options) => planGrant(viewOf(await timeline(turn)), callId, options),
     coverage: (terms) => coverageOf({ timeline, turns }, terms),
     give: (asked) => giveGrant(context, asked),
+    confirm: (asked) => confirmGrant(context, asked),
     list: () => listGrants(context),
     revoke: (asked) => revokeGrants(context, asked),
   };
@@ -44,6 +46,13 @@ async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<Gra
   // What workers knew before is too old then.
   await delay(TIMES.pausesKnown);
   return given;
+}
+
+/** Confirms a grant. Workers that asked for grants before learn of it within the time for which they keep the answer. */
+async function confirmGrant(context: ClientContext, asked: ConfirmAsked): Promise<GrantSeen> {
+  const confirmed = await update<GrantSeen, ConfirmAsked>(context, UPDATES.confirm, asked);
+  await delay(TIMES.pausesKnown);
+  return confirmed;
 }
 
 /** Takes back a grant, or all. No call claims a use any more once this resolves. */
@@ -77,10 +86,16 @@ function update<R, A>(context: ClientContext, name: string, asked: A): Promise<R
       codes: ['malformed', 'grant_refused', 'grants_full', 'grant_not_found', 'grant_void'],
       refusal,
       absent: () => unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`),
-      doing: name === UPDATES.grant ? 'giving a grant' : 'revoking a grant',
+      doing: DOING[name] ?? name,
     },
   );
 }
+
+const DOING: Readonly<Record<string, string>> = {
+  [UPDATES.grant]: 'giving a grant',
+  [UPDATES.confirm]: 'confirming a grant',
+  [UPDATES.revoke]: 'revoking a grant',
+};
 
 function refusal({ code, message }: GrantRefused): CountersignError {
   switch (code) {

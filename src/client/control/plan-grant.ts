@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { standingUnder, votingOf, WHY_NOT } from '../../contract/authority/authority';
+import { type Authority, votingOf, WHY_NOT } from '../../contract/authority/authority';
 import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
-import { type GrantTerms, grantSentence, MOST_GRANT_MS } from '../../contract/control/grants';
+import { termsDigest } from '../../contract/control/confirmations';
+import { confirmerOf, grantStanding } from '../../contract/control/grant-votes';
+import { heldSentence } from '../../contract/control/held-sentence';
+import { type GrantSeen, type GrantTerms, grantSentence, MOST_GRANT_MS } from '../../contract/control/grants';
 import {
   type Condition,
   covers,
@@ -10,20 +13,21 @@ import {
   type Narrowing,
   narrowingProblem,
 } from '../../contract/control/narrowing';
+import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { LIMITS } from '../../contract/limits';
 import type { RequestOpened } from '../../history/call-events';
 import { type CallView, type TurnView, viewOf } from '../../history/view';
 import { readTurns } from '../read-turns';
 import type { Countersign } from '../types';
-import type { GrantCoverage, GrantOptions, GrantPlan } from './grant-types';
+import type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan } from './grant-types';
 
 const DAY = 24 * 3600 * 1000;
 
 /**
  * The grant that somebody would give on a call.
  *
- * @throws CountersignError `grant_refused` where no grant may take the place of decisions on it, or not by one person;
+ * @throws CountersignError `grant_refused` where no grant may take the place of decisions on it, or not one of theirs;
  *   `usage` for conditions or times that are wrong.
  */
 export function planGrant(view: TurnView, callId: string, options: GrantOptions): GrantPlan {
@@ -37,7 +41,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
     throw usage(`a grant is for 1 to ${LIMITS.grantTimes} calls`);
   if (!(forMs > 0) || forMs > MOST_GRANT_MS) throw usage('a grant holds for at most 30 days');
   const narrowing = narrowed(request, options.narrowing ?? {});
-  const by = giverOf(call, request, options.by);
+  const { by, authority } = giverOf(call, request, options.by);
   const now = Date.now();
   const terms: GrantTerms = {
     ...{ id: randomUUID(), agent: view.agent, tool: call.tool, toolDigest: request.toolDigest },
@@ -47,7 +51,25 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
     ...{ at: new Date(now).toISOString(), until: new Date(now + forMs).toISOString() },
   };
   const assurance = request.authority?.rule.assurance ?? 'claimed';
-  return { terms, sentence: grantSentence(terms), assurance };
+  const held = heldSentence({ ...terms, ...defined({ authority }) });
+  return { terms, sentence: grantSentence(terms), assurance, ...defined({ authority, held }) };
+}
+
+/**
+ * What somebody says who confirms a grant.
+ *
+ * @throws CountersignError `grant_refused` where they may not, or nobody has to.
+ */
+export function planConfirmation(grant: GrantSeen, name: string): ConfirmationPlan {
+  const confirmer = confirmerOf(grant, name);
+  if ('why' in confirmer) throw refused(confirmer.why);
+  const { id, authority } = grant;
+  const at = new Date().toISOString();
+  return {
+    asked: { id, voter: confirmer.voter, at, seenDigest: termsDigest(grant) },
+    sentence: grantSentence(grant),
+    assurance: authority?.rule.assurance ?? 'claimed',
+  };
 }
 
 function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narrowing): Narrowing {
@@ -62,23 +84,26 @@ function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narro
   throw usage('these conditions do not let this call itself through');
 }
 
-function giverOf({ tool }: CallView, request: RequestOpened, by: string): string {
+/** Who gives it, and who has to confirm it where they are not enough. */
+function giverOf(
+  { tool }: CallView,
+  request: RequestOpened,
+  by: string,
+): { by: string; authority?: Authority } {
   const { grants, unowned, byGate, authority } = request;
   if (grants === 'none') throw refused(`calls of ${tool} are decided one by one`);
   if (unowned === true || byGate === true)
     throw refused('a workflow of its own asks, and it takes decisions only');
-  if (authority === undefined) return by;
+  if (authority === undefined) return { by };
   // Whoever may decide only because nobody else did may give none.
   const { escalated: _, ...asMade } = authority;
   const voting = votingOf(asMade, by);
   if (!voting.ok) throw refused(`${by} may not give it: ${by} ${WHY_NOT[voting.why]}`);
   const { voter } = voting;
-  const { state } = standingUnder(asMade, [{ voter, decision: 'approved' }]);
-  if (state === 'approved') return voter;
-  throw refused(
-    `the rule '${authority.rule.name}' needs more than one person, and a grant is given by one`,
-    'Decide these calls one by one.',
-  );
+  const standing = grantStanding({ by: voter, at: '', authority: asMade });
+  if (standing?.state === 'approved') return { by: voter };
+  if (standing?.isStuck !== true) return { by: voter, authority: asMade };
+  throw refused(`the rule '${authority.rule.name}' needs more people than may decide`);
 }
 
 /**

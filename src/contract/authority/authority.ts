@@ -238,3 +238,12 @@ export function someNames(names: readonly string[]): string {
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
   return names.slice(0, MOST_NAMED).join(', ') + more;
 }
+
+/** Who has to vote yet, in words. */
+export function lackingText(
+  { rule }: Pick<Authority, 'rule'>,
+  { missing, missingGroups, mayVote }: Standing,
+): string {
+  const groups = missingGroups.length === 0 ? '' : ` (of ${missingGroups.join(' and ')})`;
+  return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
+}

@@ -63,11 +63,16 @@ export const RULING: JsonSchema = {
 
 const COUNT: JsonSchema = { type: 'integer', minimum: 1 };
 const MARK = { id: TEXT, by: TEXT, until: TEXT, times: COUNT } as const;
+const WITH = { confirmedBy: { type: 'array', items: TEXT } } as const;
 
 /** What an activity returns as the grant of a call, and as the use of one that it claimed. */
-export const GRANT_MARK: JsonSchema = { type: 'object', properties: MARK, required: Object.keys(MARK) };
+export const GRANT_MARK: JsonSchema = {
+  type: 'object',
+  properties: { ...MARK, ...WITH },
+  required: Object.keys(MARK),
+};
 export const GRANT_USE: JsonSchema = {
   type: 'object',
-  properties: { ...MARK, use: COUNT, assurance: { enum: [...ASSURANCES] } },
+  properties: { ...MARK, ...WITH, use: COUNT, assurance: { enum: [...ASSURANCES] } },
   required: [...Object.keys(MARK), 'use', 'assurance'],
 };

@@ -1,6 +1,8 @@
+import { AUTHORITY } from '../authority/authority';
 import { LIMITS } from '../limits';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
+import type { ConfirmAsked } from './confirmations';
 import {
   type GrantAsked,
   type GrantsMemo,
@@ -60,14 +62,22 @@ const TERMS: Record<string, JsonSchema> = {
   ...{ until: MOMENT, at: MOMENT, by: NAME },
 };
 const KEY: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{32}$' };
-const ASKED = form(TERMS, { reason: TEXT, signature: SIGNATURE });
+const VOTE = { voter: NAME, at: MOMENT, seenDigest: DIGEST };
+const GIVEN = { reason: TEXT, signature: SIGNATURE, authority: AUTHORITY };
+const CONFIRMED: JsonSchema = {
+  type: 'array',
+  items: form(VOTE, { signature: SIGNATURE }),
+  maxItems: LIMITS.grantVotes,
+};
+const ASKED = form(TERMS, GIVEN);
+const CONFIRM = form({ id: ID, ...VOTE }, { signature: SIGNATURE });
 const HELD = form(
   { ...TERMS, takenAt: MOMENT, uses: { type: 'array', items: KEY, maxItems: LIMITS.grantTimes } },
-  { reason: TEXT, signature: SIGNATURE },
+  { ...GIVEN, confirmed: CONFIRMED },
 );
 const LISTED = form(
   { ...TERMS, takenAt: MOMENT, used: { type: 'integer', minimum: 0, maximum: LIMITS.grantTimes } },
-  { reason: TEXT, signature: SIGNATURE },
+  { ...GIVEN, confirmed: CONFIRMED },
 );
 const SEEN = form({ grants: { type: 'array', items: LISTED, maxItems: LIMITS.grants } }, { floor: MOMENT });
 const USE = form({
@@ -88,7 +98,7 @@ const MEMO = form(
 );
 const TAKEN = form(
   {
-    grant: form(TERMS, { signature: SIGNATURE }),
+    grant: form(TERMS, { signature: SIGNATURE, confirmed: CONFIRMED }),
     use: { type: 'integer', minimum: 1, maximum: LIMITS.grantTimes },
   },
   { again: { const: true } },
@@ -105,7 +115,7 @@ function areMoments(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(areMoments);
   if (typeof value !== 'object' || value === null) return true;
   return Object.entries(value).every(([name, one]) => {
-    if (name === 'narrowing') return true;
+    if (name === 'narrowing' || name === 'authority') return true;
     return MOMENTS.includes(name) && typeof one === 'string' ? isMoment(one) : areMoments(one);
   });
 }
@@ -120,6 +130,7 @@ function isMoment(text: string): boolean {
 export const isNarrowing = /* @__PURE__ */ reader<Narrowing>(NARROWING);
 export const isGrantTerms = /* @__PURE__ */ reader<GrantTerms>(form(TERMS));
 export const isGrantAsked = /* @__PURE__ */ reader<GrantAsked>(ASKED);
+export const isConfirmAsked = /* @__PURE__ */ reader<ConfirmAsked>(CONFIRM);
 export const isUseAsked = /* @__PURE__ */ reader<UseAsked>(USE);
 export const isRevokeAsked = /* @__PURE__ */ reader<RevokeAsked>(REVOKE);
 export const isGrantsSeen = /* @__PURE__ */ reader<GrantsSeen>(SEEN);

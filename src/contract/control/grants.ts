@@ -1,8 +1,8 @@
 import { reasonProblem } from '../call-messages';
-import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
 import { LIMITS } from '../limits';
 import { utf8Bytes } from '../text/bytes';
+import { type GrantVotes, lackingOn } from './grant-votes';
 import { type Narrowing, narrowingProblem, narrowingText } from './narrowing';
 
 /** What somebody allows ahead: calls of one tool by one agent, as long as nothing here changes. A signature is over all fields. */
@@ -28,14 +28,12 @@ export interface GrantTerms {
 }
 
 /** A grant as it comes in. */
-export interface GrantAsked extends GrantTerms {
+export interface GrantAsked extends GrantTerms, Pick<GrantVotes, 'signature' | 'authority'> {
   reason?: string;
-  /** Only the worker can say whether it counts. */
-  signature?: VoteSignature;
 }
 
-/** A grant that is held. */
-export interface Grant extends GrantAsked {
+/** A grant that is kept. */
+export interface Grant extends GrantAsked, Pick<GrantVotes, 'confirmed'> {
   /** Workflow time, ISO 8601. */
   takenAt: string;
   /** Keys of the calls that have claimed a use, in order. */
@@ -54,7 +52,7 @@ export interface GrantsState {
 export type RevokedGrant = Pick<GrantTerms, 'id' | 'at' | 'until'>;
 
 /** A grant as it is listed. */
-export interface GrantSeen extends GrantAsked {
+export interface GrantSeen extends GrantAsked, Pick<Grant, 'confirmed'> {
   /** Workflow time, ISO 8601. */
   takenAt: string;
   /** How many uses are claimed. */
@@ -86,7 +84,7 @@ export interface UseAsked extends Pick<
 
 /** One use that was claimed. */
 export interface UseTaken {
-  grant: GrantTerms & Pick<GrantAsked, 'signature'>;
+  grant: GrantTerms & Pick<Grant, 'signature' | 'confirmed'>;
   /** The first is 1. */
   use: number;
   /** The same call had claimed it before. */
@@ -123,11 +121,11 @@ const DAY = 24 * 3600 * 1000;
 /** No grant holds for longer. */
 export const MOST_GRANT_MS = 30 * DAY;
 /** How far the clock of who gives may be ahead of the server's. */
-const SKEW_MS = 10 * 60 * 1000;
+export const CLOCK_SKEW_MS = 10 * 60 * 1000;
 
 /** Forgets what is over. One that is used up stays, so that it cannot be given again. */
 export function withoutPast(state: GrantsState, now: number): GrantsState {
-  const isLeft = ({ until }: { until: string }): boolean => Date.parse(until) + SKEW_MS > now;
+  const isLeft = ({ until }: { until: string }): boolean => Date.parse(until) + CLOCK_SKEW_MS > now;
   const [grants, revoked] = [state.grants.filter(isLeft), state.revoked.filter(isLeft)];
   const isSame = grants.length === state.grants.length && revoked.length === state.revoked.length;
   return isSame ? state : { ...state, grants, revoked };
@@ -144,9 +142,13 @@ export function addGrant(
   const why = known === undefined ? whyNotTaken(state, asked, now) : undefined;
   if (why !== undefined) return why;
   const grant: Grant = { ...asked, takenAt: new Date(now).toISOString(), uses: [] };
-  if (known === undefined) return { state: { ...state, grants: [...state.grants, grant] }, grant };
-  const { takenAt, uses } = known;
-  if (JSON.stringify({ ...grant, takenAt, uses }) === JSON.stringify(known)) return { state, grant: known };
+  if (known === undefined) {
+    const grants = [...state.grants, grant];
+    return whyFull(grants) ?? { state: { ...state, grants }, grant };
+  }
+  const { takenAt, uses, confirmed } = known;
+  const same = { ...grant, takenAt, uses, ...defined({ confirmed }) };
+  if (JSON.stringify(same) === JSON.stringify(known)) return { state, grant: known };
   return refuse('grant_refused', 'there is another grant of this id');
 }
 
@@ -157,16 +159,24 @@ function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantR
   if (wrong !== undefined) return refuse('malformed', wrong);
   if (times > LIMITS.grantTimes)
     return refuse('malformed', `a grant is for at most ${LIMITS.grantTimes} calls`);
-  if (given > now + SKEW_MS)
+  if (given > now + CLOCK_SKEW_MS)
     return refuse('grant_refused', 'it is dated in the future: the clock of who gives it is wrong');
   if (ends <= now || ends <= given) return refuse('grant_refused', 'it would be over already');
-  if (ends - given > MOST_GRANT_MS || ends - now > MOST_GRANT_MS + SKEW_MS)
+  if (ends - given > MOST_GRANT_MS || ends - now > MOST_GRANT_MS + CLOCK_SKEW_MS)
     return refuse('grant_refused', 'a grant holds for at most 30 days');
   if (state.revoked.some((one) => one.id === id)) return refuse('grant_refused', 'it was revoked');
   if (isBelowFloor(state, at))
     return refuse('grant_refused', `all grants given before ${state.floor} are void`);
   if (state.grants.length < LIMITS.grants) return undefined;
   return refuse('grants_full', `there are ${LIMITS.grants} grants already, which is the most`);
+}
+
+/** All grants have to fit one payload. */
+export function whyFull(grants: readonly Grant[]): GrantRefused | undefined {
+  const size = utf8Bytes(JSON.stringify(seenOf({ grants })));
+  return size > LIMITS.grantsBytes
+    ? refuse('grants_full', 'the grants that there are leave no room')
+    : undefined;
 }
 
 function reasonIssue(reason: string): string | undefined {
@@ -180,7 +190,7 @@ function isBelowFloor({ floor }: { floor?: string }, at: string): boolean {
   return floor !== undefined && Date.parse(at) < Date.parse(floor);
 }
 
-function refuse(code: GrantRefused['code'], message: string): GrantRefused {
+export function refuse(code: GrantRefused['code'], message: string): GrantRefused {
   return { code, message };
 }
 
@@ -240,7 +250,8 @@ const NOT_THERE = 'it is not there';
 function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): string | undefined {
   if (grant === undefined) return NOT_THERE;
   if (Date.parse(grant.until) <= now) return `it ended at ${grant.until}`;
-  return whyOther(grant, asked);
+  const lacking = lackingOn(grant);
+  return whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
 }
 
 /** Why a grant is not for this call, whatever its arguments; undefined: it is. */
@@ -265,8 +276,8 @@ export function whyVoid(
   return `all grants given before ${memo.floor} were revoked`;
 }
 
-/** A grant without its uses. */
-function termsOf({ takenAt: _, uses: __, reason: ___, ...terms }: Grant): UseTaken['grant'] {
+/** What a worker looks at: it knows by itself who decides. */
+function termsOf({ takenAt: _, uses: __, reason: ___, authority: ____, ...terms }: Grant): UseTaken['grant'] {
   return terms;
 }
 
@@ -283,7 +294,7 @@ export function memoOf({ floor, revoked, grants }: GrantsState): GrantsMemo {
 }
 
 /** What is listed. */
-export function seenOf({ floor, grants }: GrantsState): GrantsSeen {
+export function seenOf({ floor, grants }: Pick<GrantsState, 'floor' | 'grants'>): GrantsSeen {
   return {
     ...defined({ floor }),
     grants: grants.map(({ uses, ...grant }) => ({ ...grant, used: uses.length })),

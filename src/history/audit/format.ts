@@ -1,5 +1,5 @@
 import type { CallRuling } from '../../contract/authority/policy';
-import type { GrantUse } from '../../contract/call';
+import type { GrantMark, GrantUse } from '../../contract/call';
 import type { ToolResult } from '../../contract/result';
 import canonicalize from 'canonicalize';
 import type { FileRef } from '../../contract/session/files';
@@ -157,6 +157,11 @@ export function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {})
     policyUntil: until,
     ...Object.fromEntries(would.map((text, at) => [`shadow${at + 1}`, text])),
   };
+}
+
+/** Who gave and confirmed it, as text; undefined: there is none. */
+export function giversOf(grant: GrantMark | undefined): string | undefined {
+  return grant && [grant.by, ...(grant.confirmedBy ?? [])].join(', ');
 }
 
 /** Who gave it is sealed, as every name is. */

@@ -13,6 +13,7 @@ import {
   type AuditRecord,
   type Facts,
   filesText,
+  giversOf,
   grantFacts,
   resultFacts,
   rulingFacts,
@@ -178,7 +179,7 @@ function start(event: TurnEventOf<'call_started'>): Draft {
   const argsDigest = argsDigestOf(args);
   const spends = decision?.decision;
   const facts = { call, tool, generation, effect, taskQueue, argsDigest, spends, ...grantFacts(grant) };
-  return draft('start', facts, { approver: decision?.approver ?? grant?.by });
+  return draft('start', facts, { approver: decision?.approver ?? giversOf(grant) });
 }
 
 function request(event: TurnEventOf<'request_opened'>, { shown }: Known): Draft {

@@ -198,7 +198,12 @@ export const is = {
     }),
   ),
   thinkOutput: guard<ThinkOutput>(thinkOutput),
-  grant: guard<GrantMark>(z.object({ id: z.string(), by: z.string(), until: z.string(), times: z.number() })),
+  grant: guard<GrantMark>(
+    z.object({
+      ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
+      confirmedBy: z.array(z.string()).optional(),
+    }),
+  ),
   prepareOutput: guard<PrepareOutput>(z.object({ call, schema: object.optional() })),
   callInput: guard<CallInput>(
     head.extend({

@@ -35,6 +35,7 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
   'POST /api/turns/:turn/grant-plans': 'approver',
   'POST /api/turns/:turn/grants': 'approver',
   'GET /api/grants': 'viewer',
+  'POST /api/grants/:grant/confirmation': 'approver',
   'POST /api/grants/:grant/revocation': 'approver',
   'GET /api/conversations': 'viewer',
   'GET /api/conversations/:session': 'viewer',

@@ -1,10 +1,25 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
-import { coverageOf, coverageText, planGrant, requireAssured } from '../../client/control/plan-grant';
+import {
+  coverageOf,
+  coverageText,
+  planConfirmation,
+  planGrant,
+  requireAssured,
+} from '../../client/control/plan-grant';
 import type { GrantPlan } from '../../client/control/grant-types';
 import type { Answer } from '../../client/types';
+import { voterIn } from '../../contract/authority/authority';
+import { termsDigest } from '../../contract/control/confirmations';
+import { confirmerOf, votesOn } from '../../contract/control/grant-votes';
+import { heldSentence } from '../../contract/control/held-sentence';
 import { isGrantTerms, isNarrowing } from '../../contract/control/grant-forms';
-import { type GrantAsked, grantSentence, type GrantTerms } from '../../contract/control/grants';
+import {
+  type GrantAsked,
+  type GrantSeen,
+  grantSentence,
+  type GrantTerms,
+} from '../../contract/control/grants';
 import {
   type Condition,
   conditionText,
@@ -40,7 +55,11 @@ const grantSchema = z.strictObject({
   terms: z.custom<GrantTerms>(isGrantTerms, 'are not the terms of a grant'),
 });
 
+const confirmationSchema = z.strictObject({ seenDigest: z.string().max(100) });
+
 const revocationSchema = z.strictObject({ reason });
+
+const grantParam = z.object({ grant: z.uuid() });
 
 /** What the page was shown may be given for so long. Milliseconds. */
 const SHOWN_MS = 10 * 60 * 1000;
@@ -53,7 +72,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const view = await c.get('reader').view(await findExactly(c, c.req.param('turn')));
       const call = shownCall(view, callId, seenDigest);
       const plan = planGrant(view, callId, { by: senderOf(c).approver, ...defined(asked) });
-      await signed(deps, plan);
+      await signed(deps, plan, senderOf(c).approver);
       return c.json(await previewOf(c, plan, call));
     })
     .post('/:turn/grants', async (c) => {
@@ -66,7 +85,8 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const reader = c.get('reader');
       const view = await reader.view(turn);
       shownCall(view, callId, seenDigest);
-      const signature = await signed(deps, planned(view, callId, { terms, by: sender.approver }));
+      const plan = planned(view, callId, { terms, by: sender.approver });
+      const signature = await signed(deps, plan, sender.approver);
       const vote = {
         turn,
         callId,
@@ -78,32 +98,58 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const said = await signVote({ client: reader, signer: deps.signer }, vote);
       const answer = await reader.decide(turn, { ...decision, ...sender, ...said });
       if (answer.status === 'refused') return respond(deps, c, { answer, turn, callId, what: 'decision' });
-      const given = await give(deps, c, { answer, asked: { ...terms, ...defined({ reason, signature }) } });
+      const { authority } = plan;
+      const asked = { ...terms, ...defined({ reason, signature, authority }) };
+      const given = await give(deps, c, { answer, asked });
       deps.feed.refresh(turn);
       deps.decided.note(sender.approver, turn);
       return c.json(given);
     });
 }
 
-/** The grants that there are, and taking one back. */
-export function grantsRoutes(): Hono<Env> {
+/** The grants that there are, confirming one, and taking one back. */
+export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner'>): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
       const { grants } = await c.get('reader').grants.list();
-      const rows: GrantRow[] = grants.map((one) => ({
-        ...one,
-        sentence: grantSentence(one),
-        arguments: Object.entries(one.narrowing)
-          .map(([name, condition]) => `${name} ${conditionText(condition)}`)
-          .join(', '),
-      }));
-      return c.json(rows.reverse());
+      const { approver } = senderOf(c);
+      return c.json(grants.map((one) => rowOf(one, approver)).reverse());
+    })
+    .post('/:grant/confirmation', async (c) => {
+      const { seenDigest } = await readBody(c, confirmationSchema);
+      const { approver } = senderOf(c);
+      const { grant: id } = checkInput(grantParam, c.req.param());
+      const { grants, namespace } = c.get('reader');
+      const grant = (await grants.list()).grants.find((one) => one.id === id);
+      if (grant === undefined) throw new CountersignError('grant_not_found', `there is no grant ${id}`);
+      const { asked, assurance } = planConfirmation(grant, approver);
+      if (asked.seenDigest !== seenDigest) throw refused('it is another grant than the one shown');
+      const signature = await deps.grantSigner?.({ terms: grant, namespace, user: approver, says: asked });
+      requireAssured({ assurance }, signature === undefined ? 'claimed' : 'signed_in');
+      return c.json(await grants.confirm({ ...asked, ...defined({ signature }) }));
     })
     .post('/:grant/revocation', async (c) => {
       const body = await readBody(c, revocationSchema);
-      const { grant: id } = checkInput(z.object({ grant: z.uuid() }), c.req.param());
+      const { grant: id } = checkInput(grantParam, c.req.param());
       return c.json(await c.get('reader').grants.revoke({ id, by: senderOf(c).approver, ...defined(body) }));
     });
+}
+
+/** A grant as the page lists it for somebody. */
+function rowOf(grant: GrantSeen, approver: string): GrantRow {
+  const { authority, ...shown } = grant;
+  const held = heldSentence(grant);
+  const mayConfirm = held !== undefined && 'voter' in confirmerOf(grant, approver);
+  const voters = votesOn(grant).map(({ voter }) => voter);
+  const isMissing = !voters.includes(voterIn(authority, approver));
+  return {
+    ...shown,
+    sentence: grantSentence(grant),
+    arguments: Object.entries(grant.narrowing)
+      .map(([name, condition]) => `${name} ${conditionText(condition)}`)
+      .join(', '),
+    ...defined({ held, toConfirm: mayConfirm && isMissing ? termsDigest(grant) : undefined }),
+  };
 }
 
 /** @throws CountersignError `call_not_found`; `grant_refused` where the page showed another request than there is. */
@@ -140,15 +186,17 @@ function refused(message: string): CountersignError {
 async function signed(
   { grantSigner, client }: Pick<AppDeps, 'grantSigner' | 'client'>,
   plan: GrantPlan,
+  user: string,
 ): Promise<VoteSignature | undefined> {
-  const signature = await grantSigner?.(plan.terms, client.namespace);
+  const { terms } = plan;
+  const signature = await grantSigner?.({ terms, namespace: client.namespace, user });
   requireAssured(plan, signature === undefined ? 'claimed' : 'signed_in');
   return signature;
 }
 
 async function previewOf(
   c: Context<Env>,
-  { terms, sentence }: GrantPlan,
+  { terms, sentence, held }: GrantPlan,
   { request, arguments: args }: CallView,
 ): Promise<GrantPreview> {
   const reader = c.get('reader');
@@ -158,7 +206,7 @@ async function previewOf(
   const ways = Object.entries(all).flatMap(([name, conditions]) =>
     conditions.length > 1 ? [{ name, ways: conditions.map(toWay) }] : [],
   );
-  return { terms, sentence, coverage: coverageText(found), ways };
+  return { terms, sentence, coverage: coverageText(found), ways, ...defined({ held }) };
 }
 
 interface Giving {

@@ -142,6 +142,11 @@ function Says({ preview, problem, why }: SaysProps): JSX.Element {
               <Text of={preview.sentence} />
             </strong>
           </p>
+          {preview.held !== undefined && (
+            <p>
+              <Text of={preview.held} />
+            </p>
+          )}
           <p class="quiet">{preview.coverage}</p>
         </>
       )}
@@ -197,6 +202,8 @@ function useGive(props: GrantProps) {
       signal,
     });
     const problem = reply.ok ? reply.data.grantProblem : undefined;
+    if (reply.ok && reply.data.grant?.authority !== undefined)
+      notify({ text: 'The grant allows nothing until others confirm it: see Grants.', tone: 'good' });
     if (problem !== undefined)
       notify({ text: `Nothing more is allowed: ${errorText(problem)}`, tone: 'bad', stays: true });
     return reply;

@@ -31,9 +31,9 @@ export function GrantsScreen(): JSX.Element {
 
 function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.Element {
   const { id, sentence, arguments: args, by, at, until, times, used, reason, signature } = grant;
+  const { confirmed = [], held, toConfirm } = grant;
   const { session } = useAppContext();
   const now = useNow();
-  const how = signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
   return (
     <li>
       <p>
@@ -45,13 +45,62 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
         </code>
       </p>
       <p class="row-foot">
-        {times - used} of {times} uses left · ends {relative(until, now)} · given by <Text of={by} />, {how},{' '}
-        {dateTime(at)}
+        {times - used} of {times} uses left · ends {relative(until, now)} · given by <Text of={by} />,{' '}
+        {howText(signature)}, {dateTime(at)}
         {reason !== undefined && ' · '}
         {reason !== undefined && <Text of={`“${reason}”`} />}
       </p>
+      {confirmed.map((vote) => (
+        <p class="row-foot" key={vote.voter}>
+          confirmed by <Text of={vote.voter} />, {howText(vote.signature)}, {dateTime(vote.at)}
+        </p>
+      ))}
+      {held !== undefined && (
+        <p>
+          <strong>
+            <Text of={held} />
+          </strong>
+        </p>
+      )}
+      {session.role !== 'viewer' && toConfirm !== undefined && (
+        <Confirm id={id} seenDigest={toConfirm} sentence={sentence} look={look} />
+      )}
       {session.role !== 'viewer' && <Revoke id={id} look={look} what={`${grant.tool} by ${by}`} />}
     </li>
+  );
+}
+
+function howText(signature: GrantRow['signature']): string {
+  return signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
+}
+
+interface ConfirmProps {
+  id: string;
+  seenDigest: string;
+  sentence: string;
+  look: () => Promise<void>;
+}
+
+/** The first click says once more what the second one allows. */
+function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element {
+  const { notify, fail } = useAppContext();
+  const [isAsked, setAsked] = useState(false);
+  const confirm = async (): Promise<void> => {
+    if (!isAsked) return setAsked(true);
+    const reply = await send('POST', `/api/grants/${id}/confirmation`, { body: { seenDigest } });
+    if (!reply.ok) fail(reply.status, reply.error);
+    else notify({ text: 'Confirmed.', tone: 'good' });
+    await look();
+    document.getElementById('grants-title')?.focus();
+  };
+  return (
+    <>
+      <p role="status">{isAsked && <Text of={`You confirm: ${sentence}`} />}</p>
+      <button class="button" type="button" onClick={() => void confirm()} onBlur={() => setAsked(false)}>
+        {isAsked ? 'Confirm it now' : 'Confirm …'}
+        <span class="sr-only"> {id.slice(0, 8)}</span>
+      </button>
+    </>
   );
 }
 

@@ -5,7 +5,9 @@ import {
   judgeGrant,
 } from '../../../src/activities/control/grants';
 import type { Authority } from '../../../src/contract/authority/authority';
-import type { GrantAsked } from '../../../src/contract/control/grants';
+import { termsDigest } from '../../../src/contract/control/confirmations';
+import type { GrantVote } from '../../../src/contract/control/grant-votes';
+import type { GrantAsked, UseTaken } from '../../../src/contract/control/grants';
 import { defineTool } from '../../../src/tools/define-tool';
 
 const NOW = Date.parse('2026-11-25T12:00:00.000Z');
@@ -32,17 +34,22 @@ const call = (part: Partial<GrantedCall> = {}): GrantedCall => ({
   ...{ agent: 'clerk', tool, args: { cents: 5 }, policyDigest: undefined, authority: authority() },
   ...part,
 });
-const judge = (part: Partial<GrantedCall>, grant: Partial<GrantAsked> = {}, now = NOW) =>
+const judge = (part: Partial<GrantedCall>, grant: Partial<UseTaken['grant']> = {}, now = NOW) =>
   judgeGrant({ ...GRANT, ...grant }, call(part), { namespace: 'default', now });
 
 it('takes a grant that is as good as the decision', async () => {
-  await expect(judge({})).resolves.toEqual({ assurance: 'claimed' });
+  await expect(judge({})).resolves.toEqual({ assurance: 'claimed', confirmedBy: [] });
 });
 
 it.each<[string, Partial<GrantedCall>, Partial<GrantAsked>, RegExp]>([
   ['other arguments', { args: { cents: 101 } }, {}, /other arguments/],
   ['a number as text', { args: { cents: '5' } }, {}, /other arguments/],
-  ['a rule that needs two', { authority: authority({ need: 2 }) }, {}, /needs more than one person/],
+  [
+    'a rule that needs two',
+    { authority: authority({ need: 2 }) },
+    {},
+    /the rule 'large' needs 1 more of: bob/,
+  ],
   [
     'a giver who asked',
     { authority: authority({ notRequester: true }, { requesters: ['anna'] }) },
@@ -73,6 +80,49 @@ it.each<[string, Partial<GrantedCall>, Partial<GrantAsked>, RegExp]>([
   ['a signature and no file to check it by', {}, { signature: signature() }, /no approvers file/],
 ])('refuses one with %s', async (_case, part, grant, why) => {
   await expect(judge(part, grant)).resolves.toEqual({ why: expect.stringMatching(why) });
+});
+
+describe('a rule that needs two', () => {
+  const two = (part: Partial<Authority> = {}) => authority({ need: 2 }, part);
+  const vote = (voter: string, part: Partial<GrantVote> = {}): GrantVote => ({
+    ...{ voter, at: iso(NOW), seenDigest: termsDigest(GRANT) },
+    ...part,
+  });
+
+  it('takes a grant that somebody else confirmed', async () => {
+    const good = { assurance: 'claimed', confirmedBy: ['bob'] };
+    await expect(judge({ authority: two() }, { confirmed: [vote('bob')] })).resolves.toEqual(good);
+  });
+
+  it.each<[string, Authority, GrantVote[], RegExp]>([
+    ['nobody confirmed', two(), [], /needs 1 more of: bob/],
+    ['its giver confirmed', two(), [vote('anna')], /needs 1 more of: bob/],
+    ['its giver confirmed in other letters', two(), [vote('Anna')], /needs 1 more of: bob/],
+    ['a stranger confirmed', two(), [vote('eve')], /the vote of eve does not count: eve is not named/],
+    ['who asked for the turn confirmed', asker(), [vote('bob')], /bob asked for the turn/],
+    ['somebody confirmed another grant', two(), [vote('bob', { seenDigest: 'x' })], /for something else/],
+    ['somebody left who had confirmed', left(), [vote('bob')], /bob is not named/],
+    ['a forged signature confirms', two(), [vote('bob', { signature: signature() })], /no approvers file/],
+    ['the rule wants three by now', authority({ need: 3 }), [vote('bob')], /needs 1 more/],
+    ['a group was not heard', authority({ groups: ['legal'] }), [vote('bob')], /1 more \(of legal\)/],
+  ])('refuses one where %s', async (_case, under, confirmed, why) => {
+    const found = judge({ authority: under }, { confirmed });
+    await expect(found).resolves.toEqual({ why: expect.stringMatching(why) });
+  });
+
+  it('strikes out a bad vote, and counts the others', async () => {
+    const confirmed = [vote('eve'), vote('bob')];
+    const found = await judge({ authority: two() }, { confirmed });
+    expect(found).toEqual({ assurance: 'claimed', confirmedBy: ['bob'] });
+  });
+
+  function asker(): Authority {
+    return authority({ need: 2, notRequester: true }, { requesters: ['bob'] });
+  }
+
+  function left(): Authority {
+    return two({ people: people.filter(({ name }) => name === 'anna') });
+  }
 });
 
 function escalated(): Authority {

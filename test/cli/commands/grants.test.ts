@@ -1,6 +1,8 @@
 import { Command } from 'commander';
 import type { GrantSeen } from '../../../src/client';
 import { addGrants } from '../../../src/cli/commands/grants';
+import type { Assurance } from '../../../src/contract/authority/votes';
+import { termsDigest } from '../../../src/contract/control/confirmations';
 import { testScreen } from '../support';
 import { grantsClient } from './grants-client';
 
@@ -20,11 +22,12 @@ const OTHER: GrantSeen = { ...GRANT, id: '0a1b2c3e-0000-4000-8000-000000000002',
 interface Ran {
   printed: string[];
   revoked: unknown[];
+  confirmed: unknown[];
 }
 
 async function run(grants: GrantSeen[], ...args: string[]): Promise<Ran> {
   const screen = testScreen();
-  const { client, revoked } = grantsClient(grants);
+  const { client, revoked, confirmed } = grantsClient(grants);
   const program = new Command().exitOverride().configureOutput({ writeErr: () => undefined });
   addGrants(program, {
     ...{ screen, env: {}, keyboard: undefined, options: () => ({}) },
@@ -33,7 +36,7 @@ async function run(grants: GrantSeen[], ...args: string[]): Promise<Ran> {
     typed: (sentence) => sentence,
   });
   await program.parseAsync(['grants', ...args], { from: 'user' });
-  return { printed: screen.printed, revoked };
+  return { printed: screen.printed, revoked, confirmed };
 }
 
 it.each([
@@ -74,4 +77,53 @@ it.each<[string, string[], RegExp]>([
   ['the beginning of two', ['show', '0a1b'], /the beginning of 2 grants/],
 ])('refuses %s', async (_case, args, why) => {
   await expect(run([GRANT, OTHER], ...args)).rejects.toThrow(why);
+});
+
+describe('a grant that takes two people', () => {
+  const people = ['ann', 'bob', 'carl'].map((name) => ({ name, groups: [], delegates: [] }));
+  const two = (assurance: Assurance = 'claimed'): GrantSeen => ({
+    ...GRANT,
+    authority: {
+      ...{ fileDigest: 'f', ruleDigest: 'r', requesters: [], people },
+      rule: {
+        ...{ name: 'large', then: 'ask', rosters: [['ann', 'bob', 'carl']], need: 2, groups: [] },
+        ...{ notRequester: false, denyNeeds: 1, assurance },
+      },
+    },
+  });
+  const saw = termsDigest(GRANT).slice(0, 16);
+
+  it('is listed and shown as what waits, and for whom', async () => {
+    expect((await run([two()], 'list')).printed).toEqual([
+      expect.stringMatching(/by ann {2}waits to be confirmed$/),
+    ]);
+    const text = (await run([two()], 'show', '0a1b2c3d')).printed.join('\n');
+    expect(text).toMatch(
+      /Until it is confirmed it allows nothing: the rule 'large' needs 1 more of: bob, carl\./,
+    );
+    expect(text).toContain(`--saw ${saw}`);
+  });
+
+  it('is confirmed by who says what they saw', async () => {
+    const args = ['confirm', '0a1b2c3d', '--as', 'BOB', '--saw', saw];
+    const { printed, confirmed } = await run([two()], ...args);
+    expect(confirmed).toEqual([
+      { id: GRANT.id, voter: 'bob', at: expect.any(String), seenDigest: termsDigest(GRANT) },
+    ]);
+    expect(printed.join('\n')).toMatch(
+      /Allows clerk to run pay with cents up to 5000.*\n.*\n*Confirmed .* It holds\./s,
+    );
+  });
+
+  it.each<[string, GrantSeen, string[], RegExp]>([
+    ['who gave it', two(), ['--as', 'ann', '--saw', saw], /ann gave it/],
+    ['a stranger', two(), ['--as', 'eve', '--saw', saw], /eve is not named.*these may: bob, carl/],
+    ['who saw another one', two(), ['--as', 'bob', '--saw', '0'.repeat(16)], /is not what you saw/],
+    ['who says no digest', two(), ['--as', 'bob', '--saw', 'yes'], /not a digest/],
+    ['who saw nothing', two(), ['--as', 'bob'], /there is no terminal/],
+    ['who does not sign', two('signed'), ['--as', 'bob', '--saw', saw], /wants decisions signed/],
+    ['anybody where nobody has to', GRANT, ['--as', 'bob', '--saw', saw], /nobody has to confirm it/],
+  ])('is not confirmed by %s', async (_case, grant, args, why) => {
+    await expect(run([grant], 'confirm', '0a1b2c3d', ...args)).rejects.toThrow(why);
+  });
 });

@@ -4,6 +4,7 @@ import { inboxGrantSigner, inboxSigner, openInboxKey } from '../../../src/author
 import { parseApprovers } from '../../../src/authority/approvers';
 import { openApprovers } from '../../../src/authority/source';
 import { connect, type Countersign } from '../../../src/client';
+import { termsDigest } from '../../../src/contract/control/confirmations';
 import { isGrantTerms } from '../../../src/contract/control/grant-forms';
 import type { GrantTerms } from '../../../src/contract/control/grants';
 import { isObject } from '../../../src/contract/json';
@@ -35,12 +36,13 @@ visibility: { ann: all, ben: all, vera: all, hid: [other] }
 inboxKeys: ['${key.line}']
 rules:
   - { name: here, tools: [note], then: ask, assurance: signed_in, approvers: { any: [ann, hid] } }
+  - { name: two, tools: [wire], then: ask, assurance: signed_in, approvers: { any: [ann, ben], need: 2 } }
   - { name: own key, tools: [pay], then: ask, assurance: signed }
   - { name: default, then: by_safety }
 `;
   await writeFile(file, text);
   const tools = [
-    ...['note', 'pay'].map((name) => recordTool(effects, { name, safety: 'dangerous' })),
+    ...['note', 'wire', 'pay'].map((name) => recordTool(effects, { name, safety: 'dangerous' })),
     recordTool(effects, { name: 'once', safety: 'dangerous', noGrant: true }),
   ];
   const clerk = defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools });
@@ -253,6 +255,49 @@ test('a call that was decided meanwhile takes no grant with it', async () => {
   expect((await client.grants.list()).grants).toEqual([]);
 });
 
+test('a grant that takes two people waits for the second, whom the list says', async () => {
+  const turn = await asked('wire', 'two');
+  const previewed = await plan(turn, { times: 2 });
+  const held = expect.stringMatching(/allows nothing: the rule 'two' needs 1 more of: ben\.$/);
+  expect(previewed).toMatchObject({ status: 200, body: { held } });
+  const { id, ...terms } = termsOf(previewed);
+  expect(await give(turn, { id, ...terms })).toMatchObject({ status: 200, body: { grant: { id } } });
+  const seenDigest = termsDigest({ id, ...terms });
+  const list = async (as: string) => (await ask('/api/grants', undefined, { as })).body;
+  expect(await list('ann')).toEqual([expect.objectContaining({ id, held })]);
+  expect(await list('ann')).toEqual([expect.not.objectContaining({ toConfirm: seenDigest })]);
+  expect(await list('ben')).toEqual([expect.objectContaining({ held, toConfirm: seenDigest })]);
+  const confirm = (json: object, who: object) => ask(`/api/grants/${id}/confirmation`, json, who);
+  const refused: [object, object, number, RegExp][] = [
+    [{ seenDigest }, { as: 'ann' }, 409, /ann gave it/],
+    [{ seenDigest }, { as: 'boss' }, 409, /boss is not named/],
+    [{ seenDigest }, { as: 'vera' }, 403, /viewer/],
+    [{ seenDigest }, { as: 'hid' }, 404, /no grant/],
+    [{ seenDigest }, { as: 'eve' }, 401, /sign/i],
+    [{ seenDigest }, { as: 'ben', app: plain }, 409, /this one would be claimed/],
+    [{ seenDigest: 'f'.repeat(64) }, { as: 'ben' }, 409, /another grant/],
+    [{ seenDigest, voter: 'ann' }, { as: 'ben' }, 400, /voter/],
+  ];
+  for (const [json, who, status, why] of refused) {
+    const { status: got, body } = await confirm(json, who);
+    expect(`${got} ${JSON.stringify(body)}`).toMatch(new RegExp(`^${status} .*${why.source}`, why.flags));
+  }
+  expect(await confirm({ seenDigest }, { as: 'ben' })).toMatchObject({
+    status: 200,
+    body: { confirmed: [{ voter: 'ben', signature: { kind: 'inbox' } }] },
+  });
+  expect(await list('ben')).toEqual([expect.not.objectContaining({ held })]);
+  const prompt = book.add({ toolCalls: [{ name: 'wire', arguments: { tag: 'two' } }] }, { text: 'done' });
+  const { turn: next } = await client.start({ agent: 'clerk', prompt, taskQueue: fixture.taskQueue });
+  await ended(next);
+  expect((await client.view(next)).calls[0]).toMatchObject({
+    phase: 'done',
+    grant: { id, by: 'ann', confirmedBy: ['ben'], assurance: 'signed_in' },
+  });
+  await fixture.client.workflow.getHandle(turn).terminate();
+  await client.grants.revoke({ id, by: 'ann' });
+});
+
 test('another site neither gives nor revokes', async () => {
   const cookie = await signing.signIn();
   const headers = { origin: 'https://evil.example.com' };
@@ -260,6 +305,7 @@ test('another site neither gives nor revokes', async () => {
     ['POST', '/api/turns/t/grants'],
     ['POST', '/api/turns/t/grant-plans'],
     ['POST', '/api/grants/00000000-0000-4000-8000-000000000001/revocation'],
+    ['POST', '/api/grants/00000000-0000-4000-8000-000000000001/confirmation'],
   ])
     expect((await signing.ask(path ?? '', { method: method ?? '', cookie, headers })).status).toBe(403);
 });

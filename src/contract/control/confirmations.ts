@@ -1,0 +1,60 @@
+import { digestJson } from '../digest';
+import { LIMITS } from '../limits';
+import { confirmerOf, type GrantVote } from './grant-votes';
+import {
+  CLOCK_SKEW_MS,
+  type Grant,
+  type GrantRefused,
+  type GrantsState,
+  type GrantTerms,
+  refuse,
+  whyFull,
+  withoutPast,
+} from './grants';
+
+export interface ConfirmAsked extends GrantVote {
+  id: string;
+}
+
+/** The terms alone, whatever stands beside them. */
+export function termsIn(grant: GrantTerms): GrantTerms {
+  const { id, agent, tool, toolDigest, ruleDigest, policyDigest, narrowing, times, until, at, by } = grant;
+  return { id, agent, tool, toolDigest, ruleDigest, policyDigest, narrowing, times, until, at, by };
+}
+
+/** Of what a person who confirms a grant was shown. */
+export function termsDigest(grant: GrantTerms): string {
+  return digestJson(termsIn(grant));
+}
+
+/** Takes the vote of one more person. Each has one: the last. */
+export function confirmGrant(
+  before: GrantsState,
+  { id, ...vote }: ConfirmAsked,
+  now: number,
+): { state: GrantsState; grant: Grant } | GrantRefused {
+  const state = withoutPast(before, now);
+  const grant = state.grants.find((one) => one.id === id);
+  if (grant === undefined) return refuse('grant_not_found', `there is no grant ${id}`);
+  const confirmer = confirmerOf(grant, vote.voter);
+  if ('why' in confirmer) return refuse('grant_refused', confirmer.why);
+  const why = whyNotTaken(grant, vote, now);
+  if (why !== undefined) return refuse('grant_refused', why);
+  const { voter } = confirmer;
+  const taken = { ...vote, voter };
+  const { confirmed = [] } = grant;
+  if (confirmed.some((one) => JSON.stringify(one) === JSON.stringify(taken))) return { state, grant };
+  const others = confirmed.filter((one) => one.voter !== voter);
+  if (others.length >= LIMITS.grantVotes)
+    return refuse('grants_full', `${LIMITS.grantVotes} people confirmed it already, which is the most`);
+  const next: Grant = { ...grant, confirmed: [...others, taken] };
+  const grants = state.grants.map((one) => (one === grant ? next : one));
+  return whyFull(grants) ?? { state: { ...state, grants }, grant: next };
+}
+
+function whyNotTaken(grant: Grant, { at, seenDigest }: GrantVote, now: number): string | undefined {
+  if (seenDigest !== termsDigest(grant)) return 'there is another grant of this id than the one shown';
+  if (Date.parse(grant.until) <= now) return `it ended at ${grant.until}`;
+  const isAhead = Date.parse(at) > now + CLOCK_SKEW_MS;
+  return isAhead ? 'it is dated in the future: the clock of who confirms it is wrong' : undefined;
+}
