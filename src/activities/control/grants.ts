@@ -18,7 +18,8 @@ import {
   whyOther,
   whyVoid,
 } from '../../contract/control/grants';
-import { covers, isExact } from '../../contract/control/narrowing';
+import { covers } from '../../contract/control/covers';
+import { isExact } from '../../contract/control/narrowing';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';

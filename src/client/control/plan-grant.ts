@@ -3,11 +3,11 @@ import { type Authority, votingOf, WHY_NOT } from '../../contract/authority/auth
 import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
 import { termsDigest } from '../../contract/control/confirmations';
 import { confirmerOf, grantStanding } from '../../contract/control/grant-votes';
-import { heldSentence } from '../../contract/control/held-sentence';
-import { type GrantSeen, type GrantTerms, grantSentence, MOST_GRANT_MS } from '../../contract/control/grants';
+import { covers } from '../../contract/control/covers';
+import { grantSentence, heldSentence } from '../../contract/control/grant-text';
+import { type GrantSeen, type GrantTerms, MOST_GRANT_MS } from '../../contract/control/grants';
 import {
   type Condition,
-  covers,
   exactly,
   isExact,
   type Narrowing,

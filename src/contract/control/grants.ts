@@ -3,7 +3,7 @@ import { defined } from '../defined';
 import { LIMITS } from '../limits';
 import { utf8Bytes } from '../text/bytes';
 import { type GrantVotes, lackingOn } from './grant-votes';
-import { type Narrowing, narrowingProblem, narrowingText } from './narrowing';
+import { type Narrowing, narrowingProblem } from './narrowing';
 
 /** What somebody allows ahead: calls of one tool by one agent, as long as nothing here changes. A signature is over all fields. */
 export interface GrantTerms {
@@ -279,13 +279,6 @@ export function whyVoid(
 /** What a worker looks at: it knows by itself who decides. */
 function termsOf({ takenAt: _, uses: __, reason: ___, authority: ____, ...terms }: Grant): UseTaken['grant'] {
   return terms;
-}
-
-/** What a grant allows, as one sentence for who is about to give it. */
-export function grantSentence({ agent, tool, narrowing, times, until }: GrantTerms): string {
-  const calls = times === 1 ? 'one call' : `${times} calls`;
-  const many = times === LIMITS.grantTimes ? `every call (${times} at most)` : `up to ${calls}`;
-  return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${until}.`;
 }
 
 /** What workers read. */

@@ -27,6 +27,7 @@ import type { TurnOrigin } from '../../contract/call';
  * what zod makes of the value is dropped, so no schema is a loose one, which would copy them.
  */
 const object = z.record(z.string(), z.unknown());
+const words = z.array(z.string());
 const head = z.object({ callId: z.string(), id: z.string(), tool: z.string() });
 const result = z.object({
   callId: z.string(),
@@ -183,7 +184,7 @@ export const is = {
       results: z.array(resultRef),
       droppedBefore: z.number(),
       cutTo: z.number().optional(),
-      words: z.array(z.string()).optional(),
+      words: words.optional(),
       files: z.array(files).optional(),
     }),
   ),
@@ -219,11 +220,7 @@ export const is = {
     z.union([
       z.object({ result }),
       z.object({ inDoubt }),
-      z.object({
-        askAgain: z.string(),
-        struck: z.array(z.string()).optional(),
-        secret: z.string().optional(),
-      }),
+      z.object({ askAgain: z.string(), struck: words.optional(), secret: z.string().optional() }),
       z.object({ notHere: z.string() }),
       z.object({ paused: z.string() }),
       z.object({ child: z.enum(CHILD_LOOKS) }),

@@ -12,22 +12,11 @@ import type { Answer } from '../../client/types';
 import { voterIn } from '../../contract/authority/authority';
 import { termsDigest } from '../../contract/control/confirmations';
 import { confirmerOf, votesOn } from '../../contract/control/grant-votes';
-import { heldSentence } from '../../contract/control/held-sentence';
+import { conditionText, grantSentence, heldSentence } from '../../contract/control/grant-text';
 import { isGrantTerms, isNarrowing } from '../../contract/control/grant-forms';
-import {
-  type GrantAsked,
-  type GrantSeen,
-  grantSentence,
-  type GrantTerms,
-} from '../../contract/control/grants';
-import {
-  type Condition,
-  conditionText,
-  covers,
-  exactly,
-  type Narrowing,
-  narrowingProblem,
-} from '../../contract/control/narrowing';
+import { covers } from '../../contract/control/covers';
+import { type GrantAsked, type GrantSeen, type GrantTerms } from '../../contract/control/grants';
+import { type Condition, exactly, type Narrowing, narrowingProblem } from '../../contract/control/narrowing';
 import type { Json, JsonObject } from '../../contract/json';
 import { DECISION, type VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';

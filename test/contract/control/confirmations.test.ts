@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import type { Authority } from '../../../src/contract/authority/authority';
 import { confirmGrant, type ConfirmAsked, termsDigest } from '../../../src/contract/control/confirmations';
 import { isConfirmAsked, readGrants } from '../../../src/contract/control/grant-forms';
-import { heldSentence } from '../../../src/contract/control/held-sentence';
+import { heldSentence } from '../../../src/contract/control/grant-text';
 import {
   addGrant,
   claimUse,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { JsonObject } from '../../../src/contract/json';
-import { covers, exactly, narrowingProblem } from '../../../src/contract/control/narrowing';
+import { covers } from '../../../src/contract/control/covers';
+import { exactly, narrowingProblem } from '../../../src/contract/control/narrowing';
 import { wideningsOf } from '../../../src/server/control/grants';
 import '../../support/properties';
 

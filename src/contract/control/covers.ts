@@ -1,0 +1,117 @@
+import { canonicalJson, digestJson } from '../digest';
+import type { Json, JsonObject } from '../json';
+import { ANY, type Condition, isClear, type Narrowing, plainUrl, UNCLEAR, URL_HEAD } from './narrowing';
+
+/** Whether a call with these arguments is one that a grant allows. */
+export function covers(narrowing: Narrowing, args: JsonObject): boolean {
+  const names = Object.keys(narrowing);
+  if (Object.keys(args).some((name) => !Object.hasOwn(narrowing, name))) return false;
+  return names.every((name) => {
+    const condition = narrowing[name];
+    const value = Object.hasOwn(args, name) ? args[name] : undefined;
+    return condition !== undefined && value !== undefined && fits(condition, value);
+  });
+}
+
+function fits(condition: Condition, value: Json): boolean {
+  switch (condition.is) {
+    case 'equal':
+      return 'digest' in condition
+        ? digestJson(value) === condition.digest
+        : canonicalJson(value) === canonicalJson(condition.value);
+    case 'range':
+      return isIn(value, condition);
+    case 'prefix': {
+      const text = plainText(value);
+      return text !== undefined && isBelow(text, condition.prefix);
+    }
+    case 'glob':
+      if (condition.glob === ANY) return typeof value === 'string';
+      return matchesGlob(plainText(value), condition.glob);
+  }
+}
+
+function isIn(value: Json, { min = -Infinity, max = Infinity }: { min?: number; max?: number }): boolean {
+  return typeof value === 'number' && Number.isFinite(value) && value >= min && value <= max;
+}
+
+const MOST_TEXT = 4_096;
+
+/**
+ * A text in the one form in which it is compared: `.` and doubled slashes of a path are taken out, and scheme and host of a
+ * URL are in lower case. Undefined: it climbs with `..`, names a file with dots or blanks at the end, has a user in its URL,
+ * or is otherwise not clear, so no prefix and no glob fits it.
+ */
+export function plainText(value: Json): string | undefined {
+  if (typeof value !== 'string' || value.length > MOST_TEXT || UNCLEAR.test(value)) return undefined;
+  return URL_HEAD.test(value) ? plainUrl(value) : plainPath(value);
+}
+
+function plainPath(value: string): string | undefined {
+  if (!value.includes('/')) return isClear(value) ? value : undefined;
+  const parts = value.split('/');
+  if (!parts.every(isClear)) return undefined;
+  const kept = parts.filter(
+    (part, at) => part !== '.' && (part !== '' || at === 0 || at === parts.length - 1),
+  );
+  return kept.join('/');
+}
+
+/** A prefix of a URL without a path means that host alone, and not those whose names begin with it. */
+function isBelow(text: string, prefix: string): boolean {
+  if (!URL_HEAD.test(prefix)) return !URL_HEAD.test(text) && text.startsWith(plainHead(prefix));
+  const plain = plainUrl(prefix);
+  return plain !== undefined && text.startsWith(plain);
+}
+
+/** A prefix may end where no whole text could, as `src/.` does. */
+function plainHead(prefix: string): string {
+  return prefix.startsWith('./') ? prefix.slice(2) : prefix;
+}
+
+/**
+ * Whether a text fits a glob. `*` and `?` stay within one part of a path, `**` goes through any parts; none of them takes a
+ * dot at the beginning of a part. Takes time by the product of both lengths, whatever they are.
+ */
+function matchesGlob(text: string | undefined, glob: string): boolean {
+  if (text === undefined || URL_HEAD.test(text) !== URL_HEAD.test(glob)) return false;
+  const parts = text.split('/');
+  const wanted = glob.split('/');
+  const last = wanted.length - 1;
+  // What the parts of the glob so far may have come to, as counts of parts of the text.
+  let ends = new Set([0]);
+  for (const [at, one] of wanted.entries()) {
+    const next = new Set<number>();
+    for (const from of ends) {
+      if (one !== ANY) {
+        if (from < parts.length && matchesPart(parts[from] ?? '', one)) next.add(from + 1);
+        continue;
+      }
+      // The last one stands for something: `src/**` is not `src` itself.
+      if (at !== last) next.add(from);
+      for (let to = from; to < parts.length && isSeen(parts[to] ?? ''); to++) next.add(to + 1);
+    }
+    ends = next;
+  }
+  return ends.has(parts.length);
+}
+
+function isSeen(part: string): boolean {
+  return part !== '' && !part.startsWith('.');
+}
+
+function matchesPart(part: string, glob: string): boolean {
+  if (part.startsWith('.') && !glob.startsWith('.')) return false;
+  let ends = new Set([0]);
+  for (const sign of glob) {
+    const next = new Set<number>();
+    for (const from of ends) {
+      if (sign === '*') for (let to = from; to <= part.length; to++) next.add(to);
+      else if (from < part.length && (sign === '?' || part.startsWith(sign, from)))
+        next.add(from + sign.length);
+      if (sign === '*') break;
+    }
+    ends = next;
+  }
+  return ends.has(part.length);
+}

@@ -1,0 +1,47 @@
+import { LIMITS } from '../limits';
+import { type GrantVotes, lackingOn } from './grant-votes';
+import type { GrantTerms } from './grants';
+import { ANY, type Condition, isExact, type Narrowing } from './narrowing';
+
+/** What a grant allows, as one sentence for who is about to give it. */
+export function grantSentence({ agent, tool, narrowing, times, until }: GrantTerms): string {
+  const calls = times === 1 ? 'one call' : `${times} calls`;
+  const many = times === LIMITS.grantTimes ? `every call (${times} at most)` : `up to ${calls}`;
+  return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${until}.`;
+}
+
+/** That a grant waits, and for whom, as a sentence; undefined: it does not. */
+export function heldSentence(grant: GrantVotes): string | undefined {
+  const lacking = lackingOn(grant);
+  return lacking && `Until it is confirmed it allows nothing: ${lacking}.`;
+}
+
+const OTHERS = 'no other argument';
+
+/** What a narrowing lets through, in words. */
+export function narrowingText(narrowing: Narrowing): string {
+  const all = Object.entries(narrowing);
+  if (all.length === 0) return 'without arguments';
+  if (isExact(narrowing)) return 'with exactly these arguments';
+  const parts = all.map(([name, condition]) => `${name} ${conditionText(condition)}`);
+  return `with ${parts.join(', ')}, and ${OTHERS}`;
+}
+
+/** What one argument has to be, in words. */
+export function conditionText(condition: Condition): string {
+  switch (condition.is) {
+    case 'equal':
+      return 'digest' in condition
+        ? `exactly as it was (SHA-256 ${condition.digest.slice(0, 16)})`
+        : `= ${JSON.stringify(condition.value)}`;
+    case 'prefix':
+      return `beginning with ${JSON.stringify(condition.prefix)}`;
+    case 'glob':
+      return condition.glob === ANY ? 'any text' : `like ${JSON.stringify(condition.glob)}`;
+    case 'range': {
+      const { min, max } = condition;
+      if (min === undefined) return `up to ${String(max)}`;
+      return max === undefined ? `from ${min}` : `from ${min} to ${max}`;
+    }
+  }
+}
