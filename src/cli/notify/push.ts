@@ -191,6 +191,8 @@ async function correct(board: Board, key: string, signal: AbortSignal): Promise<
 /** As much as every system shows of a notification; some show more. */
 const ROOM = { characters: 120, lines: 3, indent: 0 };
 const TITLE_WIDTH = 60;
+/** Of an escalation: the heading of a mail leaves no room for names, and without them nothing can be decided. */
+const OVERDUE = 'Approval overdue';
 const NAME_WIDTH = 60;
 const OVER_WIDTH = 200;
 
@@ -208,7 +210,7 @@ export interface PushReader {
 /** A notice as a message. It says no more than the tool, the agent and a summary, unless it can be decided there. */
 export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: CallView): PushMessage {
   const { request } = call ?? {};
-  const title = headingOf(notice);
+  const title = headingOf(notice, notice.type === 'request.escalated' ? OVERDUE : undefined);
   const why = whyElsewhere(notice, title, { mayDecide, request });
   const { turn, callId, summary } = notice.data;
   const about = { user, tag: tagOf(notice), place: placeOf(notice), turn, callId, ...namesOf(notice) };
