@@ -74,7 +74,9 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
     throw new CountersignError('not_installed', `a channel of web push needs ${PACKAGE}@3`, {
       hint: `Run: npm install ${PACKAGE}@3`,
     });
-  const { generateRequestDetails: seal } = await import('web-push');
+  // Node finds no names in it: it is CommonJS.
+  const { default: webPush } = await import('web-push');
+  const seal = webPush.generateRequestDetails;
   let opened: Promise<Kept<Pushed>> | undefined;
   // Read late: until then another process may hold them.
   const pushed = (): Promise<Kept<Pushed>> => (opened ??= openPushed(postsFile));
