@@ -22,7 +22,7 @@ import { createHosts } from '../../src/server/address';
 import { createDecidedReader } from '../../src/server/decided-reader';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
-import type { SentFiles } from '../../src/server/deps';
+import type { AppDeps, SentFiles } from '../../src/server/deps';
 import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/scoped';
 import type { Signers } from '../../src/server/signer';
@@ -77,12 +77,13 @@ interface TestAppOptions {
   files?: SentFiles | undefined;
   people?: AuthenticatorParts['people'];
   push?: Push;
+  voters?: AppDeps['voters'];
 }
 
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signers, signIn, files, people, push }: TestAppOptions = {},
+  { signers, signIn, files, people, push, voters }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -130,6 +131,7 @@ export async function createTestApp(
       ...(signers ?? { signer: undefined }),
       files,
       push,
+      voters,
       client,
       authenticator,
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl, now),

@@ -1,3 +1,7 @@
+import { randomUUID } from 'node:crypto';
+import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
+import { SEARCH_ATTRIBUTES } from '../../src/contract/names';
+import { startOf } from '../../src/contract/turn';
 import type { InboxItem } from '../../src/server/api';
 import { recordTool } from '../support/effects';
 import { decide } from '../support/turns';
@@ -16,6 +20,26 @@ expectNoComplaints(web);
 
 const start = (name: string, tag: string): Promise<TurnHandle> =>
   startTurn([{ toolCalls: [{ name, arguments: { tag } }] }]);
+
+const PENDING = defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT);
+
+/** A turn that nobody works on, and that waits for one person. */
+const startRuled = (summary: string, who: string) => {
+  const input = { agent: AGENT, prompt: summary };
+  const { typedSearchAttributes, memo, ...head } = startOf(input, summary);
+  const voting = { votes: [], needs: { approvals: 1, who: [who] } };
+  const about = { callId: '1.1', kind: 'request', tool: 'inbox_later', summary, voting };
+  const item = { ...about, since: new Date().toISOString(), deadline: null };
+  return web().client.client.workflow.start('agentTurn', {
+    ...head,
+    ...{ taskQueue: 'nobody-works-here', workflowId: randomUUID(), args: [input] },
+    memo: { ...memo, open: { key: 'k', count: 1, items: [item] } },
+    typedSearchAttributes: [
+      ...typedSearchAttributes.filter(({ key }) => key.name !== PENDING.name),
+      { key: PENDING, value: 1 },
+    ],
+  });
+};
 
 /** A tab that lists what this file asks. */
 const inbox = async (): Promise<Page> => {
@@ -64,6 +88,28 @@ test('filters by tool, agent and age', async () => {
   await page.locator('.row', { hasText: 'filter two' }).waitFor();
   // Cleared, the list had both; it takes a moment to follow the filter.
   await page.locator('.row', { hasText: 'filter one' }).waitFor({ state: 'detached' });
+  await Promise.all(handles.map((handle) => handle.terminate()));
+});
+
+test('shows by a button what the user may decide alone, as its address says, and all again', async () => {
+  const handles = [await startRuled('mine one', 'owner'), await startRuled('of others', 'somebody')];
+  const page = await inbox();
+  const [own, others] = ['mine one', 'of others'].map((text) => page.locator('.row', { hasText: text }));
+  await own?.waitFor();
+  await others?.waitFor();
+  const mine = page.getByRole('button', { name: 'Mine', exact: true });
+  expect(await mine.getAttribute('aria-pressed')).toBe('false');
+  await mine.focus();
+  await page.keyboard.press('Enter');
+  await others?.waitFor({ state: 'detached' });
+  expect([await own?.count(), await mine.getAttribute('aria-pressed')]).toEqual([1, 'true']);
+  expect(page.url()).toContain('mine=1');
+  await page.reload();
+  await own?.waitFor();
+  expect([await others?.count(), await mine.getAttribute('aria-pressed')]).toEqual([0, 'true']);
+  await mine.click();
+  await others?.waitFor();
+  expect(page.url()).not.toContain('mine=1');
   await Promise.all(handles.map((handle) => handle.terminate()));
 });
 

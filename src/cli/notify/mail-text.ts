@@ -55,9 +55,9 @@ function factOf(name: string, value: string): [name: string, value: string] {
 }
 
 /** The heading of a notice with its tool and agent, in one line that nobody can break. */
-export function headingOf({ type, data: { tool, agent } }: Notice): string {
+export function headingOf({ type, data: { tool, agent } }: Notice, heading = HEADINGS[type]): string {
   const about = type === 'test' ? 'notifications' : escapeText(`${tool} (${agent})`);
-  return cut(`${HEADINGS[type]}: ${about}`, SUBJECT_WIDTH);
+  return cut(`${heading}: ${about}`, SUBJECT_WIDTH);
 }
 
 /** A notice as a mail: what waits, and where to open it. Nothing can be decided by it. */

@@ -74,7 +74,9 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
     throw new CountersignError('not_installed', `a channel of web push needs ${PACKAGE}@3`, {
       hint: `Run: npm install ${PACKAGE}@3`,
     });
-  const { generateRequestDetails: seal } = await import('web-push');
+  // Node finds no names in it: it is CommonJS.
+  const { default: webPush } = await import('web-push');
+  const seal = webPush.generateRequestDetails;
   let opened: Promise<Kept<Pushed>> | undefined;
   // Read late: until then another process may hold them.
   const pushed = (): Promise<Kept<Pushed>> => (opened ??= openPushed(postsFile));
@@ -191,6 +193,8 @@ async function correct(board: Board, key: string, signal: AbortSignal): Promise<
 /** As much as every system shows of a notification; some show more. */
 const ROOM = { characters: 120, lines: 3, indent: 0 };
 const TITLE_WIDTH = 60;
+/** Of an escalation: the heading of a mail leaves no room for names, and without them nothing can be decided. */
+const OVERDUE = 'Approval overdue';
 const NAME_WIDTH = 60;
 const OVER_WIDTH = 200;
 
@@ -208,7 +212,7 @@ export interface PushReader {
 /** A notice as a message. It says no more than the tool, the agent and a summary, unless it can be decided there. */
 export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: CallView): PushMessage {
   const { request } = call ?? {};
-  const title = headingOf(notice);
+  const title = headingOf(notice, notice.type === 'request.escalated' ? OVERDUE : undefined);
   const why = whyElsewhere(notice, title, { mayDecide, request });
   const { turn, callId, summary } = notice.data;
   const about = { user, tag: tagOf(notice), place: placeOf(notice), turn, callId, ...namesOf(notice) };

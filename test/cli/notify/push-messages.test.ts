@@ -48,8 +48,23 @@ it('cannot be decided by who may only look, or under a title that is cut', () =>
   expect([message.seen, message.text]).toEqual([undefined, expect.stringContaining('name is too long')]);
 });
 
+it('can be decided as well after an escalation, which has the tag of its call and leaves room for names', () => {
+  const about = { ...notice('a'), type: 'request.escalated' as const };
+  const names = { tool: 'transfer_money', agent: 'bank-clerk-of-europe' };
+  const message = made(request({ tool: names.tool }), ANN, { ...about, data: { ...about.data, ...names } });
+  expect(message).toMatchObject({
+    ...{ tag: tagOf(notice('a')), title: 'Approval overdue: transfer_money (bank-clerk-of-europe)' },
+    ...{ text: '{"amount":10,"to":"ann"}', seen: { seenDigest: request().seenDigest, callKey: 'key:1.1' } },
+  });
+  expect(made(ruled('signed'), ANN, about)).toMatchObject({
+    text: expect.stringMatching(/wants decisions signed/),
+  });
+  expect(made(request(), { user: 'eve', mayDecide: false }, about).seen).toBeUndefined();
+});
+
 it('has the tag of its call, whatever the notice, and a test has its own', () => {
-  const tags = [notice('a'), notice('b'), { ...notice('a'), type: 'deadline.near' as const }].map(tagOf);
+  const later = (['deadline.near', 'request.escalated'] as const).map((type) => ({ ...notice('a'), type }));
+  const tags = [notice('a'), notice('b'), ...later].map(tagOf);
   expect(new Set(tags)).toEqual(new Set([expect.stringMatching(/^[0-9a-f]{32}$/)]));
   const [one, two] = [testNotice(NOW), testNotice(NOW)];
   expect(tagOf(one)).not.toBe(tagOf(two));

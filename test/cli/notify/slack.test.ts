@@ -15,7 +15,6 @@ import { APP_TOKEN, BOT_TOKEN, labelsOf, shownIn, startSlackServer, submitOf } f
 import type { SlackServer } from './slack-server';
 import { notice } from './support';
 
-const directory = scratchDirectory();
 const FILE = parseApprovers(
   `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
@@ -50,6 +49,9 @@ afterEach(async () => {
   await ended;
   await server.close();
 });
+
+// Made after the hook above, so that it is removed after nobody writes there.
+const directory = scratchDirectory();
 
 const client: Pick<Countersign, 'view' | 'decide' | 'placeOf'> = {
   view: () => Promise.resolve(turn([now])),
