@@ -59,7 +59,7 @@ export interface RevokedKeys {
 /** No key is revoked. */
 export const NONE_REVOKED: RevokedKeys = { ssh: [], passkeys: [], since: () => undefined };
 
-/** Reads the keys that are revoked. One that a person still has is no mistake: it has to end at once. */
+/** Reads the keys that are revoked. One that a person still has is not a mistake: it has to end at once. */
 export function checkRevoked({ content }: ReadFile, complain: Complain): RevokedKeys {
   const times = new Map<string, string>();
   const ssh: SignerKey[] = [];
