@@ -32,7 +32,7 @@ import type {
  * |---|---|
  * | `GET /api/session` | `Session`, 401 without one |
  * | `POST /api/session` `SignIn` | `Session` and the cookie, 401, 429 |
- * | `DELETE /api/session` | 204 |
+ * | `DELETE /api/session` | 204; `SignedOut` for whom an issuer signed in that signs out as well |
  * | `GET /api/inbox?` `InboxPageQuery` | `InboxPage`; 204 where nothing of it differs from the page whose `key` is `seen` |
  * | `GET /api/inbox/events` | server-sent events `waiting` with an `InboxPulse`, at the start and at each change; `trouble` with an `ApiError` while the Temporal server cannot be read, limits reading, or has not answered for 2.5 s, until the next `waiting` |
  * | `GET /api/turns?` `TurnsPageQuery` | `TurnsPage` |
@@ -124,6 +124,11 @@ export interface Session {
   undoMs: number;
   /** There is a store, so that messages can have files. */
   takesFiles: boolean;
+}
+
+/** They are signed out here. At this address of the issuer they sign out there, and come back. */
+export interface SignedOut {
+  signOutAt: string;
 }
 
 /** `fork-live`: start forks whose calls run. `converse`: start turns in conversations, whose calls run. */

@@ -8,7 +8,7 @@ import type { Permit } from '../contract/authority/permits';
 import type { Authenticator, Credentials, SignedIn } from './auth/authenticator';
 import { rightsOf } from './auth/roles';
 import { isLoopback } from './address';
-import type { Session, SignIn } from './api';
+import type { Session, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
 import type { AppDeps, Env, VotersFile } from './deps';
 import { MOST_ROWS } from './inbox-page';
@@ -157,15 +157,22 @@ export function signInRoutes(deps: AppDeps): Hono<Env> {
 export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', (c) => c.json(sessionOf(deps, c.get('who'), c.get('permit'))))
-    .delete('/', (c) => {
+    .delete('/', async (c) => {
       deps.authenticator.signOut(c.get('credentials').session ?? '');
       clearSession(c);
       if (deps.oidc !== undefined)
         setCookie(c, anewName(c), '1', {
           ...{ httpOnly: true, sameSite: 'Lax', path: '/', secure: !isPlainLoopback(c) },
         });
-      return c.body(null, 204);
+      const signOutAt = await leaveAt(deps, c.get('who'));
+      return signOutAt === undefined ? c.body(null, 204) : c.json({ signOutAt } satisfies SignedOut);
     });
+}
+
+/** Where somebody signs out at the issuer too. They are signed out here by then, whatever the issuer says. */
+async function leaveAt({ oidc }: AppDeps, { vouched }: SignedIn): Promise<string | undefined> {
+  const idToken = vouched?.identity.idToken;
+  return idToken === undefined ? undefined : oidc?.leave(idToken).catch(() => undefined);
 }
 
 function sessionOf(

@@ -14,6 +14,7 @@ import type {
   ResolutionBody,
   SentMessage,
   Session,
+  SignedOut,
   SignIn,
   StartedForkAnswer,
   TurnDetails,
@@ -59,7 +60,7 @@ export const askSession = (): Promise<Reply<Session>> =>
 
 export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/api/session', { body });
 
-export const signOut = (): Promise<Reply<null>> => send('DELETE', '/api/session');
+export const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', '/api/session');
 
 /** `seen`: the key of the page that is there; null where nothing differs from it. `query` has other parameters of `InboxPageQuery`. */
 export function readInbox(

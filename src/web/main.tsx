@@ -51,7 +51,10 @@ export function App(): JSX.Element {
     forgetTyped();
     // The next person here is not notified of what was for this one.
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
-    void signOut().then(() => setState({ isOpen: false, ...defined({ problem }) }));
+    void signOut().then((reply) => {
+      setState({ isOpen: false, ...defined({ problem }) });
+      if (reply.ok && reply.data) location.assign(reply.data.signOutAt);
+    });
   };
   return (
     <>

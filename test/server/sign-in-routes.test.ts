@@ -1,5 +1,5 @@
 import { parseApprovers } from '../../src/authority/approvers';
-import { CLIENT, type RunningProvider, startProvider } from '../support/oidc';
+import { CLIENT, type Jar, type RunningProvider, startProvider } from '../support/oidc';
 import { createTestApp, HOST, ORIGIN, unreachable } from './support';
 
 const header = 'installation: 0123456789abcdef0123456789abcdef\n';
@@ -57,9 +57,9 @@ const begin = async (cookie = '') => {
   };
 };
 
-const signIn = async (as: string) => {
+const signIn = async (as: string, jar: Jar = new Map()) => {
   const { url, cookie } = await begin();
-  const { pathname, search } = new URL(await provider.visit(url, as));
+  const { pathname, search } = new URL(await provider.visit(url, as, 'agree', jar));
   return visit(`${pathname}${search}`, cookie, 'cross-site');
 };
 
@@ -134,12 +134,35 @@ it('ends a session 12 hours after the issuer vouched for it, however much it is 
   expect((await whoAmI(cookie)).status).toBe(401);
 });
 
+/** Signs out with a session; where the issuer signs out, too. */
+const signOut = async (cookie: string) => {
+  const response = await app.ask('/api/session', { method: 'DELETE', cookie });
+  expect((await whoAmI(cookie)).status).toBe(401);
+  const at: string = response.status === 200 ? Object(await response.json()).signOutAt : '';
+  return { response, at };
+};
+
+it('signs out at the issuer, which then knows nobody in that browser, and sends it back', async () => {
+  const jar: Jar = new Map();
+  const cookie = sessionOf(await signIn('anna', jar));
+  // The issuer knows the browser, so it asks nothing: whoever sits there is anna.
+  expect((await whoAmI(sessionOf(await signIn('stranger', jar)))).body).toMatchObject({ user: 'anna' });
+  const { response, at } = await signOut(cookie);
+  expect(cookiesOf(response).get('countersign-7243')).toBe('');
+  expect(await provider.visit(at, 'anna', 'agree', jar)).toBe(`${ORIGIN}/`);
+  expect((await signIn('stranger', jar)).status).toBe(403);
+});
+
+it('sends nobody to the issuer who came with a token', async () => {
+  expect(await signOut(await app.signIn())).toMatchObject({ response: { status: 204 }, at: '' });
+});
+
 it('signs out, and has the issuer ask for the password the next time', async () => {
   const cookie = sessionOf(await signIn('anna'));
   expect((await begin()).url).not.toContain('prompt=');
-  const response = await app.ask('/api/session', { method: 'DELETE', cookie });
-  expect(response.status).toBe(204);
-  expect((await whoAmI(cookie)).status).toBe(401);
+  const { response, at } = await signOut(cookie);
+  const asked = new URL(at).searchParams;
+  expect([asked.get('client_id'), asked.get('post_logout_redirect_uri')]).toEqual(['inbox', `${ORIGIN}/`]);
   expect(cookiesOf(response).get('countersign-7243-anew')).toBe('1');
   expect((await begin('countersign-7243-anew=1')).url).toContain('prompt=login');
 });

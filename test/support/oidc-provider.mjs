@@ -2,6 +2,7 @@
 import Provider from 'oidc-provider';
 
 const [port, redirect] = process.argv.slice(2);
+const home = new URL('/', redirect).href;
 const issuer = `http://127.0.0.1:${port}`;
 
 /** What an account claims, by the name that logs in; `name+unverified` is the same with a mail that is not verified. */
@@ -21,6 +22,7 @@ const provider = new Provider(issuer, {
       client_id: 'inbox',
       client_secret: 'the-secret-of-the-inbox',
       redirect_uris: [redirect],
+      post_logout_redirect_uris: [home],
       response_types: ['code'],
       grant_types: ['authorization_code'],
     },

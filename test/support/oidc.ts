@@ -7,11 +7,17 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { freePorts } from '../../src/engine/server-args';
 import { root } from './build';
 
+/** The cookies of a browser at the provider. */
+export type Jar = Map<string, string>;
+
 /** A real OpenID provider that runs, and a browser as far as it needs one. */
 export interface RunningProvider {
   issuer: string;
-  /** Logs in and agrees, or denies, as a person does; the address to which the provider then sends the browser. */
-  visit(url: string, as: string, act?: 'agree' | 'deny'): Promise<string>;
+  /**
+   * Logs in and agrees, or denies, as a person does; also confirms to sign out. The address to which the provider then sends
+   * the browser. `jar`: the cookies of a browser that was there before.
+   */
+  visit(url: string, as: string, act?: 'agree' | 'deny', jar?: Jar): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -39,8 +45,12 @@ export async function startProvider(redirect: string): Promise<RunningProvider> 
   };
 }
 
-async function visit(url: string, as: string, act: 'agree' | 'deny' = 'agree'): Promise<string> {
-  const jar = new Map<string, string>();
+async function visit(
+  url: string,
+  as: string,
+  act: 'agree' | 'deny' = 'agree',
+  jar: Jar = new Map(),
+): Promise<string> {
   const origin = new URL(url).origin;
   let next: { url: string; body?: URLSearchParams } = { url };
   for (let steps = 0; steps < 20; steps++) {
@@ -67,10 +77,11 @@ async function visit(url: string, as: string, act: 'agree' | 'deny' = 'agree'): 
     }
     const [, action = ''] = /action="([^"]+)"/.exec(page) ?? [];
     const [, prompt = ''] = /name="prompt" value="([^"]+)"/.exec(page) ?? [];
+    const [, xsrf = ''] = /name="xsrf" value="([^"]+)"/.exec(page) ?? [];
     if (action === '') throw new Error(`the provider showed no form at ${next.url}: ${page.slice(0, 300)}`);
     next = {
       url: new URL(action, next.url).href,
-      body: new URLSearchParams({ prompt, login: as, password: 'any' }),
+      body: new URLSearchParams({ prompt, login: as, password: 'any', xsrf, logout: 'yes' }),
     };
   }
   throw new Error('the provider never came to an end');
@@ -81,6 +92,8 @@ export interface Rogue {
   issuer: string;
   /** What its id tokens say, over the right content. `undefined` removes. */
   claims: Record<string, unknown>;
+  /** What it says of itself, over the right content. */
+  metadata: Record<string, unknown>;
   /** Makes the token of its content; by default it is signed with the published key. */
   sign: ((content: JWTPayload) => Promise<string>) | undefined;
   /** Signs with the key that the issuer publishes. */
@@ -114,7 +127,7 @@ export async function startRogue(): Promise<Rogue> {
   const { port } = server.address() as AddressInfo;
   const issuer = `http://127.0.0.1:${port}`;
   const rogue: Rogue = {
-    ...{ issuer, claims: {}, sign: undefined, signed, forged },
+    ...{ issuer, claims: {}, metadata: {}, sign: undefined, signed, forged },
     stop: async () => {
       server.close();
       server.closeAllConnections();
@@ -122,7 +135,7 @@ export async function startRogue(): Promise<Rogue> {
     },
   };
   const answer = async (path: string, body: URLSearchParams): Promise<object> => {
-    if (path === '/.well-known/openid-configuration') return metadataOf(issuer);
+    if (path === '/.well-known/openid-configuration') return { ...metadataOf(issuer), ...rogue.metadata };
     if (path === '/keys') return { keys: [jwk] };
     const now = Math.floor(Date.now() / 1000);
     const content: JWTPayload = {

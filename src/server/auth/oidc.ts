@@ -42,6 +42,12 @@ export interface Oidc {
    * @throws CountersignError `sign_in_stale`, `issuer_refused`, `issuer_unreachable`, `issuer_clock`, `id_token_invalid`.
    */
   finish(query: string, secret: string | undefined): Promise<Identity>;
+  /**
+   * Where the browser signs out at the issuer, and then comes back here; undefined where the issuer has no such place.
+   *
+   * @throws CountersignError `issuer_unreachable`.
+   */
+  leave(idToken: string): Promise<string | undefined>;
   /** @throws CountersignError `issuer_unreachable`. */
   check(): Promise<void>;
 }
@@ -57,6 +63,8 @@ const TIMEOUT_S = 10;
 const CLOCK_S = 30;
 /** An id token is made for this sign-in, so it cannot be older. Seconds. */
 const OLDEST_S = 300;
+/** A longer id token has no room in an address; the issuer then asks who signs out. Characters. */
+const LONGEST_HINT = 4_096;
 
 interface Pending {
   secretDigest: string;
@@ -103,12 +111,23 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
         const answer = await client.authorizationCodeGrant(config, returned, checks);
         const claims = answer.claims();
         const more = claims && (await fromUserInfo(client, config, { claims, token: answer.access_token }));
-        return identityOf({ ...more, ...claims }, options, now() / 1000);
+        const identity = identityOf({ ...more, ...claims }, options, now() / 1000);
+        return { ...identity, ...defined({ idToken: answer.id_token }) };
       } catch (error) {
         throw inWords(error, options.issuer);
       }
     },
+    leave: async (idToken) => leaving(await discover(), idToken, new URL('/', publicUrl)),
   };
+}
+
+/** The end of a session at the issuer. The browser goes there, so it has to be an address as the issuer's own. */
+function leaving({ client, config }: Discovered, idToken: string, home: URL): string | undefined {
+  const { issuer, end_session_endpoint: end } = config.serverMetadata();
+  if (end === undefined || !URL.canParse(end) || new URL(end).protocol !== new URL(issuer).protocol)
+    return undefined;
+  const hint = idToken.length > LONGEST_HINT ? {} : { id_token_hint: idToken };
+  return client.buildEndSessionUrl(config, { post_logout_redirect_uri: home.href, ...hint }).href;
 }
 
 /** What the issuer says at its own place for it; many put no mail into the token. */
@@ -135,8 +154,16 @@ function remembered<T>(job: () => Promise<T>): () => Promise<T> {
   };
 }
 
+interface Discovered {
+  client: typeof Client;
+  config: Client.Configuration;
+}
+
 /** Loaded late: most web inboxes have no issuer. */
-async function discovered({ issuer, clientId, clientSecret }: OidcOptions, now: () => number) {
+async function discovered(
+  { issuer, clientId, clientSecret }: OidcOptions,
+  now: () => number,
+): Promise<Discovered> {
   const client = await import('openid-client');
   const skew = Math.round((now() - Date.now()) / 1000);
   const metadata = { [client.clockTolerance]: CLOCK_S, [client.clockSkew]: skew };

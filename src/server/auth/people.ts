@@ -12,6 +12,8 @@ export interface Identity {
   mail?: string;
   /** Groups that it says they are in. */
   groups: readonly string[];
+  /** What an issuer signed for this sign-in. It is shown there when they sign out; a proxy has none. */
+  idToken?: string;
 }
 
 /** The people of an approvers file. */

@@ -7,6 +7,7 @@ import { base64url } from 'jose';
 
 const PUBLIC = 'https://inbox.example.com';
 const CALLBACK = `${PUBLIC}/sign-in/done`;
+const idToken: unknown = expect.any(String);
 const refusal = (code: string) => expect.objectContaining({ code, hint: expect.any(String) });
 
 describe('at a real provider', () => {
@@ -35,6 +36,7 @@ describe('at a real provider', () => {
     const { query, secret } = await come('anna');
     expect(await oidc.finish(query, secret)).toEqual({
       ...{ subject: 'anna', mail: 'anna@example.com', groups: ['support', 'finance'] },
+      idToken,
     });
   });
 
@@ -42,6 +44,7 @@ describe('at a real provider', () => {
     const { query, secret } = await come('anna+unverified');
     expect(await oidc.finish(query, secret)).toEqual({
       ...{ subject: 'anna+unverified', groups: ['support', 'finance'] },
+      idToken,
     });
   });
 
@@ -128,6 +131,7 @@ describe('at an issuer that answers wrongly', () => {
   afterAll(() => rogue.stop());
   beforeEach(() => {
     rogue.claims = {};
+    rogue.metadata = {};
     rogue.sign = undefined;
   });
 
@@ -140,7 +144,7 @@ describe('at an issuer that answers wrongly', () => {
   const now = (): number => Math.floor(Date.now() / 1000);
 
   it('takes the token as it should be', async () => {
-    expect(await finish()).toEqual({ subject: 'anna', mail: 'anna@example.com', groups: [] });
+    expect(await finish()).toEqual({ subject: 'anna', mail: 'anna@example.com', groups: [], idToken });
   });
 
   it.each<[string, () => Record<string, unknown>, string]>([
@@ -180,7 +184,7 @@ describe('at an issuer that answers wrongly', () => {
     'takes no mail whose `email_verified` is %j',
     async (email_verified) => {
       rogue.claims = { email_verified };
-      expect(await finish()).toEqual({ subject: 'anna', groups: [] });
+      expect(await finish()).toEqual({ subject: 'anna', groups: [], idToken });
     },
   );
 
@@ -188,7 +192,40 @@ describe('at an issuer that answers wrongly', () => {
     'takes no mail that is not an address: %j',
     async (email) => {
       rogue.claims = { email };
-      expect(await finish()).toEqual({ subject: 'anna', groups: [] });
+      expect(await finish()).toEqual({ subject: 'anna', groups: [], idToken });
+    },
+  );
+});
+
+describe('signing out at an issuer', () => {
+  let rogue: Rogue;
+  beforeAll(async () => {
+    rogue = await startRogue();
+  });
+  afterAll(() => rogue.stop());
+
+  const leave = async (end: unknown, token: string) => {
+    rogue.metadata = { end_session_endpoint: end };
+    return createOidc({ issuer: rogue.issuer, ...CLIENT }, PUBLIC).leave(token);
+  };
+
+  it.each([
+    ['shows the token that it signed', 'a.b.c', { id_token_hint: 'a.b.c' }],
+    ['shows the longest token that has room', 'a'.repeat(4096), { id_token_hint: 'a'.repeat(4096) }],
+    ['shows no longer token', 'a'.repeat(4097), {}],
+  ])('%s', async (_case, token, hint) => {
+    const at = new URL((await leave(`${rogue.issuer}/end?of=session`, token)) ?? '');
+    expect(`${at.origin}${at.pathname}`).toBe(`${rogue.issuer}/end`);
+    expect(Object.fromEntries(at.searchParams)).toEqual({
+      ...{ of: 'session', client_id: 'inbox', post_logout_redirect_uri: `${PUBLIC}/` },
+      ...hint,
+    });
+  });
+
+  it.each([undefined, '', 'end', 'javascript:alert(1)', 'data:text/html,hi', 'https:'])(
+    'goes nowhere where the issuer names %j',
+    async (end) => {
+      expect(await leave(end, 'a.b.c')).toBeUndefined();
     },
   );
 });
