@@ -52,7 +52,8 @@ export function App(): JSX.Element {
     // The next person here is not notified of what was for this one.
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
     void signOut().then((reply) => {
-      setState({ isOpen: false, ...defined({ problem }) });
+      // Where it failed, the session may go on.
+      setState({ isOpen: false, ...defined({ problem: reply.ok ? problem : errorText(reply.error) }) });
       if (reply.ok && reply.data) location.assign(reply.data.signOutAt);
     });
   };
