@@ -19,8 +19,9 @@ let client: Countersign;
 let web: WebInbox;
 
 const FILE = `installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
-people: { owner: {} }
+people: { owner: {}, ben: {} }
 rules:
+  - { name: two, tools: [refund], then: ask, approvers: { any: [owner, ben], need: 2 } }
   - { name: own key, tools: [wire], then: ask, assurance: signed }
   - { name: default, then: by_safety }
 `;
@@ -31,7 +32,7 @@ beforeAll(async () => {
   const file = join(fixture.directory, 'approvers.yaml');
   await writeFile(file, FILE);
   const tools = [
-    ...['pay', 'wire'].map((name) => recordTool(effects, { name, safety: 'dangerous' })),
+    ...['pay', 'wire', 'refund'].map((name) => recordTool(effects, { name, safety: 'dangerous' })),
     recordTool(effects, { name: 'once', safety: 'dangerous', noGrant: true }),
   ];
   const clerk = defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools });
@@ -122,6 +123,36 @@ test('a call is approved and more are allowed, by the keyboard alone, and taken 
   await page.getByText('There are none.').waitFor();
   expect((await client.grants.list()).grants).toEqual([]);
   await asked('pay', { tag: 'key-3', amount: 7 });
+});
+
+test('a grant of somebody else is confirmed by the keyboard alone, and allows calls only then', async () => {
+  const turn = await asked('refund', { tag: 'two-1' });
+  const { authority, terms } = await client.grants.plan(turn, '1.1', { by: 'ben', times: 3 });
+  const { id } = await client.grants.give({ ...terms, ...(authority && { authority }) });
+  await asked('refund', { tag: 'two-1' });
+  const page = await tab('#/grants');
+  await page.getByText('Until it is confirmed it allows nothing').waitFor();
+  await page.getByText(/3 of 3 uses left .* given by ben, claimed/).waitFor();
+  expect(await unnamedIn(page)).toEqual([]);
+  const confirm = page.getByRole('button', { name: /^Confirm …/ });
+  await tabTo(page, '.grants button');
+  await page.keyboard.press('Enter');
+  await page.getByText('You confirm: Allows clerk to run refund with exactly these arguments').waitFor();
+  // Whoever goes on confirms nothing.
+  await page.keyboard.press('Tab');
+  await confirm.waitFor();
+  await page.keyboard.press('Shift+Tab');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Enter');
+  await page.getByText('confirmed by owner, claimed').waitFor();
+  await confirm.waitFor({ state: 'detached' });
+  expect(await page.evaluate('document.activeElement?.id')).toBe('grants-title');
+  const next = await start('refund', { tag: 'two-1' });
+  await fixture.client.workflow.getHandle(next).result();
+  expect(await effects.lines('two-1')).toEqual(['refund two-1']);
+  expect((await client.grants.list()).grants).toMatchObject([
+    { id, used: 1, confirmed: [{ voter: 'owner' }] },
+  ]);
 });
 
 test('what has to be signed is given at a terminal, and the page says so', async () => {
