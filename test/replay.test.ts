@@ -38,6 +38,7 @@ it('has one of each kind of turn', () => {
       'plain',
       'child',
       'gate',
+      'granted',
       'approved',
       'edited',
       'denied',

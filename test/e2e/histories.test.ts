@@ -380,6 +380,24 @@ test.each([
   await keepAndReplay(name, await handle.fetchHistory());
 });
 
+test('the turn "granted" replays, whose call runs by a grant', async () => {
+  const model = scriptedModel([{ toolCalls: [call('pay')] }, end]);
+  const agents = [defineAgent({ name: 'granted', instructions: 'x', model, tools })];
+  // Grants are of a namespace.
+  const own = await startFixture({ agents, ownServer: {} });
+  const client = await connect({ client: own.client });
+  const asked = await own.start('granted', 'turn asked');
+  await waitFor(asked, '1.1');
+  const { terms } = await client.grants.plan(asked.workflowId, '1.1', { by: 'ann', times: 2 });
+  await client.grants.give(terms);
+  await decide(asked, { callId: '1.1', decision: 'denied', approver: 'ann' });
+  const handle = await own.start('granted', 'turn granted');
+  expect(await handle.result()).toMatchObject({ status: 'answered', counts: { calls: 1, failed: 0 } });
+  const { calls } = await client.view(handle.workflowId);
+  expect(calls).toMatchObject([{ grant: { id: terms.id, use: 1, by: 'ann' } }]);
+  await keepAndReplay('granted', await handle.fetchHistory());
+});
+
 test('a session and a turn of it that was steered replay', async () => {
   const gate = makeGate();
   const steps: ScriptedStep[] = [
