@@ -65,7 +65,7 @@ const PLACES = ['inbox', 'request', 'hunks', 'turns', 'turn', 'conversations', '
 
 test.each(PLACES)('%s needs no scrolling to the side, however wide it is', async (place) => {
   const page = await open(place, { viewport: { width: 1440, height: 844 } });
-  for (const width of [1440, 1001, 820, 390]) {
+  for (const width of [1440, 1151, 1001, 820, 390]) {
     await page.setViewportSize({ width, height: 844 });
     const wider = await page.evaluate<string[]>(`
       [document.documentElement, ...document.querySelectorAll('main, main *')]
