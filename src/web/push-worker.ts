@@ -22,6 +22,8 @@ interface Clients {
   openWindow(url: string): Promise<unknown>;
 }
 interface Shown extends NotificationOptions {
+  /** Whether it is heard again where it takes the place of another. */
+  renotify?: boolean;
   actions?: { action: Action; title: string }[];
   data: PushMessage;
 }
@@ -66,7 +68,7 @@ function read({ data }: PushEvent): PushMessage {
 function show(message: PushMessage, extra: Partial<Shown> = {}, title = message.title): Promise<void> {
   const { text: body, tag, seen, isOver } = message;
   const options: Shown = {
-    ...{ body, tag, icon: 'icon.png', data: message, silent: isOver === true },
+    ...{ body, tag, icon: 'icon.png', data: message, silent: isOver === true, renotify: isOver !== true },
     ...(seen === undefined ? {} : { actions: buttons('approve', 'Approve', 'deny', 'Deny') }),
     ...extra,
   };
