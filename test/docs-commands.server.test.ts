@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { sawOf } from './cli/saw';
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createProgram } from '../src/cli/program';
 import { freePorts } from '../src/engine/server-args';
@@ -94,6 +94,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npx countersign approve <turn>/<call> --for 30m --range cents=0..5000': GRANTS,
   'npx countersign grants list': GRANTS,
   'npx countersign grants show <grant>': GRANTS,
+  'npx countersign grants confirm <grant>': GRANTS,
   'npx countersign grants revoke <grant>': GRANTS,
   'npx countersign grants revoke --all': GRANTS,
   'npx countersign resume --tool refund_order': PAUSES,
@@ -102,6 +103,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm install @opentelemetry/api @opentelemetry/sdk-trace-node @opentelemetry/exporter-trace-otlp-http':
     'the tests of traces have these packages',
   'npm install @slack/web-api@7 @slack/socket-mode@2': 'the tests of Slack have these packages',
+  'npm install web-push@3': 'the tests of web push have this package',
   'npm pack': PACKAGE,
   'npm install ../countersign/countersign-0.1.0.tgz zod': PACKAGE,
   'docker compose up --build --detach': DOCKER,
@@ -231,8 +233,22 @@ const withReply = async (line: string): Promise<string> => {
   return line;
 };
 
-/** With a turn that the audit file tells of. */
+/** With the file of channels that the command before said to write. */
+const withBrowsers = async (line: string): Promise<string> => {
+  await writeFile(
+    join(place.folder, 'notify.yaml'),
+    `approvers: approvers.yaml\nchannels:\n${/^ {2}browsers:[^]*/m.exec(pushKeys)?.[0]}`,
+  );
+  return onFreePort(line);
+};
+
+/** What `notify keys` printed. */
+let pushKeys = '';
+
+/** With a turn that the audit file tells of, and a file of approvers for each year. */
 const ofAudited = async (line: string): Promise<string> => {
+  if (line.includes('approvers-2025.yaml'))
+    await copyFile(join(place.folder, 'approvers.yaml'), join(place.folder, 'approvers-2025.yaml'));
   if (!line.includes('turn-01j9')) return line;
   const text = await readFile(join(place.folder, 'countersign-audit.jsonl'), 'utf8');
   return line.replace('turn-01j9', /"turn":"([^"]+)"/.exec(text)?.[1] ?? '');
@@ -366,6 +382,21 @@ const RULES: readonly Rule[] = [
     says: /Completed|accepted/i,
     then: decision,
     leaves: ['denied'],
+  },
+  {
+    line: /^npx countersign notify keys /,
+    run: async (line) => {
+      const ended = await place.type(line).ended;
+      pushKeys = ended.out;
+      return ended;
+    },
+    says: /kind: web-push/,
+  },
+  {
+    line: /^npx countersign web .*--channels /,
+    fill: withBrowsers,
+    run: interrupted,
+    says: /http:\/\/127\.0\.0\.1:\d+/,
   },
   { line: /^npx countersign web( --users users\.json)? user (add|list|remove)/, says: /ann/ },
   { line: /^npx countersign web\b/, fill: onFreePort, run: interrupted, says: /http:\/\/127\.0\.0\.1:\d+/ },
