@@ -183,6 +183,8 @@ test('who writes a message is not disturbed, one that is folded up stays so, and
     .getByRole('link', { name: new RegExp(session) })
     .waitFor();
   await asksOf(page).getByRole('link', { name: 'Open in the inbox' }).click();
+  // Whoever goes back before the page has gone is still in the panel.
+  await asksOf(page).waitFor({ state: 'detached' });
   expect(await page.getByLabel('Reason').inputValue()).toBe('half a reason');
   await page.goBack();
   await row.waitFor();
