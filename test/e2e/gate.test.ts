@@ -11,6 +11,7 @@ import { ToolError } from '../../src/tools/errors';
 import type { Tool, ToolOptions } from '../../src/tools/types';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { testAddress } from '../support/server';
+import { until } from '../support/until';
 import { decide, eventsOf, transcriptOf as transcriptQuery, waitFor } from '../support/turns';
 
 const parameters = { type: 'object', properties: { n: { type: 'number' } } } as const;
@@ -97,6 +98,12 @@ async function run(agent: string): Promise<{ handle: TurnHandle; events: readonl
   const handle = await fixture.start(agent, 'go');
   if (scripts[agent.replace(/-.*/, '')] === mixed) {
     await waitFor(handle, '6.2');
+    // The call beside it runs meanwhile: whichever came first would be told first.
+    await until('the end of the call beside it', async () =>
+      (await client.view(handle.workflowId)).calls.some(
+        ({ callId, phase }) => callId === '6.1' && phase === 'done',
+      ),
+    );
     await decide(handle, { callId: '6.2', decision: 'approved', approver: 'ann' });
   }
   await handle.result();
