@@ -11,7 +11,7 @@ import type { CallInput, NotHere } from '../contract/call';
 import { unstarted } from '../contract/call-messages';
 import { TIMES } from '../contract/limits';
 import type { ActivityDeps } from './deps';
-import { eventsOfRun } from './reset-history';
+import { ownEvents } from './reset-history';
 
 /**
  * A model's failure. What is not a ModelError counts as retryable. `waitMs`: until the next attempt, else as the activity's
@@ -102,7 +102,7 @@ export function waitedMs(): number {
 export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
   if (round === undefined) return undefined;
   const { info } = Context.current();
-  const events = await eventsOfRun(info.workflowExecution?.runId ?? '');
+  const events = await ownEvents();
   const takers = new Map<string, string | null | undefined>();
   const rounds = new Map<string, HistoryEvent>();
   for (const event of events) {

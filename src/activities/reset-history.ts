@@ -72,7 +72,7 @@ const read = new WeakMap<Context, Promise<HistoryEvent[]>>();
  * The events of this run, read once by an attempt. What schedules the attempt is among them, and nothing that comes later
  * could have started its call before it.
  */
-async function ownEvents(): Promise<HistoryEvent[]> {
+export async function ownEvents(): Promise<HistoryEvent[]> {
   const context = Context.current();
   const events = read.get(context) ?? eventsOfRun(context.info.workflowExecution?.runId ?? '');
   read.set(context, events);
@@ -80,7 +80,7 @@ async function ownEvents(): Promise<HistoryEvent[]> {
 }
 
 /** Every event so far of a run of this workflow. */
-export async function eventsOfRun(runId: string): Promise<HistoryEvent[]> {
+async function eventsOfRun(runId: string): Promise<HistoryEvent[]> {
   const { info, client } = Context.current();
   const server = { connection: client.connection, namespace: info.namespace };
   const run = { turn: info.workflowExecution?.workflowId ?? '', runId };

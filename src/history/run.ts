@@ -54,7 +54,12 @@ export async function readHistory(server: HistoryServer, run: RunIds): Promise<H
 
 /** Every event of a run so far. Throws as `readRun` does. */
 export function wholeRun(server: HistoryServer, run: RunIds): AsyncGenerator<HistoryEvent> {
-  return readRun(server, { ...run, live: false, signal: new AbortController().signal });
+  return readRun(server, asItIs(run));
+}
+
+/** A run to read up to where it is now. */
+function asItIs(run: RunIds): RunToRead {
+  return { ...run, live: false, signal: new AbortController().signal };
 }
 
 /**
@@ -62,9 +67,8 @@ export function wholeRun(server: HistoryServer, run: RunIds): AsyncGenerator<His
  * server is enough for most turns. Undefined: there may be more, or they did not come.
  */
 export async function readIfAlone(server: HistoryServer, turn: string): Promise<HistoryEvent[] | undefined> {
-  const run = { turn, runId: '', live: false, signal: new AbortController().signal };
   try {
-    const { events, token } = await new Pages(server, run).next(NO_TOKEN);
+    const { events, token } = await new Pages(server, asItIs({ turn, runId: '' })).next(NO_TOKEN);
     const isWhole =
       token.length === 0 && events.every(({ eventId }, index) => toNumber(eventId) === index + 1);
     const last = events.at(-1);
@@ -81,8 +85,7 @@ export async function readIfAlone(server: HistoryServer, turn: string): Promise<
 
 /** The event that starts a run. Throws as `readRun` does. */
 export async function readFirst(server: HistoryServer, run: RunIds): Promise<HistoryEvent | undefined> {
-  const { signal } = new AbortController();
-  for await (const event of readRun(server, { ...run, live: false, signal, pageSize: 1 })) return event;
+  for await (const event of readRun(server, { ...asItIs(run), pageSize: 1 })) return event;
   return undefined;
 }
 

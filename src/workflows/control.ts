@@ -21,9 +21,8 @@ import {
 import {
   addGrant,
   claimUse,
-  type Grant,
   type GrantRefused,
-  type GrantSeen,
+  grantSeen,
   type GrantsState,
   memoOf,
   noGrants,
@@ -143,15 +142,14 @@ function takeGrants(held: Held): void {
     confirmGrant(held.grants, readAs(message, CONFIRMATION), Date.now());
   const revoking = (message: RawValue) => revokeGrants(held.grants, readAs(message, REVOCATION), Date.now());
   const claiming = (message: RawValue) => claimUse(held.grants, readAs(message, USE), Date.now());
-  const kept = ({ uses, ...grant }: Grant): GrantSeen => ({ ...grant, used: uses.length });
   take(held, grantUpdate, giving, ({ state, grant }) => {
     publish(state);
-    return kept(grant);
+    return grantSeen(grant);
   });
   // Neither votes nor claims are in the memo: each would be one more event, and no worker reads them there.
   take(held, confirmUpdate, confirming, ({ state, grant }) => {
     held.grants = state;
-    return kept(grant);
+    return grantSeen(grant);
   });
   take(held, revokeUpdate, revoking, ({ state, revoked }) => {
     publish(state);

@@ -290,6 +290,11 @@ export function memoOf({ floor, revoked, grants }: GrantsState): GrantsMemo {
 export function seenOf({ floor, grants }: Pick<GrantsState, 'floor' | 'grants'>): GrantsSeen {
   return {
     ...defined({ floor }),
-    grants: grants.map(({ uses, ...grant }) => ({ ...grant, used: uses.length })),
+    grants: grants.map(grantSeen),
   };
+}
+
+/** A grant as it is listed. */
+export function grantSeen({ uses, ...grant }: Grant): GrantSeen {
+  return { ...grant, used: uses.length };
 }

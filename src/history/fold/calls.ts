@@ -26,8 +26,8 @@ import {
   returnedResult,
   settleFailure,
   settleOwnFailure,
+  rosterIn,
 } from './results';
-import { rosterIn } from './roster';
 import { decidedBySignal } from './messages';
 import {
   type ActivityFold,

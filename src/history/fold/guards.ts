@@ -27,7 +27,7 @@ import type { TurnOrigin } from '../../contract/call';
  * what zod makes of the value is dropped, so no schema is a loose one, which would copy them.
  */
 const object = z.record(z.string(), z.unknown());
-const words = z.array(z.string());
+const texts = z.array(z.string());
 const head = z.object({ callId: z.string(), id: z.string(), tool: z.string() });
 const result = z.object({
   callId: z.string(),
@@ -94,13 +94,12 @@ const inDoubt = z.object({
   progress: progress.optional(),
   running: z.literal(true).optional(),
 });
-const names = z.array(z.string());
 const voting = z.object({
   votes: z.array(z.object({ voter: z.string() })),
-  needs: z.object({ who: names }),
+  needs: z.object({ who: texts }),
   escalated: z.literal(true).optional(),
-  escalatedTo: names.optional(),
-  among: z.object({ rosters: z.array(names), notThese: names.optional() }).optional(),
+  escalatedTo: texts.optional(),
+  among: z.object({ rosters: z.array(texts), notThese: texts.optional() }).optional(),
 });
 const openItem = z.object({
   callId: z.string(),
@@ -184,7 +183,7 @@ export const is = {
       results: z.array(resultRef),
       droppedBefore: z.number(),
       cutTo: z.number().optional(),
-      words: words.optional(),
+      words: texts.optional(),
       files: z.array(files).optional(),
     }),
   ),
@@ -202,7 +201,7 @@ export const is = {
   grant: guard<GrantMark>(
     z.object({
       ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
-      confirmedBy: z.array(z.string()).optional(),
+      confirmedBy: texts.optional(),
     }),
   ),
   prepareOutput: guard<PrepareOutput>(z.object({ call, schema: object.optional() })),
@@ -220,7 +219,7 @@ export const is = {
     z.union([
       z.object({ result }),
       z.object({ inDoubt }),
-      z.object({ askAgain: z.string(), struck: words.optional(), secret: z.string().optional() }),
+      z.object({ askAgain: z.string(), struck: texts.optional(), secret: z.string().optional() }),
       z.object({ notHere: z.string() }),
       z.object({ paused: z.string() }),
       z.object({ child: z.enum(CHILD_LOOKS) }),

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { Roster } from '../../contract/authority/roster';
 import { isRaise, raisedText } from '../../contract/spending/budget';
 import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../../contract/call';
@@ -18,8 +19,7 @@ import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../
 import { FAILURES } from '../../contract/names';
 import { rootOf } from '../decode/failure';
 import type { DecodedFailure } from '../decode/events';
-import { is } from './guards';
-import { rosterIn } from './roster';
+import { guard, is } from './guards';
 import type { ResultRef } from '../../contract/think';
 import type { CallEnded, CallLost, EventHeader, TurnEvent } from '../events';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
@@ -187,4 +187,23 @@ export function lose(
   const { message, partial, progress } = doubt;
   const known = defined({ message, partial, progress, ...by });
   return [{ type: 'call_lost', ...eventHeader(head), callId, tool, ...known }];
+}
+
+const site = z.object({ rpId: z.string(), origins: z.array(z.string()) });
+const roster = z.object({
+  installation: z.string(),
+  fileDigest: z.string(),
+  lines: z.array(
+    z.object({
+      ...{ decisionId: z.string(), person: z.string(), mail: z.string().optional() },
+      ...{ groups: z.array(z.string()), line: z.string(), site: site.optional() },
+    }),
+  ),
+});
+
+const isRoster = guard<Roster>(roster);
+
+/** By what a worker says that it found signatures good; undefined: it does not, or cannot be read. */
+export function rosterIn(said: unknown): Roster | undefined {
+  return isRoster(said) ? said : undefined;
 }
