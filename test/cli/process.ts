@@ -36,6 +36,21 @@ export function runCli(args: readonly string[], options: RunOptions = {}): Promi
   return startCli(args, options).ended;
 }
 
+/** Starts commands as `startCli` does. Those that still run are killed after the test, before what a later hook ends. */
+export function useCommands(): typeof startCli {
+  let running: RunningCommand[] = [];
+  afterEach(async () => {
+    for (const one of running) one.signal('SIGKILL');
+    await Promise.all(running.map(({ ended }) => ended));
+    running = [];
+  });
+  return (args, options) => {
+    const one = startCli(args, options);
+    running.push(one);
+    return one;
+  };
+}
+
 /** Starts a Node program with an environment of its own. */
 export function startNode(args: readonly string[], options: RunOptions = {}): RunningCommand {
   return startProgram([process.execPath, ...args], options);

@@ -5,12 +5,13 @@ import type { RunningServer } from '../../src/engine/server-launch';
 import { defineAgent } from '../../src/tools/define-agent';
 import { startMailServer } from '../cli/notify/mail-server';
 import { startPostServer, type PostServer } from '../cli/receiver';
-import { runCli, startCli, type RunningCommand } from '../cli/process';
+import { type RunningCommand, runCli, useCommands } from '../cli/process';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
 import { startOwnServer, testAddress } from '../support/server';
+import { emptyInbox } from '../support/turns';
 import { until } from '../support/until';
 
 const effects = useEffects();
@@ -19,7 +20,7 @@ const agent = `watched-${process.pid}`;
 let fixture: Fixture;
 let client: Countersign;
 let server: PostServer;
-let watching: RunningCommand[];
+const startCommand = useCommands();
 
 beforeAll(async () => {
   const about = { safety: 'dangerous', parameters: TAG_SCHEMA } as const;
@@ -37,15 +38,11 @@ afterAll(async () => {
   await client.close();
 });
 beforeEach(async () => {
-  watching = [];
   server = await startPostServer();
 });
 afterEach(async () => {
-  for (const one of watching) one.signal('SIGKILL');
-  await Promise.all(watching.map(({ ended }) => ended));
   await server.close();
-  for (const { turn } of await client.inbox({ agent })) await client.cancel(turn);
-  await until('an empty inbox', async () => (await client.inbox({ agent })).length === 0);
+  await emptyInbox(client, agent);
 });
 
 // Made after the hook above, so that it is removed after nobody writes there.
@@ -65,11 +62,7 @@ const env = (address = testAddress()): NodeJS.ProcessEnv => ({
   COUNTERSIGN_NOTIFY_SECRET: 'a secret that is long enough',
 });
 const args = (...more: string[]): string[] => ['watch', '--notify', server.url, '--agent', agent, ...more];
-const watch = (...more: string[]): RunningCommand => {
-  const started = startCli(args(...more), { env: env() });
-  watching.push(started);
-  return started;
-};
+const watch = (...more: string[]): RunningCommand => startCommand(args(...more), { env: env() });
 const sent = (): string[] =>
   server.posts.map(({ type, body }) => `${type} ${JSON.parse(body).data.turn}`).sort();
 
@@ -187,9 +180,8 @@ describe('a Temporal server that goes away', () => {
   };
 
   it('is waited for by both watchers, which go on where they were', async () => {
-    const inbox = startCli(['inbox', '--watch', '--json'], { env: env(own.address) });
-    const notices = startCli(args(), { env: env(own.address) });
-    watching.push(inbox, notices);
+    const inbox = startCommand(['inbox', '--watch', '--json'], { env: env(own.address) });
+    const notices = startCommand(args(), { env: env(own.address) });
     const both = (text: string): boolean => [notices, inbox].every((one) => one.err().includes(text));
     await start();
     await until('the first', () => server.posts.length === 1 && inbox.out().split('\n').length === 2);

@@ -3,12 +3,13 @@ import { join } from 'node:path';
 import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
 import { type PushBrowser, type PushServer, startPushServer } from '../cli/notify/push-server';
-import { type RunningCommand, type RunOptions, runCli, startCli } from '../cli/process';
+import { type RunningCommand, type RunOptions, runCli, useCommands } from '../cli/process';
 import { recordTool, TAG_SCHEMA, useEffects } from '../support/effects';
 import { type Fixture, startFixture } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
+import { emptyInbox } from '../support/turns';
 import { until } from '../support/until';
 
 const effects = useEffects();
@@ -17,7 +18,7 @@ const agent = `pushed-${process.pid}`;
 let fixture: Fixture;
 let client: Countersign;
 let service: PushServer;
-let running: RunningCommand[];
+const startCommand = useCommands();
 let [approvers, publicKey, url] = ['', '', ''];
 
 const FILE = `
@@ -46,15 +47,11 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 beforeEach(async () => {
-  running = [];
   service = await startPushServer(() => publicKey);
 });
 afterEach(async () => {
-  for (const one of running) one.signal('SIGKILL');
-  await Promise.all(running.map(({ ended }) => ended));
   await service.close();
-  for (const { turn } of await client.inbox({ agent })) await client.cancel(turn);
-  await until('an empty inbox', async () => (await client.inbox({ agent })).length === 0);
+  await emptyInbox(client, agent);
 });
 
 // Made after the hook above, so that it is removed after nobody writes there.
@@ -64,11 +61,7 @@ const settings = (): RunOptions => ({
   cwd: directory(),
   env: { TEMPORAL_ADDRESS: testAddress(), XDG_STATE_HOME: directory() },
 });
-const start = (...args: string[]): RunningCommand => {
-  const one = startCli(args, settings());
-  running.push(one);
-  return one;
-};
+const start = (...args: string[]): RunningCommand => startCommand(args, settings());
 const LINK = /(http:\/\/127\.0\.0\.1:\d+)\/#code=/;
 const WATCH = ['watch', '--channels', 'notify.yaml', '--agent', agent];
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { openInboxKey } from '../../src/authority/inbox-key';
 import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
-import { runCli, startCli, type RunningCommand } from '../cli/process';
+import { type RunningCommand, runCli, useCommands } from '../cli/process';
 import { APP_TOKEN, BOT_TOKEN, labelsOf, shownIn, startSlackServer } from '../cli/notify/slack-server';
 import { submitOf, type SlackMessage, type SlackServer } from '../cli/notify/slack-server';
 import { recordTool, useEffects } from '../support/effects';
@@ -11,6 +11,7 @@ import { type Fixture, startFixture } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
+import { emptyInbox } from '../support/turns';
 import { until } from '../support/until';
 
 const effects = useEffects();
@@ -19,7 +20,7 @@ const agent = `slack-${process.pid}`;
 let fixture: Fixture;
 let client: Countersign;
 let server: SlackServer;
-let watching: RunningCommand[];
+const startCommand = useCommands();
 let [approvers, inboxKey] = ['', ''];
 
 beforeAll(async () => {
@@ -49,15 +50,11 @@ rules:
 });
 afterAll(() => client.close());
 beforeEach(async () => {
-  watching = [];
   server = await startSlackServer();
 });
 afterEach(async () => {
-  for (const one of watching) one.signal('SIGKILL');
-  await Promise.all(watching.map(({ ended }) => ended));
   await server.close();
-  for (const { turn } of await client.inbox({ agent })) await client.cancel(turn);
-  await until('an empty inbox', async () => (await client.inbox({ agent })).length === 0);
+  await emptyInbox(client, agent);
 });
 
 // Made after the hook above, so that it is removed after nobody writes there.
@@ -88,11 +85,8 @@ const env = (): NodeJS.ProcessEnv => ({
   ...{ TEMPORAL_ADDRESS: testAddress(), XDG_STATE_HOME: directory() },
   ...{ COUNTERSIGN_SLACK_TOKEN: BOT_TOKEN, COUNTERSIGN_SLACK_APP_TOKEN: APP_TOKEN },
 });
-const watch = (): RunningCommand => {
-  const one = startCli(['watch', '--channels', file(), '--agent', agent], { env: env() });
-  watching.push(one);
-  return one;
-};
+const watch = (): RunningCommand =>
+  startCommand(['watch', '--channels', file(), '--agent', agent], { env: env() });
 const about = (turn: string): SlackMessage | undefined =>
   server.messages.find((one) => shownIn(one).includes(turn));
 const posted = (turn: string): Promise<SlackMessage> => until('the message', () => about(turn));

@@ -169,3 +169,12 @@ export async function endInEveryWay(
   await waitFor(hung, '1.1', 'in_doubt');
   return hung;
 }
+
+/** Cancels what waits in the inbox of an agent, so that the next test finds nothing there. */
+export async function emptyInbox(
+  client: Pick<Countersign, 'inbox' | 'cancel'>,
+  agent: string,
+): Promise<void> {
+  for (const { turn } of await client.inbox({ agent })) await client.cancel(turn);
+  await until('an empty inbox', async () => (await client.inbox({ agent })).length === 0);
+}

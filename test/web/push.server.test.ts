@@ -20,6 +20,7 @@ import { recordTool, useEffects } from '../support/effects';
 import { type Fixture, startFixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
+import { emptyInbox } from '../support/turns';
 import { until } from '../support/until';
 import { unnamedIn } from './accessible';
 import { callPlace } from './web-inbox';
@@ -90,8 +91,7 @@ afterAll(async () => {
 });
 afterEach(async () => {
   expect(complaints).toEqual([]);
-  for (const { turn } of await client.inbox({ agent })) await client.cancel(turn);
-  await until('an empty inbox', async () => (await client.inbox({ agent })).length === 0);
+  await emptyInbox(client, agent);
 });
 
 const at = (one: RunningWeb): string => one.url.replace('127.0.0.1', 'localhost');
