@@ -48,13 +48,15 @@ async function talk(step: ScriptedReply): Promise<string> {
 /** What a screen shows once all that a test reads is there. */
 const LANDMARKS: Record<string, string> = {
   ...{ inbox: '.row', turns: '.turn-list li', turn: '.picture-row' },
-  ...{ conversations: '.turn-list li', conversation: '.said.answer', asks: '.asked #approve' },
+  ...{ conversations: '.turn-list li', conversation: '.said.answer', asks: '.asked .grant-offer' },
+  // The offer of a grant is a script of its own, which comes last.
+  ...{ request: '.grant-offer', hunks: '.grant-offer' },
 };
 
 const open = async (place: string, options: Parameters<WebInbox['tab']>[1]): Promise<Page> => {
   const page = await web().tab(places[place], options);
   await page
-    .locator(LANDMARKS[place] ?? '#approve')
+    .locator(LANDMARKS[place] ?? '.detail-pane')
     .first()
     .waitFor();
   if (place === 'request' || place === 'asks') await page.getByRole('button', { name: /^Change/ }).click();
