@@ -18,7 +18,7 @@ import type { ClientContext } from './context';
 import { openFileStore } from '../store';
 import { Outbox } from './outbox';
 import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
-import { readHistories, readPlace, readRunEvents, readTimeline, readTurn } from '../history/read';
+import { readHistories, readRunEvents, readTimeline, readTurn } from '../history/read';
 import { readHistory } from '../history/run';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
@@ -192,9 +192,9 @@ function loadProfile(profile: string | undefined): ReturnType<typeof toClientOpt
 
 /** Puts the operations of the client together. */
 function makeCountersign(context: ClientContext, close: () => Promise<void>): Countersign {
+  const { client, namespace } = context;
   return {
-    client: context.client,
-    namespace: context.namespace,
+    ...{ client, namespace },
     files: context.files,
     start: (request) => startTurn(context, request),
     fork: (request) => forkTurn(context, request),
@@ -213,7 +213,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     followWithText: (turn, options = {}) => followWithText(context, turn, options),
     timeline: (turn) => readTimeline(context.source, turn),
     view: async (turn) => viewOf(await readTimeline(context.source, turn)),
-    placeOf: (turn) => readPlace(context.source, turn),
+    placeOf: ({ turn, firstRunId }) => ({ namespace, workflowId: turn, firstExecutionRunId: firstRunId }),
     changedTools: (turn) => changedTools(context, turn),
     pendingActivities: (turn) => pendingActivities(context, turn),
     inbox: (query = {}) => readInbox(context, query),

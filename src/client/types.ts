@@ -447,8 +447,12 @@ export interface Countersign {
   timeline(turn: string): Promise<TurnEvent[]>;
   /** The turn as it is now. @throws CountersignError `turn_not_found`. */
   view(turn: string): Promise<TurnView>;
-  /** Where a turn is, as the server says: a signed decision names it. @throws CountersignError `turn_not_found`. */
-  placeOf(turn: string): Promise<{ namespace: string; workflowId: string; firstExecutionRunId: string }>;
+  /** Where a turn is, as the server said when it was read: a signed decision names it. */
+  placeOf(view: Pick<TurnView, 'turn' | 'firstRunId'>): {
+    namespace: string;
+    workflowId: string;
+    firstExecutionRunId: string;
+  };
   /**
    * Requests of a turn whose tool changed since they were made, as its worker knows: approved, they would be refused before
    * they run. Undefined where no worker answers within 2 s.

@@ -5,7 +5,7 @@ import { createFold } from './fold/fold';
 import { refuseNewer } from './exported';
 import { defined } from '../contract/defined';
 import type { HistoryServer, RunIds } from './pages';
-import { firstRunIn, readFirst, readHistory, readIfAlone, readRun, wholeRun } from './run';
+import { readFirst, readHistory, readIfAlone, readRun, wholeRun } from './run';
 import { ask, ASK_MS, isTransient, retry, STATUS, statusOf, turnNotFound, unlessGone } from './server-errors';
 
 /** A server, and what decodes its payloads. */
@@ -135,19 +135,6 @@ export async function decodeRuns(
     runs.push(events);
   }
   return runs;
-}
-
-/** The namespace of a turn, its id, and the first run of its chain, as the server says. */
-export async function readPlace(
-  server: HistoryServer,
-  turn: string,
-): Promise<{ namespace: string; workflowId: string; firstExecutionRunId: string }> {
-  const { namespace } = server;
-  const { runId, firstRunId } = await currentRun(server, turn);
-  return {
-    ...{ namespace, workflowId: turn },
-    firstExecutionRunId: firstRunId || firstRunIn(await readFirst(server, { turn, runId })),
-  };
 }
 
 /** The current run, or the last one; and the first one of its chain, empty from a server that does not say it. */

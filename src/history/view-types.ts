@@ -130,6 +130,8 @@ export interface TurnView {
   turn: string;
   /** Of the run that the last event belongs to. */
   runId: string;
+  /** The first run of the turn, as the server names it: a signed decision names it. */
+  firstRunId: string;
   agent: string;
   prompt: string;
   /** What went with the prompt; absent where nothing did. */
@@ -177,6 +179,7 @@ export function makeView(): TurnView {
   return {
     turn: '',
     runId: '',
+    firstRunId: '',
     agent: '',
     prompt: '',
     spent: noSpending(),

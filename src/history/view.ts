@@ -101,7 +101,8 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 function started(view: TurnView, event: TurnStarted): void {
   const { turn, runId, agent, prompt, files, origin, schedule, session, taskQueue, lineage, budget } = event;
   const facts = defined({ files, origin, schedule, session, lineage });
-  Object.assign(view, { turn, runId, agent, prompt, taskQueue, ...facts });
+  const firstRunId = event.firstRunId ?? runId;
+  Object.assign(view, { turn, runId, firstRunId, agent, prompt, taskQueue, ...facts });
   if (view.budget === undefined && budget !== undefined) view.budget = budget;
   if (view.startedAt === '') view.startedAt = event.at;
 }

@@ -35,7 +35,7 @@ function unbound(client: Reader): Reader {
     agentsOf: (turn) => client.agentsOf(turn),
     timeline: (turn) => client.timeline(turn),
     view: (turn) => client.view(turn),
-    placeOf: (turn) => client.placeOf(turn),
+    placeOf: (view) => client.placeOf(view),
     pendingActivities: (turn) => client.pendingActivities(turn),
     changedTools: (turn) => client.changedTools(turn),
     follow: (turn, options) => client.follow(turn, options),
@@ -71,7 +71,7 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
     agentsOf: async (turn) => client.agentsOf(await seen(turn)),
     timeline: async (turn) => client.timeline(await seen(turn)),
     view: async (turn) => client.view(await seen(turn)),
-    placeOf: async (turn) => client.placeOf(await seen(turn)),
+    placeOf: (view) => client.placeOf(view),
     pendingActivities: async (turn) => client.pendingActivities(await seen(turn)),
     changedTools: async (turn) => client.changedTools(await seen(turn)),
     follow: (turn, options) =>

@@ -80,9 +80,6 @@ export async function signVote(
   const { turn, callId, decision, seenDigest } = vote;
   // Nothing runs by a denial.
   if (signer === undefined && decision === 'denied') return {};
-  const placed = client.placeOf(turn);
-  // Whoever returns before it is needed does not care whether it could be read.
-  placed.catch(() => undefined);
   const view = await client.view(turn);
   const call = view.calls.find((one) => one.callId === callId);
   // The turn says what is wrong with it.
@@ -95,7 +92,7 @@ export async function signVote(
   }
   const { approver, reason, passkey } = vote;
   const said = { decision, approver, ...defined({ reason }) };
-  const about = { agent: view.agent, call, place: await placed, ...said };
+  const about = { agent: view.agent, call, place: client.placeOf(view), ...said };
   if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)
     return { signature: await passkeys.take(about, passkey) };
   if (needsOwn) {

@@ -97,7 +97,7 @@ const callOf = async (turn: string): Promise<CallView> => {
 };
 
 const factsOf = async (turn: string): Promise<CallFacts> => {
-  const place = await client.placeOf(turn);
+  const place = client.placeOf(await client.view(turn));
   const facts = factsToSign({ agent: 'clerk' }, await callOf(turn), { installation: INSTALLATION, ...place });
   if (facts === undefined) throw new Error('nothing to sign');
   return facts;

@@ -188,7 +188,7 @@ async function explain(target: string, { file, json = false }: FileOptions, cont
   await context.withClient(async (client) => {
     const view = await client.view(await client.find(named.turn));
     const call = findCall(view, named.call);
-    const votes = await votesOn(approvers, { view, call, place: await client.placeOf(view.turn) });
+    const votes = await votesOn(approvers, { view, call, place: client.placeOf(view) });
     const about = explanationOf(approvers, view, { call, votes });
     if (json) screen.json(about);
     else screen.lines(explanationLines(about).map((line) => escapeText(line)));

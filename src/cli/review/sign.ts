@@ -68,7 +68,7 @@ export interface Signer {
 export async function signerOf(
   { sign, approvers: file = APPROVERS_FILE }: SignOptions,
   approver: string,
-  at: { client: Pick<Countersign, 'placeOf'>; context: Pick<Context, 'screen' | 'env'> },
+  at: { client: Pick<Countersign, 'view' | 'placeOf'>; context: Pick<Context, 'screen' | 'env'> },
 ): Promise<Signer | undefined> {
   if (sign === undefined) return undefined;
   // Loaded here, so that no other command waits for YAML and CEL.
@@ -91,7 +91,7 @@ interface SignWith {
   approvers: Approvers;
   name: string;
   named: string | true;
-  client: Pick<Countersign, 'placeOf'>;
+  client: Pick<Countersign, 'view' | 'placeOf'>;
   context: Pick<Context, 'screen' | 'env'>;
 }
 
@@ -101,7 +101,8 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
     const { statementOf, statementText } = await import('../../authority/statement.js');
     const { signStatement } = await import('../../authority/sign-statement.js');
     const { installation } = approvers;
-    const facts = factsToSign({ agent }, call, { installation, ...(await client.placeOf(turn)) });
+    const place = client.placeOf(await client.view(turn));
+    const facts = factsToSign({ agent }, call, { installation, ...place });
     if (facts === undefined)
       throw usageError(
         `no rule says who decides ${turn}/${call.callId}, so nobody would check a signature on it`,

@@ -59,7 +59,9 @@ const client: Pick<Countersign, 'view' | 'decide' | 'placeOf'> = {
     decisions.push(decision);
     return Promise.resolve(answer(decision));
   },
-  placeOf: () => Promise.reject(new Error('nothing is signed')),
+  placeOf: () => {
+    throw new Error('nothing is signed');
+  },
 };
 const open = async (extra: Partial<SlackSettings> = {}): Promise<Outbox> => {
   const receiver = await createSlack({
