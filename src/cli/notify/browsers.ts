@@ -31,7 +31,7 @@ export function openBrowsers(
   env: NodeJS.ProcessEnv,
 ): Browsers {
   const known = hostList('privateHosts', privateHosts, (option, why) =>
-    usageError(`\`${option}\` of web push: ${why}`, 'docs/notifications.md shows each kind of channel.'),
+    usageError(`\`${option}\` of web push: ${why}`, 'See docs/notifications.md for each kind of channel.'),
   );
   return {
     subscriptions: openSubscriptions(subscriptions ?? join(userStateDir(env), 'push')),

@@ -111,7 +111,7 @@ export async function loadChannels(file: string): Promise<ChannelsFile> {
     throw new CountersignError(
       'config_invalid',
       mistakes.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`).join('\n'),
-      { hint: 'docs/notifications.md shows each kind of channel.' },
+      { hint: 'See docs/notifications.md for each kind of channel.' },
     );
   return withPaths(read.file.content, dirname(resolve(file)));
 }
