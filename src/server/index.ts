@@ -14,19 +14,14 @@ import {
   type ListenOptions,
   requireOwnOrigin,
 } from './address';
-import {
-  type Authenticator,
-  type AuthenticatorParts,
-  type Codes,
-  createAttempts,
-  createAuthenticator,
-  createCodes,
-  createSessions,
-} from './auth/authenticator';
+import { createAttempts } from './auth/attempts';
+import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
+import { type Codes, createCodes } from './auth/codes';
 import { createOidc, type OidcOptions } from './auth/oidc';
 import { type Access, createDirectory, type People } from './auth/people';
 import { createProxy, type ProxyOptions } from './auth/proxy';
 import { requireRole } from './auth/roles';
+import { createSessions } from './auth/sessions';
 import { createUsers } from './auth/users';
 import { conversationRoutes } from './conversations';
 import type { AppDeps } from './deps';

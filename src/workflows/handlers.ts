@@ -2,7 +2,7 @@ import { ApplicationFailure, setHandler, type SignalDefinition, uuid4 } from '@t
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
 import type { Accepted, Decision, QuestionAnswer, Refused, Resolution, Verdict } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
-import { MOST_WORK } from '../contract/schema/check';
+import { MOST_WORK } from '../contract/schema/check-value';
 import { judgeAnswer, takeAnswer } from './approvals/answer';
 import { judgeDecision, takeDecision } from './approvals/decide';
 import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } from './approvals/messages';

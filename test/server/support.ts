@@ -8,14 +8,10 @@ import { createOidc } from '../../src/server/auth/oidc';
 import { createProxy } from '../../src/server/auth/proxy';
 import { createDirectory } from '../../src/server/auth/people';
 import { SIGN_IN } from '../../src/server/sign-in-routes';
-import {
-  type AuthenticatorParts,
-  type Codes,
-  createAttempts,
-  createAuthenticator,
-  createCodes,
-  createSessions,
-} from '../../src/server/auth/authenticator';
+import { createAttempts } from '../../src/server/auth/attempts';
+import { type AuthenticatorParts, createAuthenticator } from '../../src/server/auth/authenticator';
+import { type Codes, createCodes } from '../../src/server/auth/codes';
+import { createSessions } from '../../src/server/auth/sessions';
 import { createUsers, type Users } from '../../src/server/auth/users';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createHosts } from '../../src/server/address';

@@ -1,5 +1,5 @@
 import { isObject, type Json, type JsonObject } from '../json';
-import { SchemaChecker } from './check';
+import { SchemaChecker } from './check-value';
 import type { Issue, JsonSchema } from '../tool';
 
 /**

@@ -1,12 +1,13 @@
-import { LRUCache } from 'lru-cache';
 import { defined } from '../../contract/defined';
 import { EVERYTHING, type Permit } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
-import type { Right, SignIn } from '../api';
+import type { SignIn } from '../api';
+import type { Attempts } from './attempts';
+import type { Codes } from './codes';
 import type { Directory, Identity, People } from './people';
 import type { Proxy } from './proxy';
+import type { Sessions, SignedIn } from './sessions';
 import { RIGHTS, type User, type Users } from './users';
-import { digestSecret, drawSecret } from './secrets';
 
 /** The parts of an authenticator. */
 export interface AuthenticatorParts {
@@ -203,133 +204,4 @@ function signInRefused(byCode: boolean): CountersignError {
   return new CountersignError('signed_out', 'this link was used before, or is older than 10 minutes', {
     hint,
   });
-}
-
-/** Counts failed attempts to sign in, by address. */
-interface Attempts {
-  /** @throws CountersignError `too_many_attempts` after 10 failures within a minute. */
-  check(from: string): void;
-  failed(from: string): void;
-}
-
-const MAX_FAILURES = 10;
-const WINDOW_MS = 60_000;
-/** Addresses that are remembered. */
-const MAX_ADDRESSES = 10_000;
-
-/** No failures yet. `now` is the clock, in milliseconds. */
-export function createAttempts(now: () => number = Date.now): Attempts {
-  // When the last failures of an address were: each counts for one minute.
-  const failures = new LRUCache<string, number[]>({
-    max: MAX_ADDRESSES,
-    ttl: WINDOW_MS,
-    ...cacheClock(now),
-  });
-  const recent = (from: string): number[] =>
-    (failures.peek(from) ?? []).filter((at) => now() - at < WINDOW_MS);
-  return {
-    check: (from) => {
-      if (recent(from).length >= MAX_FAILURES) throw tooMany();
-    },
-    failed: (from) => void failures.set(from, [...recent(from), now()].slice(-MAX_FAILURES)),
-  };
-}
-
-function tooMany(): CountersignError {
-  return new CountersignError('too_many_attempts', 'too many failed attempts to sign in', {
-    hint: 'wait a minute, then try again',
-  });
-}
-
-/** `stale`: the code was drawn, and is used or too old. `unknown`: it was never drawn. */
-type CodeState = 'good' | 'stale' | 'unknown';
-
-/** One-time codes of the links that the terminal prints. */
-export interface Codes {
-  /** Draws a code that is valid once, and for 10 minutes. */
-  draw(): string;
-  /** Uses a code up; `good` the first time and within 10 minutes. */
-  spend(code: string): CodeState;
-}
-
-const CODE_LIFETIME_MS = 10 * 60 * 1000;
-/** Codes that are remembered. */
-const MAX_CODES = 20;
-
-/** No codes yet. `now` is the clock, in milliseconds. */
-export function createCodes(now: () => number = Date.now): Codes {
-  // A code that is used or too old stays known: its link was real.
-  const codes = new LRUCache<string, { isSpent: boolean }>({
-    max: MAX_CODES,
-    ttl: CODE_LIFETIME_MS,
-    allowStale: true,
-    ...cacheClock(now),
-  });
-  return {
-    draw: () => {
-      const code = drawSecret();
-      codes.set(digestSecret(code), { isSpent: false });
-      return code;
-    },
-    spend: (code) => {
-      const key = digestSecret(code);
-      const known = codes.peek(key);
-      if (known === undefined) return 'unknown';
-      const isGood = !known.isSpent && codes.getRemainingTTL(key) > 0;
-      known.isSpent = true;
-      return isGood ? 'good' : 'stale';
-    },
-  };
-}
-
-/** A user who is signed in. */
-export interface SignedIn {
-  user: string;
-  /** The digest of the token that was used; absent for the person who started the web inbox and used its link. */
-  tokenDigest?: string;
-  /** What an issuer said of them, and when; milliseconds. */
-  vouched?: { identity: Identity; at: number };
-  rights: readonly Right[];
-}
-
-/** The users who are signed in, by the secret in their cookie. Kept in memory: a restart signs everybody out. */
-interface Sessions {
-  /** Signs a user in and returns the secret. */
-  open(who: SignedIn): string;
-  /** The user of a secret. The session now ends 12 hours after this use. */
-  use(secret: string): SignedIn | undefined;
-  /** The user of a secret. Does not count as use. */
-  peek(secret: string): SignedIn | undefined;
-  close(secret: string): void;
-}
-
-const IDLE_MS = 12 * 3600 * 1000;
-/** More sessions than people have browsers; beyond it the one that was idle longest ends. */
-const MAX_SESSIONS = 1000;
-
-/** No sessions yet. `now` is the clock, in milliseconds. */
-export function createSessions(now: () => number = Date.now): Sessions {
-  // By digest, so that the time of a lookup says nothing about the secret.
-  const sessions = new LRUCache<string, SignedIn>({
-    max: MAX_SESSIONS,
-    // An entry whose age equals the ttl is still in the cache.
-    ttl: IDLE_MS - 1,
-    updateAgeOnGet: true,
-    ...cacheClock(now),
-  });
-  return {
-    peek: (secret) => sessions.peek(digestSecret(secret)),
-    open: (who) => {
-      const secret = drawSecret();
-      sessions.set(digestSecret(secret), who);
-      return secret;
-    },
-    use: (secret) => sessions.get(digestSecret(secret)),
-    close: (secret) => void sessions.delete(digestSecret(secret)),
-  };
-}
-
-/** The clock of an `LRUCache`, asked each time: by default the cache remembers the time for a millisecond, by a timer. */
-function cacheClock(now: () => number) {
-  return { perf: { now }, ttlResolution: 0 };
 }

@@ -1,7 +1,7 @@
 import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../src/contract/json';
-import { SchemaChecker } from '../../../src/contract/schema/check';
+import { SchemaChecker } from '../../../src/contract/schema/check-value';
 
 const issuesOf = (schema: JsonObject, value: unknown) => new SchemaChecker(schema).issuesOf(value);
 const fits = (schema: JsonObject, value: unknown): boolean => issuesOf(schema, value).length === 0;

@@ -1,0 +1,39 @@
+import { LRUCache } from 'lru-cache';
+import { CountersignError } from '../../contract/errors';
+import { cacheClock } from './cache-clock';
+
+/** Counts failed attempts to sign in, by address. */
+export interface Attempts {
+  /** @throws CountersignError `too_many_attempts` after 10 failures within a minute. */
+  check(from: string): void;
+  failed(from: string): void;
+}
+
+const MAX_FAILURES = 10;
+const WINDOW_MS = 60_000;
+/** Addresses that are remembered. */
+const MAX_ADDRESSES = 10_000;
+
+/** No failures yet. `now` is the clock, in milliseconds. */
+export function createAttempts(now: () => number = Date.now): Attempts {
+  // When the last failures of an address were: each counts for one minute.
+  const failures = new LRUCache<string, number[]>({
+    max: MAX_ADDRESSES,
+    ttl: WINDOW_MS,
+    ...cacheClock(now),
+  });
+  const recent = (from: string): number[] =>
+    (failures.peek(from) ?? []).filter((at) => now() - at < WINDOW_MS);
+  return {
+    check: (from) => {
+      if (recent(from).length >= MAX_FAILURES) throw tooMany();
+    },
+    failed: (from) => void failures.set(from, [...recent(from), now()].slice(-MAX_FAILURES)),
+  };
+}
+
+function tooMany(): CountersignError {
+  return new CountersignError('too_many_attempts', 'too many failed attempts to sign in', {
+    hint: 'wait a minute, then try again',
+  });
+}

@@ -1,0 +1,52 @@
+import { LRUCache } from 'lru-cache';
+import type { Right } from '../api';
+import { cacheClock } from './cache-clock';
+import type { Identity } from './people';
+import { digestSecret, drawSecret } from './secrets';
+
+/** A user who is signed in. */
+export interface SignedIn {
+  user: string;
+  /** The digest of the token that was used; absent for the person who started the web inbox and used its link. */
+  tokenDigest?: string;
+  /** What an issuer said of them, and when; milliseconds. */
+  vouched?: { identity: Identity; at: number };
+  rights: readonly Right[];
+}
+
+/** The users who are signed in, by the secret in their cookie. Kept in memory: a restart signs everybody out. */
+export interface Sessions {
+  /** Signs a user in and returns the secret. */
+  open(who: SignedIn): string;
+  /** The user of a secret. The session now ends 12 hours after this use. */
+  use(secret: string): SignedIn | undefined;
+  /** The user of a secret. Does not count as use. */
+  peek(secret: string): SignedIn | undefined;
+  close(secret: string): void;
+}
+
+const IDLE_MS = 12 * 3600 * 1000;
+/** More sessions than people have browsers; beyond it the one that was idle longest ends. */
+const MAX_SESSIONS = 1000;
+
+/** No sessions yet. `now` is the clock, in milliseconds. */
+export function createSessions(now: () => number = Date.now): Sessions {
+  // By digest, so that the time of a lookup says nothing about the secret.
+  const sessions = new LRUCache<string, SignedIn>({
+    max: MAX_SESSIONS,
+    // An entry whose age equals the ttl is still in the cache.
+    ttl: IDLE_MS - 1,
+    updateAgeOnGet: true,
+    ...cacheClock(now),
+  });
+  return {
+    peek: (secret) => sessions.peek(digestSecret(secret)),
+    open: (who) => {
+      const secret = drawSecret();
+      sessions.set(digestSecret(secret), who);
+      return secret;
+    },
+    use: (secret) => sessions.get(digestSecret(secret)),
+    close: (secret) => void sessions.delete(digestSecret(secret)),
+  };
+}

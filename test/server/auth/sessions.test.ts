@@ -1,0 +1,44 @@
+import { digestSecret } from '../../../src/server/auth/secrets';
+import { createSessions } from '../../../src/server/auth/sessions';
+
+const HOUR = 3600 * 1000;
+let time: number;
+const now = (): number => time;
+/** The cache takes 0 for no time at all, which no clock says. */
+const START = Date.parse('2026-01-01T00:00:00Z');
+beforeEach(() => (time = START));
+
+it('sessions end after 12 hours without use; looking does not count as use', () => {
+  const sessions = createSessions(now);
+  const secret = sessions.open({ user: 'ann', rights: [] });
+  time += 11 * HOUR;
+  expect(sessions.use(secret)).toEqual({ user: 'ann', rights: [] });
+  time += 11 * HOUR;
+  expect(sessions.peek(secret)).toEqual({ user: 'ann', rights: [] });
+  time += HOUR;
+  expect(sessions.peek(secret)).toBeUndefined();
+  expect(sessions.use(secret)).toBeUndefined();
+});
+
+it('sessions know no secret but their own, and none that is closed', () => {
+  const sessions = createSessions(now);
+  const secret = sessions.open({ user: 'ann', rights: [] });
+  const other = sessions.open({ user: 'bob', rights: [] });
+  for (const wrong of ['', secret.slice(1), `${secret} `, digestSecret(secret)])
+    expect(sessions.use(wrong)).toBeUndefined();
+  sessions.close(secret);
+  expect(sessions.use(secret)).toBeUndefined();
+  expect(sessions.use(other)).toEqual({ user: 'bob', rights: [] });
+});
+
+it('sessions are a thousand at most; the one that was idle longest gives way', () => {
+  const sessions = createSessions(now);
+  const [first, second] = [
+    sessions.open({ user: 'first', rights: [] }),
+    sessions.open({ user: 'second', rights: [] }),
+  ];
+  sessions.use(first);
+  for (let n = 0; n < 999; n++) sessions.open({ user: 'more', rights: [] });
+  expect(sessions.use(second)).toBeUndefined();
+  expect(sessions.use(first)).toEqual({ user: 'first', rights: [] });
+});
