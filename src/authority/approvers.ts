@@ -15,7 +15,7 @@ import { checkFile, type Known } from './check-file';
 import type { Condition } from './condition';
 import type { CheckedPasskeys, Passkey, PasskeySite } from './passkey';
 import { agentsIn, permitsOf } from './permits';
-import { type RuledCall, rulesThatFit } from './matching';
+import { actionBy, type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { RevokedKeys } from './check-keys';
 import type { SignerKey } from './ssh-key';
@@ -263,8 +263,8 @@ function rulings(ruled: readonly Ruled[]): Approvers['rulingOn'] {
     const passed: string[] = [];
     for (const { rule: one, outcome } of looks(call)) {
       const { snapshot: rule, digest: ruleDigest } = one;
-      if (outcome === true) return { action: actionFor(rule.then, call.safety), rule, ruleDigest, passed };
-      if (outcome !== false) return { action: 'refuse', rule, ruleDigest, failed: outcome.failed, passed };
+      const does = actionBy(outcome, actionFor(rule.then, call.safety));
+      if (does !== undefined) return { ...does, rule, ruleDigest, passed };
       passed.push(rule.name);
     }
     throw new Error('the last rule fits every call');

@@ -27,6 +27,18 @@ export interface Look<R> {
 }
 
 /**
+ * What a rule does with a call: `then` where the rule fits. A condition that cannot be worked out refuses the call. Undefined
+ * where the rule does not fit.
+ */
+export function actionBy<Action extends string>(
+  outcome: Look<unknown>['outcome'],
+  then: Action,
+): { action: Action | 'refuse'; failed?: string } | undefined {
+  if (outcome === false) return undefined;
+  return outcome === true ? { action: then } : { action: 'refuse', failed: outcome.failed };
+}
+
+/**
  * Says which rules fit a call: looks at those of its tool and agent, one by one in their order, so whoever asks may stop.
  * They are kept by tool, so that those of other tools cost nothing.
  */

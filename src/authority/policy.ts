@@ -5,7 +5,7 @@ import { defined } from '../contract/defined';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
 import { checkCovered, checkNames, checkWhen, type Known } from './check-file';
 import type { Condition } from './condition';
-import { type RuledCall, rulesThatFit } from './matching';
+import { actionBy, type RuledCall, rulesThatFit } from './matching';
 import { type Complain, type Path, readYaml, wordsOf } from './yaml';
 
 /** A rule that fits a call, and its answer. */
@@ -178,10 +178,10 @@ function rulings(ruled: readonly Ruled[]): PolicyRules['rulingOn'] {
   return (call, now) => {
     const shadow: FittingRule[] = [];
     for (const { rule: one, outcome } of looks(call)) {
-      if (outcome === false || one.endsAt <= now) continue;
       const { rule } = one;
-      const by: FittingRule =
-        outcome === true ? { rule, action: rule.then } : { rule, action: 'refuse', failed: outcome.failed };
+      const does = actionBy(outcome, rule.then);
+      if (does === undefined || one.endsAt <= now) continue;
+      const by: FittingRule = { rule, ...does };
       if (rule.shadow !== true) return { by, shadow };
       shadow.push(by);
     }
