@@ -39,10 +39,10 @@ function asking(
     description: 'Writes a key into the ledger.',
     parameters: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] },
     safety: 'dangerous',
-    effect: 'unsafe',
+    effect: 'idempotent',
     ...(seconds === undefined ? {} : { requestExpires: `${seconds}s` }),
-    handler: async ({ key }) => {
-      await fetch(ledger, { method: 'POST', body: String(key) });
+    handler: async ({ key }, { idempotencyKey }) => {
+      await fetch(ledger, { method: 'POST', body: `${String(key)} ${idempotencyKey}` });
       return 'done';
     },
   });

@@ -5,17 +5,21 @@ import { text } from 'node:stream/consumers';
 /** Longer than any retry of a worker that was killed. */
 const LONGEST_MS = 180_000;
 
-/** Effects of calls, counted outside of the workers: what really happened, whatever a turn says. */
+/**
+ * Effects of calls, counted outside of the workers: what really happened, whatever a turn says. Like any idempotent
+ * service it takes what comes again under the same idempotency key for the same.
+ */
 export class Ledger {
-  private readonly counts = new Map<string, number>();
+  private readonly effects = new Map<string, Set<string>>();
   private readonly awaited = new Map<string, (() => void)[]>();
 
   private constructor(private readonly server: Server) {}
 
   static async open(): Promise<Ledger> {
     const server = createServer((request, response) => {
-      void text(request).then((key) => {
-        ledger.add(key);
+      void text(request).then((body) => {
+        const [key = '', idempotencyKey = ''] = body.split(' ');
+        ledger.add(key, idempotencyKey);
         response.end();
       });
     });
@@ -33,15 +37,15 @@ export class Ledger {
   }
 
   /** Counts an effect. */
-  add(key: string): void {
-    this.counts.set(key, (this.counts.get(key) ?? 0) + 1);
+  add(key: string, idempotencyKey: string): void {
+    this.effects.set(key, (this.effects.get(key) ?? new Set()).add(idempotencyKey));
     for (const happened of this.awaited.get(key) ?? []) happened();
     this.awaited.delete(key);
   }
 
   /** When the effect of a key has happened. @throws Error where it does not within three minutes. */
   async until(key: string): Promise<void> {
-    if (this.counts.has(key)) return;
+    if (this.effects.has(key)) return;
     const others = this.awaited.get(key) ?? [];
     await new Promise<void>((resolve, reject) => {
       const late = (): void => reject(new Error(`the decision on ${key} had no effect in three minutes`));
@@ -56,8 +60,8 @@ export class Ledger {
 
   /** Keys whose effect happened in another number than once, or that were never decided. Empty: nothing was lost or repeated. */
   wrong(decided: ReadonlySet<string>): string[] {
-    const keys = new Set([...decided, ...this.counts.keys()]);
-    return [...keys].filter((key) => this.counts.get(key) !== (decided.has(key) ? 1 : 0));
+    const keys = new Set([...decided, ...this.effects.keys()]);
+    return [...keys].filter((key) => (this.effects.get(key)?.size ?? 0) !== (decided.has(key) ? 1 : 0));
   }
 
   close(): void {

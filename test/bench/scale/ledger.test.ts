@@ -8,23 +8,24 @@ beforeEach(async () => {
 
 afterEach(() => ledger.close());
 
-const post = (key: string): Promise<Response> => fetch(ledger.url, { method: 'POST', body: key });
+const post = (body: string): Promise<Response> => fetch(ledger.url, { method: 'POST', body });
 
 it('tells of an effect when it happens, and at once when it has happened', async () => {
   const early = [ledger.until('a'), ledger.until('a')];
-  await post('a');
+  await post('a 1');
   await Promise.all(early);
   await ledger.until('a');
   expect(ledger.wrong(new Set(['a']))).toEqual([]);
 });
 
 it.each([
-  [['a', 'b'], ['a', 'b'], []],
-  [['a'], ['a', 'b'], ['b']],
-  [['a', 'a', 'b'], ['a', 'b'], ['a']],
-  [['a', 'b'], ['a'], ['b']],
+  [['a 1', 'b 2'], ['a', 'b'], []],
+  [['a 1'], ['a', 'b'], ['b']],
+  [['a 1', 'a 2', 'b 3'], ['a', 'b'], ['a']],
+  [['a 1', 'a 1', 'b 2'], ['a', 'b'], []],
+  [['a 1', 'b 2'], ['a'], ['b']],
   [[], [], []],
 ])('with the effects %j of the decisions %j these are wrong: %j', async (effects, decided, wrong) => {
-  for (const key of effects) await post(key);
+  for (const effect of effects) await post(effect);
   expect(ledger.wrong(new Set(decided))).toEqual(wrong);
 });
