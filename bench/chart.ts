@@ -33,6 +33,7 @@ function bar({ figure, share, ok }: Figure, index: number): string[] {
   ];
 }
 
-function escaped(text: string): string {
+/** Text as SVG takes it. */
+export function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

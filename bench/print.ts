@@ -14,11 +14,16 @@ export function printHead(json: boolean): void {
 
 /** Machine, versions, and the durability of the server's store. */
 export function machine(): string[] {
-  const [cpu] = cpus();
   return [
-    `${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}, SDK ${sdk.version}`,
+    processor(),
     `Temporal dev server (CLI ${CLI_VERSION}), SQLite file, WAL, synchronous=FULL: what it acknowledged survives a power cut`,
   ];
+}
+
+/** Cores and versions. */
+export function processor(): string {
+  const [cpu] = cpus();
+  return `${cpus().length} × ${cpu?.model.trim() ?? 'unknown'}, Node ${process.versions.node}, SDK ${sdk.version}`;
 }
 
 /** One figure, as a row or as a line of JSON. */
@@ -36,6 +41,11 @@ function cells({ figure, value, baseline, ratio, limit, ok, unit }: Figure): str
 export function short(value: number | null): string {
   if (value === null) return '-';
   return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(3)));
+}
+
+/** A number with its thousands apart. */
+export function grouped(size: number): string {
+  return size.toLocaleString('en-US');
 }
 
 function row(texts: readonly string[]): string {

@@ -1,21 +1,17 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { chart } from './chart';
 import { NO_LIMIT, type Figure } from './figure';
+import { DOCS, writePart } from './page';
 import { machine, short } from './print';
 
-const docs = join(__dirname, '..', 'docs');
-const PAGE = join(docs, 'performance.md');
-const CHART = join(docs, 'images', 'performance.svg');
+const PAGE = join(DOCS, 'performance.md');
+const CHART = join(DOCS, 'images', 'performance.svg');
 const MARKS = { start: '<!-- figures -->', end: '<!-- end of figures -->' } as const;
 
 /** Puts figures, machine and day into the page of figures, and draws its chart; the words around them stay. */
 export function writeReport(figures: readonly Figure[], day: string): void {
-  const page = readFileSync(PAGE, 'utf8');
-  const [before = '', rest = ''] = page.split(MARKS.start);
-  const [, after = ''] = rest.split(MARKS.end);
-  const body = [`Measured on ${day}: ${machine().join('. ')}.`, '', ...table(figures)].join('\n');
-  writeFileSync(PAGE, `${before}${MARKS.start}\n\n${body}\n\n${MARKS.end}${after}`);
+  writePart(PAGE, MARKS, [`Measured on ${day}: ${machine().join('. ')}.`, '', ...table(figures)]);
   mkdirSync(dirname(CHART), { recursive: true });
   writeFileSync(CHART, chart(figures));
 }
@@ -37,6 +33,7 @@ function holds(limit: string, ok: boolean): string {
   return limit === NO_LIMIT ? NO_LIMIT : 'yes';
 }
 
-function row(cells: readonly string[]): string {
+/** A row of a table of Markdown. */
+export function row(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`;
 }

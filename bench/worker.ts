@@ -18,6 +18,7 @@ export type Measured = z.infer<typeof Measured>;
 
 /** A worker in a process of its own. */
 export interface WorkerProcess {
+  pid: number;
   measure(): Promise<Measured>;
   /** Whether it still runs. */
   isAlive(): boolean;
@@ -37,7 +38,17 @@ export interface Sight {
 /** Starts one and waits until it works. */
 export async function startProcess(side: Side, address: string, sight?: Sight): Promise<WorkerProcess> {
   const place = sight === undefined ? [] : [sight.metrics, sight.traces];
-  const child = fork(join(__dirname, 'worker-process.ts'), [side, address, ...place], {
+  return startScript(join(__dirname, 'worker-process.ts'), [side, address, ...place]);
+}
+
+/** Starts a script that says when it works, and what it is measured at. */
+export async function startScript(
+  script: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<WorkerProcess> {
+  const child = fork(script, args, {
+    env: { ...process.env, ...env },
     execArgv: ['--expose-gc', '--require', join(__dirname, 'thread-probe.cjs'), JITI],
   });
   let wasKilled = false;
@@ -55,6 +66,7 @@ export async function startProcess(side: Side, address: string, sight?: Sight): 
   await message();
   const isAlive = (): boolean => child.exitCode === null && child.signalCode === null;
   return {
+    pid: child.pid ?? 0,
     isAlive,
     died,
     measure: async () => {

@@ -23,6 +23,8 @@ const node = (...args) => runShown(process.execPath, args);
 
 const jest = (...args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...args);
 
+const jiti = (...args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), ...args);
+
 const commands = {
   prepare: async () => 0,
   prepack: () => node(at('scripts', 'build.mjs')),
@@ -33,7 +35,8 @@ const commands = {
   check,
   'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
-  bench: (args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), at('bench', 'main.ts'), ...args),
+  bench: (args) => jiti(at('bench', 'main.ts'), ...args),
+  'bench:scale': (args) => jiti(at('bench', 'scale', 'main.ts'), ...args),
 };
 
 const main = async ([name, ...args]) => {

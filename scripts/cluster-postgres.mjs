@@ -27,7 +27,7 @@ export const startPostgres = async ({ bin, directory, port, started }) => {
   };
   started({ stop });
   await ready({ port, gone, log: join(directory, 'postgres.log') });
-  return { host: '127.0.0.1', port, user: USER, password };
+  return { host: '127.0.0.1', port, user: USER, password, pid: child.pid };
 };
 
 /** PostgreSQL refuses to run as root: then it runs as the user that its package made, or as nobody. */

@@ -39,7 +39,7 @@ export const startTemporal = async ({ bin, cli, directory, postgres, started }) 
   const namespace = 'default';
   const place = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace, RETENTION: '1d' };
   await Promise.race([script(services.namespace, { ...programs, ...place }), server.died]);
-  return { address, namespace };
+  return { address, namespace, pid: server.pid };
 };
 
 const sqlPlace = ({ host, port, user, password }) => ({
@@ -119,7 +119,7 @@ const launch = (program, { env, log }) => {
     const died = gone.then(() => Promise.reject(new Error(`the Temporal server ended:\n${lastLines(log)}`)));
     // It ends on request as well, and then nobody waits for this.
     died.catch(() => undefined);
-    return { died, stop: () => stop(child, gone) };
+    return { died, pid: child.pid, stop: () => stop(child, gone) };
   } finally {
     closeSync(output);
   }

@@ -3,35 +3,19 @@
  * Needs PostgreSQL and Go on this machine; says so where one is missing. `--keep` leaves the cluster up until Ctrl-C;
  * `--programs` only gets what it runs: the command line, and the server.
  */
-import { mkdtempSync, chmodSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { buildServer, findPostgres } from './cluster-parts.mjs';
-import { startPostgres } from './cluster-postgres.mjs';
-import { startTemporal } from './cluster-server.mjs';
+import { buildServer } from './cluster-parts.mjs';
+import { findCli, withCluster } from './cluster.mjs';
 import { at, say } from './root.mjs';
 import { runShown } from './run.mjs';
 
-const require = createRequire(import.meta.url);
-
 const main = async (args) => {
   if (args.includes('--programs')) return programs();
-  const keep = args.includes('--keep');
-  const directory = mkdtempSync(join(tmpdir(), 'countersign-cluster-'));
-  // PostgreSQL runs as another user where we are root, and has to reach its own directory in it.
-  chmodSync(directory, 0o711);
-  const running = [];
   const asked = stopSignal();
-  try {
-    const cluster = await Promise.race([start(directory, (part) => running.push(part)), asked.rejects]);
-    if (!keep) return await test(cluster, args);
-    say(`the cluster listens at ${cluster.address}, its logs are in ${directory}; Ctrl-C ends it`);
-    return await asked.resolves;
-  } finally {
-    for (const part of running.reverse()) await part.stop();
-    rmSync(directory, { recursive: true, force: true });
-  }
+  return withCluster(asked.rejects, async (cluster) => {
+    if (!args.includes('--keep')) return test(cluster, args);
+    say(`the cluster listens at ${cluster.address}, its logs are in ${cluster.directory}; Ctrl-C ends it`);
+    return asked.resolves;
+  });
 };
 
 /** Ctrl-C and SIGTERM end what was started, whenever they come. */
@@ -49,28 +33,6 @@ const programs = async () => {
   await findCli();
   await buildServer();
   return 0;
-};
-
-const start = async (directory, started) => {
-  const postgresBin = findPostgres();
-  const cli = await findCli();
-  const bin = await buildServer();
-  const [port] = await require(at('lib', 'engine', 'server-args.js')).freePorts(1);
-  say('starting PostgreSQL');
-  const postgres = await startPostgres({ bin: postgresBin, directory, port, started });
-  say('starting the Temporal server');
-  const temporal = await startTemporal({ bin, cli, directory, postgres, started });
-  say(`the cluster listens at ${temporal.address}`);
-  return { ...temporal, bin, cli };
-};
-
-/** Settings of the caller for another server are left out: they would be a route of their own. */
-const findCli = async () => {
-  const env = Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_'));
-  const nowhere = { TEMPORAL_CONFIG_FILE: join(tmpdir(), 'countersign-no-such', 'temporal.toml') };
-  const { resolveEngine } = require(at('lib', 'engine', 'resolve.js'));
-  const engine = await resolveEngine({ ...Object.fromEntries(env), ...nowhere }, { progress: say });
-  return engine.binary;
 };
 
 const test = ({ address, bin, cli }, args) => {

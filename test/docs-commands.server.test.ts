@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { sawOf } from './cli/saw';
 import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readOptions } from '../bench/scale/options';
 import { createProgram } from '../src/cli/program';
 import { freePorts } from '../src/engine/server-args';
 import type { TurnView } from '../src/history/view';
@@ -21,6 +22,7 @@ beforeAll(async () => {
 afterAll(() => place.stop());
 
 const BENCH = 'it measures for minutes and wants the machine for itself';
+const SCALE = 'it builds a cluster and measures for up to an hour';
 
 const TERMINAL = 'it asks at a terminal; the tests of the terminal type into one';
 const OTHERS = 'it tells another machine; the tests of notifying have one of their own';
@@ -64,6 +66,10 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench -- --only step,decision': BENCH,
   'npm run bench -- --json': BENCH,
   'npm run bench -- --write': BENCH,
+  'npm run bench:scale': SCALE,
+  'npm run bench:scale -- --sizes 1000,10000': SCALE,
+  'npm run bench:scale -- --minutes 30': SCALE,
+  'npm run bench:scale -- --write': SCALE,
   'npx countersign reset <turn> --before 2.1': TERMINAL,
   'npx countersign approve <turn>/<call> --edit': TERMINAL,
   'npx countersign approve <turn>/<call> --patch': TERMINAL,
@@ -488,7 +494,7 @@ describe('what is not run', () => {
     expect(scripts).toHaveProperty([line.replace(/^npm (run )?/, '').replace(/ -- .*/, '')]);
   });
 
-  it.each(Object.keys(NOT_RUN).flatMap((line) => line.match(/ -- (--.*)/)?.[1] ?? []))(
+  it.each(Object.keys(NOT_RUN).flatMap((line) => line.match(/^npm run bench -- (--.*)/)?.[1] ?? []))(
     'npm run bench -- %s is understood',
     (words) => {
       const [flag = '', figures] = words.replace('--', '').split(' ');
@@ -496,6 +502,14 @@ describe('what is not run', () => {
       expect(bench).toMatch(new RegExp(`^ +${flag}: \\{ type: `, 'm'));
       const known = readdirSync(join(root, 'bench', 'figures')).map((file) => file.replace('.ts', ''));
       expect(known).toEqual(expect.arrayContaining(figures?.split(',') ?? []));
+    },
+  );
+
+  it.each(Object.keys(NOT_RUN).filter((line) => line.startsWith('npm run bench:scale -- ')))(
+    '%s is understood',
+    (line) => {
+      const [, words = ''] = line.split(' -- ');
+      expect(() => readOptions(words.split(' '))).not.toThrow();
     },
   );
 

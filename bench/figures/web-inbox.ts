@@ -40,10 +40,13 @@ interface WebInbox {
   close(): Promise<void>;
 }
 
-/** A web inbox on the server of the bench, and the headers of somebody who is signed in. */
-export async function openWebInbox({ address, say }: Bench): Promise<WebInbox> {
+/** A web inbox on the server of the bench, and the headers of somebody who is signed in. `given`: it asks through this client. */
+export async function openWebInbox(
+  { address, say }: Pick<Bench, 'address' | 'say'>,
+  given?: Countersign,
+): Promise<WebInbox> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-bench-inbox-'));
-  const client = await connect({ address });
+  const client = given ?? (await connect({ address }));
   const usersFile = join(directory, 'users.json');
   const token = await createUsers(usersFile).add('bench');
   const web = await startWeb({

@@ -4,18 +4,12 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunningServer } from '../../lib/engine/server-launch';
 import { alternate, median } from '../figure';
+import { DOCS, writePart } from '../page';
 import { machine, short } from '../print';
-import {
-  cpuOf,
-  dbosStack,
-  installPeers,
-  ourStacks,
-  restateStack,
-  type Stack,
-  type StackProcess,
-} from './stacks';
+import { cpuOf } from '../processes';
+import { dbosStack, installPeers, ourStacks, restateStack, type Stack, type StackProcess } from './stacks';
 
-const PAGE = join(__dirname, '..', '..', 'docs', 'comparison.md');
+const PAGE = join(DOCS, 'comparison.md');
 const MARKS = { start: '<!-- peers -->', end: '<!-- end of peers -->' } as const;
 
 /** Of a run whose steps are timed. */
@@ -151,9 +145,5 @@ const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
 /** Puts the table into the page of the comparison; the words around it stay. */
 export function writePeers(rows: readonly Row[], day: string): void {
-  const page = readFileSync(PAGE, 'utf8');
-  const [before = '', rest = ''] = page.split(MARKS.start);
-  const [, after = ''] = rest.split(MARKS.end);
-  const body = [`Measured on ${day}: ${machine().join('. ')}.`, '', ...peersTable(rows)].join('\n');
-  writeFileSync(PAGE, `${before}${MARKS.start}\n\n${body}\n\n${MARKS.end}${after}`);
+  writePart(PAGE, MARKS, [`Measured on ${day}: ${machine().join('. ')}.`, '', ...peersTable(rows)]);
 }

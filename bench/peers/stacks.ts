@@ -1,5 +1,5 @@
 import { execFileSync, fork, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -176,29 +176,4 @@ function sizeOf(path: string): number {
   if (facts === undefined) return 0;
   if (!facts.isDirectory()) return facts.size;
   return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0);
-}
-
-/** Ticks of the clock by which the kernel counts, a second. */
-const TICKS = 100;
-
-/** Milliseconds of processor time of a process and of all below it. */
-export function cpuOf(pid: number): number {
-  const all = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap(statOf);
-  const below = (id: number): number =>
-    all.filter(({ parent }) => parent === id).reduce((sum, child) => sum + child.ticks + below(child.pid), 0);
-  const own = all.find((one) => one.pid === pid)?.ticks ?? 0;
-  return ((own + below(pid)) * 1000) / TICKS;
-}
-
-function statOf(name: string): { pid: number; parent: number; ticks: number }[] {
-  try {
-    const fields = readFileSync(`/proc/${name}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    const [, parent = '0', , , , , , , , , , user = '0', system = '0'] = fields;
-    return [{ pid: Number(name), parent: Number(parent), ticks: Number(user) + Number(system) }];
-  } catch {
-    // It has ended meanwhile.
-    return [];
-  }
 }
