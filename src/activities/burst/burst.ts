@@ -90,7 +90,10 @@ class Burst {
     };
     let tries: unknown;
     const keep = (details: unknown): void => void (tries = details);
-    const outer = { signal: this.guard.signal, isFirst, heartbeat: isFirst ? this.leave : keep };
+    const first = { isFirst, heartbeat: isFirst ? this.leave : keep };
+    // Later than that of the step before, however quick that was.
+    const sinceMs = asked + this.done.length;
+    const outer = { signal: this.guard.signal, ...first, sinceMs };
     try {
       const reply = await asAttempt(own, outer, () => think(this.deps, this.next));
       this.note(reply, asked);
@@ -183,7 +186,9 @@ class Burst {
   }
 
   private openText({ open }: NonNullable<ActivityDeps['texts']>) {
-    return (step: number) => open(step, (text) => this.guard.report({ text, step }));
+    const { step: from } = this.input;
+    return (step: number) =>
+      open(step, (text) => this.guard.report({ text, step }), step === from ? undefined : from);
   }
 
   private now(): number {

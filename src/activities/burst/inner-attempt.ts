@@ -9,6 +9,8 @@ interface Outer {
   heartbeat?: (details: unknown) => void;
   /** It is the first step: attempts before may have failed in it. */
   isFirst?: boolean;
+  /** How long after the beginning of the burst it is scheduled. */
+  sinceMs?: number;
 }
 
 /** Why it is cancelled is known once it is; and a client is there only where a worker is. */
@@ -32,14 +34,15 @@ export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Pr
   const context = Context.current();
   const { info, cancelled, log, metricMeter } = context;
   const now = Date.now();
-  const { heartbeat, isFirst = false } = outer;
+  const { heartbeat, isFirst = false, sinceMs = 0 } = outer;
   const own = { ...info, ...attempt, isLocal: true };
   delete own.heartbeatTimeoutMs;
   if (!isFirst) {
     own.heartbeatDetails = undefined;
     own.scheduledTimestampMs = now;
+    // By the server's clock, as that of other attempts: those who watch know by it which text is later.
+    own.currentAttemptScheduledTimestampMs += sinceMs;
   }
-  own.currentAttemptScheduledTimestampMs = own.scheduledTimestampMs;
   const beat = heartbeat ?? (() => undefined);
   // A signal of its own: each attempt listens to it, and nobody takes the listeners away.
   const signal = AbortSignal.any([outer.signal]);
