@@ -1,4 +1,5 @@
 import { errorMessage } from '../contract/errors';
+import type { JsonObject } from '../contract/json';
 import { span } from '../contract/text/times';
 import type { TurnOrigin } from '../contract/call';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from '../models/model';
@@ -22,17 +23,27 @@ export interface Asking {
   inSpan(request: Omit<ModelRequest, 'signal'>, ask: () => Promise<ModelReply>): Promise<ModelReply>;
 }
 
+/** For whom a model is asked. */
+interface AskedFor {
+  agent: Agent;
+  /** One of the agent's `models`. */
+  named: string | undefined;
+  origin?: TurnOrigin | undefined;
+  /** How asking failed in an activity before. */
+  tried?: JsonObject | undefined;
+}
+
 /**
  * Does what needs a model of the agent. What it throws becomes the failure that has this model tried again, the next one
- * asked, or the activity ended. `named`: one of the agent's `models`.
+ * asked, or the activity ended.
  */
 export async function withModel<T>(
   deps: ActivityDeps,
-  { agent, named, origin }: { agent: Agent; named: string | undefined; origin?: TurnOrigin | undefined },
+  { agent, named, origin, tried }: AskedFor,
   work: (asking: Asking) => Promise<T>,
 ): Promise<T> {
-  const tries = new ModelTries(agent, modelsFor(deps, agent, named));
-  tries.checkLost();
+  const tries = new ModelTries(agent, modelsFor(deps, agent, named), tried);
+  tries.checkOver();
   const guard = startHeartbeat(tries.details);
   try {
     const { model, timeoutMs } = tries;

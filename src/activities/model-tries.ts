@@ -1,6 +1,9 @@
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { z } from 'zod';
+import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
+import type { JsonObject } from '../contract/json';
+import { FAILURES } from '../contract/names';
 import { span } from '../contract/text/times';
 import { type Model, ModelError } from '../models/model';
 import type { Agent } from '../tools/define-agent';
@@ -37,7 +40,7 @@ const MARGIN_MS = 15_000;
 const triesSchema = z.object({
   failures: z.number(),
   /** Milliseconds of the attempts that failed, and of the waits after them. */
-  spentMs: z.number(),
+  spentMs: z.number().nonnegative(),
   empty: z.number(),
   /** Milliseconds since the epoch; 0 where no reply was empty. */
   emptySince: z.number(),
@@ -51,14 +54,41 @@ type Tries = z.infer<typeof triesSchema>;
 
 const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 0 };
 
-function triesBefore(): Tries {
-  const recorded = triesSchema.safeParse(Context.current().info.heartbeatDetails).data ?? NONE;
+/**
+ * What asking for a step left that failed at the end of a burst. It counts in its own run only: after a reset the step is
+ * asked for anew, as any other.
+ */
+const triedSchema = z.object({
+  runId: z.string(),
+  tries: triesSchema.optional().catch(undefined),
+  /** It failed for good. */
+  failure: z.object({ type: z.string().startsWith(FAILURES.model), message: z.string() }).optional(),
+});
+
+function readTried(tried: JsonObject | undefined): Partial<z.infer<typeof triedSchema>> {
+  const { runId } = Context.current().info.workflowExecution ?? {};
+  const read = triedSchema.safeParse(tried).data;
+  return read?.runId === runId ? { ...read } : {};
+}
+
+/** What the next activity is to know of a step that could not be had: how it was tried, and why that is over where it is. */
+export function triedOf(left: unknown, final: ApplicationFailure | undefined): JsonObject | undefined {
+  const { runId } = Context.current().info.workflowExecution ?? {};
+  const tries = triesSchema.safeParse(left).data;
+  const failure = final && { type: final.type ?? FAILURES.model, message: final.message };
+  if (runId === undefined || (tries === undefined && failure === undefined)) return undefined;
+  return { runId, ...defined({ tries, failure }) };
+}
+
+function triesBefore(tried: JsonObject | undefined): Tries {
+  const { heartbeatDetails } = Context.current().info;
+  const recorded = triesSchema.safeParse(heartbeatDetails).data ?? readTried(tried).tries ?? NONE;
   return recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
 }
 
 /** What the heartbeats of an attempt say of those before it. Undefined: it is the first. */
-export function openTries(): Tries | undefined {
-  return Context.current().info.attempt === 1 ? undefined : { ...triesBefore(), open: true };
+export function openTries(tried: JsonObject | undefined): Tries | undefined {
+  return Context.current().info.attempt === 1 ? undefined : { ...triesBefore(tried), open: true };
 }
 
 /**
@@ -69,12 +99,16 @@ export class ModelTries {
   private readonly from = performance.now();
   private readonly before: Tries;
 
-  /** @param models In the order in which they are asked. */
+  /**
+   * @param models In the order in which they are asked.
+   * @param tried What an activity before left.
+   */
   constructor(
     private readonly agent: Agent,
     private readonly models: readonly [Model, ...Model[]],
+    private readonly tried: JsonObject | undefined,
   ) {
-    this.before = triesBefore();
+    this.before = triesBefore(tried);
   }
 
   /** The model that this attempt asks. */
@@ -89,7 +123,7 @@ export class ModelTries {
 
   /** Details of this attempt's heartbeats. The first has none: a quick first attempt costs the server no heartbeat. */
   get details(): Tries | undefined {
-    return openTries();
+    return openTries(this.tried);
   }
 
   /** How long this attempt may ask, in milliseconds. */
@@ -100,8 +134,10 @@ export class ModelTries {
     return Math.max(1, Math.min(modelTimeoutMs, left, startToCloseTimeoutMs - MARGIN_MS));
   }
 
-  /** @throws ApplicationFailure for good, where asking has ended too many workers. */
-  checkLost(): void {
+  /** @throws ApplicationFailure for good, where asking is over: the activity before failed so, or it has ended too many workers. */
+  checkOver(): void {
+    const { failure } = readTried(this.tried);
+    if (failure !== undefined) throw ApplicationFailure.nonRetryable(failure.message, failure.type);
     const { lost } = this.before;
     if (lost < LOST_MOST) return;
     const message = `${this.model.id}: ${lost} workers ended while they asked the model`;

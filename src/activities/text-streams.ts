@@ -1,5 +1,6 @@
 import { Context } from '@temporalio/activity';
 import type { Logger } from '@temporalio/common';
+import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { type SendText, STREAM, type StreamedText, type StreamGap } from '../contract/streamed-text';
 import type { HidingStream, Secrets } from '../tools/secrets';
@@ -16,8 +17,11 @@ export interface TextWriter {
 
 /** Streams of all attempts of one worker. */
 export interface TextStreams {
-  /** Opens the stream of the current attempt. `onHead` gets the head of the text where the worker has nowhere to send it. */
-  open(step: number, onHead: (head: string) => void): TextWriter;
+  /**
+   * Opens the stream of the current attempt. `onHead` gets the head of the text where the worker has nowhere to send it.
+   * `from`: the first step of the burst that a later step is of.
+   */
+  open(step: number, onHead: (head: string) => void, from?: number): TextWriter;
 }
 
 /** What the streams of a worker need. */
@@ -34,9 +38,9 @@ const HEAD_BYTES = STREAM.textBytes / 2 - 100;
 export function createTextStreams({ send, secrets, log }: TextStreamsParts): TextStreams {
   const sender = send && createSender(send, log);
   return {
-    open(step, onHead) {
+    open(step, onHead, from) {
       const stream: Stream = {
-        about: aboutAttempt(step),
+        about: aboutAttempt(step, from),
         revision: 0,
         text: '',
         sent: 0,
@@ -53,13 +57,14 @@ function headOf(text: string): string {
   return text.slice(0, STREAM.headCharacters);
 }
 
-type About = Pick<StreamedText, 'namespace' | 'turn' | 'runId' | 'step' | 'attempt' | 'scheduledAt'>;
+type About = Pick<StreamedText, 'namespace' | 'turn' | 'runId' | 'step' | 'from' | 'attempt' | 'scheduledAt'>;
 
-function aboutAttempt(step: number): About {
+function aboutAttempt(step: number, from: number | undefined): About {
   const { namespace, workflowExecution, attempt, currentAttemptScheduledTimestampMs } =
     Context.current().info;
   const { workflowId: turn = '', runId = '' } = workflowExecution ?? {};
-  return { namespace, turn, runId, step, attempt, scheduledAt: currentAttemptScheduledTimestampMs };
+  const scheduledAt = currentAttemptScheduledTimestampMs;
+  return { namespace, turn, runId, step, ...defined({ from }), attempt, scheduledAt };
 }
 
 /** The text of one attempt: a batch is what was added since the one before, so nothing waits in a queue. */

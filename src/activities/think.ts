@@ -37,7 +37,8 @@ import { type Asked, EmptyReply } from './model-tries';
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
   await requireUnpaused(deps, agent.name);
-  return withModel(deps, { agent, named: input.model, origin: input.origin }, async (asking) => {
+  const asked = { agent, named: input.model, origin: input.origin, tried: input.tried };
+  return withModel(deps, asked, async (asking) => {
     const { model, guard } = asking;
     const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
     try {

@@ -60,6 +60,7 @@ async function toPending(info: PendingInfo, turnQueue: string, payloads: Payload
       lastFailure: info.lastFailure?.message || undefined,
       ...heardIn(beat),
       text: is.beat(beat) ? beat.text : undefined,
+      step: is.beat(beat) ? beat.step : undefined,
     }),
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
+import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { SendText, TextDelta } from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
@@ -177,6 +178,7 @@ function createPlace(): Place {
     },
     of(delta) {
       if (delta.runId !== run) return runs.has(delta.runId) ? 'late' : 'early';
+      if (delta.from === step && isThinking) return 'now';
       if (delta.step === step) return isThinking ? 'now' : 'late';
       return delta.step < step ? 'late' : 'early';
     },
@@ -192,6 +194,7 @@ const deltaSchema = z.object({
   type: z.literal('text'),
   runId: z.string(),
   step: z.number(),
+  from: z.number().optional(),
   attempt: z.number(),
   at: z.number(),
   text: z.string(),
@@ -239,7 +242,7 @@ async function* deltasIn(body: ReadableStream<Uint8Array>, heard: () => void): A
   const parser = createParser({
     onEvent: ({ event, data }) => {
       const delta = event === 'text' ? deltaSchema.safeParse(JSON.parse(data)).data : undefined;
-      if (delta !== undefined) ready.push(delta);
+      if (delta !== undefined) ready.push(defined(delta));
     },
   });
   const decoder = new TextDecoder();
@@ -285,11 +288,8 @@ async function headInBeat(context: ClientContext, turn: string): Promise<TextDel
     if (!is.beat(beat) || beat.text === undefined) return undefined;
     return {
       type: 'text',
-      runId,
-      step: beat.step ?? purpose.step,
-      attempt: info.attempt ?? 1,
-      at: 0,
-      text: beat.text,
+      ...{ runId, step: beat.step ?? purpose.step, from: purpose.step },
+      ...{ attempt: info.attempt ?? 1, at: 0, text: beat.text },
     };
   }
   return undefined;

@@ -312,6 +312,8 @@ export interface PendingActivity {
   partial?: string;
   /** Only of `think`: the head of what the model wrote so far, where its worker streams to no web inbox. */
   text?: string;
+  /** Only of a burst: the step of that text. */
+  step?: number;
 }
 
 /** A workflow task that is tried again and again: the turn stands still until one attempt succeeds. */

@@ -8,6 +8,8 @@ export interface StreamedText {
   runId: string;
   /** Counts from 1. */
   step: number;
+  /** Of a later step of a burst: the first step of that, which is the one that history knows of. */
+  from?: number;
   /** How often the model was asked for this step; counts from 1. */
   attempt: number;
   /** When the attempt was scheduled, by the Temporal server's clock; milliseconds since 1970. It orders attempts. */
@@ -34,7 +36,7 @@ export type SendText = (pieces: readonly StreamedText[]) => Promise<readonly Str
  * What a model writes, while it writes. The text so far is `text` after the first `at` characters of what came before;
  * 0 begins anew, as each attempt does. The event `step` has the finished reply.
  */
-export interface TextDelta extends Pick<StreamedText, 'runId' | 'step' | 'attempt' | 'at' | 'text'> {
+export interface TextDelta extends Pick<StreamedText, 'runId' | 'step' | 'from' | 'attempt' | 'at' | 'text'> {
   type: 'text';
 }
 

@@ -1,5 +1,5 @@
 import type { PreparedCall, TurnOrigin } from './call';
-import type { Json } from './json';
+import type { Json, JsonObject } from './json';
 import type { JsonSchema, Order } from './tool';
 import type { FileRef } from './session/files';
 import type { Budget } from './spending/budget';
@@ -44,6 +44,8 @@ export interface ThinkInput {
   droppedBefore: number;
   /** The most bytes of each of these results; see `cutContent`. Absent: they are whole. */
   cutTo?: number;
+  /** Asking for this step has failed at the end of a burst: what that left. */
+  tried?: JsonObject;
 }
 
 /** A result by name; the text is in the worker's memory or in the `transcript` query. `text` only where history has it nowhere else. */

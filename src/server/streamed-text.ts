@@ -125,11 +125,11 @@ async function* watchStream({ turn, signal, streams, watchers }: Watching): Asyn
       const isLater = seen !== undefined && isLaterStream(stream, seen);
       // A text that was dropped for others comes again from its start.
       if (isLater || stream.text.length < at) at = 0;
-      const { runId, step, attempt } = stream;
+      const { runId, step, from, attempt } = stream;
       const text = stream.text.slice(at);
       seen = stream;
       if (text !== '' || isLater) {
-        yield { type: 'text', runId, step, attempt, at, text };
+        yield { type: 'text', runId, step, ...defined({ from }), attempt, at, text };
         at += text.length;
         continue;
       }
@@ -165,6 +165,7 @@ const piecesSchema = z
     z.strictObject({
       ...{ namespace: name, turn: name, runId: name },
       ...{ step: count, attempt: count, scheduledAt: count, revision: count, at: count },
+      from: count.optional(),
       text: z.string().max(STREAM.charactersAtOnce),
       done: z.literal(true).optional(),
     }),

@@ -163,14 +163,11 @@ async function checkSession(signedOut: () => void): Promise<void> {
 }
 
 /** What one attempt wrote so far. */
-export type LiveText = Pick<TextDelta, 'runId' | 'step' | 'attempt' | 'text'>;
+export type LiveText = Pick<TextDelta, 'runId' | 'step' | 'from' | 'attempt' | 'text'>;
 
 /** The text with one more delta. */
-export function withDelta(
-  last: LiveText | undefined,
-  { runId, step, attempt, at, text }: TextDelta,
-): LiveText {
-  return { runId, step, attempt, text: (last?.text ?? '').slice(0, at) + text };
+export function withDelta(last: LiveText | undefined, delta: TextDelta): LiveText {
+  return { ...delta, text: (last?.text ?? '').slice(0, delta.at) + delta.text };
 }
 
 export interface LiveTurn {

@@ -164,9 +164,9 @@ function resultOf(
 }
 
 /** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */
-function mustContinue({ step, approvals, given, moved }: Turn): boolean {
+function mustContinue({ step, approvals, given, moved, tried }: Turn): boolean {
   // The next run gets what holds for the whole fork, but not its first step: that has to be applied before.
-  const isOpen = given !== undefined || moved !== undefined;
+  const isOpen = given !== undefined || moved !== undefined || tried !== undefined;
   return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && !isOpen;
 }
 

@@ -34,7 +34,8 @@ export async function takeBurst(turn: Turn): Promise<Taken> {
     const taken = apply(turn, output);
     if (turn.approvals.cancelled && (taken.isOver || taken.last.calls.length === 0))
       throw new CancelledFailure('the turn was cancelled');
-    const { message, waitMs = 0 } = output.failed ?? {};
+    const { message, waitMs = 0, tried } = output.failed ?? {};
+    if (tried !== undefined) turn.tried = tried;
     if (waitMs > 0) await sleep(waitMs, { summary: `the model is asked again: ${message}`.slice(0, 200) });
     return taken;
   }

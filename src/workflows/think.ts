@@ -59,6 +59,7 @@ export function applyThink(turn: Turn, result: RawValue, asked: number): ThinkOu
 
 /** Adds a reply and its token usage to the turn. */
 export function takeReply(turn: Turn, output: ThinkOutput): void {
+  delete turn.tried;
   appendReply(turn, output);
   turn.usage = addUsage(turn.usage, output.usage);
   if (turn.session !== undefined) turn.window = windowAfter(turn, output);
@@ -185,7 +186,7 @@ export function thinkInput(turn: Turn): ThinkInput {
     results: turn.results,
     droppedBefore: turn.transcript.droppedBefore,
     ...defined({ origin: turn.origin, model: turn.fork?.model, after, cutTo: turn.cutTo }),
-    ...defined({ context: turn.fork?.context, session: turn.session }),
+    ...defined({ context: turn.fork?.context, session: turn.session, tried: turn.tried }),
   };
 }
 

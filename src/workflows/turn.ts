@@ -156,6 +156,8 @@ export interface Turn extends ApprovalContext {
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
   given?: ThinkOutput;
+  /** How the models were asked for the next step so far, where that failed at the end of a burst. */
+  tried?: JsonObject;
   /** The step that came along from another build, until it is taken up. */
   moved?: MovedStep;
   /** Somebody asked it to move to the current build. */

@@ -61,6 +61,7 @@ describe('a store', () => {
   test.each<[string, Partial<StreamedText>]>([
     ['a retry', { attempt: 2, scheduledAt: 2_000 }],
     ['the next step', { step: 2, scheduledAt: 2_000 }],
+    ['a later step of a burst', { step: 3, from: 2, scheduledAt: 2_000 }],
     ['another run', { runId: 'r2', scheduledAt: 2_000 }],
     ['a reply that differs from its stream', { revision: 1 }],
   ])('begins anew with %s', async (_case, more) => {

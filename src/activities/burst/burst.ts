@@ -23,7 +23,7 @@ import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../attem
 import type { Memory } from '../conversation';
 import type { ActivityDeps } from '../deps';
 import { modelFailure } from '../failures';
-import { openTries } from '../model-tries';
+import { openTries, triedOf } from '../model-tries';
 import { think } from '../think';
 import { runCalls } from './calls';
 import { asAttempt } from './inner-attempt';
@@ -34,7 +34,7 @@ import { asAttempt } from './inner-attempt';
  * an operator holds it or nobody waits for it any more.
  */
 export async function burst(deps: ActivityDeps, input: BurstInput): Promise<BurstOutput> {
-  const guard = startHeartbeat(openTries());
+  const guard = startHeartbeat(openTries(input.tried));
   const run = new Burst(deps, input, guard);
   try {
     return await run.steps();
@@ -88,7 +88,12 @@ class Burst {
       attempt: isFirst ? Context.current().info.attempt : 1,
       startToCloseTimeoutMs: TIMES.thinkTimeout,
     };
-    const outer = { signal: this.guard.signal, ...(isFirst ? { heartbeat: this.leave } : {}) };
+    let tries: unknown;
+    const keep = (details: unknown): void => void (tries = details);
+    const first = { isFirst, heartbeat: isFirst ? this.leave : keep };
+    // Later than that of the step before, however quick that was.
+    const sinceMs = asked + this.done.length;
+    const outer = { signal: this.guard.signal, ...first, sinceMs };
     try {
       const reply = await asAttempt(own, outer, () => think(this.deps, this.next));
       this.note(reply, asked);
@@ -96,9 +101,7 @@ class Burst {
     } catch (error) {
       this.throwIfGone(error);
       if (isFirst) throw error;
-      const waitMs = error instanceof ApplicationFailure ? error.nextRetryDelay : undefined;
-      const wait = typeof waitMs === 'number' ? waitMs : undefined;
-      return { message: errorMessage(error), ...defined({ waitMs: wait }) };
+      return failedWith(error, tries);
     }
   }
 
@@ -183,12 +186,27 @@ class Burst {
   }
 
   private openText({ open }: NonNullable<ActivityDeps['texts']>) {
-    return (step: number) => open(step, (text) => this.guard.report({ text, step }));
+    const { step: from } = this.input;
+    return (step: number) =>
+      open(step, (text) => this.guard.report({ text, step }), step === from ? undefined : from);
   }
 
   private now(): number {
     return Math.round(performance.now() - this.began);
   }
+}
+
+/** How asking for a later step failed, with what the next activity goes on from. */
+function failedWith(error: unknown, tries: unknown): BurstOutput['failed'] {
+  const message = errorMessage(error);
+  if (!(error instanceof ApplicationFailure)) return { message };
+  const { nextRetryDelay: waitMs, nonRetryable } = error;
+  const tried = triedOf(tries, nonRetryable === true ? error : undefined);
+  const wait = typeof waitMs === 'number' ? waitMs : undefined;
+  return {
+    message,
+    ...defined({ waitMs: wait, tried, isLast: nonRetryable === true ? nonRetryable : undefined }),
+  };
 }
 
 function bytesOf(value: unknown): number {

@@ -6,8 +6,11 @@ export type InnerAttempt = Pick<Info, 'activityId' | 'activityType' | 'attempt' 
 /** What an attempt of a burst goes on from, and where it leaves what the next one finds. Absent: nothing. */
 interface Outer {
   signal: AbortSignal;
-  /** It is the first step: attempts before may have failed in it. */
   heartbeat?: (details: unknown) => void;
+  /** It is the first step: attempts before may have failed in it. */
+  isFirst?: boolean;
+  /** How long after the beginning of the burst it is scheduled. */
+  sinceMs?: number;
 }
 
 /** Why it is cancelled is known once it is; and a client is there only where a worker is. */
@@ -31,14 +34,15 @@ export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Pr
   const context = Context.current();
   const { info, cancelled, log, metricMeter } = context;
   const now = Date.now();
-  const { heartbeat } = outer;
+  const { heartbeat, isFirst = false, sinceMs = 0 } = outer;
   const own = { ...info, ...attempt, isLocal: true };
   delete own.heartbeatTimeoutMs;
-  if (heartbeat === undefined) {
+  if (!isFirst) {
     own.heartbeatDetails = undefined;
     own.scheduledTimestampMs = now;
+    // By the server's clock, as that of other attempts: those who watch know by it which text is later.
+    own.currentAttemptScheduledTimestampMs += sinceMs;
   }
-  own.currentAttemptScheduledTimestampMs = own.scheduledTimestampMs;
   const beat = heartbeat ?? (() => undefined);
   // A signal of its own: each attempt listens to it, and nobody takes the listeners away.
   const signal = AbortSignal.any([outer.signal]);

@@ -55,6 +55,10 @@ export class Shown {
   /** What the model has written of the reply that is not finished, and how many characters of it are shown. */
   private written = '';
   private shownTo = 0;
+  /** The step of that. */
+  private writtenIn = 0;
+  /** Texts that were shown whole before the record had them. */
+  private readonly early = new Set<string>();
 
   constructor(
     private readonly chat: Chat,
@@ -130,7 +134,8 @@ export class Shown {
   }
 
   /** What the model writes, while it writes: each line once it is whole. An attempt that begins anew says so. */
-  piece({ at, text }: TextDelta): void {
+  piece({ step, at, text }: TextDelta): void {
+    if (step !== this.writtenIn) this.nextStep(step);
     const shown = this.written.slice(0, this.shownTo);
     this.written = this.written.slice(0, at) + text;
     if (!this.written.startsWith(shown)) {
@@ -144,6 +149,7 @@ export class Shown {
   text(text: string): void {
     const words = text.trimEnd();
     const shown = this.written.slice(0, this.shownTo);
+    if (this.early.delete(words)) return;
     if (words === '' || words === this.lastText) return this.forget();
     this.lastText = words;
     if (this.shownTo > 0 && !words.startsWith(shown.trimEnd())) {
@@ -163,6 +169,18 @@ export class Shown {
     const more = this.written.slice(this.shownTo, end).trimEnd();
     screen.lines([...(this.shownTo === 0 ? [''] : []), ...escapeLines(more, screen.style.mark, 'prose')]);
     this.shownTo = end;
+  }
+
+  /** A burst writes the next step before the record has the one before. */
+  private nextStep(step: number): void {
+    const words = this.written.trimEnd();
+    this.writtenIn = step;
+    if (step === 1) this.early.clear();
+    if (words === '') return this.forget();
+    this.early.add(words);
+    this.show(words.length);
+    this.line('');
+    this.forget();
   }
 
   private forget(): void {

@@ -1,5 +1,6 @@
 import type { CallInput, CallOutput, PreparedCall, TurnOrigin, ValidCall } from '../call';
 import { defined } from '../defined';
+import type { JsonObject } from '../json';
 import { digestText } from '../digest';
 import { callKey } from '../names';
 import type { ToolResult } from '../result';
@@ -33,8 +34,11 @@ export interface BurstOutput {
   steps: BurstStep[];
   /** How long the attempt took until now, in milliseconds. The times of steps and calls count from its beginning. */
   ms: number;
-  /** Asking for the next step failed: why, and how long to wait before the model is asked again. */
-  failed?: { message: string; waitMs?: number };
+  /**
+   * Asking for the next step failed: why, and how long to wait before the model is asked again. `tried` goes to the next
+   * activity, which goes on from it; `isLast`: that one asks no more, it fails with what `tried` has.
+   */
+  failed?: { message: string; waitMs?: number; tried?: JsonObject; isLast?: true };
 }
 
 /** A step of a burst. */

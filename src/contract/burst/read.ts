@@ -1,4 +1,5 @@
-import { isObject } from '../json';
+import { defined } from '../defined';
+import { isJsonObject, isObject } from '../json';
 import { readCallOutput, readThinkOutput } from '../payloads';
 import type { BurstCall, BurstOutput, BurstStep } from './burst';
 import { mayRunInBurst } from './goes-on';
@@ -30,9 +31,12 @@ const MOST_MS = 24 * 3600 * 1000;
 function readFailed(value: unknown): BurstOutput['failed'] | null {
   if (value === undefined) return undefined;
   if (!isObject(value) || typeof value['message'] !== 'string') return null;
-  const { message, waitMs } = value;
-  if (waitMs === undefined) return { message };
-  return isTime(waitMs) ? { message, waitMs } : null;
+  const { message, waitMs, tried, isLast } = value;
+  if (waitMs !== undefined && !isTime(waitMs)) return null;
+  // Only an activity reads what is in it, and trusts none of it.
+  const left = isJsonObject(tried) ? tried : undefined;
+  const read = { message, ...defined({ waitMs, tried: left }) };
+  return isLast === true ? { ...read, isLast } : read;
 }
 
 function readStep(value: unknown): BurstStep | undefined {

@@ -133,7 +133,8 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
   };
 }
 
-/** Why asking for the step after a burst failed for the first time; undefined where it did not. */
+/** Why asking for the step after a burst failed for the first time; undefined where it did not, or where the next activity fails with it. */
 export function failedAfter({ result }: EventOf<'activity_completed'>): string | undefined {
-  return readBurstOutput(result)?.failed?.message;
+  const failed = readBurstOutput(result)?.failed;
+  return failed?.isLast === true ? undefined : failed?.message;
 }

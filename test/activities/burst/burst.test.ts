@@ -6,6 +6,7 @@ import { createMemory } from '../../../src/activities/conversation';
 import type { ActivityDeps } from '../../../src/activities/deps';
 import { createJournal } from '../../../src/activities/journal';
 import type { BurstInput, BurstOutput } from '../../../src/contract/burst/burst';
+import { defined } from '../../../src/contract/defined';
 import { readBurstOutput } from '../../../src/contract/burst/read';
 import { ModelError } from '../../../src/models/model';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
@@ -67,6 +68,7 @@ const looks = (count: number): ScriptedStep[] =>
 
 interface Given {
   input?: Partial<BurstInput['burst']>;
+  tried?: BurstInput['tried'];
   agent?: Partial<AgentOptions>;
   deps?: Partial<ActivityDeps>;
   attempt?: number;
@@ -76,7 +78,7 @@ interface Given {
 
 /** One attempt of a burst at the beginning of a turn, and the details of its heartbeats. */
 async function run(steps: readonly ScriptedStep[], given: Given = {}): Promise<BurstOutput> {
-  const { input, agent: more, deps, attempt = 1, heartbeatDetails, during } = given;
+  const { input, tried, agent: more, deps, attempt = 1, heartbeatDetails, during } = given;
   const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel(steps), tools, ...more });
   const all: ActivityDeps = {
     agents: new Map([['a', agent]]),
@@ -92,6 +94,7 @@ async function run(steps: readonly ScriptedStep[], given: Given = {}): Promise<B
   const output: Promise<BurstOutput> = environment.run(() =>
     burst(all, {
       ...{ agent: 'a', step: 1, words: ['go'], results: [], droppedBefore: 0 },
+      ...defined({ tried }),
       burst: {
         ...{ commitMs: 60_000, size: 100, limits: [], originalRunId: 'r' },
         repeated: { calls: '', results: '', times: 0, refused: 0 },
@@ -174,7 +177,63 @@ test('a model that fails in its first step fails the burst, as a think', async (
 test('a model that fails later ends the burst, and what is there is kept', async () => {
   const output = await run([...looks(2), busy]);
   expect(shape(output)).toBe('1 1');
-  expect(output.failed).toEqual({ message: 'scripted: busy', waitMs: 5_000 });
+  expect(output.failed).toMatchObject({ message: 'scripted: busy', waitMs: 5_000 });
+  expect(readBurstOutput(JSON.parse(JSON.stringify(output)))).toEqual(output);
+});
+
+describe('the activity after a burst whose model failed', () => {
+  const limits = (modelRetryFor: string) => ({ agent: { limits: { modelRetryFor } } });
+  const refused = new ModelError('auth', 'no key', { retryable: false });
+  const other = {
+    id: 'other',
+    generate: () => Promise.resolve({ text: 'done', toolCalls: [], finishReason: 'stop' }),
+  };
+  const left = async (error: ModelError, given: Given = {}): Promise<BurstInput['tried']> =>
+    (await run([...looks(1), error], given)).failed?.tried;
+
+  test('counts the time and the attempts that the step has had', async () => {
+    const quick = new ModelError('server', 'busy', { retryable: true });
+    const again = run([quick], { ...limits('6s'), tried: await left(busy, limits('6s')) });
+    // 5 s are over, and the second wait is of two seconds.
+    await expect(again).rejects.toThrow(/given up after 2 attempts in 5\.\d s; modelRetryFor is 6\.0 s/);
+  });
+
+  test('goes on so in attempts that heartbeats say nothing of', async () => {
+    const tried = await left(busy);
+    const beats: unknown[] = [];
+    const again = run([busy], {
+      ...{ tried, attempt: 2, heartbeatDetails: { text: 'half a wo', step: 2 } },
+      during: async (environment) => void environment.on('heartbeat', (details) => beats.push(details)),
+    });
+    await expect(again).rejects.toThrow('busy');
+    expect(beats.at(-1)).toMatchObject({ failures: 2, open: false });
+  });
+
+  test('asks the model that is next', async () => {
+    const given = { agent: { fallback: { models: [other], after: '1s' } } };
+    const output = await run([busy], { ...given, tried: await left(busy, given) });
+    expect(output.steps[0]?.reply.model).toBe('other');
+  });
+
+  test('fails where the model failed for good, without asking again', async () => {
+    const output = await run([...looks(1), refused]);
+    expect(output.failed).toMatchObject({ message: 'scripted: no key', isLast: true });
+    const again = run([end], { tried: output.failed?.tried });
+    await expect(again).rejects.toMatchObject({
+      ...{ type: 'countersign.model.auth', message: 'scripted: no key', nonRetryable: true },
+    });
+  });
+
+  test.each<[string, (tried: BurstInput['tried']) => unknown]>([
+    ['of another run, such as before a reset', (tried) => ({ ...tried, runId: 'another' })],
+    ['of another shape', () => ({ runId: 7, tries: [], failure: 'x' })],
+    ['whose failure is of no model', (tried) => ({ ...tried, failure: { type: 'x', message: 'y' } })],
+    ['with negative times', ({ runId } = {}) => ({ runId, tries: { spentMs: -1 } })],
+    ['with nothing', () => ({})],
+  ])('asks anew after what is left %s', async (_, changed) => {
+    const tried = changed(await left(refused)) as BurstInput['tried'];
+    expect(shape(await run([end], { tried }))).toBe('open');
+  });
 });
 
 test('what a failed attempt leaves is what the next one finds', async () => {

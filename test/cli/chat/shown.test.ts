@@ -2,7 +2,7 @@ import { Shown } from '../../../src/cli/chat/shown';
 import type { TextDelta } from '../../../src/contract/streamed-text';
 import { testScreen } from '../support';
 
-type Piece = [at: number, text: string];
+type Piece = [at: number, text: string, step?: number];
 type Act = Piece | { done: string };
 
 /** What a person sees of these pieces and finished replies. */
@@ -13,7 +13,7 @@ function seen(...acts: Act[]): string[] {
   const base: Omit<TextDelta, 'at' | 'text'> = { type: 'text', runId: 'r', step: 1, attempt: 1 };
   for (const act of acts) {
     if ('done' in act) shown.text(act.done);
-    else shown.piece({ ...base, at: act[0], text: act[1] });
+    else shown.piece({ ...base, at: act[0], text: act[1], step: act[2] ?? 1 });
   }
   return screen.printed;
 }
@@ -43,6 +43,23 @@ test.each<[what: string, acts: Act[], lines: string[]]>([
       [0, 'one\ntwo\n'],
     ],
     ['', 'one', 'two'],
+  ],
+  [
+    'the steps of a burst one after the other, each once, though the record has them later',
+    [
+      [0, 'I look'],
+      [0, 'I look on', 2],
+      [0, 'done\n', 3],
+      { done: 'I look' },
+      { done: 'I look on' },
+      { done: 'done' },
+    ],
+    ['', 'I look', '', '', 'I look on', '', '', 'done', ''],
+  ],
+  [
+    'what the record has of a step whose last words were missed',
+    [[0, 'I lo'], [0, 'done', 2], { done: 'I look' }, { done: 'done' }],
+    ['', 'I lo', '', '', 'I look', '', '', 'done', ''],
   ],
   [
     'an attempt that begins anew',

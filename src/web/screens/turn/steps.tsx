@@ -129,7 +129,8 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
 function headOf({ runId, thinking }: TurnView, pending: Pending | undefined): LiveText | undefined {
   const activity = pending?.activities.find(({ what }) => what === 'think');
   if (activity?.text === undefined || thinking === undefined) return undefined;
-  return { runId, step: thinking.step, attempt: activity.attempt, text: activity.text };
+  const { attempt, text, step = thinking.step } = activity;
+  return { runId, step, from: thinking.step, attempt, text };
 }
 
 /** A page draws no more than the end of a long text each time a word is added. */
@@ -146,7 +147,7 @@ interface WritingProps {
 export function Writing({ view, text, pending }: WritingProps): JSX.Element | null {
   const { thinking, runId } = view;
   const live = text ?? headOf(view, pending);
-  if (live === undefined || thinking?.step !== live.step || live.runId !== runId) return null;
+  if (live === undefined || thinking?.step !== (live.from ?? live.step) || live.runId !== runId) return null;
   const { attempt, text: written } = live;
   if (written.trim() === '') return null;
   const left = written.length - DRAWN_CHARACTERS;
