@@ -117,6 +117,8 @@ export interface Session {
   role: Role;
   /** The agents whose turns and conversations the user sees; absent: all. */
   agents?: readonly string[];
+  /** Who the user is in the approvers file today; absent: nobody there, or there is no such file here. */
+  inFile?: { person: string; groups: readonly string[] };
   namespace: string;
   /** Version of the program, shown in the foot of the page. */
   version: string;

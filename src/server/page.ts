@@ -9,6 +9,7 @@ import type { AppDeps } from './deps';
 import type { Env } from './session';
 
 const SCRIPTS = [
+  'account',
   'asks',
   'app',
   'bulk',

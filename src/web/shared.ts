@@ -40,6 +40,7 @@ export {
   conversationPath,
   newDecisionId,
   readCall,
+  readSession,
   readTurn,
   send,
   sendAnswer,
@@ -67,5 +68,6 @@ export { loadTyped, NOTHING_TYPED } from './typed';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow } from './ui/app';
 export { Files, SeenEnd, SeenText, Text, visibleText, WatchSeen } from './ui/text';
 export { Chip, Deadline, Dialog, Key, SearchField, Select } from './ui/widgets';
+export { storedTheme, storeTheme } from './theme';
 export { useTabVisible, withDelta } from './live';
 export { listen } from './stream';

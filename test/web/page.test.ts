@@ -5,6 +5,7 @@ import { ensureBuilt, lib } from '../support/build';
 /** What every page loads, and the screens that it loads when they are opened. */
 const FIRST = ['app.js', 'syntax.js'];
 const LATE = [
+  'account.js',
   'asks.js',
   'bulk.js',
   'composer.js',
@@ -32,6 +33,7 @@ const read = (name: string): string => readFileSync(lib('web', name), 'utf8');
 
 it('is a few files, and the server has each', () => {
   const named = [
+    'account.js',
     'app.css',
     'app.js',
     'asks.js',
