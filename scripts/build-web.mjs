@@ -1,6 +1,6 @@
 /** Builds the web inbox's page: a script and the parts of it that are loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
 import { copyFileSync, mkdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { at, say } from './root.mjs';
 
@@ -61,7 +61,7 @@ export const buildWeb = async (outDir) => {
   await build({ ...options, entryPoints, plugins: [late(found)] });
   // A screen may load another one late, which then is among them.
   for (const path of found) {
-    if (dirname(path) !== at('src', 'web', 'screens')) continue;
+    if (!path.startsWith(at('src', 'web', 'screens'))) continue;
     const screen = { in: `${path}.tsx`, out: basename(path) };
     await build({ ...options, entryPoints: [screen], plugins: [shared(found)] });
   }

@@ -30,6 +30,7 @@ const SCRIPTS = [
   'syntax',
   'turns',
   'two-paths',
+  'votes',
 ];
 
 /** All files of the page, by their paths, with their types. No other file is ever read. */

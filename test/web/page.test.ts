@@ -22,6 +22,7 @@ const LATE = [
   'stats.js',
   'turns.js',
   'two-paths.js',
+  'votes.js',
 ];
 const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
@@ -59,6 +60,7 @@ it('is a few files, and the server has each', () => {
     'syntax.js',
     'turns.js',
     'two-paths.js',
+    'votes.js',
   ];
   expect(readdirSync(lib('web')).sort()).toEqual(named);
 });
