@@ -1,6 +1,6 @@
 /** Builds the web inbox's page: a script and the parts of it that are loaded late, a style sheet, and what goes as it is. Nothing of it is inline. */
 import { copyFileSync, mkdirSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { at, say } from './root.mjs';
 
@@ -23,7 +23,7 @@ const late = (found) => ({
 
 /** What screens that are loaded late have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
 const OWN =
-  /^canonicalize$|(bulk|composer|conversation)-\w+$|model\/(alike|conversation|stats|timeline)$|(history\/|\.\/)(alone|compare|moment|transcript)$|contract\/(question|transcript)$|history\/session\/view$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
+  /^canonicalize$|(bulk|composer|conversation)-\w+$|model\/(alike|conversation|keys|stats|timeline)$|(history\/|\.\/)(alone|compare|moment|transcript)$|contract\/(question|transcript)$|history\/session\/view$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
 
 /** A second copy of a module would have a state of its own. */
 const shared = (found) => ({
@@ -61,7 +61,7 @@ export const buildWeb = async (outDir) => {
   await build({ ...options, entryPoints, plugins: [late(found)] });
   // A screen may load another one late, which then is among them.
   for (const path of found) {
-    if (dirname(path) !== at('src', 'web', 'screens')) continue;
+    if (!path.startsWith(at('src', 'web', 'screens'))) continue;
     const screen = { in: `${path}.tsx`, out: basename(path) };
     await build({ ...options, entryPoints: [screen], plugins: [shared(found)] });
   }

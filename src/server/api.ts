@@ -9,6 +9,7 @@ import type { GrantOptions } from '../client/control/grant-types';
 import type { GrantSeen, GrantTerms } from '../contract/control/grants';
 import type { Condition } from '../contract/control/narrowing';
 import type { Role } from '../contract/authority/permits';
+import type { CastVote } from '../contract/authority/votes';
 import type { JsonSchema } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TurnEvent } from '../history/events';
@@ -117,6 +118,8 @@ export interface Session {
   role: Role;
   /** The agents whose turns and conversations the user sees; absent: all. */
   agents?: readonly string[];
+  /** Who the user is in the approvers file today; absent: nobody there, or there is no such file here. */
+  inFile?: { person: string; groups: readonly string[] };
   namespace: string;
   /** Version of the program, shown in the foot of the page. */
   version: string;
@@ -226,6 +229,10 @@ export interface CallDetails {
   timeoutMs?: number;
   /** Who decides it, who has, and what is missing, in words. Absent: no rule says who decides. */
   voting?: string;
+  /** The vote of who asks. They may withdraw it until the last one is there. Absent: they have none. */
+  ownVote?: CastVote['decision'];
+  /** Who asks may have it asked about anew, which voids its votes. */
+  mayAskAgain?: true;
   /** Set when its tool has changed since: an approved call would be refused. Absent when it has not, or when this is not known. */
   changed?: ChangedTool['now'];
 }

@@ -9,6 +9,7 @@ import type { AppDeps } from './deps';
 import type { Env } from './session';
 
 const SCRIPTS = [
+  'account',
   'asks',
   'app',
   'bulk',
@@ -29,6 +30,7 @@ const SCRIPTS = [
   'syntax',
   'turns',
   'two-paths',
+  'votes',
 ];
 
 /** All files of the page, by their paths, with their types. No other file is ever read. */

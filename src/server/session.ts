@@ -150,14 +150,14 @@ export function signInRoutes(deps: AppDeps): Hono<Env> {
     const signIn = await readBody(c, signInSchema);
     const opened = await deps.authenticator.signIn(signIn, addressOf(c));
     openSession(c, opened);
-    return c.json(sessionOf(deps, opened.who, await deps.authenticator.permitOf(opened.who)));
+    return c.json(await sessionOf(deps, opened.who, await deps.authenticator.permitOf(opened.who)));
   });
 }
 
 /** The session of the sender. */
 export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>()
-    .get('/', (c) => c.json(sessionOf(deps, c.get('who'), c.get('permit'))))
+    .get('/', async (c) => c.json(await sessionOf(deps, c.get('who'), c.get('permit'))))
     .delete('/', async (c) => {
       deps.authenticator.signOut(c.get('credentials').session ?? '');
       clearSession(c);
@@ -176,22 +176,30 @@ async function leaveAt({ oidc }: AppDeps, { vouched }: SignedIn): Promise<string
   return idToken === undefined ? undefined : oidc?.leave(idToken).catch(() => undefined);
 }
 
-function sessionOf(
-  { client, version, undoMs, files }: AppDeps,
+async function sessionOf(
+  { client, version, undoMs, files, voters }: AppDeps,
   { user, rights }: SignedIn,
   { role, agents }: Permit,
-): Session {
+): Promise<Session> {
   const seen = agents === 'all' ? {} : { agents };
+  const inFile = inFileAs(user, await voters?.());
   return {
     user,
     rights: rightsOf(role, rights),
     role,
     ...seen,
+    ...defined({ inFile }),
     namespace: client.namespace,
     version,
     undoMs,
     takesFiles: files !== undefined,
   };
+}
+
+function inFileAs(user: string, file: VotersFile | undefined): Session['inFile'] {
+  const person = file?.personOf(user);
+  const known = file?.people.find(({ name }) => name === person);
+  return known && { person: known.name, groups: known.groups };
 }
 
 /** What the signed-in user decided, and how it ended. */

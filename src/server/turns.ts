@@ -1,13 +1,15 @@
-import { describeVoting } from '../history/labels';
+import { authorityOn, describeVoting } from '../history/labels';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FollowOptions } from '../client/requests';
+import { votingOf } from '../contract/authority/authority';
+import { isAtLeast, type Role } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import { TURN_STATES } from '../contract/turn';
 import { defined } from '../contract/defined';
 import { turnNotFound } from '../history/server-errors';
-import { viewOf } from '../history/view';
+import { type CallView, viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import type { AppDeps } from './deps';
 import { eventStream, type ServerEvent } from './sse';
@@ -47,7 +49,8 @@ export function turnRoutes({ texts, authenticator, closing, formatError }: AppDe
     })
     .get('/:turn/calls/:callId', async (c) => {
       const turn = await findExactly(c, c.req.param('turn'));
-      return c.json(await callDetails(c.get('reader'), turn, c.req.param('callId')));
+      const who = { user: senderOf(c).approver, role: c.get('permit').role };
+      return c.json(await callDetails(c.get('reader'), { turn, callId: c.req.param('callId'), who }));
     });
 }
 
@@ -69,14 +72,42 @@ async function turnDetails(client: Reader, turn: string): Promise<TurnDetails> {
   return { view, events, pending };
 }
 
-async function callDetails(client: Reader, turn: string, callId: string): Promise<CallDetails> {
+/** Whom a page shows a call. */
+interface Onlooker {
+  user: string;
+  role: Role;
+}
+
+async function callDetails(
+  client: Reader,
+  { turn, callId, who }: { turn: string; callId: string; who: Onlooker },
+): Promise<CallDetails> {
   const view = await client.view(turn);
   const call = view.calls.find((one) => one.callId === callId);
   if (call === undefined) throw new CountersignError('call_not_found', `${turn} has no call ${callId}`);
   const { schema, timeoutMs } = call.request ?? {};
   const tools = call.phase === 'requested' ? await client.changedTools(turn) : [];
   const changed = tools?.find((one) => one.callId === callId)?.now;
-  return { view, callId, ...defined({ schema, timeoutMs, changed, voting: describeVoting(call) }) };
+  return {
+    ...{ view, callId },
+    ...defined({ schema, timeoutMs, changed, voting: describeVoting(call) }),
+    ...ownPart(call, who),
+  };
+}
+
+/** What of the votes on a call is somebody's own: the page knows no rule by itself. */
+export function ownPart(
+  call: CallView,
+  { user, role }: Onlooker,
+): Pick<CallDetails, 'ownVote' | 'mayAskAgain'> {
+  const { phase, request, votes } = call;
+  const authority = authorityOn(call);
+  if (phase !== 'requested' || authority === undefined || !isAtLeast(role, 'approver')) return {};
+  const voting = votingOf(authority, user);
+  const ownVote = voting.ok ? votes.find(({ voter }) => voter === voting.voter)?.decision : undefined;
+  // A workflow of its own asks, and only that can ask again.
+  const isOfTurn = request?.byGate !== true && request?.unowned !== true;
+  return { ...defined({ ownVote }), ...(isAtLeast(role, 'admin') && isOfTurn ? { mayAskAgain: true } : {}) };
 }
 
 type TurnReader = Pick<Reader, 'follow' | 'pendingActivities'>;

@@ -7,7 +7,7 @@ import { type LiveInbox, useInbox } from './live';
 import type { Selection } from './model/alike';
 import { grouped, titleOf } from './model/inbox';
 import { connectionStatus, errorText } from './model/labels';
-import { hrefOf, type Route, signInCode } from './model/route';
+import { type Route, signInCode } from './model/route';
 import { Screen } from './screens/screen';
 import { forgetTyped } from './typed';
 import {
@@ -17,13 +17,14 @@ import {
   Notices,
   placeOf,
   useKeys,
+  useLate,
   useNotices,
   useRoute,
 } from './ui/app';
 import { News, Paused, useFollowed } from './ui/news';
 import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
-import { HelpDialog, ThemeSwitch } from './ui/widgets';
+import { storedTheme } from './theme';
 
 interface State {
   /** The last session: during a new sign-in the page stays below it, with what was typed. */
@@ -144,8 +145,6 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   const inbox = useInbox(isOpen, signedOut);
   const { notices, notify, close } = useNotices();
   const { news, follow, clear } = useFollowed();
-  const [isHelpOpen, setHelpOpen] = useState(false);
-  const help = (): void => setHelpOpen(true);
   const fail = useCallback((status: number, error: ApiError) => {
     if (status === 401) return signedOut();
     notify({ text: errorText(error), tone: 'bad' });
@@ -161,7 +160,6 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   const count = inbox.pulse?.waiting ?? 0;
   useEffect(() => void (document.title = titleOf(count)), [count]);
   useKeys({
-    '?': help,
     g: () => goTo({ at: 'inbox' }),
     t: () => goTo({ at: 'turns' }),
     c: () => goTo({ at: 'conversations' }),
@@ -172,7 +170,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
       <a class="skip" href="#main" onClick={skip}>
         Skip to the content
       </a>
-      <Header {...{ session, route, inbox, help }} signOut={() => signOut(leave())} />
+      <Header {...{ session, route, inbox }} signOut={() => signOut(leave())} />
       <Paused of={inbox.pulse?.paused} />
       <News of={news} clear={clear} />
       {session.role === 'viewer' && (
@@ -182,7 +180,6 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
         <Screen route={route} />
       </main>
       <Notices {...{ notices, close, held, undo }} />
-      {isHelpOpen && <HelpDialog close={() => setHelpOpen(false)} />}
     </AppContextProvider.Provider>
   );
 }
@@ -198,7 +195,6 @@ interface HeaderProps {
   route: Route;
   inbox: LiveInbox;
   signOut: () => void;
-  help: () => void;
 }
 
 /** The links of the header, and the screens that each stands for. */
@@ -213,9 +209,15 @@ const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] 
   { label: 'Stats', to: { at: 'stats' }, shows: ['stats', 'refused'] },
 ];
 
-/** The navigation, the number of waiting items, the connection, and the user. */
-function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Element {
+const loadAccount = () => import('./screens/account');
+
+/** The navigation, the number of waiting items, the connection, and the user, whose menu comes late. */
+function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {
   const { state, label, title } = connectionStatus(inbox.connection, inbox.trouble);
+  const late = useLate(loadAccount, true);
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const help = (): void => setHelpOpen(true);
+  useKeys({ '?': help });
   return (
     <header class="header">
       <a class="brand" href={placeOf({ at: 'inbox' })}>
@@ -239,33 +241,17 @@ function Header({ session, route, inbox, signOut, help }: HeaderProps): JSX.Elem
         </span>{' '}
         <span aria-hidden="true">▾</span>
       </button>
-      <div class="account" id="account" popover="auto">
-        <ThemeSwitch />
-        <button class="button plain help" type="button" onClick={help} aria-label="Keys" title="Keys (?)">
-          ?
-        </button>
-        <span class="who" title={`Countersign ${session.version}, namespace ${session.namespace}`}>
-          <Text of={session.user} />
-        </span>
-        <a class="button plain" href={hrefOf({ at: 'decided' })}>
-          Decided by you
-        </a>
-        <a class="button plain" href={hrefOf({ at: 'grants' })}>
-          Grants
-        </a>
-        <a class="button plain" href={hrefOf({ at: 'push' })}>
-          Notifications
-        </a>
-        <button class="button plain" type="button" onClick={signOut}>
-          Sign out
-        </button>
+      <div class="account" id="account" popover="auto" role="group" aria-label="Your account">
+        {late === undefined ? <p class="quiet">Opening …</p> : <late.Account {...{ help, signOut }} />}
       </div>
+      {isHelpOpen && late && <late.HelpDialog close={() => setHelpOpen(false)} />}
     </header>
   );
 }
 
 export * from './shared';
 
+document.documentElement.dataset['theme'] = storedTheme();
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);
 // So that the first diff has its colours at once; without it a diff has none.

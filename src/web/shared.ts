@@ -40,6 +40,7 @@ export {
   conversationPath,
   newDecisionId,
   readCall,
+  readSession,
   readTurn,
   send,
   sendAnswer,
@@ -52,12 +53,13 @@ export { useInboxRows } from './inbox-rows';
 export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
 export { issuesOf } from './model/draft';
 export { errorText, REFUSAL_LABELS, refusalText } from './model/labels';
-export { hunkIds, toDecision, whyNot } from './model/review';
+export { decisionText, hunkIds, toDecision, whyNot } from './model/review';
 export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
 export { ArgumentsForm } from './screens/call/form';
 export { CallPanel } from './screens/call/call';
 export { AroundPanel, CallHead, Fact, isFocusLost, ModelSays, Refusal, UserAsked } from './screens/call/head';
+export { LinesInput } from './screens/call/inputs';
 export { useSend } from './screens/call/send';
 export { ArgumentsView } from './screens/call/content';
 export { Writing } from './screens/turn/steps';
@@ -67,5 +69,6 @@ export { loadTyped, NOTHING_TYPED } from './typed';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow } from './ui/app';
 export { Files, SeenEnd, SeenText, Text, visibleText, WatchSeen } from './ui/text';
 export { Chip, Deadline, Dialog, Key, SearchField, Select } from './ui/widgets';
+export { storedTheme, storeTheme } from './theme';
 export { useTabVisible, withDelta } from './live';
 export { listen } from './stream';

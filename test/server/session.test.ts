@@ -1,4 +1,5 @@
-import { HOST, cookieOf, useOfflineApp } from './support';
+import { isJsonObject } from '../../src/contract/json';
+import { HOST, cookieOf, createTestApp, unreachable, useOfflineApp } from './support';
 
 const { app, cookie } = useOfflineApp('test');
 
@@ -48,4 +49,32 @@ it('takes no token from the address', async () => {
   expect((await app().ask(`/api/session?token=${token}`)).status).toBe(401);
   const headers = { authorization: `Bearer ${token}` };
   expect((await app().ask('/api/session', { headers })).status).toBe(200);
+});
+
+describe('says who somebody is in the approvers file', () => {
+  const file = {
+    people: [
+      { name: 'anna', groups: ['finance', 'leads'], delegates: [], mail: 'anna@example.com' },
+      { name: 'owner', groups: [], delegates: [] },
+    ],
+    personOf: (name: string) => ({ 'anna@example.com': 'anna', anna: 'anna', owner: 'owner' })[name],
+  };
+  let withFile: Awaited<ReturnType<typeof createTestApp>>;
+  beforeAll(async () => {
+    withFile = await createTestApp(unreachable(), { voters: async () => file });
+  });
+  afterAll(() => withFile.remove());
+
+  test.each([
+    ['a person', 'anna', { person: 'anna', groups: ['finance', 'leads'] }],
+    ['a person by mail', 'anna@example.com', { person: 'anna', groups: ['finance', 'leads'] }],
+    ['a person in no group', 'owner', { person: 'owner', groups: [] }],
+    ['a stranger', 'carl', undefined],
+  ])('%s', async (_what, name, inFile) => {
+    const token = await withFile.users.add(name);
+    const headers = { authorization: `Bearer ${token}` };
+    const session: unknown = await (await withFile.ask('/api/session', { headers })).json();
+    const { user, role, ...said } = isJsonObject(session) ? session : {};
+    expect([user, role, said['inFile']]).toEqual([name, 'admin', inFile]);
+  });
 });

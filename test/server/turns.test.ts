@@ -4,8 +4,9 @@ import type { FollowOptions } from '../../src/client/requests';
 import { CountersignError } from '../../src/contract/errors';
 import type { ServerEvent } from '../../src/server/sse';
 import { createTextStore } from '../../src/server/streamed-text';
-import { turnEvents, untilFirstEnds } from '../../src/server/turns';
+import { ownPart, turnEvents, untilFirstEnds } from '../../src/server/turns';
 import type { TurnEvent } from '../../src/history/events';
+import { call, request } from '../cli/support';
 import { cookieOf, useApp, useOfflineApp } from './support';
 
 const IDLE: Pending = { activities: [], idleQueues: [] };
@@ -278,4 +279,50 @@ test('two sources are read until the first one ends, each item once, also where 
     if (found.length > 6) break;
   }
   expect(found.sort()).toEqual(['first1', 'first2', 'first3', 'first4', 'first5', 'other1']);
+});
+
+describe('says what of the votes on a call is somebody’s own', () => {
+  const people = ['anna', 'bob', 'dave'].map((name) => ({ name, groups: [], delegates: [] }));
+  const [anna] = people;
+  const authority = {
+    ...{ fileDigest: '', ruleDigest: '', requesters: ['ann'] },
+    rule: {
+      ...{ name: 'two', then: 'ask' as const, rosters: [['anna', 'bob']], need: 2, groups: [] },
+      ...{ notRequester: false, denyNeeds: 1, assurance: 'claimed' as const },
+      escalate: { afterMs: 1, to: ['dave'] },
+    },
+    people: [
+      { ...anna, name: 'anna', groups: [], delegates: [], mail: 'Anna@example.com' },
+      ...people.slice(1),
+    ],
+  };
+  const votes = [
+    { voter: 'anna', decision: 'approved' as const },
+    { voter: 'dave', decision: 'denied' as const },
+  ];
+  const asked = (extra = {}, of = {}) => call({ request: request({ authority, ...of }), votes, ...extra });
+
+  test.each([
+    ['a voter', asked(), 'anna', 'approver', { ownVote: 'approved' }],
+    ['a voter by mail', asked(), 'anna@EXAMPLE.com', 'approver', { ownVote: 'approved' }],
+    ['a voter who only looks by now', asked(), 'anna', 'viewer', {}],
+    ['who has not voted', asked(), 'bob', 'approver', {}],
+    ['a stranger', asked(), 'eve', 'approver', {}],
+    ['whose vote does not count', asked(), 'dave', 'approver', {}],
+    [
+      'who may vote since nobody did',
+      asked({ isEscalated: true }),
+      'dave',
+      'approver',
+      { ownVote: 'denied' },
+    ],
+    ['an admin', asked(), 'eve', 'admin', { mayAskAgain: true }],
+    ['an admin who voted', asked(), 'anna', 'admin', { ownVote: 'approved', mayAskAgain: true }],
+    ['an admin, of a gate', asked({}, { byGate: true }), 'eve', 'admin', {}],
+    ['an admin, of a workflow of its own', asked({}, { unowned: true }), 'eve', 'admin', {}],
+    ['a call that is decided', asked({ phase: 'approved' }), 'anna', 'admin', {}],
+    ['a call without a rule', call({ votes }), 'anna', 'admin', {}],
+  ] as const)('%s', (_what, one, user, role, own) => {
+    expect(ownPart(one, { user, role })).toEqual(own);
+  });
 });

@@ -14,7 +14,7 @@ import { recordTool } from '../support/effects';
 import { decide, waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { expectNoComplaints, usePage } from './page-fixture';
-import { callPlace, listOnly, talkPlace } from './web-inbox';
+import { callPlace, listOnly, openAccount, signOut, talkPlace } from './web-inbox';
 
 const AGENT = 'axe';
 /** A folder for a picture of each screen; none unless set. */
@@ -209,6 +209,7 @@ const SCREENS: Record<string, Screen> = {
   nowhere: { at: 'nowhere', act: visible('h1') },
   gone: { at: 'gone', act: visible('h1') },
   keys: { at: 'inbox', act: (page) => page.keyboard.press('?') },
+  account: { at: 'inbox', act: openAccount },
 };
 
 /** What axe finds wrong, by rule, with where it is. */
@@ -259,7 +260,7 @@ describe('axe finds nothing', () => {
   test('sign-in', async () => {
     await page.keyboard.press('Escape');
     await page.setViewportSize({ width: 1680, height: 900 });
-    await button(page, 'Sign out').click();
+    await signOut(page);
     await page.getByLabel('Token').waitFor();
     await look('sign-in');
   });

@@ -4,7 +4,7 @@ import type { TurnHandle } from '../support/fixture';
 import { decide, newPlan, seenOf } from '../support/turns';
 import { until } from '../support/until';
 import { expectNoComplaints, usePage } from './page-fixture';
-import { callPlace, listOnly, lookAtAll } from './web-inbox';
+import { callPlace, listOnly, lookAtAll, signOut } from './web-inbox';
 
 const AGENT = 'bulk';
 /** Long enough to undo on a busy machine, and short enough to wait for. Milliseconds. */
@@ -191,7 +191,7 @@ test('closing the page within the time warns and sends nothing; signing out says
   await lookAtAll(other);
   await approve(other).click();
   await waiting(other).waitFor();
-  await other.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(other);
   await other.getByRole('alert').getByText('Not sent, because you signed out: Approved').waitFor();
   await decideAnother('after-closing');
   expect(await Promise.all([closed, left].map(isOpen))).toEqual([true, true]);

@@ -10,7 +10,7 @@ import { scriptBook } from '../support/script-book';
 import { until } from '../support/until';
 import { waitFor } from '../support/turns';
 import { unnamedIn } from './accessible';
-import { callPlace, lookAtAll, openWebInbox, VIEWER, type WebInbox } from './web-inbox';
+import { callPlace, lookAtAll, openWebInbox, VIEWER, type WebInbox, signOut } from './web-inbox';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -203,7 +203,7 @@ test('a viewer sees what there is, and gives and revokes nothing', async () => {
   const { id } = await client.grants.give(terms);
   const token = await web.addUser(VIEWER);
   const page = await tab();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   await page.getByLabel('Token').fill(token);
   await page.keyboard.press('Enter');
   await page.getByText('You may only look').waitFor();

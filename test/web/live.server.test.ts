@@ -6,7 +6,7 @@ import { recordTool } from '../support/effects';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
 import { startCli } from '../cli/process';
-import { callPlace, listOnly, lookAtAll } from './web-inbox';
+import { callPlace, listOnly, lookAtAll, signOut } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 
@@ -88,7 +88,7 @@ test('a page that stays open goes on through five restarts, a day apart', async 
   const page = await web().tab();
   await page.clock.install();
   await page.reload();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   const handles: TurnHandle[] = [];
   for (let restart = 0; restart < 5; restart++) {
     await page.getByLabel('Token').fill(token);

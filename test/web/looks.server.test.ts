@@ -5,7 +5,7 @@ import type { ScriptedReply } from '../../src/models/scripted';
 import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { contrastsIn, unnamedIn } from './accessible';
-import { callPlace, talkPlace, type WebInbox } from './web-inbox';
+import { callPlace, talkPlace, type WebInbox, openAccount, signOut } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 
 const places: Record<string, string> = {
@@ -93,7 +93,7 @@ test.each(PLACES)('%s can be read in light and in dark: every text holds 4.5:1',
 
 test('the sign-in can be read in light and in dark', async () => {
   const page = await web().tab('#/', { colorScheme: 'light', reducedMotion: 'reduce' });
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   await page.getByLabel('Token').waitFor();
   for (const colorScheme of THEMES) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -108,6 +108,7 @@ test('the switch overrides the system, and stays', async () => {
   const ground = (): Promise<string> =>
     page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
   const light = await ground();
+  await openAccount(page);
   const theme = page.getByRole('button', { name: /^Theme/ });
   await theme.click();
   await page.locator('html[data-theme=light]').waitFor();

@@ -4,7 +4,7 @@ import type { ScriptedStep } from '../../src/models/scripted';
 import { recordTool } from '../support/effects';
 import { until } from '../support/until';
 import { expectNoComplaints, usePage } from './page-fixture';
-import { asksOf, lookAtAll, say, talkPlace } from './web-inbox';
+import { asksOf, lookAtAll, say, talkPlace, signOut } from './web-inbox';
 
 const AGENT = 'messages-page';
 const { web, book, fixture, effects, client } = usePage(AGENT, (written) => [
@@ -114,7 +114,7 @@ test('a message of over 1 MiB is refused in words, and stays in the composer', a
 async function joinedBy(name: string, session: string, rights: 'converse'[]): Promise<Page> {
   const page = await web().tab();
   const token = await web().addUser(name, rights);
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   await page.getByLabel('Token').fill(token);
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: /^Inbox/ }).waitFor();

@@ -5,6 +5,7 @@ import { ensureBuilt, lib } from '../support/build';
 /** What every page loads, and the screens that it loads when they are opened. */
 const FIRST = ['app.js', 'syntax.js'];
 const LATE = [
+  'account.js',
   'asks.js',
   'bulk.js',
   'composer.js',
@@ -21,6 +22,7 @@ const LATE = [
   'stats.js',
   'turns.js',
   'two-paths.js',
+  'votes.js',
 ];
 const SCRIPTS = [...FIRST, ...LATE];
 const SCRIPT_LIMIT = 75 * 1024;
@@ -32,6 +34,7 @@ const read = (name: string): string => readFileSync(lib('web', name), 'utf8');
 
 it('is a few files, and the server has each', () => {
   const named = [
+    'account.js',
     'app.css',
     'app.js',
     'asks.js',
@@ -57,6 +60,7 @@ it('is a few files, and the server has each', () => {
     'syntax.js',
     'turns.js',
     'two-paths.js',
+    'votes.js',
   ];
   expect(readdirSync(lib('web')).sort()).toEqual(named);
 });

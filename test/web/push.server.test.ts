@@ -23,7 +23,7 @@ import { testAddress } from '../support/server';
 import { emptyInbox } from '../support/turns';
 import { until } from '../support/until';
 import { unnamedIn } from './accessible';
-import { callPlace } from './web-inbox';
+import { callPlace, signOut } from './web-inbox';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -248,6 +248,7 @@ test('the page can be installed, and its worker comes with the headers of the pa
 test('a person asks for it by keyboard, ends it, and both are on record', async () => {
   const page = await openTab();
   await withPushService(page);
+  await page.locator('.account-opener').press('Enter');
   await page.getByRole('link', { name: 'Notifications' }).press('Enter');
   await page.getByRole('heading', { name: 'Notifications' }).waitFor();
   expect(await unnamedIn(page)).toEqual([]);
@@ -395,6 +396,6 @@ test('signing out ends it in this browser', async () => {
   await asked('out');
   await pushed(one);
   await shows(one, /^Approval needed/);
-  await one.page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(one.page);
   await until('nothing shown', async () => (await shownBy(one)).length === 0);
 });

@@ -10,6 +10,7 @@ import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { CLIENT, type RunningProvider, startProvider } from '../support/oidc';
 import { testAddress } from '../support/server';
+import { signOut } from './web-inbox';
 
 const people = parseApprovers(
   `
@@ -67,12 +68,6 @@ async function signIn(page: Page): Promise<void> {
   await page.locator('[type=submit]').click();
   await page.locator('[name=prompt][value=consent] ~ [type=submit]').click();
   await inbox(page).waitFor();
-}
-
-async function signOut(page: Page): Promise<void> {
-  const button = page.getByRole('button', { name: 'Sign out' });
-  if (!(await button.isVisible())) await page.locator('.account-opener').click();
-  await button.click();
 }
 
 const openTab = async (): Promise<Page> => {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/contract/json';
 import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide } from '../support/turns';
-import { callPlace, listOnly, lookAtAll } from './web-inbox';
+import { callPlace, listOnly, lookAtAll, signOut } from './web-inbox';
 import { usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 import { until } from '../support/until';
@@ -93,7 +93,7 @@ test('after its server was restarted a page signs in again and has lost nothing'
   const token = await web().addUser('bea');
   const handle = await start('restart');
   const page = await web().tab();
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   await signIn(page, token);
   await page.goto(`${web().url}/${callPlace(handle.workflowId)}`);
   await lookAtAll(page);
@@ -124,7 +124,7 @@ test('a user who signs in after another one starts from nothing', async () => {
   const handle = await start('another person');
   const page = await web().tab(callPlace(handle.workflowId));
   await page.getByLabel('Reason').fill('of the owner');
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   await signIn(page, await web().addUser('cleo'));
   expect(await page.getByLabel('Reason').inputValue()).toBe('');
 });
@@ -132,7 +132,7 @@ test('a user who signs in after another one starts from nothing', async () => {
 test('a wrong token is refused in words, and no secret stays in the address', async () => {
   const page = await web().tab();
   expect(page.url()).not.toContain('code');
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   await signIn(page, 'wrong');
   await until('words', async () => (await page.getByRole('alert').innerText()).length > 5);
   expect(await page.getByLabel('Token').inputValue()).toBe('');

@@ -5,7 +5,7 @@ import { TransportError } from '../../src/tools/errors';
 import { decide, waitFor } from '../support/turns';
 import type { TurnHandle } from '../support/fixture';
 import { expectNoComplaints, usePage } from './page-fixture';
-import { callPlace, listOnly, lookAtAll } from './web-inbox';
+import { callPlace, listOnly, lookAtAll, signOut } from './web-inbox';
 
 const { web, start: startTurn } = usePage('typed', (written) => [
   recordTool(written, { name: 'pay', safety: 'dangerous' }),
@@ -145,7 +145,7 @@ test('signing out forgets all of it, and nothing is stored beyond the tab', asyn
   const handle = await start('signed out');
   const page = await type(handle);
   expect(await page.evaluate<string>('JSON.stringify(localStorage)')).not.toContain('half a reason');
-  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signOut(page);
   await page.getByLabel('Token').waitFor();
   expect(await page.evaluate<number>('Object.keys(sessionStorage).length')).toBe(0);
 });

@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { connect, type Countersign } from '../../src/client';
+import { defined } from '../../src/contract/defined';
 import { EVERYTHING, type Permit } from '../../src/contract/authority/permits';
 import type { SendText } from '../../src/contract/streamed-text';
 import type { Right } from '../../src/server/api';
 import { createUsers } from '../../src/server/auth/users';
-import { startWeb, type RunningWeb } from '../../src/server';
+import { startWeb, type RunningWeb, type WebOptions } from '../../src/server';
 import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { testAddress } from '../support/server';
@@ -39,12 +40,13 @@ export interface WebInbox {
 
 /**
  * Opens a web inbox, on the server of this test run unless another is named. A decision is sent at once unless a test
- * wants to undo it. `files`: the store of files; empty: none.
+ * wants to undo it. `files`: the store of files; empty: none. `voters`: the people of the approvers file; there is none unless set.
  */
 export async function openWebInbox(
   address = testAddress(),
   undoMs = 0,
   files: string | undefined = undefined,
+  voters: WebOptions['voters'] = undefined,
 ): Promise<WebInbox> {
   ensureBuilt();
   const directory = await mkdtemp(join(tmpdir(), 'countersign-web-'));
@@ -57,6 +59,7 @@ export async function openWebInbox(
       ...{ client, usersFile, port, undoMs, localUser: 'owner', version: '1.2.3', pageDir: lib('web') },
       refusalsFile: join(directory, 'refusals.jsonl'),
       people: async () => ({ permitOf }),
+      ...defined({ voters }),
       onLink: () => undefined,
       report: (error) => void complaints.push(String(error)),
     });
@@ -109,6 +112,18 @@ async function openTab(browser: Browser, { web, place, options, complaints }: Ta
 /** Lists what one agent asks alone: the server of a test run has many more requests, and a page draws what is in sight. */
 export async function listOnly(page: Page, agent: string): Promise<void> {
   await page.getByLabel('Agent', { exact: true }).selectOption(agent);
+}
+
+/** Opens the account menu; what stands in it comes late. */
+export async function openAccount(page: Page): Promise<void> {
+  await page.locator('.account-opener').click();
+  await page.getByRole('button', { name: 'Sign out' }).waitFor();
+}
+
+/** Signs out by the account menu. */
+export async function signOut(page: Page): Promise<void> {
+  await openAccount(page);
+  await page.getByRole('button', { name: 'Sign out' }).click();
 }
 
 /** Where a call is on the page. */

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Label } from '../../history/labels';
 import { hrefOf } from '../model/route';
 import { dateTime } from '../../contract/text/times';
-import { countdown, KEYS, urgencyOf } from '../model/labels';
+import { countdown, urgencyOf } from '../model/labels';
 import { Text, visibleText } from './text';
 
 /** A state in words. */
@@ -140,74 +140,4 @@ export function Dialog({ titleId, isWide = false, close, children }: DialogProps
       {children}
     </dialog>
   );
-}
-
-/** The list of keys. */
-export function HelpDialog({ close }: { close: () => void }): JSX.Element {
-  return (
-    <Dialog titleId="keys-title" close={close}>
-      <h2 id="keys-title">Keys</h2>
-      <dl class="keys">
-        {KEYS.map(([key, what]) => (
-          <div key={key}>
-            <dt>
-              <kbd>{key}</kbd>
-            </dt>
-            <dd>{what}</dd>
-          </div>
-        ))}
-      </dl>
-      <form method="dialog">
-        <button class="button" type="submit">
-          Close
-        </button>
-      </form>
-    </Dialog>
-  );
-}
-
-/** Themes and their signs; `system` follows the setting of the operating system. */
-const THEMES = { system: '◐', light: '☀', dark: '☾' } as const;
-type Theme = keyof typeof THEMES;
-const NEXT: Readonly<Record<Theme, Theme>> = { system: 'light', light: 'dark', dark: 'system' };
-const KEY = 'countersign.theme';
-
-/** A button that changes the theme; the browser stores the choice. */
-export function ThemeSwitch(): JSX.Element {
-  const [theme, setTheme] = useState<Theme>(storedTheme);
-  useEffect(() => {
-    document.documentElement.dataset['theme'] = theme;
-    storeTheme(theme);
-  }, [theme]);
-  const next = NEXT[theme];
-  const label = `Theme: ${theme}. Switch to ${next}`;
-  return (
-    <button
-      class="button plain"
-      type="button"
-      aria-label={label}
-      title={label}
-      onClick={() => setTheme(next)}
-    >
-      {THEMES[theme]}
-    </button>
-  );
-}
-
-function storedTheme(): Theme {
-  try {
-    const stored = localStorage.getItem(KEY);
-    return stored === 'light' || stored === 'dark' ? stored : 'system';
-  } catch {
-    return 'system';
-  }
-}
-
-/** Without storage the theme follows the system each time. */
-function storeTheme(theme: Theme): void {
-  try {
-    localStorage.setItem(KEY, theme);
-  } catch {
-    return;
-  }
 }

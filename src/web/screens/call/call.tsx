@@ -90,7 +90,9 @@ function useCall(
   const query = queryOf({ text: `${turn}/${callId}`.slice(-200) });
   const { page } = useInboxRows({ query, offset: 0, limit: 20 }, inbox, fail);
   const item = page?.rows.find((one) => one.turn === turn && one.callId === callId);
-  useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, inbox.connection === 'live']);
+  // Whoever votes meanwhile changes what this person may do.
+  const votes = JSON.stringify(item?.voting);
+  useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, votes, inbox.connection === 'live']);
   const phase = state.details?.view.calls.find((call) => call.callId === callId)?.phase;
   const isPassing = phase !== undefined && PASSING.includes(phase);
   useEffect(() => {

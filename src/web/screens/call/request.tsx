@@ -18,6 +18,7 @@ import { EditArguments, LeftOver } from './edit';
 import { NOTHING_TYPED } from '../../typed';
 
 const loadGrant = () => import('../grant');
+const loadVotes = () => import('./votes');
 
 /** Warns before an approval that would be refused. */
 function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | null {
@@ -40,6 +41,7 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
   const { details, call, request, refusal, typed } = props;
   const review = useReview(request, details, props);
   const late = useLate(loadGrant, request.grants !== 'none');
+  const votes = useLate(loadVotes, details.ownVote !== undefined || details.mayAskAgain === true);
   const isStale = typed.args !== undefined && typed.args.seen !== request.seenDigest;
   return (
     <article class="call" aria-label={`Request ${call.callId}`}>
@@ -60,6 +62,7 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
       </WatchSeen>
       <UserAsked view={details.view} />
       <ModelSays view={details.view} call={call} />
+      {votes && <votes.VoteActions {...props} />}
       {late && <late.GrantOffer {...props} review={review} />}
       <DecisionBar {...props} review={review} />
     </article>

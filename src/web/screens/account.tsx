@@ -1,0 +1,160 @@
+import type { JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Session } from '../../server/api';
+import { readSession } from '../http';
+import { KEYS } from '../model/keys';
+import { hrefOf, type Route } from '../model/route';
+import { storedTheme, storeTheme, type Theme } from '../theme';
+import { useAppContext } from '../ui/app';
+import { Text } from '../ui/text';
+import { Dialog } from '../ui/widgets';
+import { Fact } from './call/head';
+
+const ROLES: Readonly<Record<Session['role'], string>> = {
+  viewer: 'viewer: may only look',
+  approver: 'approver: decides what the rules let you',
+  admin: 'admin',
+};
+
+const LINKS: readonly (readonly [label: string, to: Route])[] = [
+  ['Decided by you', { at: 'decided' }],
+  ['Grants', { at: 'grants' }],
+  ['Notifications', { at: 'push' }],
+];
+
+interface AccountProps {
+  help: () => void;
+  signOut: () => void;
+}
+
+/** What stands in the account menu: who is signed in, and what is theirs. */
+export function Account({ help, signOut }: AccountProps): JSX.Element {
+  const ref = useRef<HTMLDivElement>(null);
+  const session = useToday(ref);
+  const close = (): void => ref.current?.closest<HTMLElement>('[popover]')?.hidePopover();
+  const then = (act: () => void) => (): void => {
+    // The focus goes back to what opened the menu, so that a dialog leads back there, too.
+    close();
+    act();
+  };
+  return (
+    <div ref={ref}>
+      <Who {...session} />
+      <ul>
+        {LINKS.map(([label, to]) => (
+          <li key={label}>
+            <a class="button plain" href={hrefOf(to)} onClick={close}>
+              {label}
+            </a>
+          </li>
+        ))}
+        <li>
+          <button class="button plain" type="button" onClick={then(help)}>
+            Keys <kbd aria-hidden="true">?</kbd>
+          </button>
+        </li>
+        <li>
+          <ThemeSwitch />
+        </li>
+        <li>
+          <button class="button plain" type="button" onClick={then(signOut)}>
+            Sign out
+          </button>
+        </li>
+      </ul>
+      <p class="quiet">
+        Countersign {session.version}, namespace <Text of={session.namespace} />
+      </p>
+    </div>
+  );
+}
+
+/** The session as it is now, read each time the menu opens: the approvers file may have changed. */
+function useToday(ref: { current: HTMLElement | null }): Session {
+  const { session } = useAppContext();
+  const [now, setNow] = useState(session);
+  useEffect(() => {
+    const look = (): void => void readSession().then((reply) => reply.ok && setNow(reply.data));
+    const menu = ref.current?.closest('[popover]');
+    menu?.addEventListener('beforetoggle', look);
+    return () => menu?.removeEventListener('beforetoggle', look);
+  }, []);
+  return now;
+}
+
+/** Who is signed in, as the server knows them. */
+function Who({ user, role, agents, inFile }: Session): JSX.Element {
+  return (
+    <dl class="facts">
+      <Fact name="Signed in as">
+        <Text of={user} />
+      </Fact>
+      <Fact name="Role">{ROLES[role]}</Fact>
+      {inFile !== undefined && inFile.person !== user && (
+        <Fact name="Votes as">
+          <Text of={inFile.person} />
+        </Fact>
+      )}
+      {inFile !== undefined && (
+        <Fact name="Groups">
+          {inFile.groups.length === 0 ? 'none' : <Text of={inFile.groups.join(', ')} />}
+        </Fact>
+      )}
+      {agents !== undefined && (
+        <Fact name="Sees the agents">{agents.length === 0 ? 'none' : <Text of={agents.join(', ')} />}</Fact>
+      )}
+    </dl>
+  );
+}
+
+/** Themes, their signs, and the next ones. */
+const THEMES = {
+  system: ['◐', 'light'],
+  light: ['☀', 'dark'],
+  dark: ['☾', 'system'],
+} as const satisfies Record<Theme, readonly [string, Theme]>;
+
+/** A button that changes the theme; the browser stores the choice. */
+function ThemeSwitch(): JSX.Element {
+  const [theme, setTheme] = useState(storedTheme);
+  const [sign, next] = THEMES[theme];
+  const change = (): void => {
+    setTheme(next);
+    document.documentElement.dataset['theme'] = next;
+    storeTheme(next);
+  };
+  return (
+    <button
+      class="button plain"
+      type="button"
+      aria-label={`Theme: ${theme}. Switch to ${next}`}
+      onClick={change}
+    >
+      Theme: {theme} <span aria-hidden="true">{sign}</span>
+    </button>
+  );
+}
+
+/** The list of keys. */
+export function HelpDialog({ close }: { close: () => void }): JSX.Element {
+  return (
+    <Dialog titleId="keys-title" close={close}>
+      <h2 id="keys-title">Keys</h2>
+      <dl class="keys">
+        {KEYS.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <form method="dialog">
+        <button class="button" type="submit">
+          Close
+        </button>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,130 @@
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { LIMITS } from '../../../contract/limits';
+import { counted } from '../../../history/labels';
+import type { RequestOpened } from '../../../history/events';
+import type { Answer, DecisionBody } from '../../../server/api';
+import { type Reply, send, sendDecision, turnPath } from '../../http';
+import { decisionText } from '../../model/review';
+import { Dialog } from '../../ui/widgets';
+import { LinesInput } from './inputs';
+import { type DecidingProps, useSend } from './send';
+
+interface VotesProps extends DecidingProps {
+  request: RequestOpened;
+}
+
+/** Takes a vote back, and has a call asked about anew. The server says who may. */
+export function VoteActions(props: VotesProps): JSX.Element {
+  const { ownVote, mayAskAgain } = props.details;
+  return (
+    <div class="vote-actions">
+      {ownVote !== undefined && <Withdraw {...props} vote={ownVote === 'denied' ? 'denial' : 'approval'} />}
+      {mayAskAgain === true && <AskAgain {...props} />}
+    </div>
+  );
+}
+
+/** The first click says what the second one does. */
+function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): JSX.Element {
+  const [isAsked, setAsked] = useState(false);
+  const ref = useRef<HTMLDivElement>(null);
+  const { isSending, send: say } = useSend(
+    {
+      ...props,
+      // The person stays with the request, and what they typed with it.
+      forget: () => undefined,
+      decided: () => {
+        ref.current?.closest('article')?.querySelector<HTMLElement>('.call-title')?.focus();
+        props.refresh();
+      },
+    },
+    sendDecision,
+  );
+  const withdraw = (): void => {
+    if (!isAsked) return setAsked(true);
+    setAsked(false);
+    const { callId, callKey, seenDigest } = request;
+    const body = { callId, callKey, seenDigest, decision: 'withdrawn' } as const;
+    say(body, decisionText(request, body), { isNow: true });
+  };
+  return (
+    <div ref={ref}>
+      <p role="status">
+        {isAsked && `Your ${vote} counts no more then, and the call waits for others. You may vote again.`}
+      </p>
+      <button
+        class="button"
+        type="button"
+        aria-disabled={isSending}
+        onClick={() => (isSending ? undefined : withdraw())}
+        onBlur={() => setAsked(false)}
+      >
+        {isAsked ? 'Withdraw it now' : 'Withdraw my vote …'}
+      </button>
+    </div>
+  );
+}
+
+/** As `sendDecision`. */
+const sendAskAgain = (turn: string, body: DecisionBody, signal: AbortSignal): Promise<Reply<Answer>> =>
+  send('POST', `${turnPath(turn)}/ask-again`, { body, signal });
+
+function AskAgain(props: VotesProps): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <div>
+      <button class="button" type="button" onClick={() => setOpen(true)}>
+        Ask again …
+      </button>
+      {isOpen && <AgainDialog {...props} close={() => setOpen(false)} />}
+    </div>
+  );
+}
+
+function AgainDialog({ close, request, ...props }: VotesProps & { close: () => void }): JSX.Element {
+  const [reason, setReason] = useState('');
+  const { isSending, send: say } = useSend({ ...props, forget: () => undefined }, sendAskAgain);
+  const why = reason.trim();
+  const canAsk = why !== '' && !isSending;
+  const ask = (event: Event): void => {
+    event.preventDefault();
+    if (!canAsk) return;
+    const { callId, callKey, seenDigest } = request;
+    const body = { callId, callKey, seenDigest, decision: 'ask-again', reason: why } as const;
+    say(body, decisionText(request, body), { isNow: true });
+    close();
+  };
+  return (
+    <Dialog titleId="again-title" close={close}>
+      <h2 id="again-title">Ask again</h2>
+      <p>
+        The call is prepared anew, under today’s rules, and nothing runs. {voidText(props.call.votes.length)}
+      </p>
+      <form class="grant-form" onSubmit={ask}>
+        <LinesInput
+          id="again-reason"
+          label="Why, for the record"
+          rows={2}
+          text={reason}
+          setText={setReason}
+          mostBytes={LIMITS.reasonBytes}
+        />
+        <p class="buttons">
+          <button class="button" type="button" onClick={close}>
+            Close
+          </button>
+          <button class="button primary" type="submit" aria-disabled={!canAsk}>
+            Ask again
+          </button>
+        </p>
+      </form>
+    </Dialog>
+  );
+}
+
+function voidText(votes: number): string {
+  if (votes === 0) return '';
+  const count = votes === 1 ? 'counts' : 'count';
+  return `Its ${counted(votes, 'vote')} ${count} no more: whoever cast one has to look again.`;
+}
