@@ -58,7 +58,7 @@ export type DecodedEvent =
   | (Head & { kind: 'reset'; baseRunId: string; newRunId: string; message: string })
   | (Head & {
       kind: 'activity_scheduled';
-      /** The number by which the later events of the activity name it. Only in a burst, where history has no such event. */
+      /** The number by which later events name this one. Only in a burst, where history has no such event. */
       scheduledAs?: number;
       id: string;
       activityType: string;

@@ -36,7 +36,7 @@ export class Payloads {
     return this.value(payloads?.payloads?.[0]);
   }
 
-  /** The value of the first payload, where only starters and workers write it. @throws CountersignError `key_missing`. */
+  /** The value of the first payload that only starters and workers write. @throws CountersignError `key_missing`. */
   async own(payloads: List): Promise<unknown> {
     const payload = payloads?.payloads?.[0];
     try {
