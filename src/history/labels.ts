@@ -76,7 +76,7 @@ export function describeOutcome(outcome: PathOutcome): Label {
   if (outcome === 'done') return ['done', 'good'];
   if (outcome === 'open') return ['not over yet', 'busy'];
   if (outcome === 'would_run' || outcome === 'would_ask') return [DRY[outcome], 'ask'];
-  // A code that is none of ours may be any text.
+  // A code that we do not know may be any text.
   const isTelling = TELLING.includes(outcome);
   return [isTelling ? outcome.replaceAll('_', ' ') : 'failed', 'bad'];
 }
@@ -105,7 +105,7 @@ export interface OpenActivity {
   nextAttemptAt?: string;
   worker?: string;
   lastFailure?: string;
-  /** As its handler says. */
+  /** The progress that its handler reported. */
   progress?: CallProgress;
   /** The end of its output so far. */
   partial?: string;
@@ -211,7 +211,7 @@ export function costText({ cost, currency = '' }: Pick<Usage, 'cost' | 'currency
   return `${amount} ${currency}`.trimEnd();
 }
 
-/** A rate as a percentage, rounded down: 100 % would hide the one that failed. */
+/** A rate as a percentage, rounded down, so that a single failure never shows as 100 %. */
 export function percentText(rate: number): string {
   return `${Math.floor(rate * 100)} %`;
 }
@@ -254,7 +254,7 @@ export function describeVoting(call: CallView): string | undefined {
   return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
 }
 
-/** How it is known who said something: anybody can claim a name. Whether a signature counts, the worker says. */
+/** How it is known who said something: anybody can claim a name. The worker says whether a signature counts. */
 export function howKnown({
   authenticated,
   signature,
@@ -279,7 +279,7 @@ export function grantText(words: string, grant: (GrantMark & Partial<GrantUse>) 
   return words + (use === undefined ? which : `use ${use} of ${times} of ${which}`);
 }
 
-/** What the check of a tool said of a call in doubt. */
+/** What the check of a tool said about a call in doubt. */
 export const VERIFIED = {
   happened: 'the tool says that it happened',
   did_not: 'the tool says that it did not happen',

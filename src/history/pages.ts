@@ -45,7 +45,7 @@ const WANTED_BYTES = 2 * 1024 * 1024;
 
 /**
  * How long a page may take that could be smaller. The SDK asks again and again for a page that its connection refuses as
- * too large, and tells nobody: a page that does not come is all one sees.
+ * too large, and reports nothing: all that we see is a page that does not come.
  */
 const PATIENCE_MS = 500;
 
@@ -111,7 +111,7 @@ export class Pages {
   private async unlessTooLarge(token: Uint8Array): Promise<Page | undefined> {
     const patienceMs = Math.min(READ_MS, Math.max(PATIENCE_MS, 5 * this.slowestMs));
     try {
-      // With a deadline too, so that the SDK's own attempts end; it looks at that only before the next one.
+      // With a deadline too, so that the SDK's own attempts end; the SDK looks at it only before its next attempt.
       return await orLate(this.ask(token, { size: this.size, ms: patienceMs }), patienceMs);
     } catch (error) {
       if (isTooLarge(error) || statusOf(error) === STATUS.deadlineExceeded) return undefined;
@@ -169,7 +169,7 @@ export class Pages {
 /** Reads from the start. */
 export const NO_TOKEN: Uint8Array = new Uint8Array();
 
-/** Gives each question a signal of its own: the SDK never takes its listeners off, and a turn may be polled for weeks. */
+/** Gives each request a signal of its own: the SDK never removes its listeners, and a turn may be polled for weeks. */
 async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Promise<T>): Promise<T> {
   const own = new AbortController();
   const abort = () => own.abort();
@@ -181,7 +181,7 @@ async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Prom
   }
 }
 
-/** The answer, or undefined if it takes longer; the question then goes on unheard. */
+/** The answer, or undefined if it takes longer. The request then goes on, and its answer is ignored. */
 async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

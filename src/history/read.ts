@@ -72,7 +72,10 @@ interface NextRun {
   reset: boolean;
 }
 
-/** A run that an operator reset ends as terminated, and another one is current; nobody ended the turn then. */
+/**
+ * The run that goes on after an event that ended a run. A run that an operator reset ends as terminated, and another
+ * run is current: nobody ended the turn then.
+ */
 export async function nextRun(
   source: HistorySource,
   { turn, runId, event }: { turn: string; runId: string; event: DecodedEvent },
@@ -137,7 +140,7 @@ export async function decodeRuns(
   return runs;
 }
 
-/** The current run, or the last one; and the first one of its chain, empty from a server that does not say it. */
+/** The current run, or the last one, and the first run of its chain; empty where the server does not name that run. */
 async function currentRun(
   server: HistoryServer,
   turn: string,

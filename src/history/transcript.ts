@@ -70,7 +70,7 @@ function apply(reading: TranscriptState, event: TurnEvent): void {
   }
 }
 
-/** A run that continues another one repeats nothing that is there. */
+/** A run that continues another one adds no message where the messages are there already. */
 function start(reading: TranscriptState, { carried, continuedFrom, prompt, files }: TurnStarted): void {
   if (carried !== undefined) {
     reading.entries = [...carried];
