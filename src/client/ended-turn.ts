@@ -67,7 +67,7 @@ function noRequest(callId: string): string {
   return `no call ${callId} of this turn waited for a decision`;
 }
 
-/** What a person says. */
+/** A message of a person to a turn. */
 export type Sent = Decision | Resolution | QuestionAnswer;
 
 function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved | Answered): Answer {

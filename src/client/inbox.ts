@@ -126,7 +126,7 @@ async function listUpTo(context: ClientContext, query: string, most: number): Pr
 interface BoundSearch {
   /** At least so many turns must have a deadline before the bound. */
   least: number;
-  /** At most so many, unless they share one deadline. */
+  /** At most so many turns may have one before it, unless they share one deadline. */
   most: number;
   /** Deadlines of some of the turns, in ms. Any will do: a sample that is like all turns takes the fewest counts. */
   sample: readonly number[];

@@ -36,7 +36,7 @@ function newestFirst(a: TurnSummary, b: TurnSummary): number {
   return a.startedAt < b.startedAt ? 1 : -1;
 }
 
-/** A part of the turns that match: the open ones first, then those that ended last. Works with every worker down. */
+/** A page of the turns that match: open turns first, then the turns that ended last. Works with every worker down. */
 export async function listTurnsPage(context: ClientContext, query: TurnsQuery): Promise<TurnsPage> {
   const { limit = TURNS_LIMIT, text, older, agents } = query;
   const after = older === undefined ? undefined : readEdge(older);

@@ -256,7 +256,7 @@ function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): s
   return each.join('; ');
 }
 
-/** As `--every` takes it: in the largest unit that fits. */
+/** A span of time as `--every` takes it: in the largest unit that fits. */
 function spanOf(ms: number): string {
   const units = [
     ['h', 3_600_000],

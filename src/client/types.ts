@@ -267,7 +267,7 @@ export interface TurnsQuery {
   limit?: number;
 }
 
-/** Some turns: the open ones first, then those that ended last. */
+/** Some turns: open turns first, then the turns that ended last. */
 export interface TurnsPage {
   turns: TurnSummary[];
   /** Where the next page begins; null where there is none. A turn that was reset may come once more there, with an earlier run. */

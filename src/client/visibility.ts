@@ -125,7 +125,10 @@ interface LimitedBy {
   patienceMs: number;
 }
 
-/** The same connection, whose calls to visibility go through the limit. The time that they wait there does not count as the server's. */
+/**
+ * A connection whose calls to visibility go through the limit. The server's deadline for a call begins after the wait
+ * there.
+ */
 export function limitVisibility<C extends ConnectionLike>(connection: C, by: LimitedBy): C {
   const { limit, lane, patienceMs } = by;
   const workflowService = new Proxy(connection.workflowService, {

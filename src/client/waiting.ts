@@ -21,9 +21,9 @@ export interface ListedTurn {
   id: string;
   agent: string;
   memo: Record<string, unknown>;
-  /** In ms. */
+  /** When the run started, in ms. */
   startedAt: number;
-  /** In ms; undefined where the turn has no deadline. */
+  /** The earliest deadline, in ms; undefined where the turn has none. */
   deadline: number | undefined;
 }
 

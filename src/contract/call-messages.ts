@@ -77,7 +77,7 @@ export const CLOSING_CAUSES = [
 ] as const;
 export type ClosingCause = (typeof CLOSING_CAUSES)[number];
 
-/** In place of "Nothing ran.": this attempt ran nothing, but an earlier one may have. */
+/** The text in place of "Nothing ran.", where an earlier attempt may have run something. */
 export const MAY_HAVE_RUN = 'An earlier attempt of it may have run.';
 
 /**
@@ -190,7 +190,9 @@ export function mostAttempts({ effect, retry }: Pick<CallSettings, 'effect' | 'r
 
 /** How long an activity was open, and its timeouts; all in milliseconds. */
 export interface OpenTimes {
-  /** From the workflow task that scheduled it to the one that saw its end: at least as long as it was open. */
+  /**
+   * From the workflow task that scheduled the activity to the task that saw its end: at least as long as it was open.
+   */
   openMs: number;
   heartbeatMs: number;
   startWithinMs: number;
@@ -235,8 +237,8 @@ const UNTAKEN = {
  * Whether an earlier attempt of an activity may have started. The end of an activity is about its last attempt only.
  * Where the retry policy allows more than one attempt, an earlier one may have run and failed at once. Otherwise an
  * operator may have given the activity more attempts, or reset it. But an attempt that started and was lost is not
- * noticed before its heartbeat is missed. So an activity that was open for less than the heartbeat timeout plus the time
- * that it may wait for a worker had no other attempt.
+ * noticed before its heartbeat is missed. So an activity that was open for less than the heartbeat timeout plus the
+ * time that it may wait for a worker had no other attempt.
  */
 function mayHideStart({ beaten, timeout }: LostActivity, times: OpenTimes): boolean {
   const { openMs, heartbeatMs, startWithinMs, maximumAttempts } = times;

@@ -133,7 +133,7 @@ export const LIMITS = {
   recordResultBytes: 4 * KIB,
   /** Updates and signals after which a session continues as new: the server takes 2,000 updates of one run. */
   sessionMessages: 1500,
-  /** The same for a session in which nothing runs and nothing waits. */
+  /** The same count for a session in which nothing runs and nothing waits. */
   sessionIdleMessages: 500,
   /** Words that came for a running turn and were not taken up yet. */
   turnWords: 100,

@@ -51,7 +51,7 @@ export function isExact(written: string): boolean {
 /** A decimal number: 0.`digits` times ten to the power of `exponent`. */
 interface Decimal {
   negative: boolean;
-  /** Without zeros at either end; empty for 0. */
+  /** The digits without zeros at either end; empty for 0. */
   digits: string;
   exponent: number;
 }

@@ -27,7 +27,7 @@ export interface StreamGap extends Pick<StreamedText, 'turn' | 'scheduledAt' | '
   at: number;
 }
 
-/** Sends pieces to the place where people watch, and returns what that place lacks. Rejects where they did not get there. */
+/** Sends pieces to where people watch, and returns what is missing there. Rejects where the pieces do not arrive. */
 export type SendText = (pieces: readonly StreamedText[]) => Promise<readonly StreamGap[]>;
 
 /**

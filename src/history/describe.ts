@@ -12,7 +12,7 @@ import { counted, describeOutcome, describeState, grantText, howKnown, type Tone
  * makes it safe before it shows it.
  */
 export interface EventLine {
-  /** What it is about: `turn`, `step 2`, `2.1`. */
+  /** What the event is about: `turn`, `step 2`, `2.1`. */
   label: string;
   text: string;
   tone?: Tone;

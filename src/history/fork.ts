@@ -28,7 +28,7 @@ import type { TurnInput } from '../contract/turn';
 import { transcriptOf } from './transcript';
 
 /**
- * What a fork is started with: everything before the point from the record, and from there on what is to be otherwise.
+ * What a fork is started with: everything before the point from the record, and the change at that point.
  * Nothing that happened is in it to be executed again; decisions are never carried over.
  *
  * @throws CountersignError `call_not_found`; `fork_refused` for a step that still runs, arguments that do not fit, a
@@ -144,7 +144,7 @@ interface ForkInputs extends NewFork {
 }
 
 /**
- * The step that a fork begins with; undefined: the model is asked for it.
+ * The step that a fork begins with; undefined where the model is asked for it.
  *
  * @throws CountersignError `fork_refused`, `call_not_found`.
  */

@@ -87,7 +87,7 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
   unsafe: 'started at most once per decision',
 };
 
-/** What a second run of a call would do, and what keeps it from one, for the person who decides. */
+/** What a second run of a call would do, and what prevents it, for the person who decides. */
 export function describeEffect(of: { effect: Effect; unowned?: true; byGate?: true }): string {
   const { effect, unowned, byGate } = of;
   if (effect === 'unsafe' && unowned === true)
@@ -228,19 +228,19 @@ export function unreadText(turns: number): string {
   return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
 }
 
-/** Who decides a call, those to whom it was escalated included; undefined: no rule says who. */
+/** Who decides a call, with the people to whom it was escalated. Undefined where no rule says who. */
 export function authorityOn({ request, isEscalated }: CallView): Authority | undefined {
   const authority = request?.authority;
   return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
 }
 
-/** How the votes on a call stand; undefined: no rule says who decides it. */
+/** How the votes on a call stand. Undefined where no rule says who decides it. */
 export function standingOn(call: CallView): Standing | undefined {
   const authority = authorityOn(call);
   return authority && standingUnder(authority, call.votes);
 }
 
-/** Who decides a call, who has, and what is missing, in words; undefined: no rule says who decides it. */
+/** Who decides a call, who has voted, and what is missing, in words. Undefined where no rule says who decides it. */
 export function describeVoting(call: CallView): string | undefined {
   const authority = call.request?.authority;
   const standing = standingOn(call);

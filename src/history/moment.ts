@@ -29,7 +29,7 @@ export function parsePoint(text: string): Point {
 }
 
 /**
- * How many events there are up to a point, those that share its history event included.
+ * How many events there are up to a point, with all events that share its history event.
  *
  * @throws CountersignError `point_not_found`.
  */

@@ -87,7 +87,7 @@ export class Pages {
   }
 
   /**
-   * What comes next after `token`, once it is there; no events where nothing came for a while.
+   * The page after `token`, once there are new events. It has no events where nothing came for a while.
    * The wait asks for one event, because a smaller page could not be asked for without cutting it off. Its answer is only
    * a sign that something came: where a run goes on while a page is read, the server adds what came meanwhile to the last
    * page, but no more than a page of it, and goes on after the rest (1.31, `fetchGapEvents`).
@@ -154,7 +154,9 @@ export class Pages {
     return page;
   }
 
-  /** One event did not come in time. Where the server answers otherwise, it is not gone: the event is too large. */
+  /**
+   * The error where one event did not come. A server that answers another request is not gone: the event is too large.
+   */
   private async explained(error: unknown): Promise<unknown> {
     const what = `reading turn ${this.run.turn}`;
     if (isTooLarge(error)) return answerTooLarge(what, error);

@@ -111,7 +111,7 @@ export async function readHistories(server: HistoryServer, turn: string): Promis
   return histories;
 }
 
-/** The ids that a history has in its first event: those of its turn and of the run that recorded it first. */
+/** The ids in the first event of a history: the id of its turn, and of the run that first recorded the event. */
 export function turnIdOf({ events }: History): { turn: string; runId: string } {
   const started = events?.[0]?.workflowExecutionStartedEventAttributes;
   return { turn: started?.workflowId || 'turn', runId: started?.originalExecutionRunId ?? '' };

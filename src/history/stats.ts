@@ -24,7 +24,7 @@ export interface TurnStats {
   time: Spread;
 }
 
-/** What was asked of models. */
+/** The requests to models and their replies. */
 export interface ModelStats {
   replies: number;
   /** Replies that took more than one attempt. */
@@ -152,7 +152,7 @@ export interface ToolStats {
   retried: number;
   /** Milliseconds that calls ran. */
   time: Spread;
-  /** Bytes that calls returned, of those that ran. */
+  /** Bytes that the calls that ran returned. */
   size: Spread;
   decisions: DecisionStats;
   inDoubt: DoubtStats;

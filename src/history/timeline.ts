@@ -51,7 +51,7 @@ export function timelineOf(events: readonly TurnEvent[]): Timeline {
   };
 }
 
-/** The events of one step: all of them, those of each call, and the others. */
+/** The events of one step: all events, the events of each call, and the other events. */
 interface StepGroup {
   step: number;
   all: TurnEvent[];

@@ -18,9 +18,9 @@ import {
 
 /** The messages of a turn at some moment. */
 export interface TranscriptAt {
-  /** As the turn holds them. Results of a step are among them once the step is over. */
+  /** The messages as the turn holds them. Results of a step are among them once the step is over. */
   entries: TranscriptEntry[];
-  /** How many of them the model had read when it was last asked: what it knew. */
+  /** How many of these entries the model had read when it was last asked. */
   known: number;
 }
 

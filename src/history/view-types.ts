@@ -148,7 +148,7 @@ export interface TurnView {
   /** The session that the turn belongs to. */
   session?: string;
   taskQueue: string;
-  /** Only of a fork: where it comes from, and the messages it goes on from. */
+  /** Where a fork comes from, and the messages that it goes on from. Absent for other turns. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };
   status: TurnState | TurnEnd;
   startedAt: string;

@@ -29,7 +29,7 @@ export function followSession(
   }));
 }
 
-/** The same, with what models write while they write. */
+/** As `followSession`, with what models write while they write. */
 export function followSessionWithText(
   context: ClientContext,
   session: string,

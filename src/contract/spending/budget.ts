@@ -26,7 +26,7 @@ export interface Spent {
   steps: number;
   /** Milliseconds in which a model or a call of its own was at work; waiting for a person does not count. */
   time: number;
-  /** By currency. Absent: no price was known. */
+  /** The money by currency. Absent: no price was known. */
   money?: Record<string, number>;
   /** The part of `tokens` that no provider counted: estimated from the size of the conversation. Absent: none. */
   estimated?: number;

@@ -9,7 +9,7 @@ import { BUDGET_KINDS, type BudgetKind, raiseSchema } from './budget';
 export interface Raise extends Pick<ValidCall, 'authority'> {
   callId: string;
   tool: string;
-  /** One kind, and how much more. */
+  /** One kind of budget, and how much more of it. */
   arguments: JsonObject;
   /** What was spent and on what, in words. */
   policyReason?: string;

@@ -20,7 +20,7 @@ const GREEK_DOUBLES = /^[ονρυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿ]+$/u;
 
 /** Formulae and units (`Δx`, `μs`) have Greek letters like no Latin letter, so only look-alikes are marked there. */
 const GREEK_TWINS = new RegExp(`(?:(?=\\p{Script=Greek})[κχ${CONFUSABLES}])+`, 'gu');
-/** Greek after three Latin letters, or between one and two Latin letters, is part of a word, not a unit or a formula. */
+/** Greek after three Latin letters, or between one and two, is part of a word, not of a unit or a formula. */
 const GREEK_IN_WORD =
   /\p{Script=Latin}{3}\p{Script=Greek}|\p{Script=Latin}\p{Script=Greek}+\p{Script=Latin}{2}/u;
 const SCRIPTS: readonly Script[] = [

@@ -127,7 +127,7 @@ export function filesText(files: readonly FileRef[] = []): string | undefined {
 /** The digest of arguments, as decisions name it. Undefined for arguments that are not sound JSON. */
 export function argsDigestOf(args: JsonObject): string | undefined {
   try {
-    // The same digest as the contract's, but by Node: exports are long.
+    // The same digest as the contract makes, but computed by Node, because exports are long.
     return sha256(canonicalize(args) ?? '');
   } catch {
     // Anyone can send arguments that cannot be digested. The record then has no digest.

@@ -52,7 +52,7 @@ function factsOf({ call, approved }: CallFold, at: string) {
 /** What a failed activity means for its call, by the rules of the workflow's own settlement. */
 export type Settled = { result: ToolResult; roster?: Roster } | { failure: ToolFailure } | { doubt: InDoubt };
 
-/** What a failure says of its activity. */
+/** What a failure says about its activity. */
 export function lostActivity(failure: DecodedFailure): LostActivity {
   return lostBy(rootOf(failure));
 }
@@ -107,7 +107,10 @@ export function endRaised(head: EventHeader, held: CallFold | undefined): CallEn
   return end(head, held, successResult(held, raisedText(held.effective), head.at));
 }
 
-/** As the workflow does: some failures prove that the call never started, others leave an unsafe call in doubt. */
+/**
+ * Settles a failure, as the workflow does. Some prove that the call never started, others leave an unsafe call in
+ * doubt.
+ */
 export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; times: OpenTimes }): Settled {
   const activity = lostActivity(failure);
   const proven = unstarted(activity, of.times);

@@ -57,7 +57,7 @@ export interface CallFold {
   absent?: string;
   /** A pause has held it, and it has not started since. */
   isPaused?: true;
-  /** It is on the queue of the worker that holds its state. */
+  /** Whether the call is on the queue of the worker that holds its state. */
   isHeld?: boolean;
   /** What the model asked for, once a person's edit has changed `call`. */
   original?: JsonObject;
@@ -98,7 +98,7 @@ export interface PendingSignal {
   signal: 'approval' | 'resolution' | 'answer';
   input: unknown;
   identity: string;
-  /** Its event exists already: the call that it allows started before the verdict was written. */
+  /** Whether its event exists already, because the call that it allows started before the verdict was written. */
   isJudged: boolean;
   reapplied?: Reapplied;
 }

@@ -128,7 +128,7 @@ export function proposedOf(call: PreparedCall): ProposedCall {
   return { callId, id, tool, kind, arguments: argumentsOf(call), ...rest };
 }
 
-/** Ends the calls that will never run: those that brought a result along, and in a dry world those with an effect. */
+/** Ends the calls that never run: calls that brought a result along, and in a dry world calls with an effect. */
 export function endUnrun(state: FoldState, event: EventHeader): CallEnded[] {
   return [...state.calls.values()].flatMap((held) => {
     const result = unrunResult(state, held, event.at);

@@ -27,7 +27,7 @@ export interface Finding {
   history?: string;
   /** What the code does there; absent where it does nothing. */
   code?: string;
-  /** With `unreadable`: why. */
+  /** Why the run cannot be read, with `unreadable`. */
   why?: string;
   /** Temporal's own message; absent where Temporal was not asked. */
   message?: string;
