@@ -30,7 +30,7 @@ export async function readBuilds(
   const { current } = found;
   const builds: Build[] = [];
   for (const { build, state } of found.builds) {
-    // Nothing of ours is open there, as the server says.
+    // The server says that nothing is open on such a build.
     const isOver = state === 'drained' || state === 'unused';
     builds.push({ build, state, ...(isOver ? NOTHING : await countOpen(context, { deployment, build })) });
   }
@@ -41,7 +41,7 @@ type Counts = Pick<Build, 'turns' | 'waiting' | 'inDoubt' | 'sessions'>;
 
 const NOTHING: Counts = { turns: 0, waiting: 0, inDoubt: 0, sessions: 0 };
 
-/** A deployment as the server knows it, without what is open. */
+/** A deployment as the server knows it, without the counts of what is open. */
 interface Deployment {
   current: string | null;
   builds: Pick<Build, 'build' | 'state'>[];
@@ -49,7 +49,7 @@ interface Deployment {
   isChanging: boolean;
 }
 
-/** Undefined where no worker was ever started as a build of it. */
+/** A deployment. Undefined where no worker was ever started as a build of it. */
 async function readDeployment(context: ClientContext, deployment: string): Promise<Deployment | undefined> {
   const info = await describe(context, deployment);
   if (info === undefined) return undefined;
@@ -64,11 +64,11 @@ async function readDeployment(context: ClientContext, deployment: string): Promi
   };
 }
 
-/** How long the queues have to follow. */
+/** How long this waits for the queues to follow the current build. */
 const FOLLOW_MS = 15_000;
 const LOOK_MS = 100;
 
-/** A deployment once every queue follows its current build: a turn that moved before could come back to the old one. */
+/** A deployment once every queue follows its current build. A turn that moves earlier could get the old build again. */
 export async function settledDeployment(
   context: ClientContext,
   deployment: string,
@@ -123,7 +123,7 @@ async function countOpen(context: ClientContext, build: BuildId): Promise<Counts
   };
 }
 
-/** A worker that has just started is known to the server as a build some moments later, and queue by queue. */
+/** For how long we try. The server learns the build of a new worker some moments after its start, queue by queue. */
 const KNOWN_MS = 20_000;
 
 /** Makes a build the one that new turns begin on. Waits for a while where its workers have only just started. */
@@ -131,7 +131,7 @@ export async function makeCurrent(
   context: ClientContext,
   { deployment = DEPLOYMENT, build }: BuildId,
 ): Promise<void> {
-  // The server would take it for: no build, so that turns begin on workers without one.
+  // The server takes an empty name for "no build": turns would begin on workers without a build.
   if (build.trim() === '') throw new CountersignError('usage', 'a build needs a name');
   const { client, connection, namespace } = context;
   const { identity } = client.options;
@@ -160,7 +160,7 @@ function refusal(error: unknown, { deployment, build }: Required<BuildId>): Coun
   return new CountersignError('build_refused', message, { hint, data, cause: error });
 }
 
-/** No worker of the deployment ever had this build id. */
+/** The error for a build id that no worker of the deployment ever had. */
 export function buildNotFound({ deployment, build }: Required<BuildId>, cause?: unknown): CountersignError {
   return new CountersignError('build_not_found', `deployment ${deployment} has no build ${build}`, {
     hint: 'countersign doctor lists its builds; countersign worker --build-id starts a worker of one',

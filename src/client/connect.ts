@@ -41,7 +41,7 @@ import { limitVisibility, makeRetries, VisibilityLimit } from './visibility';
 
 const TIMEOUT_MS = 5_000;
 const READY_MS = 60_000;
-/** How long one question waits for a server that limits reading. */
+/** How long one request waits for a server that limits reading. */
 const PATIENCE_MS = 8_000;
 
 /** One page of history holds up to 256 events of up to 2 MiB. The SDK sets this limit too, under a misspelt name. */
@@ -83,7 +83,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
   );
 }
 
-/** Several clients of one connection share its limit. */
+/** The limit of each connection. Several clients of one connection share it. */
 const limits = new WeakMap<ConnectionLike, VisibilityLimit>();
 
 function limitOf(connection: ConnectionLike): VisibilityLimit {
@@ -94,7 +94,10 @@ function limitOf(connection: ConnectionLike): VisibilityLimit {
 
 type Listing = Pick<ClientOptions, 'namespace' | 'identity' | 'dataConverter'>;
 
-/** Lists with a memo that cannot be read left out: one turn must not hide the others. A converter of their own is kept. */
+/**
+ * Options of the client that lists. A memo that cannot be read is left out, so that one turn does not hide the others.
+ * A user's own converter is kept.
+ */
 function listingOf(client: Client): Listing {
   const { namespace, identity, loadedDataConverter } = client.options;
   const { payloadConverter, payloadCodecs } = loadedDataConverter;
@@ -105,7 +108,7 @@ function listingOf(client: Client): Listing {
   return { namespace, identity, dataConverter };
 }
 
-/** The SDK's retries, except for a turn that is busy with other updates: it is free again in milliseconds, so the sender retries. */
+/** The SDK's retries, except where a turn is busy with other updates: it is free again soon, so the sender retries. */
 const RETRIES = makeRetries((details) => !isUpdateLimit(details));
 
 async function dial(
@@ -151,7 +154,7 @@ async function noServer(settings: Settings, cause: unknown): Promise<Countersign
   });
 }
 
-/** The server answered, and refuses this key. */
+/** Whether the server answered and refuses this key. */
 function isRefused(error: unknown): boolean {
   const status = statusOf(error);
   return status === STATUS.permissionDenied || status === STATUS.unauthenticated;

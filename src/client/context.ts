@@ -8,20 +8,20 @@ import type { VisibilityLimit } from './visibility';
 /** What every operation of the client works with. */
 export interface ClientContext {
   client: Client;
-  /** Lists turns: what cannot be decoded of one must not hide the others. */
+  /** Lists turns. A part of one turn that cannot be decoded does not hide the other turns. */
   lister: Client;
-  /** As `lister`, for the one who reads the inbox again and again: a call that the server refuses for its limit fails at once. */
+  /** As `lister`, for reading the inbox again and again: a call that the server refuses for its limit fails at once. */
   reader: Client;
-  /** What all calls to visibility go through. */
+  /** The limit that all calls to visibility go through. */
   limit: VisibilityLimit;
   connection: ConnectionLike;
   namespace: string;
   source: HistorySource;
-  /** Decisions and resolutions go through it. */
+  /** Decisions and resolutions are sent through this. */
   outbox: Outbox;
-  /** The store of files that go with messages; undefined: none is named. @throws CountersignError `config_invalid`. */
+  /** The store for the files of messages; undefined where none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
-  /** Where what models write comes from; undefined: from heartbeats. */
+  /** The web inbox from which streamed text comes; undefined where it comes from heartbeats. */
   stream: StreamPlace | undefined;
   /** How long `start` waits for missing search attributes, in milliseconds. */
   readyMs: number;

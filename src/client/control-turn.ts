@@ -45,7 +45,7 @@ export async function abandonTurn(
   await cancelTurn(context, turn, abandonment.reason);
 }
 
-/** The turn checks it, too. It has no answer for a signal, so the words for a person come from here. */
+/** Checks who gives a call up. The turn checks it, too, but cannot answer a signal: the error comes from here. */
 function requireNamed(
   turn: string,
   { callId, phase, request, isEscalated }: CallView,
@@ -81,7 +81,7 @@ export function isNotFound(error: unknown): boolean {
 const { ResetWorkflowExecutionRequest } = temporal.api.workflowservice.v1;
 const { ResetReapplyExcludeType } = temporal.api.enums.v1;
 
-/** Reads the record and plans; nothing is changed. */
+/** Plans a reset from the record. Nothing is changed. */
 export async function planTurnReset(
   context: ClientContext,
   turn: string,
@@ -98,7 +98,7 @@ export async function resetTurn(
 ): Promise<StartedTurn> {
   await assertUnchanged(context, plan);
   const { turn, runId, taskEventId } = plan;
-  // Made from a plain object, because the id is a 64-bit integer there.
+  // Made from a plain object, because the request holds the id as a 64-bit integer.
   const request = ResetWorkflowExecutionRequest.fromObject({
     namespace: context.namespace,
     workflowExecution: { workflowId: turn, runId },
@@ -125,7 +125,7 @@ function reasonText({ before }: ResetPlan, { reason, approver = 'somebody' }: Re
   return `${approver} went back to before ${before}${reason === undefined || reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** A person agreed to the plan, not to what happened since. */
+/** Refuses a reset of a turn that has changed: a person agreed to the plan, not to what happened since. */
 async function assertUnchanged(
   context: ClientContext,
   { turn, runId, lastEventId }: ResetPlan,

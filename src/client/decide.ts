@@ -34,8 +34,9 @@ import { answerAnswer, answerDecision, answerResolution, type Sent } from './end
 const UNKNOWN_RETRY_MS = 200;
 
 /**
- * Decides a request by update; by signal with the same `decisionId` where no worker answers in time. Arguments that were
- * changed go by signal only where no worker polls the turn's queue. Many at once wait for each other: see `Outbox`.
+ * Decides a request by update, or by signal with the same `decisionId` where no worker answers in time. Changed
+ * arguments go by signal only where no worker polls the turn's queue. Many decisions at once wait for each other: see
+ * `Outbox`.
  * A refusal is an answer. `unknown_call` is asked again for a while: the request may be about to be registered.
  */
 export function decideCall(context: ClientContext, turn: string, decision: Decision): Promise<Answer> {
@@ -63,7 +64,7 @@ export function answerQuestion(
   return send(context, message, (view) => answerAnswer(view, content));
 }
 
-/** One id for update and signal: a message that comes twice counts once. */
+/** A message with one id for update and signal, so that it counts once where it comes twice. */
 function identified<T extends Sent>(message: T): T & { channel: string; decisionId: string } {
   const { channel = 'client', decisionId = randomUUID() } = message;
   return { ...message, channel, decisionId };
@@ -84,7 +85,7 @@ async function send(
   }
 }
 
-/** By signal only where no worker answers: a signal is in history before its content was checked. */
+/** Sends by signal only where no worker answers: a signal is in history before its content is checked. */
 async function sendOnce(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
   const answer = await untilAnswered(context, message);
   if (answer !== 'silence') return answer;
@@ -95,7 +96,7 @@ async function sendOnce(context: ClientContext, message: Message): Promise<Answe
   return taken === 'sent' ? { status: 'recorded', decisionId: message.content.decisionId } : 'closed';
 }
 
-/** No secret goes into history as it is: what a worker would have refused at once, is refused here where none is there. */
+/** Refuses an unencrypted secret where no worker does, because a signal would put the secret into history as it is. */
 async function refuseBare(context: ClientContext, { turn, content }: Message): Promise<Answer | undefined> {
   if (!('answer' in content) || content.content === undefined) return undefined;
   const view = viewOf(await readTimeline(context.source, turn));
@@ -110,7 +111,7 @@ async function refuseBare(context: ClientContext, { turn, content }: Message): P
   };
 }
 
-/** Updates go past the limit for signals, as long as a worker is there to take them. */
+/** Sends by update only, for a turn that takes no more signals, as long as a worker is there to answer. */
 async function byUpdateAlone(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
   const until = Date.now() + TIMES.busyAnswer;
   while (Date.now() < until && (await isServed(context, message.turn))) {
@@ -163,7 +164,7 @@ async function askRecord(
   return afterwards(viewOf(await readTimeline(context.source, turn)));
 }
 
-/** What a person says on its way to a turn, by update or by signal. */
+/** A decision, a resolution or an answer on its way to a turn, by update or by signal. */
 interface Message {
   turn: string;
   update: string;
@@ -175,13 +176,13 @@ const BUSY_MS = 10_000;
 const SIGNAL_MS = 5_000;
 
 /**
- * What came of an update: the answer; `closed` where the turn has ended or is not there; `silence` where no worker
- * answered, or one fails at the turn; `full` where the turn had all the updates in flight that the server allows, and
- * `spent` where it had all that it ever takes.
+ * How an update ended: its answer; `closed` where the turn has ended or is not there; `silence` where no worker
+ * answered, or a worker fails at the turn; `full` where the turn had all the updates in flight that the server allows,
+ * and `spent` where the turn had all the updates that it ever takes.
  */
 type UpdateEnd = Answer | 'closed' | 'silence' | 'full' | 'spent';
 
-/** Sends by update and waits for `waitMs`. Sent again it is the same update: its id is that of the decision. */
+/** Sends by update and waits for `waitMs`. Its id is the id of the decision, so sending it again is the same update. */
 async function sendUpdate(context: ClientContext, message: Message, waitMs: number): Promise<UpdateEnd> {
   const { turn, update, content } = message;
   const handle = context.client.workflow.getHandle(turn);
@@ -244,14 +245,14 @@ async function sendSignal(context: ClientContext, { turn, signal, content }: Mes
   }
 }
 
-/** A turn that is just closing or continuing as new is busy for a moment; the same message is sent again. */
+/** Sends again while a turn is busy: one that is just closing or continuing as new is busy for a moment. */
 function whileBusy<T>(act: () => Promise<T>): Promise<T> {
   const passes = (error: unknown): boolean =>
     isTransient(error) && !isSilence(error) && !isUpdateLimit(detailsOf(error));
   return retry({ passes, forMs: BUSY_MS }, act);
 }
 
-/** A turn that a worker works at has room for another update in milliseconds, and a task that failed may succeed yet. */
+/** Sends again while a turn is full of updates or its task fails. A worker makes room for an update in milliseconds. */
 function whileFull<T>(act: () => Promise<T>, forMs: number): Promise<T> {
   const passes = (error: unknown): boolean => isUpdateLimit(detailsOf(error)) || isTaskFailing(error);
   return retry({ passes, forMs }, act);

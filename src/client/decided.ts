@@ -20,7 +20,7 @@ export interface DecidedCall {
   approver: string;
   /** The channel says that the approver was signed in there. */
   authenticated?: true;
-  /** Whose signature came with it. Absent: none. */
+  /** The kind of signature that came with the decision. Absent: none. */
   signedBy?: SignatureKind;
   /** Ids of the approved hunks; absent means all. */
   hunks?: string[];
@@ -31,13 +31,13 @@ export interface DecidedCall {
   phase: CallPhase;
   /** How it ended; absent where it is not over. */
   outcome?: ResultKind;
-  /** Of a failure, in words. */
+  /** Why it failed, in words. */
   message?: string;
   /** When it was over; ISO 8601. */
   endedAt?: string;
 }
 
-/** The last decision of each person on each call of a turn, as far as it was taken. */
+/** The last decision of each person on each call of a turn. Only decisions that were accepted. */
 export function decidedIn(view: TurnView): DecidedCall[] {
   return view.calls.flatMap((call) => {
     const taken = [...call.decisions, ...call.resolutions, ...call.answers].filter(
@@ -83,7 +83,7 @@ export interface DecidedQuery extends Pick<ListQuery, 'agent'> {
   tool?: string;
   /** The most turns to look at, newest first. @default 200 */
   turns?: number;
-  /** Turns to look at beside them. */
+  /** Turns to look at in addition. */
   also?: readonly string[];
 }
 
@@ -105,8 +105,8 @@ export interface KnownDecisions {
 const TURNS = 200;
 
 /**
- * What a person decided in the newest turns, from their histories: whichever way the decision came, it is there. Names are
- * as claimed. Turns that cannot be decrypted here are left out.
+ * What a person decided in the newest turns, from their histories, which hold every decision whichever way it came.
+ * Names are as claimed. Turns that cannot be decrypted here are left out.
  *
  * @throws CountersignError as `Countersign.list` and `timeline`.
  */

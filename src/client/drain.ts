@@ -17,9 +17,9 @@ const { VersioningBehavior } = temporal.api.enums.v1;
 
 type Execution = temporal.api.workflow.v1.IWorkflowExecutionInfo;
 
-/** Turns that are asked at once. */
+/** How many turns are asked at once. */
 const AT_ONCE = 10;
-/** Turns that are asked in a second, on average: each is prepared anew on the current build. */
+/** How many turns are asked in a second, on average: each is prepared anew on the current build. */
 const PER_SECOND = 20;
 
 /** An open turn or session of the build that is drained. */
@@ -29,9 +29,9 @@ interface Open {
 }
 
 /**
- * Asks every open turn and session of a build to go on on the current one, at moments that chance spreads, and says what
- * became of each. Only a turn that waits for people, and nobody has decided anything in, moves, and a session between turns.
- * Needs workers of both builds.
+ * Asks every open turn and session of a build to move to the current build, at random moments, and says what became of
+ * each. A turn moves only while it waits for people and nobody has decided anything in it, and a session only between
+ * turns. Needs workers of both builds.
  */
 export async function* drainBuild(
   context: ClientContext,
@@ -58,7 +58,7 @@ export async function* drainBuild(
     while (running.size >= AT_ONCE) yield next();
     await delay(Math.max(0, at - Date.now()));
     const self: Promise<Ended> = drainOne(context, { open, build }).then((drained) => ({ self, drained }));
-    // Nobody may look at it yet when it fails; `next` does later.
+    // It may fail before anybody waits for it. Then `next` throws the error later.
     self.catch(() => undefined);
     running.add(self);
   }
@@ -99,7 +99,7 @@ function noWorker(build: string): CountersignError {
   });
 }
 
-/** How often one is asked that agreed and then stayed: a decision of the same moment wins. */
+/** How often a turn is asked that agreed and then stayed, because a decision of the same moment won. */
 const MOST_ASKED = 3;
 
 async function drainOne(
@@ -120,7 +120,7 @@ async function drainOne(
 
 type Held = Omit<Extract<Drained, { outcome: 'held' }>, 'id' | 'outcome'>;
 
-/** Undefined: it agreed, or this run of it has ended. */
+/** Asks one turn or session to move. Undefined where it agreed, or where this run has ended. */
 async function askToMove(context: ClientContext, { id, runId }: Open): Promise<Held | undefined> {
   const handle = context.client.workflow.getHandle(id, runId);
   try {
@@ -133,7 +133,7 @@ async function askToMove(context: ClientContext, { id, runId }: Open): Promise<H
     if (error instanceof WorkflowUpdateFailedError) return heldBy(error);
     if (isSilence(error))
       return { why: 'no_worker', reason: 'no worker of this build answers: start one, and drain again' };
-    // It is about to end this run.
+    // The workflow is about to end this run.
     if (isTransient(error)) return undefined;
     throw error;
   }
@@ -144,18 +144,21 @@ function isSilence(error: unknown): boolean {
   return isOver || statusOf(error) === STATUS.deadlineExceeded;
 }
 
-/** A run that ends at the same moment answers with a failure of its own. Whether it moved is looked up later. */
+/** Why a turn stays. Undefined for the failure of a run that ends at this moment: whether it moved is read later. */
 function heldBy({ cause }: WorkflowUpdateFailedError): Held | undefined {
   if (!(cause instanceof ApplicationFailure) || cause.type === 'AcceptedUpdateCompletedWorkflow')
     return undefined;
   return { why: 'busy', reason: cause.message };
 }
 
-/** How long one that agreed has to begin its next run, and how often it is looked at. */
+/** How long a turn that agreed has to begin its next run, and how often we look. */
 const MOVES_MS = 5_000;
 const LOOK_MS = 100;
 
-/** What became of what agreed to move. A new run may be on the old build: it continued as new because its history was long. */
+/**
+ * What became of a turn or session that agreed to move. Its new run may be on the old build, where it continued as new
+ * because its history was long.
+ */
 async function runAfter(
   context: ClientContext,
   { id, runId, build }: Open & { build: string },

@@ -8,8 +8,8 @@ import type { CallView, TurnView } from '../history/view';
 import type { Answer } from './types';
 
 /**
- * The answer to a decision on a turn that has ended: no workflow can judge it, so history does.
- * The same `decisionId` as the one that stands is a repeat and accepted, with other content it is `malformed`;
+ * The answer to a decision on a turn that has ended. No workflow can judge the decision, so it is judged by history.
+ * The same `decisionId` as the decision that stands is a repeat and accepted, or `malformed` with other content;
  * `already_decided` if somebody decided,
  * `expired` if its time was over, `unknown_call` if it never was a request, otherwise `cancelled`.
  */
@@ -52,7 +52,7 @@ export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
   );
 }
 
-/** The record holds an answer with the defaults of its form. */
+/** An answer with the defaults of its form, as the record holds it. */
 function withDefaultsOf(call: CallView | undefined, answer: QuestionAnswer): QuestionAnswer {
   const question = call?.question;
   if (question === undefined || answer.answer !== 'answered') return answer;
@@ -67,7 +67,7 @@ function noRequest(callId: string): string {
   return `no call ${callId} of this turn waited for a decision`;
 }
 
-/** What a person says. */
+/** A message of a person to a turn. */
 export type Sent = Decision | Resolution | QuestionAnswer;
 
 function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved | Answered): Answer {
@@ -88,13 +88,13 @@ function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved
   return { ...answer, verdict: { ...answer.verdict, standing: { decision: word, approver, at } } };
 }
 
-/** The word that what a person said comes to. */
+/** The word for a decision, a resolution or an answer. */
 export function wordOf(final: DecisionMade | Resolved | Answered): Accepted['decision'] {
   if (final.type === 'answered') return final.answer ?? 'answered';
   return (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
 }
 
-/** With what was sent in place of the handles that are shown. */
+/** A recorded answer as it was sent: with the encrypted values in place of the handles that are shown. */
 function asSent<T extends DecisionMade | Resolved | Answered>(final: T): T {
   if (final.type !== 'answered' || final.sealed === undefined) return final;
   const { content = {}, sealed } = final;
@@ -105,7 +105,7 @@ function asSent<T extends DecisionMade | Resolved | Answered>(final: T): T {
   return { ...final, content: Object.fromEntries(sent) };
 }
 
-/** The content that a repeat must have, too. */
+/** The content that must be the same in a repeat. */
 function contentOf(said: Sent | DecisionMade | Resolved | Answered): JsonObject {
   const { arguments: args, hunks, decision, resolution, answer, content, reason } = { ...NOTHING, ...said };
   return defined({ args, hunks, decision, resolution, answer, content, reason });

@@ -18,7 +18,7 @@ export async function findTurn(context: ClientContext, prefix: string): Promise<
   // Text that looks like an option is a usage error, not a missing turn.
   if (prefix.startsWith('-')) checkTurnId(prefix);
   if (!mayBeId(prefix)) throw turnNotFound(JSON.stringify(prefix));
-  // Visibility lags behind a turn that was just started; asking for the exact id does not.
+  // Visibility does not have a turn yet that was just started. The server finds such a turn by its exact id.
   if (await isTurn(context, prefix)) return prefix;
   const [found, ...others] = await startingWith(context, prefix);
   if (found === undefined) throw turnNotFound(prefix);
@@ -26,7 +26,7 @@ export async function findTurn(context: ClientContext, prefix: string): Promise<
   return found;
 }
 
-/** The agent of a turn, and those of the turns that led to it. */
+/** The agent of a turn, and the agents of the turns that led to it. */
 export async function agentsOf(
   context: ClientContext,
   turn: string,
@@ -53,7 +53,7 @@ async function startingWith(context: ClientContext, prefix: string): Promise<str
   return ask(context, `looking for turn ${prefix}`, () => idsWith(context, [prefix], CANDIDATES));
 }
 
-/** Ids that start with one of these, sorted; one more than `most` where there are more. */
+/** Ids that start with one of these prefixes, sorted; one id more than `most` where there are more. */
 async function idsWith(
   { lister }: ClientContext,
   prefixes: readonly string[],
@@ -70,15 +70,17 @@ async function idsWith(
   return [...ids].sort();
 }
 
-/** A query of more would be long for a server, and more would not fit a screen. */
+/** The most ids to shorten at once. With more, the query would be long, and a screen would not show them. */
 const SHORTENED = 50;
-/** So much of an id is kept: what turns of one time have in common, or the name of a schedule and its day. */
+/**
+ * The least part of an id that is kept: the part that turns of one time share, or the name of a schedule and its day.
+ */
 const KEPT = 0.6;
 const NEIGHBOURS = 500;
 
 /**
- * The beginning of each id that no other turn's id has, for narrow screens; `findTurn` takes it. An id that is missing here
- * has to be shown whole: there are too many to ask about, or too many that begin like it.
+ * The beginning of each id that no other turn's id has, for narrow screens; `findTurn` takes it. An id that is missing
+ * here has to be shown whole: there are too many ids to ask about, or too many that begin like it.
  */
 export async function shortIds(
   context: ClientContext,
@@ -97,7 +99,7 @@ function keptOf(id: string): number {
   return Math.ceil(id.length * KEPT);
 }
 
-/** The ids next to it in order have the longest beginnings in common with it. */
+/** The shortest beginning that only this id has. Its neighbours in order share the longest beginnings with it. */
 function shortest(id: string, sorted: readonly string[]): string {
   const at = sorted.indexOf(id);
   const shared = [sorted[at - 1], sorted[at + 1]].map((other) => sharedStart(id, other ?? ''));

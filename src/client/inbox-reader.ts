@@ -18,9 +18,9 @@ import {
 
 /** How long a turn that was named is looked for: visibility lags a little. */
 const NAMED_MS = 5_000;
-/** Turns that one question names. */
+/** The most turns that one query names. */
 const MOST_NAMED = 50;
-/** A turn with more open than its memo names is read from its history, this often where the memo stays the same. */
+/** How often the history of a turn is read again that has more open than its memo names, if the memo stays the same. */
 const REREAD_MS = 5_000;
 
 /** A turn that waits, as it was last read. */
@@ -32,7 +32,7 @@ interface Kept {
   readAt: number;
 }
 
-/** One way through everything that is listed. */
+/** One pass over everything that is listed. */
 interface Pass {
   pages: AsyncGenerator<ListedTurn[]>;
   read: number;
@@ -40,13 +40,13 @@ interface Pass {
 }
 
 /**
- * Keeps everything that waits in memory. Visibility cannot tell what changed, so all of it is listed again and again: a page
- * of up to 1,000 turns a step. Where there are more, every second step looks at the turns that started last, which most new
- * requests are of, or at those that were named.
+ * Keeps everything that waits in memory. Visibility cannot say what changed, so everything is listed again and again: a
+ * page of up to 1,000 turns a step. Where there are more, every second step looks at the turns that started last, which
+ * have most new requests, or at the turns that were named.
  */
 export class WaitingReader implements InboxReader {
   private readonly kept = new Map<string, Kept>();
-  /** Until when each of them is looked for. */
+  /** The turns that were named, and until when each is looked for. */
   private readonly named = new Map<string, number>();
   private pass: Pass | undefined;
   private pageSize = LIST_PAGE;
@@ -78,7 +78,7 @@ export class WaitingReader implements InboxReader {
     return { items: this.items(), isComplete: this.isComplete, version: this.version };
   }
 
-  /** A connection of the user's own may take only small answers. */
+  /** Whether a smaller page can be read: a user's own connection may take only small answers. */
   private canReadLess({ code }: CountersignError): boolean {
     return code === 'answer_too_large' && this.pageSize > SMALL_PAGE;
   }
@@ -105,7 +105,7 @@ export class WaitingReader implements InboxReader {
     this.pass = undefined;
   }
 
-  /** Visibility lists the turns that started last first. What is missing among them does not wait any more. */
+  /** Reads the first page. Visibility lists the newest turns first, so a newer turn that is missing waits no longer. */
   private async readNewest(): Promise<void> {
     const turns = await this.readPage(filterOf(this.filter));
     await this.keep(turns);
@@ -162,7 +162,7 @@ export class WaitingReader implements InboxReader {
   }
 
   private items(): readonly InboxItem[] {
-    // What is old enough changes with time, and who may decide with the file.
+    // Which items are old enough changes with time, and who may decide changes with the file.
     const isTimed = this.filter.olderThanMs !== undefined || this.filter.whom !== undefined;
     if (this.sorted?.version !== this.version || isTimed) {
       const all = [...this.kept.values()].flatMap(({ items }) => items);
@@ -178,7 +178,7 @@ function textOf({ agent, memo }: ListedTurn): string {
 }
 
 /**
- * Everything that waits now, the most urgent first. Costs a question for every 1,000 turns.
+ * Everything that waits now, the most urgent first. Costs one query for every 1,000 turns.
  *
  * @throws CountersignError `no_server`, `server_busy`, `key_missing`, `server_failed`.
  */

@@ -18,14 +18,14 @@ import {
 const LIMIT = 100;
 
 /**
- * Requests and calls in doubt of all turns and of all other workflows that gate calls: calls in doubt first, then the
- * earliest deadline; what never expires comes last, oldest first. Read from visibility alone, so it works with every worker
- * down; only where a turn has more open than its memo names is its history read.
+ * Requests and calls in doubt of all turns and of all other workflows that gate calls: calls in doubt first, then by
+ * deadline; requests that never expire come last, oldest first. Read from visibility, so it works with every worker
+ * down. The history of a turn is read only where more is open than its memo names.
  */
 export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
   const { limit = LIMIT, ...filter } = query;
-  // Where so many are wanted, to list all of them takes no more questions than to look for the earliest.
-  // Visibility does not know who may decide, so a page of it may hold nothing that is looked for.
+  // For so many, listing all of them takes no more queries than looking for the earliest ones.
+  // Visibility does not know who may decide, so one page may hold no item that is wanted.
   if (limit >= LIST_PAGE || filter.whom !== undefined)
     return (await readAllWaiting(context, filter)).slice(0, limit);
   const turns = await mostUrgentTurns(context, filterOf(filter), limit);
@@ -34,7 +34,7 @@ export async function readInbox(context: ClientContext, query: InboxQuery): Prom
   return mostUrgentFirst(wanted).slice(0, limit);
 }
 
-/** A turn in doubt may have no deadline, and is among the most urgent. */
+/** The turns that may hold the most urgent items. A turn in doubt is one of them, and may have no deadline. */
 async function mostUrgentTurns(context: ClientContext, query: string, limit: number): Promise<ListedTurn[]> {
   const earliest = await earliestTurns(context, query, limit);
   if (earliest.length < limit) return earliest;
@@ -49,7 +49,7 @@ export async function countWaiting(context: ClientContext, filter: WaitingFilter
   if (tool !== undefined || olderThanMs !== undefined || whom !== undefined)
     return (await readAllWaiting(context, filter)).length;
   let total = 0;
-  // Visibility has no sum. Turns with at least 1, at least 2, … make one, and few turns wait with many calls.
+  // Visibility has no sum, so we add the counts of turns with at least 1, at least 2, … Few turns wait with many calls.
   for (let least = 1; ; least++) {
     const count = await countTurns(
       context,
@@ -60,7 +60,9 @@ export async function countWaiting(context: ClientContext, filter: WaitingFilter
   }
 }
 
-/** A bound is lowered until at most this many pages are before it: sorting more in memory costs more than asking again. */
+/**
+ * A bound is lowered until at most so many pages are before it: sorting more in memory costs more than another query.
+ */
 const PAGES = 3;
 
 /**
@@ -124,9 +126,9 @@ async function listUpTo(context: ClientContext, query: string, most: number): Pr
 interface BoundSearch {
   /** At least so many turns must have a deadline before the bound. */
   least: number;
-  /** At most so many, unless they share one deadline. */
+  /** At most so many turns may have one before it, unless they share one deadline. */
   most: number;
-  /** Deadlines of some of the turns, in ms: any will do, but the more they are like all of them the fewer counts it takes. */
+  /** Deadlines of some of the turns, in ms. Any will do: a sample that is like all turns takes the fewest counts. */
   sample: readonly number[];
   /** How many turns have a deadline before this time; each count costs a query. */
   count(at: number): Promise<number>;
@@ -138,7 +140,7 @@ interface Point {
   below: number;
 }
 
-/** What is known so far: the bound is after `low`, and `high` is one, but with too many before it. */
+/** What is known so far: the bound is after `low`. `high` is a bound, but one with too many turns before it. */
 interface Known {
   low: Point | undefined;
   high: Point;
@@ -146,7 +148,7 @@ interface Known {
   above: Point | undefined;
 }
 
-/** Enough to come down to a millisecond from anywhere. */
+/** The most steps: enough to come down to a millisecond from anywhere. */
 const STEPS = 60;
 /** Into the unknown the first step is an hour, and each next one much longer. */
 const STRIDE_MS = 60 * 60_000;
@@ -159,7 +161,7 @@ const END = Date.parse(NEVER);
  */
 export async function findBound(search: BoundSearch): Promise<number> {
   const all = await search.count(END);
-  // Of those that never expire none is the earliest.
+  // There are too few turns with a deadline, so turns that never expire have to be among them.
   if (all < search.least) return END + 1;
   const pivots = pivotsOf(search, all);
   let known: Known = { low: undefined, high: { at: END, below: all }, above: undefined };
@@ -171,14 +173,14 @@ export async function findBound(search: BoundSearch): Promise<number> {
   return known.high.at;
 }
 
-/** The target leaves room on both sides. */
+/** How many turns the bound should have before it: in the middle, so that there is room on both sides. */
 function aimOf({ least, most }: BoundSearch): number {
   return (least + most) / 2;
 }
 
 /**
- * Where the bound is if the sample is like all turns; its earliest, as it may be of the latest turns only; and its last, as
- * it may be of the earliest.
+ * Times to try first. The place of the bound if the sample is like all turns; the sample's earliest time, in case the
+ * sample is of the latest turns only; and its last time, in case it is of the earliest turns only.
  */
 function pivotsOf(search: BoundSearch, all: number): number[] {
   const sorted = search.sample.filter((at) => at < END).sort((a, b) => a - b);
@@ -203,11 +205,11 @@ function between(known: Known, at: number): number {
 
 function learn({ low, high, above }: Known, point: Point, least: number): Known {
   if (point.below < least) return { low: point, high, above };
-  // On the way to those that never expire nothing is dense.
+  // Up to the turns that never expire there is no density to measure.
   return { low, high: point, above: high.at === END ? undefined : high };
 }
 
-/** Where the density leads and the middle take turns, so that no distribution takes much more than halving would. */
+/** The next time to try: by density and by halving in turn, so that it never takes much longer than halving alone. */
 function nextGuess(known: Known, step: number, aim: number): number {
   const { low, high } = known;
   const now = Date.now();
@@ -220,7 +222,7 @@ function nextGuess(known: Known, step: number, aim: number): number {
   return high.at > now ? now : high.at - Math.max(STRIDE_MS, (now - high.at) * LONGER);
 }
 
-/** The time that the last two counts point to; NaN where they give no density. */
+/** The time that the density of the last two counts points to; NaN where they show none. */
 function byDensity({ high, above }: Known, aim: number): number {
   if (above === undefined || above.below === high.below) return NaN;
   return high.at - ((high.below - aim) * (above.at - high.at)) / (above.below - high.below);

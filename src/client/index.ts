@@ -99,7 +99,7 @@ export { stateAt, stateAfter, type TurnMoment } from '../history/moment';
 export { timelineOf, type Timeline, type TimelineCall, type TimelineStep } from '../history/timeline';
 
 /**
- * Encrypts what the form of a question calls secret, for the workers alone. What it takes is loaded with the first answer.
+ * Encrypts the fields that the form of a question calls secret, for the workers alone. Its code is loaded on first use.
  *
  * @returns the content with ciphertext in the place of each secret, as `answer` takes it.
  */

@@ -16,10 +16,10 @@ import { toCountersignError, ask } from '../history/server-errors';
 const LIMIT = 50;
 const TURNS_LIMIT = 200;
 
-/** How many turns are looked at for words of a prompt: visibility cannot search them. */
+/** How many turns are looked at for words of a prompt: visibility cannot search prompts. */
 const MOST_SEARCHED = 2_000;
 
-/** Turns, newest first; of a turn with more than one run the newest one. Works with every worker down. */
+/** Turns, newest first; for a turn with several runs, its newest run. Works with every worker down. */
 export async function listTurns(context: ClientContext, query: ListQuery): Promise<TurnSummary[]> {
   const { limit = LIMIT, search, agents } = query;
   const all = turnQuery(query);
@@ -36,7 +36,7 @@ function newestFirst(a: TurnSummary, b: TurnSummary): number {
   return a.startedAt < b.startedAt ? 1 : -1;
 }
 
-/** A part of the turns that match: the open ones first, then those that ended last. Works with every worker down. */
+/** A page of the turns that match: open turns first, then the turns that ended last. Works with every worker down. */
 export async function listTurnsPage(context: ClientContext, query: TurnsQuery): Promise<TurnsPage> {
   const { limit = TURNS_LIMIT, text, older, agents } = query;
   const after = older === undefined ? undefined : readEdge(older);
@@ -50,17 +50,17 @@ export async function listTurnsPage(context: ClientContext, query: TurnsQuery): 
 /** What to collect of the turns that a query lists. */
 interface CollectWish {
   limit: number;
-  /** Stands in the id, the agent or the prompt's head. */
+  /** Text that has to be in the id, the agent or the prompt's head. */
   text?: string;
   /** Turns that are listed already. */
   without?: readonly string[];
-  /** Turns that others led to, or whose memo cannot be read, are taken only where all of them are of these. */
+  /** Only turns of these agents. The turns that led to a turn have to be of these agents, too, and be known. */
   agents?: readonly string[];
 }
 
 interface Collected {
   turns: TurnSummary[];
-  /** How many were looked at. */
+  /** How many turns were looked at. */
   looked: number;
   /** Where the rest begins; undefined where there is none. */
   edge: Edge | undefined;
@@ -207,8 +207,9 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
 const forkMemo = z.object({ of: z.string(), lineage: z.unknown().optional() });
 
 /**
- * Agents of the turns that led to one, by its memo: of a child turn, and of a fork of one. Undefined: none did. A memo that
- * cannot be read says nothing of them, so they are not known. `isTurn`: it has to have a prompt, as every turn of ours.
+ * The agents of the turns that led to a turn, by its memo: for a child turn, and for a fork of one. Undefined where no
+ * turn did. With a memo that cannot be read, the agents are not known. `isTurn`: the memo has to have a prompt, as for
+ * every turn.
  */
 export function callersIn(memo: Record<string, unknown> = {}, isTurn = true): string[] | undefined {
   const fork = memo[MEMO.fork];
@@ -274,21 +275,21 @@ function runQuery({ query, turn, agent, since, until }: RunQuery): string {
   return [ours, ...Object.values(filters)].join(' AND ');
 }
 
-/** Still open, or closed at that time or later. */
+/** A filter for runs that are still open, or closed at that time or later. */
 function activeSince(since: string): string {
   return `(ExecutionStatus = 'Running' OR CloseTime >= '${since}')`;
 }
 
-/** Turns in one answer of a list: as many as a server gives. A question costs the same, however many it answers. */
+/** Turns in one page of a list: as many as a server gives. A query costs the same, however many turns it returns. */
 export const LIST_PAGE = 1_000;
 
 /**
- * The same for a connection of the user's own, which takes 4 MiB by default: each comes with its memo and search attributes
+ * The same for a user's own connection, which takes 4 MiB by default: each turn comes with a memo and search attributes
  * of some 5 KiB, or 20 KiB for other workflows that gate calls.
  */
 export const SMALL_PAGE = 200;
 
-/** What a query lists, in pages. Each costs a question; a page that is not full is the last one. */
+/** What a query lists, in pages. Each page costs one query; a page that is not full is the last one. */
 export async function* listPages(
   { workflow }: Client,
   query: string,
@@ -304,7 +305,7 @@ export async function* listPages(
   yield page;
 }
 
-/** Text as a string of a visibility query. */
+/** Text as a quoted string in a visibility query. */
 export function quoted(text: string): string {
   return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 }

@@ -20,17 +20,17 @@ export class Pool {
   }
 
   private leave(): void {
-    // The place is handed on, so that no later job can take it first.
+    // The place goes to the job that waits longest, so that no later job can take it first.
     const next = this.waiting.shift();
     if (next === undefined) this.running -= 1;
     else next();
   }
 }
 
-/** Messages that one client sends at once: more would wait at the server, and be taken for unanswered. */
+/** How many messages one client sends at once: more would wait at the server, and would count as unanswered. */
 const AT_ONCE = 50;
 
-/** To one turn: the server takes ten updates of a run at a time, and others may send some, too. */
+/** How many go to one turn at once: the server takes ten updates of a run at a time, and others may send some, too. */
 const AT_ONCE_PER_TURN = 8;
 
 /** Sends the messages of one client: at most 50 at once, and 8 to the same turn. */

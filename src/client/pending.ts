@@ -73,7 +73,7 @@ function stateOf({ state, paused }: PendingInfo): PendingActivity['state'] {
     : 'scheduled';
 }
 
-/** Only queues that something waits on are asked about: a turn that waits for a person needs no worker. */
+/** The queues that something waits on and no worker polls. A turn that waits for a person needs no worker. */
 async function idleQueues(
   context: ClientContext,
   { pendingWorkflowTask, executionConfig }: Description,
@@ -91,7 +91,7 @@ async function idleQueues(
   return [...new Set(idle.flat())];
 }
 
-/** Whether a worker polls the queue of a turn; also where that cannot be asked. */
+/** Whether a worker polls the queue of a turn; true also where a key does not permit the question. */
 export async function isServed(context: ClientContext, turn: string): Promise<boolean> {
   try {
     const description = await describeTurn(context, turn);
@@ -115,7 +115,7 @@ async function hasPoller(context: ClientContext, queue: PolledQueue): Promise<bo
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Failure = temporal.api.failure.v1.IFailure;
 
-/** How far back the reason is looked for. Small pages: an event may have 2 MiB, and a connection takes 4. */
+/** How far back we look for the reason. Pages are small: an event may have 2 MiB, and a connection takes 4. */
 const PAGE = { size: 2, most: 20 } as const;
 const MOST_CHARACTERS = 500;
 
@@ -132,7 +132,7 @@ async function failingTask(
   return { attempt, ...defined({ reason: reason && bounded(reason) }) };
 }
 
-/** The server keeps the first attempt that fails; those after it only count. */
+/** Why the workflow task fails. The server records only the first attempt that fails; it counts the others. */
 async function reasonOf(
   context: ClientContext,
   execution: { workflowId: string; runId: string },
@@ -143,7 +143,7 @@ async function reasonOf(
     const failure = end?.workflowTaskFailedEventAttributes?.failure;
     return failure ? await failureText(context, failure) : undefined;
   } catch (error) {
-    // The turn is shown all the same; why the reason is missing stands where the reason would.
+    // The turn is shown all the same, with a note in place of the reason.
     if (error instanceof CountersignError) return `the reason cannot be read: ${error.message}`;
     throw error;
   }
@@ -177,7 +177,7 @@ function isEnd(event: HistoryEvent): boolean {
 }
 
 /**
- * Without an owner: a worker seals why a task failed before it knows of which workflow.
+ * The text of a failure. Decoded without an owner: a worker encrypts a task's failure before it knows which workflow.
  *
  * @throws CountersignError `key_missing`.
  */
@@ -193,7 +193,7 @@ function bounded(reason: string): string {
   return first.length > MOST_CHARACTERS ? `${first.slice(0, MOST_CHARACTERS - 1)}…` : first;
 }
 
-/** A person waits for this answer, which is only a warning. */
+/** How long we wait for an answer that is only a warning: a person waits meanwhile. */
 const ANSWER_MS = 2_000;
 
 const answer = z.array(z.object({ callId: z.string(), now: z.enum(['changed', 'gone']) }));

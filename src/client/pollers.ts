@@ -12,10 +12,12 @@ export interface PolledQueue {
   half: 'turns' | 'activities';
 }
 
-/** The server remembers for minutes who polled; one that polls right now has asked within the length of a poll. */
+/**
+ * How recent the last poll of a live worker is. The server remembers pollers for minutes; a poll takes less than this.
+ */
 const RECENT_MS = 70_000;
 
-/** Our workers send a heartbeat every 10 s. */
+/** How recent the last heartbeat of a live worker is. Our workers send one every 10 s. */
 const HEARTBEAT_MS = 30_000;
 
 /** A worker that polls a queue. */
@@ -28,8 +30,8 @@ export interface LiveWorker {
 type Server = Pick<ConnectionLike, 'workflowService'>;
 
 /**
- * The workers that poll a queue, without those that shut down. A killed worker counts for another minute. The server
- * names the pollers of one partition of a queue only; we know those of the others by their heartbeats.
+ * The workers that poll a queue, without workers that shut down. A killed worker counts for another minute. The server
+ * names the pollers of only one partition of a queue; we know the pollers of the other partitions by their heartbeats.
  */
 export async function workersOf(
   server: Server,
@@ -48,7 +50,7 @@ export async function workersOf(
   return [...live.values()];
 }
 
-/** A worker that shuts down may still poll for some milliseconds after its last heartbeat. One of its name may follow soon. */
+/** How long a worker that shuts down may poll after its last heartbeat. Another worker of its name may follow soon. */
 const LAST_POLLS_MS = 100;
 
 /** Whether a worker that polled at a time reported its end then, or just before. */
@@ -78,7 +80,9 @@ async function polledAt(
   return polled;
 }
 
-/** Older servers do not know this call, and a key may not permit it. Recent pollers count then. */
+/**
+ * Errors for which recent pollers have to be enough: older servers do not know the call, or a key may not permit it.
+ */
 const NO_HEARTBEATS: readonly (number | undefined)[] = [
   ...[STATUS.unimplemented, STATUS.permissionDenied],
   // A busy server: the pollers of the queue have to be enough.
@@ -121,7 +125,7 @@ function isLater(one: LastHeartbeat, other: LastHeartbeat): boolean {
   return goesOn === (other.leftAt === undefined) ? one.at > other.at : goesOn;
 }
 
-/** Undefined for a worker that polls only the other half of its queue, and for one without a recent heartbeat. */
+/** The last heartbeat of a worker. Undefined where the worker polls only the other half, or where none is recent. */
 function heartbeatOf(
   heartbeat: temporal.api.worker.v1.IWorkerHeartbeat,
   { half }: PolledQueue,

@@ -3,7 +3,7 @@ import { CountersignError } from '../contract/errors';
 import type { TurnEvent } from '../history/events';
 import { unlessGone } from '../history/server-errors';
 
-/** Histories to read at once: enough to hide the latency, few enough not to load the server. */
+/** How many histories are read at once: enough to hide the latency, few enough not to load the server. */
 export const AT_ONCE = 8;
 
 /**

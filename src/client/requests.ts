@@ -8,18 +8,20 @@ import type { Whom } from '../contract/authority/open-votes';
 export interface StartRequest {
   agent: string;
   prompt: string;
-  /** Up to 8 files for the model to read. Their bytes go to the store of files, and only what names them into the history. */
+  /**
+   * Up to 8 files for the model to read. Their bytes go to the store of files, and only references go into the history.
+   */
   files?: readonly (NewFile | FileRef)[];
   /** Letters, digits, `.`, `_`, `:` and `-`, at most 200; never used before. @default `turn-` and a sortable random part */
   id?: string;
   /** @default `countersign` */
   taskQueue?: string;
-  /** Who asks, in at most 200 characters; handlers are given it. Nobody checks it. @default nobody */
+  /** Who asks, in at most 200 characters; handlers get this. Nobody checks it. @default nobody */
   requester?: string;
   /**
    * Up to 16 facts for handlers, such as a user and a tenant. Names are lower-case letters, digits, `_`, `.` and `-`, at most
-   * 32; values are text of at most 128 characters. They can be searched for, so they are never encrypted. Nobody checks
-   * them: a handler that acts on a user's rights has to prove the user by itself. @default none
+   * 32; values are text of at most 128 characters. Facts can be searched for, so they are never encrypted. Nobody
+   * checks them: a handler that acts with a user's rights has to verify the user by itself. @default none
    */
   metadata?: Record<string, string>;
   /**
@@ -28,7 +30,7 @@ export interface StartRequest {
    */
   budget?: Omit<Budget, 'currency'>;
   /**
-   * What comes first where a task queue has a backlog, as in Temporal: `priorityKey` from 1 (first) to 5 by default, and a
+   * The order in a task queue with a backlog, as in Temporal: `priorityKey` from 1 (first) to 5 by default, and a
    * `fairnessKey`, such as a tenant, of at most 64 bytes, with a `fairnessWeight` from 0.001 to 1000. Child turns inherit
    * it. A call that a person decided always has key 1. Fairness needs a server that has it on. @default the server's, key 3
    */
@@ -43,13 +45,15 @@ export interface FollowOptions {
   onCaughtUp?: () => void;
 }
 
-/** What of the inbox is wanted. */
+/** Which items of the inbox are wanted. */
 export interface InboxQuery {
   tool?: string;
   agent?: string;
-  /** Only what has waited for longer than this, in milliseconds. */
+  /** Only items that have waited for longer than this, in milliseconds. */
   olderThanMs?: number;
-  /** Only what this person may decide and has not voted on. Asked anew for each look: the file may change meanwhile. */
+  /**
+   * Only items that this person may decide and has not voted on. Called for each look: the file may change meanwhile.
+   */
   whom?: () => Whom;
   /** @default 100 */
   limit?: number;

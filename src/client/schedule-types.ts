@@ -1,7 +1,8 @@
 /**
- * What happens at a time at which a turn of the schedule is still open. `skip`: nothing. `buffer-one`: one starts when that
- * turn ends. `buffer-all`: each starts, one after another. `cancel-other`: that turn is cancelled, and the new one starts when
- * it has ended. `allow-all`: they run side by side. There is none that terminates a turn: its calls could not be cancelled.
+ * What happens when a turn is due while another turn of the schedule is open. `skip`: nothing. `buffer-one`: one turn
+ * starts when the open turn ends. `buffer-all`: each starts, one after another. `cancel-other`: the open turn is
+ * cancelled, and the new one starts when it has ended. `allow-all`: the turns run side by side. No policy terminates a
+ * turn, because its calls could not be cancelled then.
  */
 export const OVERLAP_POLICIES = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
@@ -28,9 +29,9 @@ export interface ScheduleTimes {
 export interface ScheduleSummary {
   id: string;
   agent: string;
-  /** Head of what is asked. */
+  /** The head of the prompt. */
   prompt: string;
-  /** The cron expression, or `every 90m`, or what stands for it where it was changed elsewhere. */
+  /** The cron expression, or `every 90m`, or a description where the schedule was changed elsewhere. */
   when: string;
   timeZone: string;
   paused: boolean;
@@ -60,12 +61,12 @@ export interface ScheduledTurns extends ScheduleSummary {
   catchUpMs: number;
   /** How many turns it has started. */
   started: number;
-  /** How many times a turn did not start, because one was still open. */
+  /** How many turns did not start, because another turn was still open. */
   skipped: number;
-  /** How many times came too late, after an outage. */
+  /** How many turns did not start, because it was too late after an outage. */
   missed: number;
   /** The newest turns that it started, newest first. */
   recent: ScheduledTurn[];
-  /** Turns of it that are open, by the schedule's own knowledge. */
+  /** Turns that it started and that are open, as far as the schedule knows. */
   open: string[];
 }

@@ -38,7 +38,7 @@ const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeT
 /** Temporal adds a dash and 20 characters. */
 const ID_CHARACTERS = 150;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** The server would take more than this for less. */
+/** The least catch-up window: the server would make a smaller one larger. */
 const LEAST_CATCH_UP_MS = 10_000;
 const MOST_TIMES = 1_000;
 
@@ -59,7 +59,7 @@ export function makeSchedules(context: ClientContext): Schedules {
     list: () => listSchedules(context),
     times: async (id, from, to) => {
       const { connection, namespace } = context;
-      // The server would answer for one that was removed.
+      // The server would also answer for a schedule that was removed.
       await get(id);
       const range = { startTime: msToTs(Date.parse(from)), endTime: msToTs(Date.parse(to)) };
       const { startTime } = await on(context, checkId(id), 'reading', () =>
@@ -100,7 +100,7 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
   await on(context, id, 'making', () => scheduleClient(context, id).create(options));
 }
 
-/** No `#`: Temporal keeps what comes after it, and there we keep the expression as it was given. */
+/** A cron expression without `#`. Temporal keeps a comment after `#`: we keep the expression as it was given there. */
 const CRON = /^[^\p{C}#]{1,200}$/u;
 
 function specOf({ cron, everyMs, timeZone = 'UTC', jitterMs = 0 }: ScheduleRequest): ScheduleSpec {
@@ -130,7 +130,7 @@ function usage(message: string, hint: string): CountersignError {
   return new CountersignError('usage', message, { hint });
 }
 
-/** What it writes for a schedule is bound to that schedule, because many turns will read it. */
+/** A client whose encrypted payloads are bound to one schedule, because many turns will read them. */
 function scheduleClient({ client, connection, namespace }: ClientContext, id: string): ScheduleClient {
   const { loadedDataConverter, identity } = client.options;
   const payloadCodecs = loadedDataConverter.payloadCodecs.map((codec) => codecOfSchedule(codec, id));
@@ -167,7 +167,7 @@ function errorOf(error: unknown, id: string): unknown {
       data: { schedule: id },
       cause: error,
     });
-  // What the server says of a wrong time; the SDK makes a TypeError of it.
+  // The SDK turns the server's refusal of a wrong time into a TypeError.
   return error instanceof TypeError
     ? usage(`the schedule is refused: ${errorMessage(error)}`, CRON_HINT)
     : error;
@@ -191,7 +191,7 @@ async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise
   const recent = async (): Promise<ScheduledTurn[]> => recentOf(await schedule.describe());
   const id = schedule.scheduleId;
   const before = await on(context, id, 'reading', recent);
-  // The turns are named by the second: two of one second would be one.
+  // The names of turns have the second in them, so two turns of one second would have the same name.
   const [{ at } = { at: '' }] = before;
   if (Date.now() - Date.parse(at) < SECOND_MS) await delay(SECOND_MS);
   await on(context, id, 'running', () => schedule.trigger('ALLOW_ALL'));
@@ -247,7 +247,7 @@ function inFull(schedule: ScheduleDescription): ScheduledTurns {
   };
 }
 
-/** A calendar's comment has the cron expression. Without one somebody made or changed it elsewhere. */
+/** When a schedule starts turns, in words. A calendar without our comment was made or changed elsewhere. */
 function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): string {
   const each = [
     ...calendars.map(({ comment }) => comment || 'times that were set elsewhere'),
@@ -256,7 +256,7 @@ function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): s
   return each.join('; ');
 }
 
-/** As `--every` takes it: in the largest unit that fits. */
+/** A span of time as `--every` takes it: in the largest unit that fits. */
 function spanOf(ms: number): string {
   const units = [
     ['h', 3_600_000],

@@ -44,7 +44,7 @@ export async function startTurn(context: ClientContext, request: StartRequest): 
 const FAIRNESS_KEY_BYTES = 64;
 
 /**
- * What comes first where a task queue has a backlog.
+ * The priority of a turn in a task queue with a backlog.
  *
  * @throws CountersignError `usage` for what the server would refuse, or take for another number.
  */
@@ -65,7 +65,7 @@ export function priorityGiven({ priority }: Pick<StartRequest, 'priority'>): Pri
 }
 
 /**
- * Puts files into the store, and gives what stands for them in the message that they go with.
+ * Puts the files of a message into the store, and returns the references that the message has in their place.
  *
  * @throws CountersignError `usage`, `file_failed`, `config_invalid`.
  */
@@ -91,7 +91,7 @@ function storeNeeded(store: FileStore | undefined): FileStore {
   });
 }
 
-/** The spans of a turn belong to the one in which it is started. */
+/** Adds the current span to the input, so that the spans of the turn belong to it. */
 async function inTrace(input: TurnInput): Promise<TurnInput> {
   const trace = await activeTrace();
   return trace === undefined ? input : { ...input, origin: { ...input.origin, trace } };
@@ -135,7 +135,7 @@ export function originGiven({
 export interface ReadyTurn {
   turn: string;
   taskQueue: string;
-  /** What was asked, for lists. */
+  /** The prompt that lists show. */
   prompt: string;
   input: TurnInput;
   priority?: Priority;
@@ -211,7 +211,7 @@ async function historiesOf(
   throw new CountersignError('usage', 'a fork is of a turn or of an exported history, one of them');
 }
 
-/** No `/`: `<turn>/<call>` names a call. */
+/** The form of a turn's id. It has no `/`, because `<turn>/<call>` names a call. */
 const TURN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 
 /** Draws an id: by time first, so that newer turns sort after older ones. */
@@ -226,7 +226,9 @@ export function isTurnId(text: string): boolean {
   return TURN_ID.test(text);
 }
 
-/** Temporal takes any text as an id. The command line reads a `/` as the beginning of a call, and words between blanks as several. */
+/**
+ * Temporal takes any text as an id. The command line takes a `/` for the beginning of a call, and a blank for an end.
+ */
 const ANY_ID = /^[^\p{C}\s/]{1,1000}$/u;
 
 /** Whether text can be the id of a turn or of another workflow that gates calls, or the beginning of one. */

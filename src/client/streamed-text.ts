@@ -14,7 +14,7 @@ import type { FollowOptions } from './requests';
 import type { StreamPlace } from './types';
 
 /**
- * Where streamed text goes and comes from: as given, or as the environment says. Undefined where neither names a place.
+ * The web inbox for streamed text: as given, or as the environment says. Undefined where neither names a place.
  *
  * @throws CountersignError `config_invalid`; it never shows the token.
  */
@@ -49,7 +49,7 @@ export function requireStreamToken(token: string, tokenName: string): string {
 }
 
 /**
- * What takes the text of a worker: as given, or the web inbox that is named.
+ * The function that sends the text of a worker: as given, or to the web inbox that is named.
  *
  * @throws CountersignError `config_invalid`.
  */
@@ -66,7 +66,7 @@ const gaps = z.array(
   z.object({ turn: z.string(), scheduledAt: z.number(), revision: z.number(), at: z.number() }),
 );
 
-/** Sends text to the process of a web inbox. What it throws says why, without the token. */
+/** Sends text to the process of a web inbox. An error says why it failed, without the token. */
 export function sendTextTo({ url, token }: StreamPlace): SendText {
   return async (pieces) => {
     const response = await fetch(`${url}/api/stream`, {
@@ -117,7 +117,7 @@ export async function* followWithText(
   }
 }
 
-/** Gives each delta where it belongs: one that is early waits for the event `thinking` of its step, a late one is dropped. */
+/** Gives each delta in its place: an early delta waits for the event `thinking` of its step, a late one is dropped. */
 async function* inOrder(
   events: AsyncGenerator<TurnEvent>,
   texts: AsyncGenerator<TextDelta>,
@@ -146,7 +146,7 @@ async function* inOrder(
   }
 }
 
-/** Where the events are: which run, and which step the model is asked for. */
+/** How far the events are: which run, and which step the model is asked for. */
 interface Place {
   note(event: TurnEvent): void;
   /** Whether the events are at this text, before it, or past it. */
@@ -185,9 +185,9 @@ function createPlace(): Place {
   };
 }
 
-/** Between two tries to reach the web inbox, in milliseconds: doubled each time. */
+/** The wait between two tries to reach the web inbox, in milliseconds: doubled each time. */
 const RETRY_MS = { first: 500, most: 10_000 } as const;
-/** The web inbox sends a beat every 5 s. */
+/** After so many milliseconds of silence a connection counts as lost. The web inbox sends a beat every 5 s. */
 const SILENT_MS = 18_000;
 
 const deltaSchema = z.object({
@@ -200,7 +200,7 @@ const deltaSchema = z.object({
   text: z.string(),
 });
 
-/** What the web inbox has of a turn. Goes on where it is away for a while; ends with the signal. Never throws. */
+/** The text of a turn from the web inbox. Connects again after an outage, and ends with the signal. Never throws. */
 async function* textAt(
   { url, token }: StreamPlace,
   { namespace, turn }: { namespace: string; turn: string },
@@ -253,7 +253,7 @@ async function* deltasIn(body: ReadableStream<Uint8Array>, heard: () => void): A
   }
 }
 
-/** Between two looks at what the model is heard to write, in milliseconds. */
+/** The wait between two looks at the heartbeats, in milliseconds. */
 const LOOK_MS = 1_000;
 
 /** The head of what the model writes, as the heartbeats carry it. Ends with the signal. Never throws. */

@@ -25,7 +25,7 @@ import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-
 import type { FollowOptions, InboxQuery, StartRequest } from './requests';
 import type { Session, SessionOptions, SessionsQuery, SessionSummary } from './session/types';
 
-/** Where the Temporal server is. What is not given comes from `TEMPORAL_*` and `temporal.toml`. */
+/** Where the Temporal server is. Options that are not given come from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {
   /** `host:port`. @default `TEMPORAL_ADDRESS`, then temporal.toml, then `localhost:7233` */
   address?: string;
@@ -39,15 +39,17 @@ export interface ConnectOptions {
   connection?: Connection;
   /** Your own client, with its data converter. No other option has an effect then. */
   client?: Client;
-  /** Keys that encrypt what Temporal keeps: those of the workers. @default those of `COUNTERSIGN_ENCRYPTION_*` */
+  /**
+   * Keys that encrypt what Temporal keeps: the same as the workers have. @default those of `COUNTERSIGN_ENCRYPTION_*`
+   */
   encryption?: EncryptionOptions;
   /**
-   * Where the bytes of files are kept that go with messages: a folder, or `s3://bucket/prefix`; that of the workers.
+   * Where the bytes of the files of messages are kept: a folder, or `s3://bucket/prefix`; the same as for the workers.
    * @default `COUNTERSIGN_FILES`; without it no files can be sent
    */
   files?: string;
   /**
-   * The web inbox that has what models write while they write it, for `followWithText`.
+   * The web inbox from which `followWithText` gets what models write while they write it.
    * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them Temporal has its head, some seconds late
    */
   stream?: StreamPlace;
@@ -57,11 +59,11 @@ export interface ConnectOptions {
   readyMs?: number;
 }
 
-/** A web inbox that takes what models write from workers, and gives it to who follows a turn. */
+/** A web inbox that gets what models write from the workers, and sends it to everyone who follows the turn. */
 export interface StreamPlace {
   /** Its address, such as `http://inbox.example.com:7243`. */
   url: string;
-  /** The secret that it was started with: 16 to 200 characters. */
+  /** The secret that the web inbox was started with: 16 to 200 characters. */
   token: string;
 }
 
@@ -75,13 +77,16 @@ export interface BuildId {
 /** A build and what is open on it. */
 export interface Build {
   build: string;
-  /** `current`: new turns begin on it; `draining`: older ones are open on it; `drained`: none is; `unused`: it was never current. */
+  /**
+   * `current`: new turns begin on it; `draining`: older turns are open on it; `drained`: no turn is open on it;
+   * `unused`: it was never current.
+   */
   state: 'current' | 'ramping' | 'draining' | 'drained' | 'unused';
   /** Open turns. */
   turns: number;
-  /** Of these, those that wait for people, with no call in doubt. */
+  /** The open turns that wait for people, with no call in doubt. */
   waiting: number;
-  /** Of these, those with a call in doubt. */
+  /** The open turns with a call in doubt. */
   inDoubt: number;
   /** Open sessions. */
   sessions: number;
@@ -90,7 +95,7 @@ export interface Build {
 /** The builds of a deployment. */
 export interface Builds {
   deployment: string;
-  /** Null: none is; new turns begin on workers without a build id. */
+  /** Null where no build is current; then new turns begin on workers without a build id. */
   current: string | null;
   builds: Build[];
 }
@@ -102,8 +107,8 @@ export interface DrainOptions {
 }
 
 /**
- * What became of an open turn or session of a build that is drained, by its id. `held`: it stays, for this reason: something of it runs or is
- * decided (`busy`), or nobody answered for it (`no_worker`).
+ * What became of an open turn or session of a build that is drained. `held`: it stays, because something in it runs or
+ * is decided (`busy`), or because no worker answered for it (`no_worker`).
  */
 export type Drained =
   | { id: string; outcome: 'moved' | 'ended' }
@@ -145,7 +150,7 @@ export interface StartedFork extends StartedTurn {
 
 /**
  * What became of a decision, a resolution or an answer to a question.
- * `recorded`: no worker answered in time; it is durable and takes effect when a worker returns.
+ * `recorded`: no worker answered in time; the message is durable and takes effect when a worker returns.
  */
 export type Answer =
   | { status: 'accepted'; verdict: Accepted }
@@ -155,41 +160,46 @@ export type Answer =
 /** An answer that is not a refusal. */
 export type TakenAnswer = Exclude<Answer, { status: 'refused' }>;
 
-/** One line of the inbox: a request, a question or a call in doubt. Everything that visibility knows of it; details come from `view`. */
+/**
+ * One line of the inbox: a request, a question or a call in doubt, with everything that visibility knows about it.
+ * Details come from `view`.
+ */
 export interface InboxItem extends OpenItem {
   turn: string;
   agent: string;
   callKey: string;
-  /** Head of what was asked. */
+  /** The head of the prompt. */
   prompt: string;
-  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The session that its turn is of; absent where it is of none. */
+  /** The session that its turn belongs to; absent where there is none. */
   session?: string;
-  /** As of `TurnSummary`. */
+  /** As in `TurnSummary`. */
   callers?: string[];
 }
 
-/** What waits, as far as it is read. */
+/** What waits, as far as it has been read. */
 export interface Waiting {
-  /** Calls in doubt first, then the earliest deadline; what never expires comes last. The same list until something changes. */
+  /**
+   * Calls in doubt first, then by deadline; items that never expire come last. The same list until something changes.
+   */
   items: readonly InboxItem[];
   /** False until everything was read once. */
   isComplete: boolean;
-  /** Changes with every change. */
+  /** Increases with every change. */
   version: number;
 }
 
 /** Keeps everything that waits in memory. A program that watches the inbox has one. */
 export interface InboxReader {
   /**
-   * Reads on: one question to visibility, a page of up to 1,000 turns. Begins again after the last page, and after an error.
-   * Waits where it would be more than two questions a second.
+   * Reads on: one query to visibility, a page of up to 1,000 turns. Begins again after the last page, and after an
+   * error. Waits where there would be more than two queries a second.
    *
    * @throws CountersignError `no_server`, `server_busy` with `data.retryInMs`, `not_ready`, `key_missing`, `server_failed`.
    */
   next(): Promise<Waiting>;
-  /** Has this turn looked at soon: it was decided, and probably changes. */
+  /** Reads this turn soon. For a turn in which somebody has just decided, which probably changes. */
   look(turn: string): void;
 }
 
@@ -206,11 +216,11 @@ export interface TurnSummary {
   forkOf?: string;
   /** The schedule that started it; absent where somebody did. */
   schedule?: string;
-  /** The session that it is of; absent where it is of none. */
+  /** The session that it belongs to; absent where there is none. */
   session?: string;
-  /** Agents of the turns that led to it, of a child turn or of a fork of one; '' stands for one that is not known. */
+  /** Agents of the turns that led to a child turn, or to a fork of one; '' stands for an agent that is not known. */
   callers?: string[];
-  /** Head of what was asked. */
+  /** The head of the prompt. */
   prompt: string;
   /** ISO 8601. */
   startedAt: string;
@@ -221,7 +231,7 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
-  /** Only turns of these agents to which only turns of these agents led. */
+  /** Only turns of these agents. Turns that led to them have to be of these agents, too. */
   agents?: readonly string[];
   /** Only turns that this schedule started, by its id. */
   schedule?: string;
@@ -239,7 +249,7 @@ export interface ListQuery {
 export interface TurnsQuery {
   state?: TurnSummary['state'];
   agent?: string;
-  /** As of `ListQuery`. */
+  /** As in `ListQuery`. */
   agents?: readonly string[];
   /** Only turns that started then or later; ISO 8601. */
   from?: string;
@@ -247,22 +257,22 @@ export interface TurnsQuery {
   to?: string;
   /** Beginning of the id. */
   id?: string;
-  /** A tool that ever asked a person in them. */
+  /** Only turns in which this tool ever asked a person. */
   tool?: string;
-  /** Part of the id, the agent or the prompt's head, in the next 2,000 turns that the rest chooses. */
+  /** Part of the id, the agent or the prompt's head. Looks at the next 2,000 turns that match the other fields. */
   text?: string;
-  /** `older` of the page before. */
+  /** The `older` of the page before. */
   older?: string;
   /** @default 200 */
   limit?: number;
 }
 
-/** Some turns: the open ones first, then those that ended last. */
+/** Some turns: open turns first, then the turns that ended last. */
 export interface TurnsPage {
   turns: TurnSummary[];
   /** Where the next page begins; null where there is none. A turn that was reset may come once more there, with an earlier run. */
   older: string | null;
-  /** With `text`: how many turns were looked at, and whether there are no others. */
+  /** With `text`: how many turns were looked at, and whether these were all. */
   searched?: { turns: number; isAll: boolean };
 }
 
@@ -306,11 +316,11 @@ export interface PendingActivity {
   lastHeartbeatAt?: string;
   nextAttemptAt?: string;
   lastFailure?: string;
-  /** How far its handler says it is, some seconds old at most. */
+  /** How far its handler says that it is; some seconds old at most. */
   progress?: CallProgress;
   /** The end of its output so far. */
   partial?: string;
-  /** Only of `think`: the head of what the model wrote so far, where its worker streams to no web inbox. */
+  /** Only for `think`: the head of what the model wrote so far, where its worker streams to no web inbox. */
   text?: string;
   /** Only of a burst: the step of that text. */
   step?: number;
@@ -320,7 +330,7 @@ export interface PendingActivity {
 export interface FailingTask {
   /** The attempt that comes or runs now: 2 or more. */
   attempt: number;
-  /** Why, as the server has it on record: the first line, at most 500 characters. Absent where it is not known. */
+  /** Why the task fails, as the server has it on record: the first line, at most 500 characters. Absent: not known. */
   reason?: string;
 }
 
@@ -339,7 +349,10 @@ export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'>
   id: string;
 }
 
-/** Turns that start by themselves: Temporal Schedules that start a turn each. Each may throw `schedule_not_found`, `no_server`, `server_failed`. */
+/**
+ * Turns that start by themselves: Temporal Schedules that each start turns. Each method may throw `schedule_not_found`,
+ * `no_server`, `server_failed`.
+ */
 export interface Schedules {
   /**
    * Makes a schedule. Whether any worker has the agent is not asked.
@@ -347,7 +360,7 @@ export interface Schedules {
    * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come; `schedule_exists`.
    */
   add(request: ScheduleRequest): Promise<ScheduledTurns>;
-  /** Those that start turns, by id. Schedules of other workflows are left out. */
+  /** The schedules that start turns, by id. Schedules of other workflows are left out. */
   list(): Promise<ScheduleSummary[]>;
   get(id: string): Promise<ScheduledTurns>;
   /** The times at which it starts a turn between two moments, with jitter, whether it is paused or not; ISO 8601, at most 1,000. */
@@ -364,7 +377,7 @@ export interface Schedules {
 export interface Countersign {
   readonly client: Client;
   readonly namespace: string;
-  /** Where the bytes of files are that go with messages; undefined: nowhere. @throws CountersignError `config_invalid`. */
+  /** The store for the files of messages; undefined where none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
   /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
@@ -397,14 +410,15 @@ export interface Countersign {
    */
   find(prefix: string): Promise<string>;
   /**
-   * The agent of a turn with exactly this id, and those of the turns that led to it: of a child turn, and of a fork of one.
+   * The agent of a turn with exactly this id, and the agents of the turns that led to a child turn, or to a fork of
+   * one.
    *
    * @throws CountersignError `turn_not_found`.
    */
   agentsOf(turn: string): Promise<Pick<TurnSummary, 'agent' | 'callers'>>;
   /**
-   * The beginning of each id that no other turn has now, which `find` takes. An id without one, because too many turns begin
-   * like it, is missing.
+   * The beginning of each id that no other turn has now, which `find` takes. An id is missing where too many turns
+   * begin like it.
    */
   shortIds(turns: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
@@ -439,8 +453,8 @@ export interface Countersign {
    */
   follow(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent>;
   /**
-   * As `follow`, and what the model writes while it writes it. Each attempt begins anew, with `at: 0`. What a step said in
-   * the end stands in its event `step`, which may come before the last of its text.
+   * As `follow`, with what the model writes while it writes it. Each attempt begins anew, with `at: 0`. The event
+   * `step` has the finished reply, and may come before the last piece of its text.
    *
    * @throws CountersignError `turn_not_found`.
    */
@@ -449,24 +463,24 @@ export interface Countersign {
   timeline(turn: string): Promise<TurnEvent[]>;
   /** The turn as it is now. @throws CountersignError `turn_not_found`. */
   view(turn: string): Promise<TurnView>;
-  /** Where a turn is, as the server said when it was read: a signed decision names it. */
+  /** The place of a turn that a signed decision names, as the server gave it when the turn was read. */
   placeOf(view: Pick<TurnView, 'turn' | 'firstRunId'>): {
     namespace: string;
     workflowId: string;
     firstExecutionRunId: string;
   };
   /**
-   * Requests of a turn whose tool changed since they were made, as its worker knows: approved, they would be refused before
-   * they run. Undefined where no worker answers within 2 s.
+   * Requests of a turn whose tool has changed since they were made, as its worker knows. If they are approved, they are
+   * refused before they run. Undefined where no worker answers within 2 s.
    */
   changedTools(turn: string): Promise<readonly ChangedTool[] | undefined>;
   /** What runs right now. @throws CountersignError `turn_not_found`. */
   pendingActivities(turn: string): Promise<Pending>;
   /** Requests, questions and calls in doubt of all turns, calls in doubt first, then the earliest deadline. Needs no worker. */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
-  /** How many requests, questions and calls in doubt wait in all turns, or how many of them match. */
+  /** How many requests, questions and calls in doubt wait in all turns; with a filter, how many of them match. */
   countWaiting(filter?: Omit<InboxQuery, 'limit'>): Promise<number>;
-  /** For a program that watches the inbox, or a part of it. Needs no worker. */
+  /** A reader for a program that watches the inbox, or a part of it. Needs no worker. */
   inboxReader(filter?: Omit<InboxQuery, 'limit'>): InboxReader;
   /** Turns, newest first. */
   list(query?: ListQuery): Promise<TurnSummary[]>;
@@ -507,8 +521,8 @@ export interface Countersign {
   /** Sessions, newest first. Needs no worker. */
   sessions(query?: SessionsQuery): Promise<SessionSummary[]>;
   /**
-   * Pauses calls with an effect, of an agent, of a tool or all; with `models` model calls too. Resolves once it is in effect:
-   * no worker starts such a call any more. What waits for a person may be decided meanwhile. Needs a worker.
+   * Pauses calls with an effect, of an agent, of a tool or all; with `models` model calls too. Resolves once no worker
+   * starts such a call any more. Requests that wait for a person may be decided meanwhile. Needs a worker.
    *
    * @throws CountersignError `usage`, `pauses_full`, `control_unavailable`.
    */

@@ -4,8 +4,8 @@ import { errorMessage } from '../contract/errors';
 import { ASK_MS, isLimited, serverBusy, STATUS } from '../history/server-errors';
 
 /**
- * What the server counts against its limit of visibility, which is 10 calls a second for a namespace unless set, and
- * 30 on Temporal Cloud. Temporal's UI and all other programs of the namespace share it.
+ * The calls that the server counts against its limit of visibility, which is 10 calls a second for a namespace unless
+ * set, and 30 on Temporal Cloud. Temporal's UI and all other programs of the namespace share the limit.
  */
 const COUNTED: ReadonlySet<string> = new Set([
   ...['listWorkflowExecutions', 'countWorkflowExecutions', 'scanWorkflowExecutions'],
@@ -14,16 +14,18 @@ const COUNTED: ReadonlySet<string> = new Set([
 
 /** Two calls a second. */
 const EVERY_MS = 500;
-/** Calls that need not wait when a program starts, or was silent for five seconds: a command that ends soon is quick. */
+/**
+ * Calls that need not wait when a program starts, or made none for five seconds. So a command that ends soon is quick.
+ */
 const AT_ONCE = 10;
 /** The first pause after a refusal, and the longest. */
 const FIRST_PAUSE_MS = 1_000;
 const MOST_PAUSE_MS = 30_000;
 
-/** `reader`: reads the inbox again and again; it and all others take turns. */
+/** `reader`: calls of a program that reads the inbox again and again. They and all other calls take turns. */
 type Lane = 'reader' | 'others';
 
-/** Lets calls to visibility through, two a second, and none for a while after the server refused one. */
+/** Lets two calls to visibility through a second, and none for a while after the server refused a call. */
 export class VisibilityLimit {
   private readonly waiting: Record<Lane, (() => void)[]> = { reader: [], others: [] };
   private last: Lane = 'others';
@@ -70,7 +72,7 @@ export class VisibilityLimit {
     }
   }
 
-  /** Twice as long after each refusal, with a random part: several programs must not come back together. */
+  /** Pauses twice as long after each refusal, with a random part: several programs must not come back together. */
   private pause(): void {
     const longest = Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.refusals++);
     this.pausedUntil = Date.now() + longest * (0.5 + Math.random() / 2);
@@ -123,7 +125,10 @@ interface LimitedBy {
   patienceMs: number;
 }
 
-/** The same connection, whose calls to visibility go through the limit. The time that they wait there does not count as the server's. */
+/**
+ * A connection whose calls to visibility go through the limit. The server's deadline for a call begins after the wait
+ * there.
+ */
 export function limitVisibility<C extends ConnectionLike>(connection: C, by: LimitedBy): C {
   const { limit, lane, patienceMs } = by;
   const workflowService = new Proxy(connection.workflowService, {
@@ -148,7 +153,9 @@ export function limitVisibility<C extends ConnectionLike>(connection: C, by: Lim
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 type Decider = ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider'];
 
-/** The SDK's retries of what passes `isWorth`. Calls to visibility that the server refuses for its limit are left to us. */
+/**
+ * The SDK's retries, for errors that `isWorth` accepts. We retry calls to visibility that the server's limit refuses.
+ */
 export function makeRetries(isWorth: (details: string) => boolean): Interceptor {
   const usual = defaultGrpcRetryOptions();
   const retryIf = (passes: Decider): Interceptor =>
@@ -166,8 +173,8 @@ export function makeRetries(isWorth: (details: string) => boolean): Interceptor 
 type NextCall = Parameters<Interceptor>[1];
 
 /**
- * The SDK's retries do not know that the connection was closed meanwhile: they throw out of a timer, which would end the whole
- * process. Here such a call ends as one that was cancelled.
+ * The SDK's retries do not know that the connection was closed meanwhile: they throw out of a timer, which would end
+ * the whole process. Here such a call ends like a cancelled call.
  */
 function endedByClosing(next: NextCall): NextCall {
   let isRetry = false;
@@ -199,7 +206,7 @@ function closedCall(details: string): ReturnType<NextCall> {
   };
 }
 
-/** By the last part of its path, such as `…/ListWorkflowExecutions`. */
+/** Whether a call counts against the limit, by the last part of its path, such as `…/ListWorkflowExecutions`. */
 function isCounted(path: string): boolean {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return COUNTED.has(name.charAt(0).toLowerCase() + name.slice(1));

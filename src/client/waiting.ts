@@ -21,13 +21,15 @@ export interface ListedTurn {
   id: string;
   agent: string;
   memo: Record<string, unknown>;
-  /** In ms. */
+  /** When the run started, in ms. */
   startedAt: number;
-  /** In ms; undefined where it has none. */
+  /** The earliest deadline, in ms; undefined where the turn has none. */
   deadline: number | undefined;
 }
 
-/** The visibility query of a filter. A request that waits since some moment is in a run that started before it. */
+/**
+ * The visibility query of a filter. A request that is older than a moment is in a run that started before the moment.
+ */
 export function filterOf({ tool, agent, olderThanMs }: WaitingFilter): string {
   const parts = [
     `ExecutionStatus = 'Running'`,
@@ -39,7 +41,7 @@ export function filterOf({ tool, agent, olderThanMs }: WaitingFilter): string {
   return parts.join(' AND ');
 }
 
-/** Whether one item matches: a turn that does may have others. */
+/** Whether one item matches: a turn that matches may also have items that do not. */
 export function isWanted(item: InboxItem, { tool, agent, olderThanMs, whom }: WaitingFilter): boolean {
   if (tool !== undefined && item.tool !== tool) return false;
   if (agent !== undefined && item.agent !== agent) return false;
@@ -75,8 +77,8 @@ export function isCut({ memo }: ListedTurn): boolean {
 }
 
 /**
- * Something waits and its memo cannot be read. A missing key is an error here, because with the key the user could decide.
- * A payload that was tampered with is left out.
+ * Handles a turn in which something waits and whose memo cannot be read. A missing key is an error here, because with
+ * the key the user could decide. A payload that was tampered with is left out.
  *
  * @throws CountersignError `key_missing`.
  */
@@ -131,7 +133,7 @@ function urgencyOf({ kind, deadline, since, turn, callId }: InboxItem): string {
   return `${kind === 'in_doubt' ? 0 : 1} ${deadline ?? NEVER} ${since} ${turn} ${callId}`;
 }
 
-/** What we need of a turn that visibility lists. */
+/** The part of a listed turn that we need. */
 export function listedTurn(info: WorkflowExecutionInfo): ListedTurn {
   const { workflowId, searchAttributes, startTime, memo = {} } = info;
   const [agent] = searchAttributes[SEARCH_ATTRIBUTES.agent] ?? [];

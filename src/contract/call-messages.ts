@@ -14,35 +14,35 @@ export function reasonProblem(text: string): string | undefined {
 }
 
 /**
- * What the model reads of calls that no handler ended. The workflow and the reader of its history use the same texts.
+ * What the model reads where no handler gave a result. The workflow and the reader of its history use the same texts.
  */
 export const ENDINGS = {
-  /** Its request ran out of time. */
+  /** The call's request ran out of time. */
   expired: {
     code: 'expired',
     message: 'Nobody decided on this call in time. It expired and counts as denied; nothing ran.',
   },
-  /** It was a question that ran out of time. */
+  /** The call was a question that ran out of time. */
   unanswered: {
     code: 'expired',
     message: 'Nobody answered this question in time. Go on without an answer, or ask again.',
   },
-  /** It was a question of a call that has ended meanwhile. */
+  /** The call was a question of another call that has ended meanwhile. */
   askerEnded: {
     code: 'cancelled',
     message: 'The call that asked this has ended. Nobody needs the answer any more.',
   },
-  /** It was a question of a server, which does not wait for the answer any more. */
+  /** The call was a question of a server that no longer waits for the answer. */
   askerWithdrew: {
     code: 'cancelled',
     message: 'The server that asked this has withdrawn it or has ended. Nobody needs the answer any more.',
   },
-  /** Its request was taken back. */
+  /** The call's request was taken back. */
   withdrawn: {
     code: 'cancelled',
     message: 'The request was withdrawn before anybody decided. Nothing ran.',
   },
-  /** It never started because its turn was cancelled. */
+  /** The call never started, because its turn was cancelled. */
   neverStarted: {
     code: 'cancelled',
     message: 'The turn was cancelled before this call started. Nothing ran.',
@@ -53,14 +53,14 @@ export const ENDINGS = {
     message:
       'The last steps asked for exactly this, and it gave the same each time. Nothing ran. Do something else, or answer with what you know.',
   },
-  /** It was cancelled with its turn. */
+  /** The call was cancelled with its turn. */
   cancelled: { code: 'cancelled', message: 'The turn was cancelled. This call did not finish.' },
 } as const satisfies Record<string, ToolFailure>;
 
 /**
- * Why the workflow closed a call by itself, without a decision and without the end of its activity: one of the endings above;
- * no worker had what it needs (`absent`); a person ended the turn with the call in doubt (`abandoned`); or the outcome of a
- * call in doubt was proven (`proven`).
+ * Why the workflow closed a call by itself, without a decision and without the end of its activity: one of the endings
+ * above; no worker had what the call needs (`absent`); a person ended the turn with the call in doubt (`abandoned`); or
+ * the outcome of a call in doubt was proven (`proven`).
  */
 export const CLOSING_CAUSES = [
   'expired',
@@ -77,10 +77,12 @@ export const CLOSING_CAUSES = [
 ] as const;
 export type ClosingCause = (typeof CLOSING_CAUSES)[number];
 
-/** In place of "Nothing ran.": this attempt ran nothing, but an earlier one may have. */
+/** The text in place of "Nothing ran.", where an earlier attempt may have run something. */
 export const MAY_HAVE_RUN = 'An earlier attempt of it may have run.';
 
-/** A failure of a call that a person let run again: its run before was in doubt, so nobody knows that nothing ran. */
+/**
+ * A failure of a call that a person let run again. The earlier run was in doubt, so it may not say that nothing ran.
+ */
 export function afterDoubt(failure: ToolFailure): ToolFailure {
   return { ...failure, message: failure.message.replace(/Nothing ran\.$/, MAY_HAVE_RUN) };
 }
@@ -91,13 +93,13 @@ interface Said {
   reason?: string | undefined;
 }
 
-/** A person said no. */
+/** The failure of a call that a person denied. */
 export function denied({ approver, reason }: Said): ToolFailure {
   const why = reason === undefined || reason === '' ? 'no reason was given' : reason;
   return { code: 'denied', message: `${approver} denied this call: ${why}. Nothing ran.` };
 }
 
-/** A person did not want to answer a question. */
+/** The failure of a question that a person declined to answer. */
 export function declined({ approver, reason }: Said): ToolFailure {
   const why = reason === undefined || reason === '' ? 'no reason was given' : reason;
   return { code: 'denied', message: `${approver} declined to answer: ${why}.` };
@@ -106,7 +108,7 @@ export function declined({ approver, reason }: Said): ToolFailure {
 const HANDLES =
   'A text that begins with answer: names a secret that you cannot read; give it to the tool it is for as it is.';
 
-/** What a person answered, as the model reads it: first who, then the content as JSON. An answer allows nothing. */
+/** A person's answer, as the model reads it: first who answered, then the content as JSON. An answer allows nothing. */
 export function answered({ approver, reason }: Said, content: JsonObject, hasSecrets = false): string {
   const remark = reason === undefined || reason === '' ? '' : ` Remark: ${reason}`;
   const note = hasSecrets ? ` ${HANDLES}` : '';
@@ -118,7 +120,7 @@ export function didNot(said: Said): ToolFailure {
   return { code: 'transport', message: found(said, 'did not take effect') };
 }
 
-/** A person found that an interrupted call did take effect; with what it returned, as far as they know. */
+/** A person found that an interrupted call took effect. Has what the call returned, as far as the person knows. */
 export function happened(said: Said, content: string | undefined): string {
   const note = found(said, 'did take effect');
   return content === undefined ? note : `${note}\n\n${content}`;
@@ -129,13 +131,13 @@ function found({ approver, reason }: Said, what: string): string {
   return `The call was interrupted. ${approver} found that it ${what}.${why}`;
 }
 
-/** Why the arguments that a person gave a call were not taken: the request is what it was before. */
+/** Why the arguments that a person gave a call were not taken. The request stays as it was before. */
 export function unpreviewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
   const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
   return `the edit could not be previewed: ${why}`;
 }
 
-/** Why a call was not prepared anew: the request is what it was before. */
+/** Why a call was not prepared anew. The request stays as it was before. */
 export function notRenewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
   const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
   return `it was not asked again: ${why}`;
@@ -146,32 +148,32 @@ export function whyInvalid(prepared: Exclude<PreparedCall, ValidCall>): string {
   return prepared.kind === 'remote' ? 'its tool moved to another queue' : prepared.result.content;
 }
 
-/** How an activity ended that gave no outcome, in Temporal's terms. */
+/** The end of an activity that gave no outcome, in Temporal's terms. */
 export interface LostActivity {
   cancelled: boolean;
-  /** Where it was cancelled: no worker had it then, so that the server ended it by itself. */
+  /** Whether the activity was cancelled while no worker had it, so that the server ended it by itself. */
   untaken: boolean;
-  /** Which of its times was over. */
+  /** The kind of timeout that ended the activity. */
   timeout?: string | undefined;
-  /** Where a time was over: some attempt of it had begun to beat. */
+  /** Whether an attempt had sent heartbeats before the timeout. */
   beaten: boolean;
   /** Type of an application failure. */
   type?: string | undefined;
-  /** What it failed with. */
+  /** The message that the activity failed with. */
   message: string;
 }
 
-/** How long a call may wait for a worker, in milliseconds; on the queue of the one that holds its state it is not for long. */
+/** How long a call may wait for a worker, in milliseconds. The wait for the worker that holds its state is short. */
 export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs'>, isHeld: boolean): number {
   return isHeld ? Math.min(startWithinMs, TIMES.holderAnswer) : startWithinMs;
 }
 
-/** Why a call goes to another worker than the one that held its state. */
+/** Why a call goes to another worker than the worker that held its state. */
 export const HOLDER_GONE = 'the worker that held the state of its tool did not take it';
 
 /**
- * Whether a call that was on the queue of the worker that held its state goes to another one. An unsafe one only where it is
- * proven that it never started; any other may run again.
+ * Whether a call on the queue of the worker that held its state goes to another worker. An unsafe call does so only
+ * where it is proven that it never started; any other call may run again.
  */
 export function goesElsewhere(
   activity: LostActivity,
@@ -181,18 +183,20 @@ export function goesElsewhere(
   return isLate && (effect !== 'unsafe' || unstarted(activity, times) !== undefined);
 }
 
-/** The most attempts of a call. Lost attempts of an unsafe call are never run again by us. */
+/** The most attempts of a call. We never repeat a lost attempt of an unsafe call. */
 export function mostAttempts({ effect, retry }: Pick<CallSettings, 'effect' | 'retry'>): number {
   return effect === 'unsafe' ? 1 : retry.maximumAttempts;
 }
 
-/** How long an activity was open, and the times it was given; all in milliseconds. */
+/** How long an activity was open, and its timeouts; all in milliseconds. */
 export interface OpenTimes {
-  /** From the workflow task that scheduled it to the one that saw its end: at least as long as it was open. */
+  /**
+   * From the workflow task that scheduled the activity to the task that saw its end: at least as long as it was open.
+   */
   openMs: number;
   heartbeatMs: number;
   startWithinMs: number;
-  /** Most attempts that its retry policy allows, which end without a trace while it is open. */
+  /** The most attempts that its retry policy allows. Earlier attempts leave no trace while the activity is open. */
   maximumAttempts: number;
 }
 
@@ -230,10 +234,11 @@ const UNTAKEN = {
 } as const satisfies Record<string, { failure: ToolFailure; what: string }>;
 
 /**
- * The end of an activity is about its last attempt only. Where its retry policy allows more than one, an earlier one may
- * have run and failed at once. Else an operator may have given it more, or set it back: but an attempt that started and
- * was lost is not noticed before its heartbeat is missed. So one that was not open as long as that, beside the time it
- * may wait for a worker, has had no other.
+ * Whether an earlier attempt of an activity may have started. The end of an activity is about its last attempt only.
+ * Where the retry policy allows more than one attempt, an earlier one may have run and failed at once. Otherwise an
+ * operator may have given the activity more attempts, or reset it. But an attempt that started and was lost is not
+ * noticed before its heartbeat is missed. So an activity that was open for less than the heartbeat timeout plus the
+ * time that it may wait for a worker had no other attempt.
  */
 function mayHideStart({ beaten, timeout }: LostActivity, times: OpenTimes): boolean {
   const { openMs, heartbeatMs, startWithinMs, maximumAttempts } = times;
@@ -255,7 +260,7 @@ export function unresolved({ approver = 'somebody', reason }: Abandonment): Tool
   };
 }
 
-/** Why nobody knows what became of an unsafe call. */
+/** Why nobody knows the outcome of an unsafe call. */
 export function doubt(activity: LostActivity): string {
   const ending = endingUntaken(activity);
   if (ending !== undefined) return `${ending.what}, but an earlier attempt of it may have been started`;
@@ -267,7 +272,7 @@ export function doubt(activity: LostActivity): string {
     : 'the call was not heard of again after it started';
 }
 
-/** The result of a call that may run again and was lost at each attempt. */
+/** The result of a call that may run again, and whose attempts were all lost. */
 export function lost(activity: LostActivity): ToolFailure {
   const ending = endingUntaken(activity);
   if (ending !== undefined) return { code: ending.failure.code, message: `${ending.what}. ${MAY_HAVE_RUN}` };
@@ -279,10 +284,10 @@ export function lost(activity: LostActivity): ToolFailure {
     : { code: 'timeout', message: 'The call did not end in time, at any attempt.' };
 }
 
-/** Why the outcome of a call is unknown whose activity returned something that we did not write. */
+/** Why the outcome of a call is unknown: its activity returned something that we did not write. */
 export const UNREADABLE = 'what its activity returned cannot be read; an operator may have completed it';
 
-/** The result of a call that may run again and whose result cannot be read. */
+/** The result of a call that may run again, where the result of its activity cannot be read. */
 export function unreadable(): ToolFailure {
   return { code: 'unknown', message: `Its outcome is unknown: ${UNREADABLE}.` };
 }
@@ -341,7 +346,7 @@ function show(value: unknown): string {
   return text.length <= VALUE_CHARS ? text : `${text.slice(0, VALUE_CHARS)}… (${text.length} characters)`;
 }
 
-/** The content of a result as the model reads it: after the note, which is never put there twice. */
+/** The content of a result as the model reads it: after the note, which is never added twice. */
 export function withDecisionNote(call: NotedCall, content: string): string {
   const note = decisionNote(call);
   return note === undefined || content.startsWith(note) ? content : `${note}\n\n${content}`;

@@ -10,10 +10,10 @@ import type { ToolResult } from './result';
 import type { PlacedState, StateSettings, UsedState, Effect, RetryOptions, Safety } from './tool';
 import type { BudgetKind } from './spending/budget';
 
-/** What a call needs that starts a child turn; part of what is prepared. */
+/** The settings of a call that starts a child turn. Part of the prepared call. */
 export interface ChildSettings {
   agent: string;
-  /** Queue of the workers that have the agent. Absent: the turn's own. */
+  /** Queue of the workers that have the agent. Absent: the turn's own queue. */
   taskQueue?: string;
   /** The most bytes of its answer that are kept. */
   outputBytes: number;
@@ -23,19 +23,19 @@ export interface ChildSettings {
 export interface Ancestor {
   turn: string;
   callId: string;
-  /** The agent of that turn. */
+  /** The agent of the turn that made the call. */
   agent: string;
 }
 
-/** What a worker has to know of a call that starts a child turn. */
+/** What a worker has to know about a call that starts a child turn. */
 export interface ChildAsked {
-  /** The id that the child turn has, if it is there. */
+  /** The id of the child turn, whether it exists already or not. */
   turn: string;
-  /** How deep the turn is that calls: 0 where nobody called it. */
+  /** The depth of the turn that makes the call: 0 where no other turn called it. */
   depth: number;
   /** Child turns that this turn has started before. */
   started: number;
-  /** Of what the turn may spend nothing of this kind is left. Absent: some of each is. */
+  /** A kind of the turn's budget of which nothing is left. Absent: something of each kind is left. */
   none?: BudgetKind;
 }
 
@@ -47,12 +47,12 @@ export type ChildLook = (typeof CHILD_LOOKS)[number];
 export interface CallHead {
   /** `<step>.<n>`, unique in its turn. */
   callId: string;
-  /** The model's own id, made up and unique where it gave none or one twice. */
+  /** The model's own id. Made up and unique where the model gave none, or one id twice. */
   id: string;
   tool: string;
 }
 
-/** How a tool wants its calls run; part of what is prepared, so that replay never asks the registry. */
+/** How a tool wants its calls run. Part of the prepared call, so that replay never asks the registry. */
 export interface CallSettings {
   safety: Safety;
   effect: Effect;
@@ -65,28 +65,39 @@ export interface CallSettings {
   /** Null: the request never expires. */
   requestExpiresMs: number | null;
   startWithinMs: number;
-  /** Its requests are decided one by one only. Absent: no. */
+  /** Its requests must be decided one by one. Absent: no. */
   noBatch?: boolean;
-  /** `none`: no grant takes the place of a decision on it. `equal`: only one for the same arguments. Absent: any does. */
+  /**
+   * `none`: no grant replaces a decision on the call. `equal`: only a grant for the same arguments. Absent: any grant.
+   */
   grants?: 'none' | 'equal';
-  /** It may ask people while it runs, and wait for so many milliseconds in all beside its timeout. Absent: it may not. */
+  /**
+   * How long it may wait for answers of people while it runs, in addition to its timeout, in milliseconds. Absent: it
+   * may not ask.
+   */
   askMs?: number;
   /** The MCP server that has the tool. Absent: it is our own. */
   server?: string;
   /** Absent: its calls share no state. */
   state?: StateSettings;
-  /** Asked about by a workflow of its own. The activity by which its gate runs it; without one that workflow runs it itself. */
+  /**
+   * Set where a user's own workflow asks. `activity` is the activity by which its gate runs the call; without it the
+   * workflow runs the call itself.
+   */
   gate?: { activity?: string };
   /** The call is a child turn. */
   child?: ChildSettings;
 }
 
-/** A grant by which a call starts without a decision of its own; its worker claims a use first, and looks at all of it. */
+/**
+ * A grant by which a call starts without a decision of its own. Its worker first claims a use and checks the whole
+ * grant.
+ */
 export interface GrantMark {
   id: string;
   /** Who gave it. */
   by: string;
-  /** Who confirmed it, where it took more than one. */
+  /** Who confirmed it, where it took more than one person. */
   confirmedBy?: readonly string[];
   /** ISO 8601. */
   until: string;
@@ -96,13 +107,13 @@ export interface GrantMark {
 
 /** The use of a grant by which a call started, as its worker found it. */
 export interface GrantUse extends GrantMark {
-  /** The first is 1. */
+  /** The number of the use; the first is 1. */
   use: number;
-  /** How sure it is that the grant is from whom it says. */
+  /** How sure it is that the named person gave the grant. */
   assurance: Assurance;
 }
 
-/** A call that cannot run: its result is ready and says why. */
+/** A call that cannot run. Its result is ready and says why. */
 export interface InvalidCall extends CallHead {
   kind: 'invalid';
   /** What the policy rules said, where one fitted. */
@@ -117,7 +128,7 @@ export interface InvalidCall extends CallHead {
 /** A call that may run: at once (`run`) or when a person has decided (`ask`). */
 export interface ValidCall extends CallHead {
   kind: 'run' | 'ask';
-  /** With defaults applied: what runs unless a person changes it. */
+  /** The arguments with defaults, which run unless a person changes them. */
   arguments: JsonObject;
   /** What the model asked for; only where defaults changed it. */
   proposed?: JsonObject;
@@ -138,11 +149,13 @@ export interface ValidCall extends CallHead {
   ruling?: CallRuling;
   /** Only where `kind` is `ask`: who decides. Absent: the worker has no approvers file, so anybody may. */
   authority?: Authority;
-  /** Only where `kind` is `ask`: nobody is asked, unless the grant turns out not to allow it. */
+  /**
+   * Only where `kind` is `ask`: the grant by which nobody is asked, unless the grant turns out not to allow the call.
+   */
   grant?: GrantMark;
-  /** Only where `kind` is `ask`: it asks a person for an answer, which is its result. It never runs. */
+  /** Only where `kind` is `ask`: what the call asks a person. The answer is its result, and the call never runs. */
   question?: Question;
-  /** Only of a question that a call asks while it runs: the id of that call, which gets the answer. */
+  /** Only for a question that a call asks while it runs: the id of the call that asks and gets the answer. */
   askedBy?: string;
 }
 
@@ -154,13 +167,13 @@ export interface RemoteCall extends CallHead {
   raw: string;
   /** In a fork, or on another build: why a person has to decide on it, even where safety and policy would let it run. */
   askFirst?: string;
-  /** Only of a call that was asked about on another build: the digest of its tool there. */
+  /** Only for a call that was asked about on another build: the digest of its tool on that build. */
   toolDigest?: string;
 }
 
 /**
- * A call whose result is taken from the record: in a fork from that of the other turn, and where a turn moved to another
- * build from its run before. It never runs.
+ * A call whose result is taken from a record: in a fork from the record of the other turn, and after a move to another
+ * build from the run before. It never runs.
  */
 export interface RecordedCall extends CallHead {
   kind: 'recorded';
@@ -178,20 +191,20 @@ export function isValidCall(call: PreparedCall): call is ValidCall {
   return call.kind === 'run' || call.kind === 'ask';
 }
 
-/** Who asked for a turn, and facts that were given with it. As claimed by whoever started it. */
+/** Who asked for a turn, and facts that were given with it. Both are only claimed by whoever started the turn. */
 export interface TurnOrigin {
   requester?: string;
-  /** Others whose words the turn has taken up since. */
+  /** Other people whose words the turn has taken up since. */
   others?: string[];
   metadata?: Record<string, string>;
-  /** The span in which it was started, as a W3C `traceparent`. */
+  /** The span in which the turn was started, as a W3C `traceparent`. */
   trace?: string;
 }
 
 /** Input of a tool's activity. */
 export interface CallInput extends CallHead {
   agent: string;
-  /** Unique to this call of this reply; it stays when a reset keeps the reply. */
+  /** Unique to this call of this reply. Stays the same when a reset keeps the reply. */
   callKey: string;
   /** 0, and one more with each `run-again`. */
   generation: number;
@@ -202,64 +215,73 @@ export interface CallInput extends CallHead {
   timeoutMs: number;
   /** The decision that is spent by this call; absent for calls that need none. */
   decision?: SpentDecision;
-  /** Only without a decision: the grant by which it may start. */
+  /** The grant by which the call may start without a decision. */
   grant?: GrantMark;
-  /** Who had to decide when it was asked about. The worker's own file can only add to it. */
+  /** Who had to decide when the request was made. The worker's own file can only add to this. */
   authority?: Authority;
-  /** What the model asked for; only where a person changed it. */
+  /** What the model asked for. Only where a person changed it. */
   proposed?: JsonObject;
   /** The approved file plan. */
   plan?: FilePlan;
   /** The turn is a fork in a dry world: nothing but a pure call that needs no decision may reach its handler. */
   dry?: true;
-  /** Only for a call that shares state with others: where that is, as the turn knows. */
+  /** Only for a call that shares state with others: where the state is, as far as the turn knows. */
   state?: PlacedState;
   /**
-   * Only for unsafe calls, and for those that may ask people: drawn by the workflow for this execution, and asked of
-   * whoever reports its outcome late, or asks in its name. It stands in no memo, so that nobody who lists turns can forge one.
+   * Only for unsafe calls, and for calls that may ask people. The workflow draws it for this execution, and expects it
+   * from whoever reports the outcome late, or asks in the call's name. No memo has it, so that nobody who lists turns
+   * can forge a report.
    */
   secret?: string;
-  /** It waited for the worker that held its state, where an attempt may have run. Never of an unsafe call. */
+  /**
+   * The call waited for the worker that held its state, where an attempt may have run. Never set for an unsafe call.
+   */
   mayHaveRun?: true;
-  /** How often a worker gave this call back because it lacks the agent or tool or because of a pause, or did not take it where it held its state. Absent: never. */
+  /**
+   * How often this call was given back: a worker lacked the agent or tool, a pause held it, or the worker that held its
+   * state did not take it. Absent: never.
+   */
   round?: number;
-  /** As its settings say. */
+  /** As in its settings. */
   askMs?: number;
   /** Secret answers that the arguments name, encrypted. */
   sealed?: SealedValues;
-  /** Only of a call that is a child turn. */
+  /** Only for a call that is a child turn. */
   child?: ChildAsked;
-  /** Of its turn. */
+  /** The origin of its turn. */
   origin?: TurnOrigin;
   /** The run that first held this workflow: another one means that an operator reset it. */
   originalRunId: string;
 }
 
-/** What a call keeps of its decision. `hunks`: the accepted ones; absent means all. */
+/** The part of its decision that a call keeps. `hunks`: the accepted hunks; absent means all. */
 export interface SpentDecision {
   decisionId: string;
   decision: 'approved' | 'modified';
   approver: string;
-  /** Of what it allows: arguments, preview and plan; see `seenDigestOf`. */
+  /** The digest of what the decision allows: arguments, preview and plan; see `seenDigestOf`. */
   seenDigest: string;
-  /** Of the preview that was shown; the worker cannot make it again. Absent: none was. */
+  /** The digest of the preview that was shown: the worker cannot make that preview again. Absent: none was shown. */
   previewDigest?: string;
   reason?: string;
   hunks?: string[];
-  /** Only where rules say who decides: the votes that made it. */
+  /** Only where rules say who decides: the votes that made the decision. */
   votes?: Vote[];
   /** Who changed the arguments and why; another person than the approver where the edit had to be looked at again. */
   edit?: { approver: string; reason?: string };
 }
 
-/** By whose leave a call started. */
+/** The grant and the signatures by which a call started. */
 export interface StartedBy {
   grant?: GrantUse;
-  /** By what the worker found its signatures good. Only for the record: anybody may have written it. */
+  /** The roster by which the worker accepted the signatures. Only for the record: anybody may have written this. */
   roster?: Roster;
 }
 
-/** Output of a tool's activity: the outcome (with the SHA-256 of its content), that nobody knows it, that its decision does not hold, or that it did not start. */
+/**
+ * Output of a tool's activity: the outcome (with the SHA-256 of its content), or that nobody knows the outcome, that
+ * the decision does not hold, or that the call did not start.
+ */
 export type CallOutput =
   | ({ result: ToolResult; contentDigest: string } & StartedBy & UsedState)
   | ({ inDoubt: InDoubt } & StartedBy & UsedState)
@@ -268,7 +290,7 @@ export type CallOutput =
   | Paused
   | ChildReady;
 
-/** The call is a child turn, and may start or is there. */
+/** The call is a child turn, which may start or exists already. */
 export interface ChildReady {
   child: ChildLook;
 }
@@ -277,29 +299,32 @@ export interface ChildReady {
 export interface AskAgain {
   /** Why a person has to look again. */
   askAgain: string;
-  /** Votes that do not count, by voter. The others still do. Absent: the decision as a whole does not count. */
+  /** The voters whose votes do not count; other votes still count. Absent: the decision as a whole does not count. */
   struck?: string[];
-  /** Who decides by the worker's own file. Absent: as before. */
+  /** Who decides, by the worker's own file. Absent: as before. */
   authority?: Authority;
-  /** That of the input, for an unsafe call: nobody else knows that it did not start. */
+  /** The secret of the input, for an unsafe call: only its worker knows that the call did not start. */
   secret?: string;
 }
 
-/** The worker that took the call lacks its agent or tool. It did not start: its decision still allows it. */
+/** The worker that took the call lacks its agent or tool. The call did not start, and its decision still allows it. */
 export interface NotHere {
   /** What is lacking, in words. */
   notHere: string;
-  /** That of the input, for an unsafe call: an operator who completes one that runs does not know it. */
+  /** The secret of the input, for an unsafe call: an operator who completes a running call does not know the secret. */
   secret?: string;
 }
 
-/** Somebody paused it, or nobody can tell whether somebody did. It did not start: its decision still allows it. */
+/**
+ * Somebody paused the call, or nobody can tell whether it is paused. It did not start, and its decision still allows
+ * it.
+ */
 export interface Paused {
-  /** By which pause, or why that is not known, in words. */
+  /** Which pause holds the call, or why that is not known, in words. */
   paused: string;
-  /** That of the input, as of `NotHere`. */
+  /** The secret of the input, as in `NotHere`. */
   secret?: string;
-  /** An attempt before this one may have run. Never of an unsafe call. */
+  /** An attempt before this one may have run. Never set for an unsafe call. */
   mayHaveRun?: true;
 }
 
@@ -316,18 +341,18 @@ export interface CallProgress {
   text?: string;
 }
 
-/** What the heartbeats of an attempt carry, for people who look and for a later attempt. */
+/** The details in the heartbeats of an attempt, for people who look and for a later attempt. */
 export interface Beat {
-  /** Only of an unsafe call: its idempotency key. A later attempt must not run it again. */
+  /** Only for an unsafe call: its idempotency key. A later attempt must not run the call again. */
   key?: string;
   progress?: CallProgress;
   /** The end of its output so far. */
   partial?: string;
-  /** What its handler keeps for the next attempt. */
+  /** What the handler keeps for the next attempt. */
   checkpoint?: Json;
-  /** Only of `think`, where nothing else carries it: the head of what the model wrote so far. */
+  /** Only for `think`, where the text is not streamed: the head of what the model wrote so far. */
   text?: string;
-  /** Only of a burst: the step of that text. */
+  /** Only for a burst: the step that `text` belongs to. */
   step?: number;
 }
 
@@ -338,7 +363,9 @@ export interface InDoubt {
   partial?: string;
   /** How far it was when it was last heard of. */
   progress?: CallProgress;
-  /** Its handler was aborted and still ran at this moment, so a check that finds nothing done proves nothing. Absent: no. */
+  /**
+   * The handler was aborted and still ran at this moment, so a check that finds no effect proves nothing. Absent: no.
+   */
   running?: true;
 }
 
@@ -358,16 +385,19 @@ export type VerifyOutput =
   | { outcome: 'did_not'; message: string }
   | { outcome: 'cannot_tell'; message: string };
 
-/** Which question of a call that runs. By itself it is the payload of the `withdraw` signal: nobody waits for the answer any more. */
+/**
+ * Names a question of a call that runs. By itself it is the payload of the `withdraw` signal: nobody waits for the
+ * answer any more.
+ */
 export interface AskedQuestion {
   callId: string;
   callKey: string;
   generation: number;
-  /** Of the execution that asks; see CallInput. */
+  /** The secret of the execution that asks; see CallInput. */
   secret: string;
-  /** Of its activity: a later one takes the place of one that was lost. */
+  /** The attempt of its activity. A later attempt takes the place of one that was lost. */
   attempt: number;
-  /** Counts the questions of one attempt, so that a withdrawal never takes back a later one. */
+  /** Counts the questions of one attempt, so that a withdrawal never takes back a later question. */
   number: number;
 }
 
@@ -376,15 +406,15 @@ export interface CallQuestion extends AskedQuestion {
   question: Question;
 }
 
-/** What became of a question of a call that runs. `unanswered`: nobody answered in time, or it was closed. */
+/** What became of a question of a call that runs. `unanswered`: nobody answered in time, or the question was closed. */
 export type CallReply =
   { answer: 'answered'; content: JsonObject } | { answer: 'declined' } | { answer: 'unanswered' };
 
-/** Payload of the `outcome` signal: what a call that had been given up reports when it ends after all. */
+/** Payload of the `outcome` signal: a call that had been given up reports its result when it ends after all. */
 export interface OutcomeReport {
   callKey: string;
   generation: number;
-  /** Of the execution that reports; see CallInput. */
+  /** The secret of the execution that reports; see CallInput. */
   secret: string;
   result: ToolResult;
 }

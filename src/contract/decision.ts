@@ -14,7 +14,7 @@ const callId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
 const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const text = { type: 'string', maxLength: 1000 } as const;
 
-/** Whose key signs. `ssh`, `passkey`: the approver's own. `inbox`: the web inbox says who was signed in there. */
+/** Whose key signs. `ssh`, `passkey`: the approver's own key. `inbox`: the web inbox, which says who was signed in. */
 export const SIGNATURE_KINDS = ['ssh', 'inbox', 'passkey'] as const;
 export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
 
@@ -23,12 +23,15 @@ const SIGNATURE = {
   type: 'object',
   properties: {
     kind: { enum: SIGNATURE_KINDS },
-    /** In the form of `ssh-keygen -Y sign`; of a passkey: its assertion, see `readAssertion`. */
+    /** The signature in the form of `ssh-keygen -Y sign`, or the assertion of a passkey, see `readAssertion`. */
     armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
-    /** When it was signed, by the signer's clock, and until when a call may start by it; as they were signed. */
+    /**
+     * When it was signed, by the signer's clock, and until when a call may start by it. Both in the form that was
+     * signed.
+     */
     at: { type: 'string', maxLength: 30 },
     notAfter: { type: 'string', maxLength: 30 },
-    /** What was signed, for people who want to see it. Nothing believes it. */
+    /** What was signed, for people who want to see it. No check relies on this. */
     statement: { type: 'string', maxLength: LIMITS.statementCharacters },
   },
   required: ['kind', 'armored', 'at', 'notAfter'],
@@ -38,27 +41,27 @@ const SIGNATURE = {
 /** A signature over what a person says. */
 export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
 
-/** Who says something about which call, and where they saw it. */
+/** The fields that decisions, resolutions and answers share. */
 const COMMON = {
   callId,
   reason: { type: 'string', maxLength: LIMITS.reasonBytes },
-  /** As claimed. */
+  /** The name that was claimed. */
   approver: text,
-  /** `cli`, `web`, …; `signal` where nothing is said. */
+  /** `cli`, `web`, …; `signal` where none is given. */
   channel: text,
-  /** The approver was signed in at the channel. Like the name, the word of whoever may signal. */
+  /** The approver was signed in at the channel. Like the name, this is only claimed: whoever may signal can say it. */
   authenticated: { const: true },
-  /** Of the call the person saw. */
+  /** The key of the call that the person saw. */
   callKey: id,
-  /** The run in which the person saw it: in another run, which a reset made, what they say starts nothing. */
+  /** The run in which the person saw the call. In another run, which a reset made, the message starts nothing. */
   runId: id,
-  /** Drawn if missing; a repeat with the same content gets the first verdict again. */
+  /** Names this message; drawn if missing. A repeat with the same content gets the first verdict again. */
   decisionId: id,
 } as const;
 
 /**
- * What a person says to a request; payload of signal `approval` and update `decide`. The one schema: type, validation at
- * every door and what is read from history come from it.
+ * What a person says to a request; payload of signal `approval` and update `decide`. The type, the validation of every
+ * message and the reading of history all come from this one schema.
  */
 export const DECISION = {
   type: 'object',
@@ -69,7 +72,9 @@ export const DECISION = {
     arguments: { type: 'object' },
     /** Only with `approved` and `seenDigest`: ids of the accepted hunks of the plan; none accepted is a denial. */
     hunks: { type: 'array', items: id, maxItems: 10_000 },
-    /** Of what the person saw: arguments, preview and plan. Without it the decision is not bound to what was seen. */
+    /**
+     * The digest of what the person saw: arguments, preview and plan. Without it, the decision is not bound to that.
+     */
     seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
     signature: SIGNATURE,
   },
@@ -104,15 +109,15 @@ export const ANSWERS = ['answered', 'declined'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 
 /**
- * What a person says to a question; payload of signal `answer` and update `answer`. The one schema, as above. It does not
- * decide: nothing runs by it.
+ * What a person says to a question; payload of signal `answer` and update `answer`. The one schema, as above. An answer
+ * does not decide: it lets nothing run.
  */
 export const QUESTION_ANSWER = {
   type: 'object',
   properties: {
     ...COMMON,
     answer: { enum: ANSWERS },
-    /** Only with `answered`: what was filled in. Defaults of the form take the place of what is left out. */
+    /** Only with `answered`: what was filled in. Fields that are left out get the defaults of the form. */
     content: { type: 'object' },
   },
   required: ['callId', 'answer'],
@@ -154,21 +159,24 @@ export interface Accepted {
   approver: string;
   /** Workflow time, ISO 8601. */
   at: string;
-  /** Set where a call needs a new look: an edit has changed what is shown, or it is prepared anew. It is a request again then. */
+  /**
+   * Set where a call needs a new look: an edit has changed what is shown, or the call is prepared anew. It becomes a
+   * request again.
+   */
   asksAgain?: true;
-  /** Set where the sender did not say what was seen: the decision is not bound to it. */
+  /** Set where the sender did not say what was seen: the decision is not bound to anything that was seen. */
   unbound?: true;
-  /** It counts as a vote, and the call still waits for others. Absent: it decided. */
+  /** What is still missing where the decision counts as one vote of several. Absent: it decided the call. */
   needs?: VotesNeeded;
 }
 
 /** What a request still needs before it is decided. */
 export interface VotesNeeded {
-  /** How many more have to approve. */
+  /** How many more people have to approve. */
   approvals: number;
-  /** Groups that have not been heard. Absent: none is missing. */
+  /** Groups whose approval is still missing. Absent: none is missing. */
   groups?: string[];
-  /** Who may vote and has not, by name; ten at most. */
+  /** Names of people who may vote and have not; ten at most. */
   who: string[];
 }
 
@@ -195,7 +203,7 @@ export interface SignalVerdict {
   asksAgain?: true;
   /** It counts as a vote, and the call still waits for others. */
   stillWaits?: true;
-  /** Only in the last one: how many signals had come by then that were not judged yet. Absent: none. */
+  /** Only in the last verdict: how many signals had come by then that were not judged yet. Absent: none. */
   behind?: number;
 }
 

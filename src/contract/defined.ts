@@ -1,4 +1,4 @@
-/** Whether a field is left out where it is undefined; `unknown` is left as it is, and so is what has any name. */
+/** Whether a field is left out where it is undefined. A field of type `unknown`, or of any name, stays as it is. */
 type Optional<K, V> = unknown extends V
   ? false
   : string extends K

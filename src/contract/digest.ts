@@ -14,7 +14,7 @@ export function canonicalJson(value: unknown): string {
   return text;
 }
 
-/** SHA-256 over the canonical form of a JSON value, in hex. `digest`: what hashes its text. */
+/** SHA-256 over the canonical form of a JSON value, in hex. `digest` is the function that hashes the text. */
 export function digestJson(value: unknown, digest: (text: string) => string = digestText): string {
   return digest(canonicalJson(value));
 }

@@ -95,13 +95,13 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** What an error says; anything else that was thrown as text. Errors may come from another V8 context. */
+/** The message of an error; any other thrown value as text. Errors may come from another V8 context. */
 export function errorMessage(error: unknown): string {
   const message = isObject(error) ? error['message'] : undefined;
   return typeof message === 'string' ? message : String(error);
 }
 
-/** What was thrown as an Error; anything else becomes the message of one. */
+/** A thrown value as an Error. A value that is not an Error becomes the message of a new one. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
 }

@@ -12,16 +12,16 @@ export type World = (typeof WORLDS)[number];
 export interface ForkOrigin {
   /** The turn it was forked from. */
   of: string;
-  /** The call, or the step, from which on it goes its own way. */
+  /** The call, or the step, from which on the fork differs. */
   from: string;
   world: World;
-  /** What was made otherwise at that point. Absent: nothing, or the model alone. */
+  /** What was changed at that point. Absent: nothing, or only the model. */
   changed?: 'arguments' | 'decision' | 'reply';
   /** One of the agent's `models`, by name. Absent: the agent's own model. */
   model?: string;
   /** What its model knows before the conversation, from the record, where the fork begins with the first reply. */
   context?: string;
-  /** Only of a fork of a child turn: the calls that led to that, whose words it goes on from. */
+  /** Only for a fork of a child turn: the calls that led to the child turn. */
   lineage?: Ancestor[];
 }
 
@@ -31,28 +31,28 @@ export interface ForkInput extends ForkOrigin {
   given?: ThinkOutput;
 }
 
-/** What holds for all runs of a fork. */
+/** The part of a fork's input that holds for all its runs. */
 export function originOf(fork: ForkInput): ForkOrigin {
   const { given: _given, ...origin } = fork;
   return origin;
 }
 
 /**
- * A call as prepared anew. One that was started already in the turn that this is a fork of never runs a second time
+ * A call that was prepared anew. If it was started already in the turn that was forked, it never runs a second time
  * without a person, whatever safety and policy say.
  */
 export function askFirst(asked: RemoteCall, prepared: PreparedCall): PreparedCall {
   const reason = asked.askFirst;
   const isFirst = reason !== undefined && isValidCall(prepared) && prepared.settings.effect !== 'pure';
   if (!isFirst) return noteOtherTool(asked, prepared);
-  // No grant knows that it may have run.
+  // Whoever gave a grant did not know that the call may have run already.
   const { grant: _, ...call } = prepared;
   return noteOtherTool(asked, call.kind === 'ask' ? call : { ...call, kind: 'ask', policyReason: reason });
 }
 
 /**
- * Says in the preview that the tool is another one than when the call was first asked about. So it is seen, and a decision
- * of who saw it before does not fit.
+ * Says in the preview that the tool has changed since the call was first asked about. So people see the change, and a
+ * decision by somebody who saw the old tool does not fit.
  */
 function noteOtherTool({ toolDigest }: RemoteCall, prepared: PreparedCall): PreparedCall {
   const isOther = toolDigest !== undefined && prepared.kind === 'ask' && prepared.toolDigest !== toolDigest;
@@ -67,23 +67,25 @@ const OTHER_TOOL =
   '[The tool has changed since this was first asked: another build was deployed. Look again before you decide.]';
 
 /**
- * The one rule of a dry world: how a call is recorded instead of running; undefined: it runs, because it changes nothing
- * and needs no decision. Nobody is asked: a decision about a call that cannot run has no weight, and a what-if must not
- * wait for days.
+ * The one rule of a dry world: how a call is recorded instead of running. Undefined where the call runs, because it
+ * changes nothing and needs no decision. Nobody is asked: a decision about a call that cannot run has no effect, and a
+ * what-if must not wait for days.
  */
 export function dryKindOf(effect: Effect, needsDecision: boolean): DryKind | undefined {
   if (needsDecision) return 'would_ask';
   return effect === 'pure' ? undefined : 'would_run';
 }
 
-/** The result of a call that a fork records instead of running; undefined: it runs. `timestamp` is ISO 8601. */
+/**
+ * The result of a call that a fork records instead of running; undefined where the call runs. `timestamp` is ISO 8601.
+ */
 export function resultWithoutRun(
   fork: ForkOrigin | undefined,
   call: ValidCall,
   timestamp: string,
 ): ToolResult | undefined {
   if (fork?.world !== 'dry') return undefined;
-  // A child turn is a turn of its own, and would not know of the dry world.
+  // A child turn is a turn of its own, and would not know that this world is dry.
   const effect = call.settings.child === undefined ? call.settings.effect : 'unsafe';
   const dry = dryKindOf(effect, call.kind === 'ask');
   return dry === undefined ? undefined : dryResult(call, dry, timestamp);

@@ -1,7 +1,7 @@
 /** Any value that JSON can write. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
-/** A JSON object; what the arguments of every call are. */
+/** A JSON object. The arguments of every call are one. */
 export interface JsonObject {
   [key: string]: Json;
 }
@@ -11,19 +11,19 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value is an object of keys alone, whichever realm made it: a date or a map is a value of its own. */
+/** Whether a value is an object with keys only, from whichever realm. A date or a map is not such an object. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Whether a value is a JSON object that everything of ours can take; see isSoundJson. */
+/** Whether a value is a JSON object that all our code can take; see isSoundJson. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value) && isSoundJson(value);
 }
 
-/** The value that a text says in JSON; undefined where it is not JSON. */
+/** The value of a JSON text; undefined where the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -36,7 +36,7 @@ export function parseJson(text: string): unknown {
 const MOST_LEVELS = 100;
 
 /**
- * Whether a decoded value is JSON that everything of ours can take: numbers that JSON can write (`1e999` is read as
+ * Whether a decoded value is JSON that all our code can take: numbers that JSON can write (`1e999` is read as
  * Infinity), no key `__proto__`, at most 100 levels, or fewer. Never throws, whatever the depth.
  */
 export function isSoundJson(value: unknown, levels = MOST_LEVELS): boolean {

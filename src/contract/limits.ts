@@ -4,15 +4,15 @@ const SECOND = 1000;
 const HOUR = 3600 * SECOND;
 
 /**
- * Every limit in one place. What is over one is refused or cut with a mark before it reaches history:
+ * Every limit in one place. A value over its limit is refused, or cut with a mark, before it reaches history:
  * Temporal refuses a payload over 2 MB by letting the workflow hang, not fail.
  */
 export const LIMITS = {
-  /** Calls in one step; more than a person can follow, and well under Temporal's 2,000 pending activities. */
+  /** Calls in one step: more than a person can follow, and well under Temporal's 2,000 pending activities. */
   callsPerStep: 64,
   /** Steps in one turn unless the agent sets it: a model that loops has to stop somewhere. */
   stepsPerTurn: 50,
-  /** Pure calls that run at once: keeps one step from filling a worker's activity slots. */
+  /** Pure calls that run at once, so that one step does not fill a worker's activity slots. */
   pureAtOnce: 16,
   /** Arguments of one call, in bytes of JSON. */
   argumentsBytes: 128 * KIB,
@@ -24,11 +24,13 @@ export const LIMITS = {
   previewBytesPerStep: 512 * KIB,
   /** The whole result of `think`: leaves room for encryption under the 2 MB payload limit. */
   thinkResultBytes: 1.5 * MIB,
-  /** What a burst returns before it takes no further step: then its last reply, at its own limit, fits the payload too. */
+  /** Bytes of a burst's result after which it takes no further step, so that the last reply still fits the payload. */
   burstBytes: 256 * KIB,
-  /** The most that a burst returns, with room for encryption. Results over it are left out, and the turn runs their calls. */
+  /**
+   * The most that a burst returns, with room for encryption. Results over this are left out: the turn runs their calls.
+   */
   burstResultBytes: 1.75 * MIB,
-  /** What a provider wants back with one reply, such as its reasoning: many replies of it fit a transcript. */
+  /** What a provider wants back with one reply, such as its reasoning: a transcript has room for many of them. */
   opaqueBytes: 128 * KIB,
   /** Output of a tool unless it sets its own; head and tail are kept. */
   outputBytes: 64 * KIB,
@@ -40,7 +42,9 @@ export const LIMITS = {
   contextBytes: 32 * KIB,
   /** The transcript of a turn: it has to fit one payload when the turn continues as new. */
   transcriptBytes: 1.5 * 1000 * 1000,
-  /** All that a turn takes along to another build: one payload, with room for encryption under its limit of 2 MB. */
+  /**
+   * Everything that a turn takes along to another build: one payload, with room for encryption under the 2 MB limit.
+   */
   movedBytes: 1.8 * MIB,
   /** Decisions that a turn takes along when it continues as new, beside its transcript: the newest that fit. */
   carriedDecisionBytes: 256 * KIB,
@@ -50,11 +54,14 @@ export const LIMITS = {
   transcriptPageBytes: 1 * MIB,
   /** What the worker keeps of transcripts and results in memory, least recently used out first. */
   workerMemoryBytes: 64 * MIB,
-  /** A decision or a resolution as it comes in: arguments or content at their limits, and what belongs to them. */
+  /** A decision or a resolution as it comes in: arguments or content at their limits, and the other fields. */
   messageBytes: 256 * KIB,
-  /** A late outcome as it comes in: an output and arguments at their limits. What is longer stays with `verify`. */
+  /** A late outcome as it comes in: an output and arguments at their limits. A longer one is left to `verify`. */
   outcomeBytes: 1.5 * MIB,
-  /** Characters of a signature, enough for one by an RSA key of 8,192 bits, and of the text beside it. A call takes those of all its voters to its worker. */
+  /**
+   * Characters of a signature, enough for an RSA key of 8,192 bits, and of the text beside it. A call takes the
+   * signatures of all its voters to its worker.
+   */
   signatureCharacters: 4 * KIB,
   statementCharacters: 2 * KIB,
   /** The reason of a decision. */
@@ -87,7 +94,7 @@ export const LIMITS = {
   sealedCharacters: 10_000,
   /** Child turns below one another unless the tool sets it: an agent may call itself by name. */
   childDepth: 3,
-  /** The most levels that a tool may set: each has a line in the memo of those below it. */
+  /** The most levels that a tool may set: each level has a line in the memo of the turns below it. */
   childDepthMost: 6,
   /** Child turns that one turn starts unless the tool sets it. */
   childrenPerTurn: 50,
@@ -95,25 +102,25 @@ export const LIMITS = {
   repeatedSteps: 8,
   /** Further such steps, whose calls do not run, before the turn ends. */
   refusedSteps: 3,
-  /** One message of a session, with what belongs to it, as it comes in. */
+  /** One message of a session as it comes in, with all its fields. */
   sessionMessageBytes: 1 * MIB + 16 * KIB,
-  /** Files of one message. Its references have to fit beside a text at its limit: at most 1 KiB each. */
+  /** Files of one message. Their references, of at most 1 KiB each, have to fit beside a text at its limit. */
   filesPerMessage: 8,
-  /** One file: what providers take of an image, as base64. */
+  /** Bytes of one file: the largest image that providers take as base64. */
   fileBytes: 10 * MIB,
-  /** Bytes of all files that one question to a model has, newest first: providers take some 30 MB, and base64 adds a third. */
+  /** Bytes of all files in one request to a model, newest first: providers take some 30 MB, and base64 adds a third. */
   filesPerRequestBytes: 16 * MIB,
-  /** What a model reads of one file of text; head and tail are kept. */
+  /** How much of one text file a model reads; head and tail are kept. */
   fileTextBytes: 64 * KIB,
   /** The text of one message of a session, as JSON: it is the prompt of a turn. */
   sessionTextBytes: 1 * MIB,
-  /** Texts of all messages that wait in a session, as JSON: it takes them along when it continues as new. */
+  /** Texts of all messages that wait in a session, as JSON: the session takes them along when it continues as new. */
   sessionWaitingBytes: 1 * MIB,
   /** Messages that wait in a session. */
   sessionWaiting: 500,
   /** Ids of messages that a session remembers. */
   sessionIds: 1000,
-  /** What a session remembers of its turns. With what waits it has to fit one payload. */
+  /** What a session remembers of its turns. Together with the messages that wait, it has to fit one payload. */
   sessionMemoryBytes: 512 * KIB,
   /** What a model may write in place of the oldest turns of a session. */
   summaryBytes: 16 * KIB,
@@ -121,25 +128,30 @@ export const LIMITS = {
   compactOver: 64_000,
   /** What a session remembers of one turn. */
   recordBytes: 64 * KIB,
-  /** Of that: the arguments of one call, and the content of one result. */
+  /** In the memory of one turn: the arguments of one call, and the content of one result. */
   recordArgumentsBytes: 2 * KIB,
   recordResultBytes: 4 * KIB,
   /** Updates and signals after which a session continues as new: the server takes 2,000 updates of one run. */
   sessionMessages: 1500,
-  /** The same for a session in which nothing runs and nothing waits. */
+  /** The same count for a session in which nothing runs and nothing waits. */
   sessionIdleMessages: 500,
   /** Words that came for a running turn and were not taken up yet. */
   turnWords: 100,
-  /** Why somebody paused calls: every worker reads it, and with the others it has to fit a memo. */
+  /** The reason of a pause: every worker reads it, and the reasons of all pauses have to fit one memo. */
   pauseReasonBytes: 500,
-  /** Grants that hold at once, and calls that one of them may allow. With their uses they have to fit one payload. */
+  /**
+   * Grants that hold at once, and calls that one grant may allow. The grants with their uses have to fit one payload.
+   */
   grants: 50,
   grantTimes: 500,
   /** All grants without their uses, as JSON. */
   grantsBytes: 1024 * KIB,
-  /** People who confirm one grant beside who gave it. */
+  /** People who confirm one grant, apart from the person who gave it. */
   grantVotes: 20,
-  /** Updates after which the workflow that holds the pauses continues as new: a worker replays them all to answer one. */
+  /**
+   * Updates after which the workflow that holds the pauses continues as new: a worker replays all of them to answer
+   * one.
+   */
   pauseUpdates: 200,
   /** Stack traces inside error details. */
   stackBytes: 4 * KIB,
@@ -149,20 +161,20 @@ export const LIMITS = {
 export const TIMES = {
   /** A tool's own timeout unless set. */
   toolTimeout: 30 * SECOND,
-  /** What start-to-close adds to the tool's timeout, so that the executor ends a handler first. */
+  /** How much longer start-to-close is than the tool's timeout, so that the executor ends a handler first. */
   closeMargin: 10 * SECOND,
   /** Heartbeat timeout of every call: how soon a dead worker is noticed. */
   heartbeatTimeout: 10 * SECOND,
   /** An approved call has to start within this time or it is `expired`. */
   startWithin: HOUR,
   /**
-   * How long a call waits for the worker that holds its state, before the state counts as lost. A worker that lives takes it
-   * in milliseconds; one that is busy for some seconds must not lose what it holds.
+   * How long a call waits for the worker that holds its state, before the state counts as lost. A live worker takes the
+   * call in milliseconds; a worker that is busy for some seconds must not lose the state.
    */
   holderAnswer: 15 * SECOND,
   /** How long a turn waits for a worker that has its agent, unless the config sets it. */
   agentWait: 600 * SECOND,
-  /** How soon a task is tried again whose worker lacks the agent or tool. */
+  /** How soon a task is tried again after a worker without the agent or tool took it. */
   agentRetry: 5 * SECOND,
   /** A request without a decision expires into a denial. */
   requestExpires: 7 * 24 * HOUR,
@@ -170,26 +182,31 @@ export const TIMES = {
   localTimeout: 5 * SECOND,
   /** The whole of one `think` attempt: model call and preparation. */
   thinkTimeout: 10 * 60 * SECOND,
-  /** How long the steps of an agent with `durability: 'gate'` stay out of its history, unless it says so; and at most. */
+  /** How long the steps of an agent with `durability: 'gate'` stay out of history, unless it sets this; and at most. */
   commitEvery: SECOND,
   commitEveryMost: 60 * SECOND,
-  /** A call that may take longer, with all its attempts, does not run in a burst: nobody could see that it runs. */
+  /**
+   * A call that may take longer than this, with all attempts, does not run in a burst: nobody could see that it runs.
+   */
   burstCall: 600 * SECOND,
-  /** How long one model is asked for a summary, all attempts together: what people say waits meanwhile. */
+  /** How long one model is asked for a summary, all attempts together: messages of people wait meanwhile. */
   summaryRetry: 120 * SECOND,
   /** How long one attempt to read what a closed turn did may take: its worker replays the whole turn. */
   recallTimeout: 60 * SECOND,
   /** How long a client waits for an update before it sends the signal, while a worker polls the turn's queue. */
   updateAnswer: 10 * SECOND,
-  /** How long it waits before it looks whether a worker does. */
+  /** How long a client waits before it looks whether a worker polls the queue. */
   updateLook: 3 * SECOND,
-  /** How long it waits in a turn that is full of updates, and for an edit: that is checked before it is on record, so it is never sent as a signal. */
+  /**
+   * How long a client waits for a turn that is full of updates, and for an edit. An edit is checked before it is on
+   * record, so it is never sent as a signal.
+   */
   busyAnswer: 60 * SECOND,
-  /** How old what a worker knows of the pauses may be when it starts a call. */
+  /** How old a worker's knowledge of the pauses may be when it starts a call. */
   pausesKnown: SECOND,
   /** How long a call waits for the use of a grant before it becomes a request. */
   useAnswer: 3 * SECOND,
-  /** How soon a call that is paused is tried again: at first, and at most; each time is twice the one before. */
+  /** How soon a call that is paused is tried again: at first, and at most. Each wait is twice the wait before. */
   pausedRetry: 5 * SECOND,
   pausedRetryMost: 60 * SECOND,
   /** How long a client retries `unknown_call`: the request may be about to be registered. */

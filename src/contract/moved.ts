@@ -14,14 +14,14 @@ const WAIT: JsonSchema = {
   required: ['callId', 'seenDigest', 'since', 'deadline'],
 };
 
-/** A moved step, except its reply. */
+/** The schema of a moved step, apart from its reply. */
 export const MOVED: JsonSchema = {
   type: 'object',
   properties: { reply: { type: 'object' }, waits: { type: 'array', items: WAIT } },
   required: ['reply', 'waits'],
 };
 
-/** Whether a reply that was read has calls, and belongs to the last entry of the transcript: a turn takes up its step. */
+/** Whether a turn can take up a moved step: its reply has calls, and the last entry of the transcript is a reply. */
 export function fitsMoved(reply: ThinkOutput | undefined, transcript: unknown): boolean {
   const last: unknown = Array.isArray(transcript) ? transcript.at(-1) : undefined;
   return reply !== undefined && reply.calls.length > 0 && isObject(last) && last['kind'] === 'reply';

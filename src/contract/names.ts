@@ -1,19 +1,18 @@
 /** The task queue of a worker and its turns, unless set. */
 export const TASK_QUEUE = 'countersign';
 
-/** The deployment that workers with a build id are builds of, unless set. */
+/** The deployment of workers with a build id, unless set. */
 export const DEPLOYMENT = 'countersign';
 
-/** What the queues of single workers begin with. Calls that share state go there; see `StateHolder`. */
-/** How the queues of single workers begin. */
+/** The beginning of the names of queues of single workers. Calls that share state go there; see `StateHolder`. */
 export const HOLDER_QUEUE = 'countersign-worker:';
 
-/** The queue of one worker alone, by its process, its machine and something random. */
+/** The queue of one worker alone, named by its process, its machine and a random part. */
 export function holderQueue({ pid, host }: { pid: number; host: string }, random: string): string {
   return `${HOLDER_QUEUE}${pid}@${host}:${random}`;
 }
 
-/** Whether a queue is of one worker alone. */
+/** Whether a queue belongs to one worker alone. */
 export function isHolderQueue(queue: string): boolean {
   return queue.startsWith(HOLDER_QUEUE);
 }
@@ -28,7 +27,7 @@ export const WORKFLOWS = {
 /** The one workflow of a namespace that holds its pauses and grants, and the queue that every worker of turns polls for it. */
 export const CONTROL = { workflowId: 'countersign-control', taskQueue: 'countersign-control' } as const;
 
-/** Activity types that are ours; a tool's activity is called by the tool's name. */
+/** Our own activity types. The type of a tool's activity is the name of the tool. */
 export const ACTIVITIES = {
   think: 'countersign.think',
   burst: 'countersign.burst',
@@ -94,8 +93,8 @@ export const QUERIES = {
 
 /**
  * Search attributes that make up the inbox. They are never encrypted: opaque ids, tool names, and what a turn was started
- * with. `tools`: those that wait for a person now, and `askedBy()` each that ever did, in one attribute, because a SQL
- * visibility store has three lists for all applications of a namespace.
+ * with. `tools`: tools that wait for a person now, and `askedBy()` of each tool that ever did. Both are in one
+ * attribute, because a SQL visibility store has three lists for all applications of a namespace.
  */
 export const SEARCH_ATTRIBUTES = {
   state: 'CountersignState',
@@ -132,10 +131,10 @@ export const gateMemoKey = (callId: string): string => `gated.${callId}`;
 /** What CountersignDeadline holds when no request of a turn ever expires. */
 export const NEVER = '9999-12-31T00:00:00.000Z';
 
-/** A tool's name: snake_case, and none of the names Temporal or we use ourselves. */
+/** The form of a tool's name: snake_case. The names in RESERVED_TOOL_NAMES are taken. */
 export const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** The names under which a turn asks for more budget: its own, and that of its session. */
+/** The tool names under which a turn asks for more budget: for its own budget, and for that of its session. */
 export const RAISE_BUDGET = 'raise_budget';
 export const RAISE_SESSION_BUDGET = 'raise_session_budget';
 
@@ -148,42 +147,47 @@ export type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 
 /** Types of the failures that cross from activities to workflows. */
 export const FAILURES = {
-  /** Temporal's own, for an activity type that no worker on the queue has. */
+  /** Temporal's own type, for an activity type that the worker does not have. */
   notRegistered: 'NotFoundError',
   /** A call that may run again; details hold its ToolResult so far. */
   retry: 'countersign.retry',
   /** The model failed for good; the turn fails. */
   model: 'countersign.model',
-  /** A worker lacks the agent or tool of a task; another one may have it. */
+  /** A worker lacks the agent or tool of a task; another worker may have it. */
   notHere: 'countersign.not_here',
   /** The turn cannot start or go on. */
   turn: 'countersign.turn',
   /** The turn cannot move to another build now. */
   held: 'countersign.held',
-  /** A call may not ask a person, or not this. */
+  /** A call may not ask a person, or may not ask this question. */
   ask: 'countersign.ask',
   /** A workflow uses its gate wrongly. */
   gate: 'countersign.gate',
-  /** Somebody paused what was about to start; it is tried again. */
+  /** Somebody paused the call that was about to start; it is tried again. */
   paused: 'countersign.paused',
-  /** What somebody wants of the pauses is refused; details hold a PauseRefused. */
+  /** A request about pauses is refused; details hold a PauseRefused. */
   pause: 'countersign.pause',
-  /** What somebody wants of the grants is refused; details hold a GrantRefused. */
+  /** A request about grants is refused; details hold a GrantRefused. */
   grant: 'countersign.grant',
 } as const;
 
 /**
- * Ids of every `patched()` that a released turn has or had: a history with another one is of a newer version. None yet.
- * Ids are never taken out, because histories keep them.
+ * Ids of every `patched()` that a released turn has or had: a history with another id is of a newer version. There are
+ * none yet. An id is never taken out, because histories keep it.
  */
 export const PATCHES: readonly string[] = [];
 
-/** What names a call in all its runs: the id of the reply that asked for it, and its own id. A reset that keeps the reply keeps it. */
+/**
+ * The name of a call in all its runs: the id of the reply that asked for it, and its own id. A reset that keeps the
+ * reply keeps the key.
+ */
 export function callKey(replyId: string, callId: string): string {
   return `${replyId}:${callId}`;
 }
 
-/** What names one execution of a call, for its handler and our journal: `run-again` makes a new one, a retry does not. */
+/**
+ * The name of one execution of a call, for its handler and our journal. `run-again` makes a new key, a retry does not.
+ */
 export function idempotencyKey(call: { callKey: string; generation: number }): string {
   return `${call.callKey}:${call.generation}`;
 }

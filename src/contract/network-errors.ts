@@ -1,17 +1,17 @@
-/** What is read of an error, its own or as a failure tells it. */
+/** The fields of an error that are read, from the error itself or from a failure of Temporal. */
 interface ErrorFacts {
   name?: unknown;
   message?: unknown;
   code?: unknown;
 }
 
-/** Errors of a connection that broke or was given up: the other side may have acted all the same. */
+/** Names of errors of a connection that broke or was given up. The other side may have acted all the same. */
 const NAMES: readonly unknown[] = ['AbortError', 'TimeoutError', 'CanceledError'];
 
-/** What Node's `fetch` says where it has no answer; the body may have arrived. */
+/** Messages of Node's `fetch` where it has no answer. The request may have arrived. */
 const FETCH_MESSAGES: readonly unknown[] = ['fetch failed', 'terminated'];
 
-/** What the client of Postgres says, without a code. */
+/** Messages of the Postgres client that come without a code. */
 const MESSAGES: readonly unknown[] = ['Connection terminated unexpectedly'];
 
 const CODES = [
@@ -24,7 +24,7 @@ const CODES = [
 const CODE = new RegExp(`^(${CODES})$`);
 const CODE_IN_TEXT = new RegExp(`\\b(${CODES})\\b`);
 
-/** The other side was never reached. */
+/** Codes that mean that the other side was never reached. */
 const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
 /** Whether one error says that a connection broke or was given up. */
@@ -46,7 +46,9 @@ function codeOf(error: unknown): unknown {
   return error instanceof Error ? Reflect.get(error, 'code') : undefined;
 }
 
-/** `saysBroken` of an error that crossed Temporal, which leaves its name and its message: codes stand in that. */
+/**
+ * `saysBroken` for an error that crossed Temporal, which keeps only its name and its message. Codes are in the message.
+ */
 export function saysBrokenInText({ name, message }: { name: string; message: string }): boolean {
   return name === 'TransportError' || CODE_IN_TEXT.test(message) || saysBroken({ name, message });
 }

@@ -6,32 +6,36 @@ import type { Effect } from './tool';
 
 /** One failure of a chain of causes, as Temporal keeps it. */
 export interface FailureText {
-  /** Of an application failure: the name of what was thrown. */
+  /** The type of an application failure: the name of the error that was thrown. */
   type?: string | undefined;
   message: string;
 }
 
-/** How an activity of somebody else's code failed, and what it was given. */
+/** How an activity of the user's code failed, and the effect and times of its call. */
 export interface OwnFailure {
   activity: LostActivity;
-  /** What it failed with, and the causes of that. */
+  /** The failure and its causes. */
   causes: readonly FailureText[];
   effect: Effect;
   times: OpenTimes;
 }
 
-/** `known`: it ended, for certain, without doing what it should. Otherwise it may have run; its effect allows a second run. */
+/**
+ * `known`: the call certainly ended without doing what it should. Otherwise it may have run, and its effect allows a
+ * second run.
+ */
 export type OwnSettled = { failure: ToolFailure; known: boolean } | { doubt: string };
 
-/** Types that say nothing about what the code did: it was given up while it ran, or its result could not be sent. */
+/** Failure types that say nothing about what the code did: it was given up while it ran, or its result was not sent. */
 const NO_END: readonly string[] = [
   ...['CancelledFailure', 'ActivityReset', 'ActivityPause', 'WorkerShutdown'],
   ...['ValueError', 'PayloadConverterError', 'PayloadTooLarge', 'PayloadsTooLarge'],
 ];
 
 /**
- * What the failure of an activity means for its call, where its code is not ours. What it throws is its known end, except
- * where a connection broke: the other side may have acted all the same. Everything else leaves an unsafe call in doubt.
+ * What the failure of an activity means for its call, where the code is not ours. An error that the code throws is a
+ * known end, except where a connection broke: the other side may have acted all the same. Every other failure leaves an
+ * unsafe call in doubt.
  */
 export function settleOwn({ activity: failed, causes, effect, times }: OwnFailure): OwnSettled {
   const activity = withOwnType(failed);
@@ -61,7 +65,7 @@ function isBroken({ type, message }: FailureText): boolean {
   return saysBrokenInText({ name: type ?? '', message });
 }
 
-/** What an activity of somebody else's code returned, as the content of a result. */
+/** The return value of the user's own activity, as the content of a result. */
 export function contentOf(value: unknown): { content: string; contentType: string } {
   if (value === undefined) return { content: '', contentType: 'text' };
   if (typeof value === 'string') return { content: value, contentType: 'text' };

@@ -20,8 +20,9 @@ import { USAGE } from './spending/usage';
 import { CHILD_INPUT, ORIGIN, type TurnInput } from './turn';
 
 /**
- * What activities return, read strictly: an operator may complete any of them with anything (`temporal activity
- * complete`), and what later code could choke on would stop the turn for good. Only what is looked at later is checked.
+ * Reads the output of activities strictly. An operator may complete any activity with anything (`temporal activity
+ * complete`), and a value that later code cannot handle would stop the turn for good. Only fields that are used later
+ * are checked.
  */
 const TEXT: JsonSchema = { type: 'string' };
 const OBJECT: JsonSchema = { type: 'object' };
@@ -46,7 +47,7 @@ const METADATA = object({
   ...{ approved: { type: 'boolean' }, attempt: { type: 'number' } },
   timestamp: TEXT,
 });
-// A model may ask for any name; only a call that runs needs one of a tool.
+// A model may ask for any name. Only a call that runs needs the name of a tool.
 const HEAD = { callId: CALL_ID, id: TEXT, tool: TEXT };
 const RESULT: JsonSchema = {
   ...object(
@@ -95,7 +96,7 @@ const SETTINGS = object(
     child: object({ agent: NAME, outputBytes: { type: 'integer', minimum: 1 } }, { taskQueue: NAME }),
   },
 );
-// Temporal's own limit for a type; a name of ours is an activity of ours, which a reply must not call.
+// Temporal's own limit for a type. A name with a dot is one of our activities, which a reply must not call.
 const TOOL: JsonSchema = { ...NAME, pattern: '^[^.]*$', not: { enum: [...RESERVED_TOOL_NAMES] } };
 const VALID = object(
   { arguments: OBJECT, argsDigest: TEXT, toolDigest: TEXT, settings: SETTINGS },
@@ -170,22 +171,22 @@ const isVerifyOutput = guard<VerifyOutput>({
 });
 const isResult = guard<ToolResult>(RESULT);
 
-/** A reply; undefined: it cannot be read. */
+/** A reply; undefined where it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
   if (!isThinkOutput(value)) return undefined;
   return new Set(value.calls.map(({ callId }) => callId)).size === value.calls.length ? value : undefined;
 }
 
-/** A call as it was prepared; undefined: it cannot be read, or it is another call. */
+/** A call as it was prepared; undefined where it cannot be read, or is another call. */
 export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): PrepareOutput | undefined {
-  // What asks for more budget stays that, and nothing else becomes it.
+  // A request for more budget stays one, and no other call becomes one.
   const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
   return read(value) && value.call.callId === of.callId && value.call.tool === of.tool ? value : undefined;
 }
 
 /**
- * What a call came to; undefined: it cannot be read, or it is of another call. Only the worker that took a call knows its
- * secret, so nobody else says that it did not start.
+ * The output of a call; undefined where it cannot be read, or belongs to another call. Only the worker that took a call
+ * knows its secret, so nobody else can say that the call did not start.
  */
 export function readCallOutput(
   value: unknown,
@@ -196,13 +197,13 @@ export function readCallOutput(
   return 'result' in value && value.result.callId !== callId ? undefined : value;
 }
 
-/** Whether a call in doubt took effect; undefined: it cannot be read, or it is of another call. */
+/** Whether a call in doubt took effect; undefined where it cannot be read, or belongs to another call. */
 export function readVerifyOutput(value: unknown, callId: string): VerifyOutput | undefined {
   if (!isVerifyOutput(value)) return undefined;
   return value.outcome === 'happened' && value.result.callId !== callId ? undefined : value;
 }
 
-/** A result that anybody may have sent, its content cut to the most that a tool may return; undefined: it cannot be read. */
+/** A result that anybody may have sent, cut to the most that a tool may return; undefined where it cannot be read. */
 export function readResult(value: unknown, callId: string): ToolResult | undefined {
   if (!isResult(value) || value.callId !== callId) return undefined;
   if (utf8Bytes(value.content) <= LIMITS.outputBytesMost) return value;
@@ -211,7 +212,7 @@ export function readResult(value: unknown, callId: string): ToolResult | undefin
   return { ...value, content: `${kept}\n[cut: it was over ${LIMITS.outputBytesMost} bytes]` };
 }
 
-/** Whether a value fits, and is JSON that everything of ours can take. */
+/** Makes a guard: whether a value fits the schema, and is JSON that all our code can take. */
 export function guard<T>(schema: JsonSchema): (value: unknown) => value is T {
   const check = schemaCheck(schema);
   return (value): value is T => isSoundJson(value) && check(value).length === 0;
@@ -273,7 +274,7 @@ const issuesOf = soundCheck({
   required: ['agent', 'prompt'],
 });
 
-/** Whether a workflow was started with what a turn needs. Anybody may start one with anything. */
+/** Whether a workflow was started with the input of a turn. Anybody may start a workflow with any input. */
 export function isTurnInput(value: unknown): value is TurnInput {
   if (issuesOf(value).length > 0 || !isObject(value)) return false;
   const given = isObject(value['fork']) ? value['fork']['given'] : undefined;

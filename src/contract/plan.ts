@@ -24,7 +24,9 @@ export interface FilePlan {
   targetHash: string;
   /** How bytes became the text of `lines`: `latin1` where they are not UTF-8, so that every byte survives. */
   encoding: 'utf8' | 'latin1';
-  /** None for a call that moves or deletes the file: the plan then only binds it to the bytes that were shown. */
+  /**
+   * Empty for a call that moves or deletes the file: the plan then only binds the call to the bytes that were shown.
+   */
   hunks: Hunk[];
 }
 
@@ -34,22 +36,22 @@ export interface Preview {
   plan?: FilePlan;
 }
 
-/** Hex digits of a digest that a person copies; 64 bits, so nobody finds another request with the same. */
+/** Hex digits of a digest that a person copies: 64 bits, so nobody finds another request with the same digits. */
 export const SAW_DIGITS = 16;
 
 /** What an approver is shown, as digests in hex. */
 export interface ShownDigests {
-  /** Of the arguments. */
+  /** The digest of the arguments. */
   argsDigest: string;
-  /** Of the text of the preview. Absent: the tool has none. */
+  /** The digest of the preview's text. Absent: the tool has no preview. */
   previewDigest?: string;
-  /** Of the plan behind the preview: path, base hash, hunks. Absent: there is none. */
+  /** The digest of the plan behind the preview: path, base hash, hunks. Absent: there is no plan. */
   planDigest?: string;
 }
 
 /**
- * SHA-256 (hex) over everything an approver is shown of a request. Decisions name it, so that what was approved is what
- * was shown.
+ * SHA-256 (hex) over everything that an approver is shown of a request. Decisions name it, so that a person approves
+ * exactly what was shown.
  */
 export function seenDigestOf(
   { argsDigest, previewDigest, planDigest }: ShownDigests,

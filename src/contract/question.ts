@@ -6,9 +6,12 @@ import type { JsonSchema } from './tool';
 /** What an agent asks a person. Its answer is never a permission. */
 export interface Question {
   text: string;
-  /** What an answer has to fit: a flat object of texts, numbers, yes or no, and choices. Made by `toForm` of `schema/form` only. */
+  /**
+   * The schema of an answer: a flat object of texts, numbers, yes or no, and choices. Only `toForm` of `schema/form`
+   * makes it.
+   */
   form: JsonSchema;
-  /** Only of a form with secret fields: what screens encrypt them with. */
+  /** Only for a form with secret fields: the key with which screens encrypt them. */
   key?: AnswerKey;
 }
 
@@ -20,16 +23,16 @@ export interface QuestionField {
   kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice';
   required: boolean;
   description?: string;
-  /** With `choice`. */
+  /** The choices, with `choice`. */
   options?: string[];
-  /** Such as `email`. */
+  /** A format such as `email`. */
   format?: string;
   default?: Json;
-  /** Only of a secret field: the tools that may read it. */
+  /** Only for a secret field: the tools that may read it. */
   secretFor?: string[];
 }
 
-/** What a person filled in, in the order of the form, with the defaults of what they left out. */
+/** What a person filled in, in the order of the form, with the defaults of the fields that were left out. */
 export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonObject): JsonObject {
   const filled = Object.entries(withDefaults(form, content));
   const names = Object.keys(isObject(form['properties']) ? form['properties'] : {});
@@ -38,7 +41,7 @@ export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonOb
   return Object.fromEntries(filled.sort((one, other) => placeOf(one) - placeOf(other)));
 }
 
-/** The fields of a form, in its order. What cannot be read of a form that is not ours is left out. */
+/** The fields of a form, in its order. Fields that cannot be read, in a form that is not ours, are left out. */
 export function fieldsOf({ form }: Question): QuestionField[] {
   const { properties, required } = form;
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];

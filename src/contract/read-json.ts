@@ -1,16 +1,17 @@
 import type { Json } from './json';
 import type { Issue } from './tool';
 
-/** What a JSON text says; or everything that keeps it from being taken, by place. */
+/** The value of a JSON text, or every problem for which the text is refused, with its place. */
 export type ReadJson = { ok: true; value: Json } | { ok: false; issues: Issue[] };
 
 /** Deeper values would not be read by a person, and take recursive code to its limits. */
 const MOST_LEVELS = 64;
-/** More than these help nobody to correct a text. */
+/** The most issues that are named. More do not help anybody to correct a text. */
 const MOST_ISSUES = 20;
 
 /**
- * Reads JSON strictly: what is taken means exactly what was written. Refused, with their places, are keys that are there
+ * Reads JSON strictly: an accepted value is exactly what was written. Refused, with their places, are keys that are
+ * there
  * twice, keys named `__proto__`, numbers that JavaScript would change, half characters (lone surrogates), and more than
  * `levels` levels (default 64). Nothing is repaired, nothing throws. Takes time in proportion to the text, in the
  * workflow sandbox too.
@@ -50,7 +51,7 @@ export function isExact(written: string): boolean {
 /** A decimal number: 0.`digits` times ten to the power of `exponent`. */
 interface Decimal {
   negative: boolean;
-  /** Without zeros at either end; empty for 0. */
+  /** The digits without zeros at either end; empty for 0. */
   digits: string;
   exponent: number;
 }
@@ -64,7 +65,9 @@ function decimalOf(written: string): Decimal {
   return { negative: mantissa.startsWith('-'), digits, exponent: whole.length - start + Number(power) };
 }
 
-/** Both loops run once over the text; a pattern for zeros at the end of a number would not. */
+/**
+ * The place of the first digit other than 0. A loop, here and below, because a pattern for zeros at an end is slower.
+ */
 function firstOther(digits: string): number {
   let at = 0;
   while (digits[at] === '0') at++;
@@ -82,14 +85,14 @@ function sameDecimal(one: Decimal, other: Decimal): boolean {
   return one.digits === other.digits && one.exponent === other.exponent && one.negative === other.negative;
 }
 
-/** Where the scan is: an object knows its keys so far, a list its place. */
+/** Where the scan is: in an object with its keys so far, or at a place in a list. */
 type Level = { keys: Set<string>; key: string | undefined } | { index: number };
 
-/** The next sign that gives structure, or the beginning of a string or a number. */
+/** The next structural character, or the beginning of a string or a number. */
 const NEXT = /["{}[\],\d-]/g;
 const NUMBER = /[\d.eE+-]+/y;
 
-/** What JSON.parse passes over in silence. Only for text that it has accepted; one pass. */
+/** Finds the problems that JSON.parse does not report, in one pass. Only for text that JSON.parse has accepted. */
 function findTraps(text: string, most: number): Issue[] {
   const levels: Level[] = [];
   const issues: Issue[] = [];
@@ -116,7 +119,7 @@ function endOf(text: string, at: number): number {
   return NUMBER.test(text) ? NUMBER.lastIndex : at + 1;
 }
 
-/** Looks for quotes and counts the backslashes before each: a pattern would need room for every character. */
+/** The end of a string. Looks for quotes and counts the backslashes before each: a pattern would need more memory. */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let before = quote - 1;
@@ -169,7 +172,7 @@ function valueOf(token: string): string {
   return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1);
 }
 
-/** Half a character: whoever writes it as bytes writes another one. */
+/** Half a character. Written as bytes, it becomes another character. */
 const TORN = /\p{Cs}/u;
 
 function tornIn(text: string): string | undefined {

@@ -3,18 +3,18 @@ import type { SealedValues } from './secret/sealed';
 import type { Issue, Safety } from './tool';
 
 /**
- * Why a call has no success. A result without a success has one of these.
+ * Why a call did not succeed. Every result without success has one of these codes.
  * - `validation`: the arguments do not fit; nothing ran.
  * - `tool_not_found`: no such tool; nothing ran.
- * - `tool`: the handler said so (threw).
+ * - `tool`: the handler threw.
  * - `transport`: the way to the tool broke (network, subprocess, worker).
  * - `timeout`: the tool's time was over and it is known how the call ended; partial output is in `content`.
- * - `unknown`: none of these.
+ * - `unknown`: none of the other codes fits.
  * - `denied`: a person said no; nothing ran.
- * - `expired`: nobody decided in time, or it did not start in time; nothing ran.
- * - `refused`: policy or a changed tool forbade it at the last check; nothing ran.
+ * - `expired`: nobody decided in time, or the call did not start in time; nothing ran.
+ * - `refused`: policy or a changed tool forbade the call at the last check; nothing ran.
  * - `conflict`: the file is not what was approved; nothing was written.
- * - `in_doubt`: it was started and nobody knows the outcome.
+ * - `in_doubt`: the call was started and nobody knows the outcome.
  * - `cancelled`: the turn was cancelled.
  */
 export const TOOL_ERROR_CODES = [
@@ -41,19 +41,19 @@ export interface ToolFailure {
   stack?: string;
 }
 
-/** What a call of a dry world is recorded as: it would have run, or a person would have been asked first. */
+/** How a call in a dry world is recorded: it would have run, or a person would have been asked first. */
 export type DryKind = 'would_run' | 'would_ask';
 
 /** Facts about one execution. */
 export interface ResultMetadata {
   execution_time_ms: number;
   safety_level: Safety | null;
-  /** True when a person approved or modified this call; false when it needed nobody or nobody did. */
+  /** True when a person approved or modified this call. False when the call needed no decision or got none. */
   approved: boolean;
   attempt: number;
   /** Set where nothing ran, because the turn is a fork in a dry world. */
   dry?: DryKind;
-  /** Set if it succeeded after its time was over, after it was aborted, or after it was given up. */
+  /** Set if the call succeeded after its time was over, after it was aborted, or after it was given up. */
   late?: true;
   /** The child turn that the call was. */
   child?: string;
@@ -78,7 +78,7 @@ export interface ToolResult {
   /** `text`, `json`, or a MIME type. */
   contentType: string;
   error?: ToolFailure;
-  /** Only of an answer with secrets: what its handles stand for, encrypted. */
+  /** Only for an answer with secrets: the encrypted values that its handles stand for. */
   sealed?: SealedValues;
   metadata: ResultMetadata;
 }
@@ -94,7 +94,7 @@ export interface ResultHead {
   arguments: JsonObject;
 }
 
-/** What is known about the execution; nothing here reads a clock, so that workflows can make results too. */
+/** What is known about the execution. This code reads no clock, so that workflows can make results too. */
 export interface ResultFacts {
   /** When it ended; ISO 8601. */
   timestamp: string;
@@ -106,11 +106,11 @@ export interface ResultFacts {
   approved?: boolean;
   /** @default 1 */
   attempt?: number;
-  /** What the handler had given by `partial` before it ended early; only read by makeFailure. */
+  /** The output that the handler reported with `partial` before it ended early. Only makeFailure reads it. */
   partial?: string;
 }
 
-/** What a handler gave back, as text for the model. */
+/** The return value of a handler, as text for the model. */
 export interface ResultContent {
   content: string;
   /** `text`, `json`, or a MIME type. */
@@ -123,7 +123,7 @@ export function makeSuccess(head: ResultHead, output: ResultContent, facts: Resu
   return { ...toHead(head), success: true, content, contentType, metadata: toMetadata(facts) };
 }
 
-/** The result of a call that did not; its content tells the model why, and what is known so far. */
+/** The result of a call that did not do what it should. Its content says why, and what is known so far. */
 export function makeFailure(head: ResultHead, failure: ToolFailure, facts: ResultFacts): ToolResult {
   return {
     ...toHead(head),
@@ -152,7 +152,7 @@ export function kindOfResult({ success, error, metadata }: ToolResult): ResultKi
   return metadata.dry ?? (success ? 'done' : (error?.code ?? 'unknown'));
 }
 
-/** What the tool itself gave: the content without the note before it, and without the line that names a failure. */
+/** The output of the tool itself: the content without the note before it, and without the line that names a failure. */
 export function outputOf({ content, error }: ToolResult, note?: string): string {
   const own = note === undefined ? content : without(`${note}\n\n`, content);
   if (error === undefined) return own;
@@ -161,10 +161,10 @@ export function outputOf({ content, error }: ToolResult, note?: string): string 
   return rest === own ? output : `${STATE_LOST}${output}`;
 }
 
-/** Model and people read it before the result: what earlier calls left behind was not there for this one. */
+/** Model and people read this before the result: the state that earlier calls had made was not there for this call. */
 const STATE_LOST = '[The state that earlier calls had made is lost. This call began without it.]\n\n';
 
-/** The result of a call whose handler began anew, though earlier calls had made state for it. */
+/** The result of a call whose handler began without the state that earlier calls had made for it. */
 export function withoutState(result: ToolResult): ToolResult {
   return { ...result, content: `${STATE_LOST}${result.content}` };
 }
@@ -173,10 +173,10 @@ function without(start: string, text: string): string {
   return text.startsWith(start) ? text.slice(start.length) : text;
 }
 
-/** The most issues that a validation failure names; the model fixes these first. */
+/** The most issues that a validation failure names. The model fixes these first. */
 const MOST_ISSUES = 20;
 
-/** Validators quote what they were given, which can be long. */
+/** The most characters of an issue: validators quote the value that they checked, which can be long. */
 const ISSUE_CHARACTERS = 500;
 
 /** The failure of arguments that do not fit: its message names the first 20 issues, its details hold them. */

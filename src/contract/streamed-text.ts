@@ -1,5 +1,5 @@
 /**
- * A piece of what a model writes, on its way from the worker to whoever watches. History never has it. Pieces of one
+ * A piece of what a model writes, on its way from the worker to people who watch. History never has it. Pieces of one
  * attempt and revision are put one after the other, and a later attempt or revision takes the place of an earlier one.
  */
 export interface StreamedText {
@@ -14,7 +14,7 @@ export interface StreamedText {
   attempt: number;
   /** When the attempt was scheduled, by the Temporal server's clock; milliseconds since 1970. It orders attempts. */
   scheduledAt: number;
-  /** 0; 1 where the finished reply is not what was streamed, which then begins anew. */
+  /** 0, or 1 where the finished reply differs from what was streamed. The text then begins anew. */
   revision: number;
   /** How many characters (UTF-16 units) of the text come before this piece. */
   at: number;
@@ -23,18 +23,18 @@ export interface StreamedText {
   done?: true;
 }
 
-/** A stream that a receiver has less of than it was sent. */
+/** A stream of which a receiver has less than was sent. */
 export interface StreamGap extends Pick<StreamedText, 'turn' | 'scheduledAt' | 'revision'> {
-  /** How many characters it has. */
+  /** How many characters the receiver has. */
   at: number;
 }
 
-/** Takes pieces to where people watch, and returns what that place lacks. Rejects where it did not take them. */
+/** Sends pieces to where people watch, and returns what is missing there. Rejects where the pieces do not arrive. */
 export type SendText = (pieces: readonly StreamedText[]) => Promise<readonly StreamGap[]>;
 
 /**
- * What a model writes, while it writes. The text so far is `text` after the first `at` characters of what came before;
- * 0 begins anew, as each attempt does. The event `step` has the finished reply.
+ * What a model writes, while it writes. The text so far is the first `at` characters of the text before, and then
+ * `text`. With 0 the text begins anew, as in each attempt. The event `step` has the finished reply.
  */
 export interface TextDelta extends Pick<StreamedText, 'runId' | 'step' | 'from' | 'attempt' | 'at' | 'text'> {
   type: 'text';
@@ -42,19 +42,19 @@ export interface TextDelta extends Pick<StreamedText, 'runId' | 'step' | 'from' 
 
 /** Limits of streamed text. Characters are UTF-16 units. */
 export const STREAM = {
-  /** The most characters of pieces that are sent at once: a body of 1 MiB holds them, whatever they are. */
+  /** The most characters of pieces that are sent at once: any such text fits a body of 1 MiB. */
   charactersAtOnce: 100_000,
   /** The most pieces that are sent at once. */
   piecesAtOnce: 200,
-  /** The most bytes of a reply's text, as UTF-8; what is longer is cut. It has no more characters than bytes. */
+  /** The most bytes of a reply's text, as UTF-8. A longer text is cut. A text has no more characters than bytes. */
   textBytes: 512 * 1024,
   /** The least time between two batches, in milliseconds. */
   batchMs: 50,
-  /** Characters of the head that the heartbeat carries where nothing else does. */
+  /** Characters of the head that the heartbeat has where the text is not streamed. */
   headCharacters: 4_000,
 } as const;
 
-/** Whether one stream is of a later attempt, or a later revision of it, than another. */
+/** Whether one stream is of a later attempt than another, or of a later revision of the same attempt. */
 export function isLaterStream(
   one: Pick<StreamedText, 'scheduledAt' | 'revision'>,
   other: Pick<StreamedText, 'scheduledAt' | 'revision'>,

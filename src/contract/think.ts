@@ -13,42 +13,45 @@ export interface SessionRef {
   messageId: string;
   /** How many entries the session holds. */
   count: number;
-  /** Names these entries: other entries have another one. */
+  /** The digest of these entries: other entries have another digest. */
   digest: string;
-  /** The same for the beginning of them that the turn before was given; absent: there is none. */
+  /** The same for the first of these entries, which the turn before got. Absent: no turn came before. */
   before?: { count: number; digest: string };
 }
 
-/** Input of `countersign.think`: never the conversation, only what is new since the last reply. */
+/** Input of `countersign.think`: never the whole conversation, only what is new since the last reply. */
 export interface ThinkInput {
   agent: string;
-  /** Of the turn. */
+  /** The origin of the turn. */
   origin?: TurnOrigin;
-  /** One of the agent's `models`, by name; absent: its own. */
+  /** One of the agent's `models`, by name. Absent: the agent's own model. */
   model?: string;
   /** What the model is to know before the conversation, where a fork took it from its record. */
   context?: string;
-  /** What was said before this turn, in the session that it is of. */
+  /** What was said before this turn in its session. */
   session?: SessionRef;
   /** Counts from 1. */
   step: number;
-  /** The reply that the conversation so far ends with, and how many entries that makes. Absent in the first step. */
+  /** The last reply of the conversation so far, and the number of entries up to it. Absent in the first step. */
   after?: { replyId: string; count: number };
   /** New words of a person. */
   words: string[];
-  /** The files of each of these words; absent where none has any. */
+  /** The files that came with each of these words; absent where there are no files. */
   files?: FileRef[][];
-  /** One for each call of the last reply, in its order. */
+  /** The result of each call of the last reply, in its order. */
   results: ResultRef[];
   /** Outputs before this entry are dropped; see `dropOutputs`. */
   droppedBefore: number;
-  /** The most bytes of each of these results; see `cutContent`. Absent: they are whole. */
+  /** The most bytes of each of these results; see `cutContent`. Absent: the results are whole. */
   cutTo?: number;
   /** Asking for this step has failed at the end of a burst: what that left. */
   tried?: JsonObject;
 }
 
-/** A result by name; the text is in the worker's memory or in the `transcript` query. `text` only where history has it nowhere else. */
+/**
+ * A result by its digest. The text is in the worker's memory or in the `transcript` query; `text` is set only where
+ * history has the text nowhere else.
+ */
 export interface ResultRef {
   callId: string;
   /** SHA-256 (hex) of the content, before it was cut. */
@@ -59,7 +62,7 @@ export interface ResultRef {
 
 /** When the steps of a turn whose agent has `durability: 'gate'` are written to its history. */
 export interface GateMode {
-  /** A burst takes no further step after so many milliseconds. 0: it takes one. */
+  /** A burst takes no further step after so many milliseconds. 0: it takes one step. */
   commitMs: number;
 }
 
@@ -74,7 +77,7 @@ export interface ThinkOutput {
   model: string;
   finishReason: string;
   usage?: Usage;
-  /** What the agent's `context` gave; only with the first reply of a turn. */
+  /** The text from the agent's `context`. Only with the first reply of a turn. */
   context?: string;
   /** What the provider wants back with this reply; see `ModelReply`. */
   opaque?: string;
@@ -86,7 +89,9 @@ export interface ThinkOutput {
   budget?: Budget;
   /** What the agent lets a session spend; only in a session. Absent: it sets no limit. */
   sessionBudget?: Budget;
-  /** After how many steps that are alike the calls of the next one do not run. Absent: any number may. */
+  /**
+   * After how many equal steps the calls of the next equal step do not run. Absent: any number of steps may be equal.
+   */
   repeats?: number;
   /** See `limits.compactOver` of the agent; only in a session. */
   compactOver?: number;
@@ -102,17 +107,17 @@ export interface PrepareInput {
   id: string;
   tool: string;
   raw: string;
-  /** Only of a turn's request for more budget: why it asks. */
+  /** Only for a turn's request for more budget: why it asks. */
   policyReason?: string;
-  /** Somebody wants the call to be asked about anew. Absent: nobody does. */
+  /** Who wants the call to be asked about anew. Absent: nobody does. */
   askedAgain?: AskedAgain;
 }
 
 /** Who wants a request to be made anew, under today's rules. */
 export interface AskedAgain {
-  /** As claimed. */
+  /** The name that was claimed. */
   by: string;
-  /** The request is under a rule: only a worker that has rules takes it from there. */
+  /** Whether the request is under a rule: only a worker that has rules may prepare it anew. */
   isRuled: boolean;
 }
 
@@ -125,15 +130,15 @@ export interface PrepareOutput {
 /** A step that waits for people, as the next run takes it up. Its reply is the last entry of the transcript. */
 export interface MovedStep {
   /**
-   * Without its text, which the transcript has. Calls that have ended are `recorded`; those that wait are `remote`, so that
-   * they are prepared anew.
+   * The reply without its text, which the transcript has. Calls that have ended are `recorded`. Calls that wait are
+   * `remote`, so that they are prepared anew.
    */
   reply: ThinkOutput;
   /** Each call that waits. */
   waits: MovedCall[];
 }
 
-/** What was shown of a call that waits, and for how long it waits. */
+/** A call that waits: the digest of what was shown, and for how long it waits. */
 export interface MovedCall {
   callId: string;
   seenDigest: string;

@@ -6,16 +6,16 @@ export const SAFETIES = ['safe', 'cautious', 'dangerous'] as const;
 export type Safety = (typeof SAFETIES)[number];
 
 /**
- * What a second run would do. `pure`: nothing, it may run any number of times; `idempotent`: nothing more, if it gets
- * the same key; `unsafe`: harm, so it is never run twice by us.
+ * What a second run of a call would do. `pure`: nothing, the call may run any number of times; `idempotent`: nothing
+ * more, if it gets the same key; `unsafe`: harm, so we never run it twice.
  */
 export const EFFECTS = ['pure', 'idempotent', 'unsafe'] as const;
 export type Effect = (typeof EFFECTS)[number];
 
 /**
- * How long what a tool keeps in memory between its calls lives. `call`: it keeps nothing; `turn`: as long as the turn;
- * `session`: as long as the session, or the turn where that is of none; `worker`: as long as the worker, and all its turns
- * share it.
+ * How long a tool's state stays in memory between its calls. `call`: the tool keeps none; `turn`: as long as the turn;
+ * `session`: as long as the session, or as the turn where there is no session; `worker`: as long as the worker, and all
+ * its turns share the state.
  */
 export const STATES = ['call', 'turn', 'session', 'worker'] as const;
 export type StateScope = (typeof STATES)[number];
@@ -44,7 +44,7 @@ export interface Issue {
 /** Which calls share the state that a tool keeps in memory. */
 export interface StateSettings {
   scope: Exclude<StateScope, 'call'>;
-  /** Tools with the same scope, group and task queue share it. */
+  /** Tools with the same scope, group and task queue share the state. */
   group: string;
 }
 
@@ -53,12 +53,12 @@ interface Holding {
   taskQueue?: string;
 }
 
-/** What names the calls of a turn that share state; undefined for a call that shares none. */
+/** The key of the state that calls of a turn share; undefined for a call that shares none. */
 export function stateKeyOf({ state, taskQueue = '' }: Holding): string | undefined {
   return state && JSON.stringify([state.scope, state.group, taskQueue]);
 }
 
-/** Whether a key of `stateKeyOf` is of state that the turns of a session share. */
+/** Whether a key of `stateKeyOf` names state that the turns of a session share. */
 export function isSessionState(key: string): boolean {
   return key.startsWith('["session",');
 }
@@ -69,40 +69,40 @@ export interface StateHolder {
   queue: string;
   /** Idempotency key of the call that began the state. */
   begunBy: string;
-  /** The run of the turn in which it began: a run that a reset made begins anew. */
+  /** The run of the turn in which the state began. A run that a reset made begins with new state. */
   runId: string;
 }
 
-/** What a turn knows of the state that calls share. Neither field: no call has used it yet. */
+/** What a turn knows about the state that calls share. Without both fields, no call has used the state yet. */
 export interface KnownState {
   /** The worker whose queue this call is on. */
   holder?: StateHolder;
-  /** Earlier calls used it, and the worker that held it is gone. */
+  /** Earlier calls used the state, and the worker that held it is gone. */
   lost?: true;
 }
 
-/** What the worker hears of the state of a call. */
+/** What the worker gets to know about the state of a call. */
 export interface PlacedState extends KnownState {
-  /** The session whose state it is. Absent: it is that of the turn, or of the worker. */
+  /** The session that the state belongs to. Absent: it belongs to the turn, or to the worker. */
   session?: string;
 }
 
-/** What became of the state that a call shares with others. Absent: its handler was not called, or it shares none. */
+/** Where the state is that a call shares with others. Absent: the handler was not called, or the call shares none. */
 export interface UsedState {
-  /** Who holds it now. Null: the handler was called, and nobody knows where. */
+  /** Who holds the state now. Null: the handler was called, and nobody knows where. */
   holder?: StateHolder | null;
 }
 
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
 
-/** A StateHolder. */
+/** The schema of a StateHolder. */
 export const HOLDER: JsonSchema = {
   type: 'object',
   properties: { queue: { ...NAME, pattern: `^${HOLDER_QUEUE}` }, begunBy: NAME, runId: NAME },
   required: ['queue', 'begunBy', 'runId'],
 };
 
-/** What is known of the state that calls share, by `stateKeyOf`: pairs of a key and a KnownState. */
+/** The schema of what is known about shared state: pairs of a key of `stateKeyOf` and a KnownState. */
 export const CARRIED_STATES: JsonSchema = {
   type: 'array',
   maxItems: 1000,

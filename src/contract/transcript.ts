@@ -66,7 +66,7 @@ export interface TranscriptQuery {
   from: number;
 }
 
-/** What stands in place of an output that was dropped to keep the transcript within its limit. */
+/** The text in place of an output that was dropped to keep the transcript within its limit. */
 export const DROPPED_OUTPUT = '[older output dropped to keep the transcript within its limit]';
 
 /** Bytes an entry counts for: its JSON, in UTF-8. */
@@ -75,8 +75,8 @@ export function entryBytes(entry: TranscriptEntry): number {
 }
 
 /**
- * Text that takes at most `mostBytes` as JSON: head and tail are kept, the middle gives way to a mark. No character is
- * split; where the mark alone is longer, only the mark is left. Cutting twice changes nothing.
+ * Text that takes at most `mostBytes` as JSON: head and tail are kept, a mark replaces the middle. No character is
+ * split. Where the mark alone is longer, only the mark is left. Cutting twice changes nothing.
  */
 export function cutContent(content: string, mostBytes: number): string {
   // A unit of a string takes at most six bytes.
@@ -119,10 +119,10 @@ function tailWithin(text: string, mostBytes: number): number {
 const SHORT_ESCAPES = '\b\f\n\r\t';
 
 function pointBytes(point: number): number {
-  // Nearly every character of a long text: this comes first, and looks at numbers only.
+  // Nearly every character of a long text is one of these, so this check comes first, and compares numbers only.
   if (point >= 0x20 && point < 0x80) return point === QUOTE || point === BACKSLASH ? 2 : 1;
   if (point > 0xffff) return 4;
-  // Other control characters and half characters are written as their number.
+  // JSON writes other control characters, and half characters, as their number.
   if (point < 0x20) return SHORT_ESCAPES.includes(String.fromCharCode(point)) ? 2 : 6;
   if (point >= 0xd800 && point < 0xe000) return 6;
   return point < 0x800 ? 2 : 3;
@@ -131,10 +131,13 @@ function pointBytes(point: number): number {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** As little as an output is ever cut to: its first words, and the mark. */
+/** The fewest bytes that an output is cut to: its first words, and the mark. */
 const LEAST_OUTPUT_BYTES = 256;
 
-/** The most bytes that each of several outputs may keep, so that all together take at most `room`: the largest give way first. */
+/**
+ * The most bytes that each of several outputs may keep, so that all together take at most `room`. The largest are cut
+ * first.
+ */
 export function fairShare(sizes: readonly number[], room: number): number {
   let left = room;
   const ascending = [...sizes].sort((a, b) => a - b);
@@ -147,8 +150,8 @@ export function fairShare(sizes: readonly number[], room: number): number {
 }
 
 /**
- * The same entries with every tool output before index `before` replaced by a mark, and without what providers want back.
- * Applying it twice changes nothing.
+ * The entries with every tool output before index `before` replaced by a mark, and without what providers want back
+ * with these entries. Applying it twice changes nothing.
  */
 export function dropOutputs(entries: readonly TranscriptEntry[], before: number): TranscriptEntry[] {
   return entries.map((entry, index) => (index < before ? dropOutput(entry) : entry));
@@ -206,7 +209,9 @@ export function resultEntry(
   return { kind: 'result', callId, id, tool, content, success, ...defined({ sealed }) };
 }
 
-/** Whether a value has the form of an entry. By hand: there may be thousands of them. Never throws. */
+/**
+ * Whether a value has the form of an entry. Without a schema, because there may be thousands of entries. Never throws.
+ */
 export function isTranscriptEntry(entry: unknown): entry is TranscriptEntry {
   if (!isObject(entry)) return false;
   const { kind, calls } = entry;
@@ -224,7 +229,7 @@ function areSealed({ sealed = {} }: Record<string, unknown>): boolean {
   return isObject(sealed) && Object.values(sealed).every((one) => typeof one === 'string');
 }
 
-/** What a file must be was checked where it came in. */
+/** Whether files have the form of references. The other checks were done where the files came in. */
 function areFileRefs({ files = [] }: Record<string, unknown>): boolean {
   const isRef = (file: unknown): boolean =>
     isObject(file) &&

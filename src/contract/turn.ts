@@ -29,24 +29,24 @@ import type { TranscriptEntry } from './transcript';
 export interface TurnInput {
   agent: string;
   prompt: string;
-  /** What goes with the prompt. Absent: nothing. */
+  /** The files that come with the prompt. Absent: none. */
   files?: FileRef[];
   origin?: TurnOrigin;
-  /** By continue-as-new, and in a fork: what the turn goes on from. */
+  /** What the turn goes on from, after continue-as-new and in a fork. */
   carried?: CarriedTurn;
-  /** Only in a fork, in all its runs. */
+  /** The fork's input. Only in a fork, in all its runs. */
   fork?: ForkInput;
-  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** What it may spend at most, if its agent allows more. */
+  /** What the turn may spend at most, where its agent allows more. */
   budget?: Budget;
-  /** Only of a child turn: what is left for it of its parent's budget. Nobody can raise that here. */
+  /** Only for a child turn: its part of what is left of its parent's budget. Nobody can raise it in the child turn. */
   cap?: Budget;
-  /** Only in a turn of a session, in all its runs. */
+  /** The session of the turn, in all its runs. Absent where the turn belongs to none. */
   session?: SessionRef;
-  /** What its session may spend, and what earlier turns have spent of that. */
+  /** What its session may spend, and what earlier turns of the session have spent. */
   sessionSpending?: CarriedSpending;
-  /** What its session knows of the state that calls of its turns share, by `stateKeyOf`. Absent: none used any. */
+  /** What its session knows about the state that calls share, by `stateKeyOf`. Absent: no call used any. */
   sessionStates?: [string, KnownState][];
 }
 
@@ -59,25 +59,25 @@ export interface CarriedTurn {
   droppedBefore: number;
   /** Results of the last step, for the next `think`. */
   results: ResultRef[];
-  /** The most bytes of each of them in the transcript; absent: they are whole. */
+  /** The most bytes of each of these results in the transcript. Absent: the results are whole. */
   cutTo?: number;
-  /** Content digest and verdict by decisionId; spent for good. */
+  /** Content digest and verdict of each decision that is spent, by decisionId. */
   spent: [string, { digest: string; verdict: Verdict }][];
   counts: TurnCounts;
   usage: Usage;
   /** The last verdicts on signals, for the memo. */
   signalVerdicts: SignalVerdict[];
-  /** What is known of the state that calls share, by `stateKeyOf`. Absent: none used any. */
+  /** What is known about the state that calls share, by `stateKeyOf`. Absent: no call used any. */
   states?: [string, KnownState][];
-  /** Words that came and were not taken up yet, and the ids of those that were. Absent: none came. */
+  /** Words that came and were not taken up yet, and the ids of words that were. Absent: no words came. */
   words?: { waiting: TurnWords[]; took: string[] };
-  /** Absent: nothing of it is limited, and nothing was spent. */
+  /** What the turn may spend and has spent. Absent: there is no limit, and nothing was spent. */
   spending?: CarriedSpending;
   /** Child turns that were started. Absent: none. */
   children?: number;
-  /** The last steps that were alike. Absent: none were. */
+  /** The last steps that were alike. Absent: there are none. */
   repeated?: Repeated;
-  /** Only where it moved to another build while it waited: the step that it is in. */
+  /** Only where the turn moved to another build while it waited: the step that it is in. */
   moved?: MovedStep;
 }
 
@@ -92,14 +92,17 @@ export interface TurnCounts {
   inDoubt: number;
 }
 
-/** Result of `agentTurn`. A cancelled turn and one whose model failed for good have none: they close as Cancelled and Failed. */
+/**
+ * Result of `agentTurn`. A cancelled turn and a turn whose model failed for good have none: they close as Cancelled and
+ * Failed.
+ */
 export interface TurnResult {
   status: 'answered' | 'step_limit' | 'budget' | 'loop';
-  /** Of a turn that did not answer: what the model said last. */
+  /** The answer, or what the model said last in a turn that did not answer. */
   answer: string;
-  /** Why it did not answer, in words; with `budget` and `loop`. */
+  /** Why the turn did not answer, in words; with `budget` and `loop`. */
   why?: string;
-  /** Its child turns included. */
+  /** What the turn has spent, with its child turns. */
   spent?: Spent;
   /** The answer as a value, where the agent has an `output`. */
   value?: Json;
@@ -125,8 +128,8 @@ export const TURN_STATES = [
 export type TurnState = (typeof TURN_STATES)[number];
 
 /**
- * Memo `closed`: ids of the calls that the workflow has closed by itself since it wrote the memo before, by cause. Of these no
- * other event says how they ended.
+ * Memo `closed`: ids of the calls that the workflow has closed by itself since it wrote the memo before, by cause. No
+ * other event says how these calls ended.
  */
 export type ClosedMemo = Partial<Record<ClosingCause, string[]>>;
 
@@ -134,7 +137,7 @@ export type ClosedMemo = Partial<Record<ClosingCause, string[]>>;
 export interface OpenMemo {
   /** A call's key is `<key>:<callId>` for all calls of the current step. */
   key: string;
-  /** How many wait in all; `items` names the first 20. */
+  /** How many calls wait in all; `items` names the first 20. */
   count: number;
   items: OpenItem[];
 }
@@ -144,7 +147,7 @@ export interface OpenItem {
   kind: 'request' | 'question' | 'in_doubt';
   tool: string;
   summary: string;
-  /** Of a request: what an approver sees; a decision names it. */
+  /** The digest of what an approver sees of a request. A decision names it. */
   seenDigest?: string;
   /** Why the edit before was not taken, in short; only where one was made. */
   note?: string;
@@ -169,7 +172,7 @@ const LINEAGE: JsonSchema = {
   },
 };
 
-/** What a turn may be started with beside its agent and prompt, as it comes from outside. */
+/** Schemas of fields that a turn may be started with, for input that comes from outside. */
 export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
 /**
@@ -182,7 +185,7 @@ export function childTurnId(turn: string, { callId, replyId }: { callId: string;
 
 const KEY_CHARACTERS = 12;
 
-/** The call that a child turn belongs to, by its id; undefined: it belongs to another turn. */
+/** The call that a child turn belongs to, by the id of the child; undefined where it belongs to another turn. */
 export function callOfChild(turn: string, child: string): string | undefined {
   if (!child.startsWith(`${turn}.`)) return undefined;
   return /^(.+)\.[A-Za-z0-9]{1,12}$/.exec(child.slice(turn.length + 1))?.[1];
@@ -196,7 +199,7 @@ export type ChildEnd =
 
 export const CHILD_ENDS = ['completed', 'failed', 'foreign', 'cancelled', 'terminated', 'timed_out'] as const;
 
-/** Its id, and the facts of its call, as a result has them. */
+/** The id of a child turn, and the facts of its call that a result has. */
 export interface ChildOf {
   child: string;
   head: ResultHead;
@@ -204,7 +207,7 @@ export interface ChildOf {
   outputBytes: number;
 }
 
-/** The result of a call whose child turn has ended: its answer, or in words why there is none. */
+/** The result of a call whose child turn has ended: the answer of the child turn, or why there is none. */
 export function childResult(end: ChildEnd, { child, head, facts, outputBytes }: ChildOf): ToolResult {
   const answer = answerOf(end);
   const result =
@@ -241,7 +244,7 @@ function answerIn({ status, answer, why, steps }: TurnResult): string | ToolFail
   return { code: 'tool', message: `The sub-agent ended without an answer: ${because}. ${STAYS}${last}` };
 }
 
-/** Whether a workflow returned what a turn returns, as far as anybody looks at it. */
+/** Whether a workflow returned the result of a turn. Only fields that are used are checked. */
 export function isTurnResult(value: unknown): value is TurnResult {
   if (!isObject(value)) return false;
   const { status, answer, steps, why } = value;
@@ -265,14 +268,14 @@ const isAmount = (value: unknown): boolean => typeof value === 'number' && value
 
 /** Input of `countersign.child`. */
 export interface ChildWaitInput {
-  /** The turn that calls, and its call. */
+  /** The id of the call. */
   callId: string;
   tool: string;
   agent: string;
   child: string;
 }
 
-/** How a child turn ended, as an activity returns it; undefined: it cannot be read. */
+/** How a child turn ended, from the output of an activity; undefined where it cannot be read. */
 export function readChildEnd(value: unknown): ChildEnd | undefined {
   if (!isObject(value)) return undefined;
   const { kind, message, result } = value;
@@ -282,10 +285,10 @@ export function readChildEnd(value: unknown): ChildEnd | undefined {
   return kind === 'cancelled' || kind === 'terminated' || kind === 'timed_out' ? { kind } : undefined;
 }
 
-/** Neither control characters nor other invisible ones. */
+/** Text without control characters and without other invisible ones. */
 const PLAIN: JsonSchema = { type: 'string', minLength: 1, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' };
 
-/** Where a turn comes from, as it comes from outside. */
+/** The schema of a turn's origin that comes from outside. */
 export const ORIGIN: JsonSchema = {
   type: 'object',
   properties: {
@@ -302,10 +305,10 @@ export const ORIGIN: JsonSchema = {
   additionalProperties: false,
 };
 
-/** What is wrong with what is said of a turn's origin; empty: it fits. Whoever starts a turn asks, and so does the turn. */
+/** The problems of a turn's origin; empty where it fits. Checked by whoever starts a turn, and by the turn itself. */
 export const originIssues = /* @__PURE__ */ soundCheck(ORIGIN);
 
-/** As `defineSearchAttributeKey` makes them. */
+/** Search attribute keys, as `defineSearchAttributeKey` makes them. */
 const KEYS = {
   state: { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' },
   pending: { name: SEARCH_ATTRIBUTES.pending, type: 'INT' },
@@ -313,7 +316,7 @@ const KEYS = {
   metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
 } as const;
 
-/** What lists and Temporal's UI show of a turn from its start. Whoever starts a turn uses this, beside its input. */
+/** What lists and Temporal's UI show of a turn from its start. Every start of a turn uses this, beside the input. */
 export function startOf(input: TurnInput, prompt: string) {
   const { agent, origin, fork, lineage, session } = input;
   const facts = factsIn(origin?.metadata);

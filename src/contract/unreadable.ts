@@ -3,11 +3,11 @@ import { isObject } from './json';
 /** Why a value that was sent cannot be read. */
 export interface Unreadable {
   why: string;
-  /** With other settings of its worker it could be read. */
+  /** Whether it could be read with other settings of its worker. */
   waits: boolean;
 }
 
-/** No JSON can hold it, so nobody can send a value that passes for an unreadable one. */
+/** The key of the reason. JSON cannot hold a symbol, so nobody can send a value that passes for an unreadable one. */
 const REASON = Symbol('why a value cannot be read');
 
 /** Notes that `value`, an object, stands for something that cannot be read. */
@@ -16,7 +16,7 @@ export function noteUnreadable<T>(value: T, reason: Unreadable): T {
   return value;
 }
 
-/** Why there is nothing but an empty object; undefined where a value could be read. */
+/** Why a value could not be read; undefined where it could. */
 export function whyUnreadable(value: unknown): Unreadable | undefined {
   const reason: unknown = isObject(value) ? Reflect.get(value, REASON) : undefined;
   if (!isObject(reason)) return undefined;

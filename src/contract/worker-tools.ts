@@ -1,7 +1,9 @@
 import { digestJson } from './digest';
 import { isObject } from './json';
 
-/** Enough to distinguish sets, short enough to read: the name is in every event that a worker makes. */
+/**
+ * Digits of a digest: enough to distinguish sets, and short, because the name is in every event that a worker makes.
+ */
 const DIGITS = 8;
 
 /** The process and machine of a worker. */
@@ -10,12 +12,15 @@ export interface WorkerPlace {
   host: string;
 }
 
-/** What a worker is called: process and machine, as Temporal's own are, then a digest of the agents and tools that it has for its queue. */
+/**
+ * The identity of a worker: process and machine, as in Temporal's own identities, then a digest of the agents and tools
+ * that it has for its queue.
+ */
 export function workerIdentity({ pid, host }: WorkerPlace, tools: ToolDigests): string {
   return `${pid}@${host}#${toolSetDigest(tools)}`;
 }
 
-/** Names a set of agents and tools. */
+/** The digest that names a set of agents and tools. */
 export function toolSetDigest(tools: ToolDigests): string {
   return digestJson(tools).slice(0, DIGITS);
 }
@@ -25,10 +30,10 @@ export function toolSetIn(identity: string): string | undefined {
   return /^\d+@[^#]*#([0-9a-f]{8})$/.exec(identity)?.[1];
 }
 
-/** The server lists the plugins of each worker, so a worker names its agents there. */
+/** The name of a plugin that names an agent. The server lists the plugins of each worker. */
 const AGENT_PLUGIN = /^countersign\.agent\/([a-z][a-z0-9_-]{0,63})$/;
 
-/** A plugin that does nothing but to name an agent. */
+/** A plugin that does nothing but name an agent. */
 export function agentPlugin(agent: string): { name: string } {
   return { name: `countersign.agent/${agent}` };
 }
@@ -47,19 +52,19 @@ const GLOBAL = '__countersignTools';
 /** Digests of tools, by agent and by name. */
 export type ToolDigests = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** A request whose tool is another one by now: approved, it would be refused before it runs. */
+/** A request whose tool has changed. If it is approved, it is refused before it runs. */
 export interface ChangedTool {
   callId: string;
   /** `gone`: the agent does not have it any more. */
   now: 'changed' | 'gone';
 }
 
-/** Put before the code of the bundle, on its first line, so that the lines of its source map stay. */
+/** Code that goes before the code of the bundle, on the same line, so that the lines of the source map stay right. */
 export function formatTools(digests: ToolDigests): string {
   return `globalThis.${GLOBAL}=${JSON.stringify(JSON.stringify(digests))};`;
 }
 
-/** The tool digests of one agent, from the worker that runs this workflow; undefined if it has none of that agent. */
+/** The tool digests of one agent, from the worker that runs this workflow; undefined if the worker has none of them. */
 export function toolsHere(agent: string): Record<string, unknown> | undefined {
   const listed: unknown = Reflect.get(globalThis, GLOBAL);
   const digests: unknown = typeof listed === 'string' ? JSON.parse(listed) : undefined;

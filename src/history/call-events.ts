@@ -20,7 +20,7 @@ import type { Effect, Issue, JsonSchema, Safety } from '../contract/tool';
 export interface EventHeader {
   /** The history event it was made from, in its run; several turn events can share one. */
   eventId: number;
-  /** When the server recorded that; ISO 8601. */
+  /** When the server recorded the history event; ISO 8601. */
   at: string;
 }
 
@@ -32,7 +32,7 @@ export interface ProposedCall {
   tool: string;
   /** `remote`: its own worker still has to prepare it; call_prepared follows. `recorded`: a fork took its result over. */
   kind: 'invalid' | 'run' | 'ask' | 'remote' | 'recorded';
-  /** With defaults; `{}` where they could not be parsed. */
+  /** The arguments with defaults; `{}` where they could not be parsed. */
   arguments: JsonObject;
   /** What the model wrote, where defaults changed it. */
   proposed?: JsonObject;
@@ -40,7 +40,7 @@ export interface ProposedCall {
   raw?: string;
   /** Why an invalid call cannot run. */
   error?: string;
-  /** Of a call that may run. */
+  /** The effect of the tool. Only for a call that may run. */
   effect?: Effect;
   /** What the policy rules said, where one fitted. */
   ruling?: CallRuling;
@@ -52,7 +52,10 @@ export interface CallPrepared extends EventHeader {
   call: ProposedCall;
 }
 
-/** A call waits for a decision. From here on, not before, one can be taken. Comes again when an edit, or a reset, needs a new look. */
+/**
+ * A call waits for a decision. A decision can be taken from here on, not before. Comes again when an edit, or a reset,
+ * needs a new look.
+ */
 export interface RequestOpened extends EventHeader {
   type: 'request_opened';
   callId: string;
@@ -62,11 +65,11 @@ export interface RequestOpened extends EventHeader {
   effect: Effect;
   /** What runs when it is approved. */
   arguments: JsonObject;
-  /** Of all that is shown: arguments, preview and plan. A decision names it. */
+  /** The digest of all that is shown: arguments, preview and plan. A decision names it. */
   seenDigest: string;
-  /** Of name, description, schema, safety and effect of the tool. */
+  /** The digest of the tool's name, description, schema, safety and effect. */
   toolDigest: string;
-  /** Why it is asked about once more: the edit before was not taken, or the decision did not hold. It is what it was. */
+  /** Why the same request comes once more: the edit before was not taken, or the decision did not hold. */
   note?: string;
   /** What the model asked for, where that is something else: defaults were filled in, or a person changed it. */
   proposed?: JsonObject;
@@ -81,13 +84,13 @@ export interface RequestOpened extends EventHeader {
   grants?: 'none' | 'equal';
   /** The MCP server that has the tool. Absent: it is our own. */
   server?: string;
-  /** What changed arguments have to fit; absent where the record has none. */
+  /** The schema that changed arguments have to fit; absent where the record has none. */
   schema?: JsonSchema;
   /** Milliseconds after which the handler is ended; absent where the record has none. */
   timeoutMs?: number;
-  /** A workflow of its own asks, and runs the call itself: nobody here knows how often. Absent: no. */
+  /** A user's own workflow asks, and runs the call itself. Nobody here knows how often it runs the call. Absent: no. */
   unowned?: true;
-  /** A gate in a workflow of its own runs the call: the activity is the user's, and has no journal. Absent: no. */
+  /** A gate in a user's own workflow runs the call. The activity is the user's, and has no journal. Absent: no. */
   byGate?: true;
   /** Who decides. Absent: whoever may signal the turn. */
   authority?: Authority;
@@ -111,11 +114,11 @@ export interface DecisionVoid extends EventHeader {
   callId: string;
   tool: string;
   message: string;
-  /** Whose votes do not count; the others still do. Absent: none does. */
+  /** The people whose votes do not count; other votes still count. Absent: no vote counts. */
   struck?: string[];
 }
 
-/** A call is a question and waits for an answer. From here on, not before, one can be taken. */
+/** A call is a question and waits for an answer. An answer can be taken from here on, not before. */
 export interface QuestionOpened extends EventHeader {
   type: 'question_opened';
   callId: string;
@@ -146,22 +149,22 @@ export interface CallStarted extends EventHeader {
   arguments: JsonObject;
   effect: Effect;
   taskQueue: string;
-  /** Only without a decision: the grant of which its worker claims a use before the handler. */
+  /** The grant by which the call starts without a decision. Its worker claims a use of it before the handler. */
   grant?: GrantMark;
   /** The decision that it spends; absent for calls that need none. */
   decision?: { decision: DecisionKind | 'run-again'; approver: string; reason?: string };
 }
 
-/** No worker that has what it needs took it yet. One event, however often it is tried. */
+/** No worker that has what the call needs took the call yet. There is one event, however often the call is tried. */
 export interface CallWaits extends EventHeader {
   type: 'call_waits';
   callId: string;
   tool: string;
-  /** What the worker that took it lacks, or why it goes to another one. */
+  /** What the worker that took the call lacks, or why the call goes to another worker. */
   message: string;
 }
 
-/** A pause holds it: it did not start, and is tried again. Next: call_resumed, or its end with its turn. */
+/** A pause holds the call: it did not start, and is tried again. Next: call_resumed, or it ends with its turn. */
 export interface CallHeld extends EventHeader {
   type: 'call_held';
   callId: string;
@@ -170,14 +173,14 @@ export interface CallHeld extends EventHeader {
   message: string;
 }
 
-/** No pause holds it any more; it is about to start. */
+/** No pause holds the call any more, and it is about to start. */
 export interface CallResumed extends EventHeader {
   type: 'call_resumed';
   callId: string;
   tool: string;
 }
 
-/** The child turn of a call runs. Comes again after a reset, where it was there. */
+/** The child turn of a call runs. Comes again after a reset, where the child turn was there already. */
 export interface ChildStarted extends EventHeader {
   type: 'child_started';
   callId: string;
@@ -204,9 +207,9 @@ export interface CallEnded extends EventHeader {
   origin: 'handler' | 'failure' | 'turn' | 'record';
   /** The use of a grant by which it ran. */
   grant?: GrantUse;
-  /** By what the worker found the signatures good by which it ran. Absent: none was. */
+  /** The roster by which the worker accepted the signatures that let the call run. Absent: there were none. */
   roster?: Roster;
-  /** What the model reads before the result, which begins with it: what a person changed or said. Absent: nothing. */
+  /** What a person changed or said, for the model. The result begins with this text. Absent: nothing. */
   note?: string;
 }
 
@@ -222,7 +225,7 @@ export interface CallLost extends EventHeader {
   progress?: CallProgress;
   /** The use of a grant by which it ran. */
   grant?: GrantUse;
-  /** As of `call_ended`. */
+  /** As in `call_ended`. */
   roster?: Roster;
 }
 
@@ -273,21 +276,21 @@ export type Judgement =
   /** Judged, but its verdict is no longer in the record: more than 20 signals came at once. */
   | { accepted: 'unknown' };
 
-/** The reset that applied a message again: it first came in what the reset took back. */
+/** The reset that applied a message again. The message first came in the part of the run that the reset took back. */
 export interface Reapplied extends EventHeader {
-  /** As the operator gave it; Temporal's own command line begins it with who did it. */
+  /** The reason that the operator gave. Temporal's own command line puts the name of the operator before it. */
   reason: string;
 }
 
 /** Who decided or resolved something, as claimed, and how it came. */
 export interface Attribution {
-  /** As claimed; `somebody` where nothing was. */
+  /** The name that was claimed; `somebody` where none was. */
   approver: string;
   reason?: string;
   channel: string;
   /** The channel says that the approver was signed in there. */
   authenticated?: true;
-  /** What came with it. The worker says whether it counts, right before the handler. */
+  /** The signature that came with it. The worker says whether the signature counts, right before the handler. */
   signature?: VoteSignature;
   door: Delivery;
   /** Temporal's own identity of the caller. */
@@ -308,9 +311,9 @@ export interface DecisionMade extends EventHeader, Attribution {
   arguments?: JsonObject;
   /** With `approved`: ids of the accepted hunks; absent means all. */
   hunks?: string[];
-  /** Of what the person saw, as the client says; absent if it says nothing. */
+  /** The digest of what the person saw, as the client says; absent if the client says nothing. */
   seenDigest?: string;
-  /** It allows something without saying what was seen: it was taken for the request as it was. */
+  /** The decision allows something and does not name what was seen. It was taken for the request as it was. */
   unbound?: true;
   /** The edit needs a new look: call_prepared and request_opened follow. */
   asksAgain?: true;
@@ -338,9 +341,9 @@ export interface Answered extends EventHeader, Attribution {
   /** Empty where the payload could not be read. */
   callId: string;
   answer?: AnswerKind;
-  /** With `answered`: what was filled in; once accepted with the defaults of what was left out. */
+  /** With `answered`: what was filled in. Once accepted, it has the defaults of the fields that were left out. */
   content?: JsonObject;
-  /** What handles in `content` stand for, encrypted. */
+  /** The encrypted values that the handles in `content` stand for. */
   sealed?: SealedValues;
   judgement: Judgement;
 }

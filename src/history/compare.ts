@@ -26,7 +26,7 @@ export interface PathStep {
   calls: PathCall[];
 }
 
-/** How a path ended; `status` is that of the turn. */
+/** How a path ended; `status` is the status of its turn. */
 export interface PathEnd {
   status: TurnView['status'];
   answer?: string;
@@ -38,7 +38,7 @@ export interface ComparedStep {
   step: number;
   left?: PathStep;
   right?: PathStep;
-  /** The model said the same and its calls went the same way; one that would have run counts as one that did. */
+  /** The model said the same and its calls went the same way. A call that would have run counts as one that ran. */
   same: boolean;
 }
 

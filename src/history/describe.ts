@@ -12,11 +12,11 @@ import { counted, describeOutcome, describeState, grantText, howKnown, type Tone
  * makes it safe before it shows it.
  */
 export interface EventLine {
-  /** What it is about: `turn`, `step 2`, `2.1`. */
+  /** What the event is about: `turn`, `step 2`, `2.1`. */
   label: string;
   text: string;
   tone?: Tone;
-  /** Says nothing new beside the events around it. */
+  /** The line says nothing new beside the events around it. */
   minor?: true;
 }
 
@@ -111,7 +111,7 @@ function retriedText({ attempt, lastFailure, burst }: TurnEventOf<'think_retried
   return `it took ${attempt} attempts${inBrackets(lastFailure)}${lost}`;
 }
 
-/** The answer comes with the turn's end; before it only what a model says beside its calls is new. */
+/** A reply in words. The answer is shown with the turn's end; before that, only text beside calls is new. */
 function replyText({ text, calls }: TurnEventOf<'step'>): Described {
   if (calls.length === 0) return { text: 'the model answers', minor: true };
   if (text.trim() === '') return { text: `the model asks for ${counted(calls.length, 'call')}`, minor: true };
@@ -192,7 +192,7 @@ function signalText({ signal, approver = 'somebody' }: TurnEventOf<'signal_recor
   return `${SAID[signal]} of ${approver}`;
 }
 
-/** What was approved as proposed was shown a moment ago. */
+/** A start in words. Arguments that were approved as proposed are left out: they were shown a moment ago. */
 function startText(event: TurnEventOf<'call_started'>): string {
   const { tool, generation, decision, grant, arguments: args } = event;
   const shown = decision?.decision === 'approved' ? {} : args;

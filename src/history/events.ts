@@ -40,22 +40,22 @@ export interface TurnStarted extends EventHeader {
   runId: string;
   agent: string;
   prompt: string;
-  /** What goes with the prompt; absent where nothing does. */
+  /** The files that come with the prompt; absent where there are none. */
   files?: FileRef[];
   taskQueue: string;
   origin?: TurnOrigin;
-  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** What it was started to spend at most; of a child turn, what its parent had left. */
+  /** The budget that the turn was started with. For a child turn: what its parent had left. */
   budget?: Budget;
   /** Id of the schedule that started the turn; absent where somebody did. */
   schedule?: string;
-  /** The session that it is of. */
+  /** The session that the turn belongs to. */
   session?: string;
   continuedFrom?: string;
-  /** The first run of the turn, as the server names it; absent where that is this one. */
+  /** The first run of the turn, as the server names it; absent where this run is the first. */
   firstRunId?: string;
-  /** The messages so far, only where the runs that said them are not among these events. */
+  /** The messages so far. Only where the runs that the messages come from are not among these events. */
   carried?: TranscriptEntry[];
 }
 
@@ -65,7 +65,10 @@ export interface TurnStarted extends EventHeader {
  */
 export interface Forked extends EventHeader, ForkOrigin {
   type: 'forked';
-  /** The messages it goes on from, as the model sees them; what came of them happened in the other turn. Empty at the first step. */
+  /**
+   * The messages that the fork goes on from, as the model sees them. What they led to happened in the other turn. Empty
+   * at the first step.
+   */
   taken: TranscriptEntry[];
 }
 
@@ -75,11 +78,11 @@ export interface Thinking extends EventHeader {
   step: number;
   /** Tool outputs before this message of the transcript are dropped; absent where none are. */
   droppedBefore?: number;
-  /** The most bytes that each output of the step before kept; absent where they are whole. */
+  /** To how many bytes each output of the step before was cut at most; absent where the outputs are whole. */
   cutTo?: number;
   /** New words of a person that the model reads from here on; absent where there are none, and in the first step. */
   words?: string[];
-  /** The files of each of these words; absent where none has any. */
+  /** The files that came with each of these words; absent where there are no files. */
   files?: FileRef[][];
 }
 
@@ -119,7 +122,7 @@ export interface Step extends EventHeader {
   /** What the model knew before the conversation, from the agent's `context`; only with the first reply of a turn. */
   context?: string;
   calls: ProposedCall[];
-  /** Only in a fork: the step it begins with; no model of this turn said it. */
+  /** Only in a fork, for the step that it begins with: no model of this turn wrote it. */
   given?: true;
 }
 
@@ -130,7 +133,7 @@ export interface CancelRequested extends EventHeader {
   reason?: string;
 }
 
-/** Someone gave the turn up although calls are in doubt; they stay unresolved. */
+/** Someone gave the turn up although calls are in doubt. These calls stay unresolved. */
 export interface Abandoned extends EventHeader {
   type: 'abandoned';
   approver: string;
@@ -142,7 +145,7 @@ export interface Abandoned extends EventHeader {
 export interface ContinuedAsNew extends EventHeader {
   type: 'continued_as_new';
   newRunId: string;
-  /** It moved to another build. Absent: its history was long. */
+  /** The turn moved to another build. Absent: its history was long. */
   moved?: true;
 }
 
@@ -154,7 +157,7 @@ export interface Reset extends EventHeader {
   reason: string;
 }
 
-/** The workflow code failed on this turn's history and is tried again: a worker has other code, or a mistake in it. */
+/** The workflow code failed on this turn's history and is tried again: a worker has other code, or faulty code. */
 export interface TaskFailed extends EventHeader {
   type: 'task_failed';
   message: string;
@@ -237,7 +240,7 @@ export function callIdOf(event: TurnEvent): string | undefined {
   return 'callId' in event ? event.callId : undefined;
 }
 
-/** The events that still count: a reset takes back what came before it, and stays itself. */
+/** The events that still count. What a reset took back is left out; the event of the reset stays. */
 export function effectiveEvents(events: readonly TurnEvent[]): TurnEvent[] {
   return events.reduce<TurnEvent[]>((effective, event) => {
     const kept = event.type === 'reset' ? withoutUndone(effective, event.eventId) : effective;
@@ -246,7 +249,7 @@ export function effectiveEvents(events: readonly TurnEvent[]): TurnEvent[] {
   }, []);
 }
 
-/** The events without what a reset took back: what its run did from the reset's event on. Earlier runs stay. */
+/** The events without those that a reset took back: events of its run from the reset's event on. Earlier runs stay. */
 export function withoutUndone(events: readonly TurnEvent[], from: number): TurnEvent[] {
   const start = events.findLastIndex((event) => event.type === 'turn_started');
   return events.filter((event, index) => index < start || event.eventId < from);

@@ -80,7 +80,7 @@ const ENDS: readonly unknown[] = [
   EventType.EVENT_TYPE_WORKFLOW_EXECUTION_CONTINUED_AS_NEW,
 ];
 
-/** The SDK's replayer never returns if an event comes after the end. */
+/** Whether an event ends a run. The SDK's replayer never returns if another event comes after it. */
 function isEnd({ eventType }: HistoryEvent): boolean {
   return ENDS.includes(eventType);
 }
@@ -90,7 +90,7 @@ function badHistory(message: string, cause?: unknown): CountersignError {
   return new CountersignError('bad_history', message, { hint, cause });
 }
 
-/** A later release made it, so this one could read it wrongly. */
+/** The error for what a later release made: this release could read it wrongly. */
 export function newerVersion(why: string): CountersignError {
   return new CountersignError('newer_version', `this was made by a newer version of Countersign: ${why}`, {
     hint: 'read it with that version or a later one: npm install countersign@latest',
@@ -136,7 +136,7 @@ function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent): strin
   return id === undefined || id === null ? [] : [id];
 }
 
-/** A user's workflow is readable if its gate asked for a call. */
+/** Refuses a workflow that is not a turn. A user's workflow is readable if its gate asked for a call. */
 function refuseOthers([first]: readonly History[], events: readonly TurnEvent[]): void {
   const type = first === undefined ? '' : typeOf(first);
   if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
@@ -161,12 +161,12 @@ export interface Bundle {
   runs: unknown[];
 }
 
-/** What a bundle is made of and with. */
+/** What making a bundle needs, beside the runs. */
 export interface BundleOptions {
   version: string;
   namespace: string;
   turn: string;
-  /** Opens encrypted payloads: in the bundle they are plain, so that anyone can replay it. */
+  /** Decrypts payloads: in the bundle they are plain, so that anyone can replay it. */
   converter: Pick<LoadedDataConverter, 'payloadCodecs'>;
   rewriter: Rewriter;
 }
@@ -190,7 +190,7 @@ export async function makeBundle(
   return { countersign: EXPORT_FORMAT, version, runs: written };
 }
 
-/** What becomes of values and texts. Both must keep their shape: a replay reads them again. */
+/** Changes values and texts. Both must keep their shape, because a replay reads them again. */
 export interface Rewriter {
   /** A decoded JSON payload. */
   value(value: unknown): unknown;
@@ -207,10 +207,10 @@ export interface RewriteContext {
 
 /** Fields that hold words; all other texts are ids, names and types that a replay compares. */
 const TEXTS: readonly string[] = ['message', 'stackTrace', 'reason', 'cause'];
-/** Ids and tool names only, never encrypted. */
+/** A field that holds only ids and tool names, which are never encrypted. */
 const AS_IT_IS = 'searchAttributes';
 
-/** One event with its payloads opened and rewritten; what it is and the ids in it stay. */
+/** One event with its payloads decrypted and rewritten. Its type and the ids in it stay. */
 export async function rewriteEvent(event: HistoryEvent, context: RewriteContext): Promise<HistoryEvent> {
   const owner = ownerIn(event, context.owner);
   return rewriteFields(event, { ...context, owner, fromOutside: isFromOutside(event) });
@@ -218,7 +218,7 @@ export async function rewriteEvent(event: HistoryEvent, context: RewriteContext)
 
 type RewriteState = RewriteContext & { fromOutside: boolean };
 
-/** Anyone may send anything there, so a payload that cannot be read does not end the export. */
+/** Whether anyone may have sent the payloads of an event. One that cannot be read does not end the export then. */
 function isFromOutside(event: HistoryEvent): boolean {
   return Boolean(
     event.workflowExecutionSignaledEventAttributes ?? event.workflowExecutionUpdateAcceptedEventAttributes,
@@ -243,7 +243,7 @@ async function field(key: string, value: unknown, inside: RewriteState): Promise
   return isPayload(value) ? rewritePayload(value, inside) : rewriteFields(value, inside);
 }
 
-/** The SDK's core writes markers itself, past every codec, but for the result of a local activity. */
+/** The SDK's core writes the details of markers without a codec, except for the result of a local activity. */
 async function marker(value: unknown, inside: RewriteState): Promise<unknown> {
   if (!isObject(value) || !isObject(value['details'])) return value;
   const { result } = value['details'];
@@ -259,7 +259,7 @@ function isPayload(value: object): value is Payload {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** What no worker could read either has to stay so: a replay would take it for a message. */
+/** Replaces a payload that no worker could read. It has to stay unreadable: a replay would take it for a message. */
 const UNREADABLE: Payload = { metadata: { encoding: encoder.encode('countersign/unreadable') } };
 
 async function rewritePayload(payload: Payload, inside: RewriteState): Promise<Payload> {

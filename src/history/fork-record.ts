@@ -40,17 +40,17 @@ export interface TurnRecord {
   turn: string;
   agent: string;
   prompt: string;
-  /** What went with the prompt. */
+  /** The files that came with the prompt. */
   files?: FileRef[];
   origin?: TurnOrigin;
-  /** Of a child turn, or of a fork of one: the calls that led to it. */
+  /** The calls that led to a child turn, also for a fork of a child turn. */
   lineage?: Ancestor[];
   taskQueue: string;
   steps: ReadonlyMap<number, RecordedStep>;
-  /** By call. */
+  /** The results, by call. */
   results: ReadonlyMap<string, ToolResult>;
   events: readonly TurnEvent[];
-  /** What its session knew of the state that calls share, before it. */
+  /** The keys of the shared state of calls that the session knew before this turn. */
   sessionStates: readonly string[];
 }
 
@@ -194,7 +194,7 @@ function readResult(state: RunReading, { scheduledEventId, result }: EventOf<'ac
   if (callId !== undefined && is.prepareOutput(result)) prepared(state, callId, result);
 }
 
-/** Only the first one counts that made something of the call: later ones are of a person's edits. */
+/** Keeps the first preparation that gave more than a `remote` call. Later ones come from edits by people. */
 function prepared(
   { last }: RunReading,
   callId: string,
@@ -220,7 +220,7 @@ function notATurn(workflowType: string): CountersignError {
 /** Where a fork leaves the record: at a call, or (no call) before the reply of a step. */
 export interface ForkPoint {
   step: RecordedStep;
-  /** As prepared. */
+  /** The call as it was prepared. */
   call?: PreparedCall;
 }
 
@@ -285,7 +285,7 @@ export function startedIn(events: readonly TurnEvent[]): Set<string> {
   return new Set(events.flatMap((event) => (event.type === 'call_started' ? [event.callId] : [])));
 }
 
-/** What calls before the point kept in memory is the turn's own: the fork begins without it, and says so. */
+/** The state that calls before the point kept in memory. It stays with the other turn: for the fork it is lost. */
 export function statesLost(
   { steps, events, sessionStates }: TurnRecord,
   { step, call }: ForkPoint,
@@ -298,12 +298,12 @@ export function statesLost(
   return [...new Set([...sessionStates, ...used])].map((key) => [key, { lost: true }]);
 }
 
-/** Later steps find it in the messages that the fork takes along. */
+/** The context of the first step. Later steps find the context in the messages that the fork takes along. */
 export function contextAt({ step }: ForkPoint): string | undefined {
   return step.step === 1 ? step.reply?.context : undefined;
 }
 
-/** What providers want back with their replies stands in no event. */
+/** Adds to the replies what their providers want back with them: no event has it. */
 export function withOpaque(entries: readonly TranscriptEntry[], { steps }: TurnRecord): TranscriptEntry[] {
   const opaques = new Map([...steps.values()].map(({ reply }) => [reply?.replyId, reply?.opaque]));
   return entries.map((entry) =>

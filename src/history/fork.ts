@@ -28,7 +28,7 @@ import type { TurnInput } from '../contract/turn';
 import { transcriptOf } from './transcript';
 
 /**
- * What a fork is started with: everything before the point from the record, and from there on what is to be otherwise.
+ * What a fork is started with: everything before the point from the record, and the change at that point.
  * Nothing that happened is in it to be executed again; decisions are never carried over.
  *
  * @throws CountersignError `call_not_found`; `fork_refused` for a step that still runs, arguments that do not fit, a
@@ -59,7 +59,7 @@ function forkOriginOf(
 
 type Carried = NonNullable<TurnInput['carried']>;
 
-/** What the model was asked with for this step. Counts and tokens begin anew: they are of what the fork itself does. */
+/** What the model got when it was asked for this step. Counts and tokens begin at 0: they count what the fork does. */
 function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
   const { step } = point;
   const states = statesLost(record, point);
@@ -101,14 +101,14 @@ function tooLarge(): CountersignError {
   return refused(message, 'Fork at an earlier call.');
 }
 
-/** What is made otherwise at the point where a fork leaves the record. */
+/** What is changed at the point where a fork leaves the record. */
 export type ForkChange =
   | { what: 'arguments'; arguments: JsonObject }
   /** `approved` only in a dry world: in a live one a call needs a decision of its own. */
   | { what: 'decision'; decision: 'approved' | 'denied'; reason?: string; approver: string }
   | { what: 'reply'; reply: GivenReply };
 
-/** What the model had answered instead. Without calls the text is the answer of the turn. */
+/** A reply to use in place of the model's own. Without calls the text is the answer of the turn. */
 export interface GivenReply {
   text?: string;
   calls?: { tool: string; arguments?: JsonObject }[];
@@ -126,17 +126,17 @@ export interface ForkRequest {
   model?: string;
 }
 
-/** What the making of a fork needs to know of now. */
+/** What a new fork needs that is not in the record. */
 interface NewFork {
   /** Milliseconds since 1970. */
   now: number;
-  /** Random; of the step that the fork begins with. */
+  /** A random id for the reply that the fork begins with. */
   replyId: string;
   /** The queue of the fork's own worker. */
   taskQueue: string;
 }
 
-/** Everything the step that a fork begins with is made of. */
+/** Everything that the first step of a fork is made from. */
 interface ForkInputs extends NewFork {
   record: TurnRecord;
   point: ForkPoint;
@@ -144,7 +144,7 @@ interface ForkInputs extends NewFork {
 }
 
 /**
- * The step that a fork begins with; undefined: the model is asked for it.
+ * The step that a fork begins with; undefined where the model is asked for it.
  *
  * @throws CountersignError `fork_refused`, `call_not_found`.
  */
@@ -158,7 +158,7 @@ function givenStep(making: ForkInputs): ThinkOutput | undefined {
   }
   const { reply } = point.step;
   if (reply === undefined) throw refused(`step ${point.step.step} has no reply on record`);
-  // Keys of calls follow from a reply's id: the fork's are its own. What the reply cost was paid before.
+  // The keys of calls follow from the id of their reply, so the fork gets keys of its own. The usage was paid before.
   const { usage: _usage, ...said } = reply;
   return { ...said, replyId: making.replyId, schemas: {}, calls: callsOfStep(making, point.call) };
 }
@@ -174,12 +174,12 @@ function callsOfStep(making: ForkInputs, target: PreparedCall): PreparedCall[] {
   });
 }
 
-/** It started, and nobody knows yet how it ended. */
+/** Whether a call started and nobody knows yet how it ended. */
 function isOpen(record: TurnRecord, callId: string): boolean {
   return startedIn(record.events).has(callId) && record.results.get(callId) === undefined;
 }
 
-/** The call that a fork is about, with what is made otherwise. */
+/** The call that a fork is about, with the change that was asked for. */
 function changed(making: ForkInputs, call: PreparedCall): PreparedCall {
   const { change } = making.request;
   if (change?.what === 'arguments') return otherArguments(making, call, change.arguments);
@@ -218,7 +218,7 @@ function otherDecision(
   return recordedCall(call, dryResult(call, 'would_run', new Date(now).toISOString()));
 }
 
-/** A call that goes its way in the fork: prepared anew, because tools, policy and files may have changed. */
+/** A call that the fork makes again. It is prepared anew, because tools, policy and files may have changed. */
 function asked(making: ForkInputs, call: PreparedCall): RemoteCall {
   if (call.kind === 'remote') return remote(making, call, call.raw);
   return remote(making, call, JSON.stringify(isValidCall(call) ? (call.proposed ?? call.arguments) : {}));
@@ -232,7 +232,7 @@ function remote(making: ForkInputs, call: PreparedCall, raw: string): RemoteCall
   return { kind: 'remote', callId, id, tool, raw, taskQueue, ...askedFirst(making, call) };
 }
 
-/** Only a live world can run anything a second time. */
+/** Why a person is asked first: the call was started once already. Only a live world can run anything a second time. */
 function askedFirst(
   { record, request }: ForkInputs,
   { callId, kind }: PreparedCall,
@@ -278,7 +278,7 @@ function recordedCall(call: PreparedCall, result: ToolResult): RecordedCall {
   return { kind: 'recorded', callId, id, tool, proposed, result, ...defined({ raw }) };
 }
 
-/** The failure of a call that nothing came of, made now. */
+/** A call that did not run, with a failure that is made now. */
 function failedCall(call: PreparedCall, failure: ToolFailure, now: number): RecordedCall {
   const safety = isValidCall(call) ? call.settings.safety : null;
   const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };

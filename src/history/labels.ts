@@ -76,7 +76,7 @@ export function describeOutcome(outcome: PathOutcome): Label {
   if (outcome === 'done') return ['done', 'good'];
   if (outcome === 'open') return ['not over yet', 'busy'];
   if (outcome === 'would_run' || outcome === 'would_ask') return [DRY[outcome], 'ask'];
-  // A code that is none of ours may be any text.
+  // A code that we do not know may be any text.
   const isTelling = TELLING.includes(outcome);
   return [isTelling ? outcome.replaceAll('_', ' ') : 'failed', 'bad'];
 }
@@ -87,7 +87,7 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
   unsafe: 'started at most once per decision',
 };
 
-/** What a second run of a call would do, and what keeps it from one, for the person who decides. */
+/** What a second run of a call would do, and what prevents it, for the person who decides. */
 export function describeEffect(of: { effect: Effect; unowned?: true; byGate?: true }): string {
   const { effect, unowned, byGate } = of;
   if (effect === 'unsafe' && unowned === true)
@@ -105,7 +105,7 @@ export interface OpenActivity {
   nextAttemptAt?: string;
   worker?: string;
   lastFailure?: string;
-  /** As its handler says. */
+  /** The progress that its handler reported. */
   progress?: CallProgress;
   /** The end of its output so far. */
   partial?: string;
@@ -211,7 +211,7 @@ export function costText({ cost, currency = '' }: Pick<Usage, 'cost' | 'currency
   return `${amount} ${currency}`.trimEnd();
 }
 
-/** A rate as a percentage, rounded down: 100 % would hide the one that failed. */
+/** A rate as a percentage, rounded down, so that a single failure never shows as 100 %. */
 export function percentText(rate: number): string {
   return `${Math.floor(rate * 100)} %`;
 }
@@ -228,19 +228,19 @@ export function unreadText(turns: number): string {
   return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
 }
 
-/** Who decides a call, those to whom it was escalated included; undefined: no rule says who. */
+/** Who decides a call, with the people to whom it was escalated. Undefined where no rule says who. */
 export function authorityOn({ request, isEscalated }: CallView): Authority | undefined {
   const authority = request?.authority;
   return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
 }
 
-/** How the votes on a call stand; undefined: no rule says who decides it. */
+/** How the votes on a call stand. Undefined where no rule says who decides it. */
 export function standingOn(call: CallView): Standing | undefined {
   const authority = authorityOn(call);
   return authority && standingUnder(authority, call.votes);
 }
 
-/** Who decides a call, who has, and what is missing, in words; undefined: no rule says who decides it. */
+/** Who decides a call, who has voted, and what is missing, in words. Undefined where no rule says who decides it. */
 export function describeVoting(call: CallView): string | undefined {
   const authority = call.request?.authority;
   const standing = standingOn(call);
@@ -254,7 +254,7 @@ export function describeVoting(call: CallView): string | undefined {
   return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
 }
 
-/** How it is known who said something: anybody can claim a name. Whether a signature counts, the worker says. */
+/** How it is known who said something: anybody can claim a name. The worker says whether a signature counts. */
 export function howKnown({
   authenticated,
   signature,
@@ -279,7 +279,7 @@ export function grantText(words: string, grant: (GrantMark & Partial<GrantUse>) 
   return words + (use === undefined ? which : `use ${use} of ${times} of ${which}`);
 }
 
-/** What the check of a tool said of a call in doubt. */
+/** What the check of a tool said about a call in doubt. */
 export const VERIFIED = {
   happened: 'the tool says that it happened',
   did_not: 'the tool says that it did not happen',

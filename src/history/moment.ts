@@ -29,7 +29,7 @@ export function parsePoint(text: string): Point {
 }
 
 /**
- * How many events there are up to a point, those that share its history event included.
+ * How many events there are up to a point, with all events that share its history event.
  *
  * @throws CountersignError `point_not_found`.
  */
@@ -93,7 +93,7 @@ function indexOfCall(events: readonly TurnEvent[], callId: string): number {
   );
 }
 
-/** The last turn event at or before a history event. One behind the last turn event is nowhere: nobody knows it. */
+/** The last turn event at or before a history event; -1 for a history event after the last turn event. */
 function indexOfEvent(
   events: readonly TurnEvent[],
   { eventId, run }: { eventId: number; run?: number },
@@ -141,7 +141,7 @@ function listOf(names: readonly string[]): string {
 export interface TurnMoment {
   /** How many turn events had happened. */
   count: number;
-  /** The history event that was the last, and when; 0 and '' before the first. */
+  /** The last history event so far, and its time in `at`; 0 and '' before the first. */
   eventId: number;
   at: string;
   view: TurnView;

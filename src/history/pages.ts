@@ -45,7 +45,7 @@ const WANTED_BYTES = 2 * 1024 * 1024;
 
 /**
  * How long a page may take that could be smaller. The SDK asks again and again for a page that its connection refuses as
- * too large, and tells nobody: a page that does not come is all one sees.
+ * too large, and reports nothing: all that we see is a page that does not come.
  */
 const PATIENCE_MS = 500;
 
@@ -87,7 +87,7 @@ export class Pages {
   }
 
   /**
-   * What comes next after `token`, once it is there; no events where nothing came for a while.
+   * The page after `token`, once there are new events. It has no events where nothing came for a while.
    * The wait asks for one event, because a smaller page could not be asked for without cutting it off. Its answer is only
    * a sign that something came: where a run goes on while a page is read, the server adds what came meanwhile to the last
    * page, but no more than a page of it, and goes on after the rest (1.31, `fetchGapEvents`).
@@ -111,7 +111,7 @@ export class Pages {
   private async unlessTooLarge(token: Uint8Array): Promise<Page | undefined> {
     const patienceMs = Math.min(READ_MS, Math.max(PATIENCE_MS, 5 * this.slowestMs));
     try {
-      // With a deadline too, so that the SDK's own attempts end; it looks at that only before the next one.
+      // With a deadline too, so that the SDK's own attempts end; the SDK looks at it only before its next attempt.
       return await orLate(this.ask(token, { size: this.size, ms: patienceMs }), patienceMs);
     } catch (error) {
       if (isTooLarge(error) || statusOf(error) === STATUS.deadlineExceeded) return undefined;
@@ -154,7 +154,9 @@ export class Pages {
     return page;
   }
 
-  /** One event did not come in time. Where the server answers otherwise, it is not gone: the event is too large. */
+  /**
+   * The error where one event did not come. A server that answers another request is not gone: the event is too large.
+   */
   private async explained(error: unknown): Promise<unknown> {
     const what = `reading turn ${this.run.turn}`;
     if (isTooLarge(error)) return answerTooLarge(what, error);
@@ -169,7 +171,7 @@ export class Pages {
 /** Reads from the start. */
 export const NO_TOKEN: Uint8Array = new Uint8Array();
 
-/** Gives each question a signal of its own: the SDK never takes its listeners off, and a turn may be polled for weeks. */
+/** Gives each request a signal of its own: the SDK never removes its listeners, and a turn may be polled for weeks. */
 async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Promise<T>): Promise<T> {
   const own = new AbortController();
   const abort = () => own.abort();
@@ -181,7 +183,7 @@ async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Prom
   }
 }
 
-/** The answer, or undefined if it takes longer; the question then goes on unheard. */
+/** The answer, or undefined if it takes longer. The request then goes on, and its answer is ignored. */
 async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

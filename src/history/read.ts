@@ -72,7 +72,10 @@ interface NextRun {
   reset: boolean;
 }
 
-/** A run that an operator reset ends as terminated, and another one is current; nobody ended the turn then. */
+/**
+ * The run that goes on after an event that ended a run. A run that an operator reset ends as terminated, and another
+ * run is current: nobody ended the turn then.
+ */
 export async function nextRun(
   source: HistorySource,
   { turn, runId, event }: { turn: string; runId: string; event: DecodedEvent },
@@ -108,7 +111,7 @@ export async function readHistories(server: HistoryServer, turn: string): Promis
   return histories;
 }
 
-/** The ids that a history has in its first event: those of its turn and of the run that recorded it first. */
+/** The ids in the first event of a history: the id of its turn, and of the run that first recorded the event. */
 export function turnIdOf({ events }: History): { turn: string; runId: string } {
   const started = events?.[0]?.workflowExecutionStartedEventAttributes;
   return { turn: started?.workflowId || 'turn', runId: started?.originalExecutionRunId ?? '' };
@@ -137,7 +140,7 @@ export async function decodeRuns(
   return runs;
 }
 
-/** The current run, or the last one; and the first one of its chain, empty from a server that does not say it. */
+/** The current run, or the last one, and the first run of its chain; empty where the server does not name that run. */
 async function currentRun(
   server: HistoryServer,
   turn: string,

@@ -19,7 +19,7 @@ export interface ResetCall {
   callId: string;
   tool: string;
   effect: Effect;
-  /** It had started: what it did stays done, whatever the record says then. */
+  /** Whether it had started. What it did stays done, whatever the record says after the reset. */
   ran: boolean;
   outcome: ResetOutcome;
 }
@@ -30,11 +30,11 @@ export interface ResetPlan {
   runId: string;
   /** The call that it goes back to. */
   before: string;
-  /** The workflow task that is taken back, with everything after it, by the event that completed it. */
+  /** The event that completed the workflow task that is taken back, with everything after it. */
   taskEventId: number;
-  /** The last event that changed the turn when it was planned; with more there, it is planned anew. */
+  /** The last event that changed the turn when the reset was planned. After later ones it is planned anew. */
   lastEventId: number;
-  /** Calls that are not as they were afterwards, in order. */
+  /** The calls that the reset changes, in order. */
   calls: ResetCall[];
 }
 
@@ -80,7 +80,7 @@ function proposes(events: readonly TurnEvent[], callId: string): boolean {
   return events.some((event) => event.type === 'step' && event.calls.some((call) => call.callId === callId));
 }
 
-/** A reset before this one began the run anew under another id. */
+/** The id of the run. An earlier reset began the run anew under another id. */
 function runIdOf(events: readonly TurnEvent[]): string {
   return events.reduce((runId, event) => {
     if (event.type === 'turn_started') return event.runId;
@@ -113,7 +113,7 @@ function refused(message: string): CountersignError {
   return new CountersignError('reset_refused', `there is nothing to reset: ${message}`);
 }
 
-/** Calls of a burst stand in the event that completed it. */
+/** Whether a call ran in a burst: such a call starts in the event that completed the burst. */
 function isInBurst(
   run: readonly DecodedEvent[],
   { type, eventId }: Pick<TurnEvent, 'type' | 'eventId'>,
@@ -151,7 +151,7 @@ function notThere(turn: string, callId: string): CountersignError {
  * - `asked_again`: it waits for a new decision. An unsafe one that ran is known by its key: once approved it goes in doubt.
  * - `in_doubt`: it is unsafe and what allowed it stands before the reset: another run may have started it, so we do not.
  * - `runs_again`: nobody had to decide on it, and it is pure, or idempotent and runs with the same key.
- * - `starts`: the same of one that had not started.
+ * - `starts`: the same for a call that had not started.
  * - `forgotten`: it is of a later step; the model is asked anew, and what the call did stays done.
  */
 export type ResetOutcome = 'asked_again' | 'in_doubt' | 'runs_again' | 'starts' | 'forgotten';
@@ -215,7 +215,7 @@ interface CallToReset {
   callId: string;
   /** Events after this one are taken back. */
   taskEventId: number;
-  /** It is of a later step than the one that is gone back to. */
+  /** The call is of a later step than the step that the reset goes back to. */
   later: boolean;
 }
 
@@ -238,7 +238,7 @@ function outcomeOf(
   return { ...of, outcome: of.ran ? 'runs_again' : 'starts' };
 }
 
-/** Its outcome was on record before what is taken back. The words of a denial may have come later; they come again. */
+/** Whether the outcome of a call stays on record. The words of a denial may have come later; they come again. */
 function isOver(
   { asked, started, ended, closedAt }: CallRecord,
   stays: (eventId: number | undefined) => boolean,

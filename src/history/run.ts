@@ -7,7 +7,7 @@ import { isTransient, STATUS, statusOf, toCountersignError, turnNotFound } from 
 
 /** How long a reader that does not wait for new events tries to get back to a server that is gone. */
 const GIVE_UP_MS = 15_000;
-/** How long a live one does: a restart or an upgrade takes less. */
+/** How long a live reader tries: a restart or an upgrade of the server takes less. */
 const GIVE_UP_LIVE_MS = 5 * 60_000;
 const RETRY_MS = { first: 200, most: 5_000 } as const;
 
@@ -23,7 +23,7 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
     const page = await nextPage(pages, run, progress);
     if (page === undefined) continue;
     const gap = gapIn(page, progress);
-    // A gap that is there again when the run was read anew is believed: then there are no such events.
+    // A gap that is there again after the run was read anew is accepted: such events do not exist then.
     const isNew = gap !== undefined && gap !== progress.gap;
     const events = isNew ? page.events.filter(({ eventId }) => toNumber(eventId) <= gap) : page.events;
     yield* inOrder({ ...page, events }, run, progress);
@@ -78,7 +78,7 @@ export async function readIfAlone(server: HistoryServer, turn: string): Promise<
     const before = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
     return isWhole && !goesOn && !before ? events : undefined;
   } catch {
-    // Whoever reads run by run tries again, and says what is wrong.
+    // The caller then reads run by run, which tries again and says what is wrong.
     return undefined;
   }
 }
@@ -107,7 +107,7 @@ interface Progress {
   token: Uint8Array;
   failures: number;
   since: number;
-  /** After which event the server left some out, the last time it did. */
+  /** The event after which the server left events out, the last time that it did so. */
   gap: number | undefined;
 }
 
@@ -157,7 +157,7 @@ async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promi
   }
 }
 
-/** Waits a little and starts over; gives up on what does not pass. */
+/** Starts the read over after a short wait. Throws an error that does not pass, or that goes on for too long. */
 async function recover(error: unknown, run: RunToRead, progress: Progress): Promise<void> {
   if (statusOf(error) === STATUS.notFound) throw turnNotFound(run.turn);
   progress.failures += 1;

@@ -60,7 +60,7 @@ export function isTooLarge(error: unknown): boolean {
   return statusOf(error) === STATUS.resourceExhausted && /larger than max/i.test(detailsOf(error));
 }
 
-/** Whether the server refused a call because there were too many. */
+/** Whether the server refused a call because it got too many calls. */
 export function isLimited(error: unknown): boolean {
   return statusOf(error) === STATUS.resourceExhausted && !isTooLarge(error);
 }
@@ -116,7 +116,7 @@ export function isSignalLimit(error: unknown): boolean {
   );
 }
 
-/** A failed call to the server as the one error class; `what` is what was tried. An error of ours stays as it is. */
+/** A failed call to the server as a CountersignError. `what` names what was tried. An error of ours stays as it is. */
 export function toCountersignError(error: unknown, what: string): CountersignError {
   if (error instanceof CountersignError) return error;
   if (isTooLarge(error)) return answerTooLarge(what, error);
@@ -125,7 +125,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
   if (status === STATUS.unavailable || status === STATUS.deadlineExceeded) return noServer(what, error);
   if (isNotReady(error)) return notReady(error);
   const details = detailsOf(error);
-  // The SDK makes an error of its own of this one, without the status.
+  // The SDK turns this error into one of its own, which has no status.
   if (/^namespace\b.* not found/i.test(details))
     return new CountersignError('namespace_missing', `${what} failed: ${details}`, {
       hint: 'check TEMPORAL_NAMESPACE',
@@ -143,7 +143,7 @@ export function isNotReady(error: unknown): boolean {
   return statusOf(error) === STATUS.invalidArgument && /search ?attribute/i.test(detailsOf(error));
 }
 
-/** No worker has readied this namespace yet. */
+/** The error for a namespace that no worker has prepared yet. */
 function notReady(cause: unknown): CountersignError {
   const hint = 'start a worker once (countersign worker): it registers them, or says which command to run';
   const message = `the namespace does not know Countersign's search attributes: ${detailsOf(cause)}`;
@@ -157,7 +157,7 @@ function noServer(what: string, cause: unknown): CountersignError {
   });
 }
 
-/** No turn has this id. */
+/** The error for an id that no turn has. */
 export function turnNotFound(turn: string): CountersignError {
   const hint =
     'countersign list shows the turns there are; one that has ended is kept as long as the retention of its namespace';
@@ -177,7 +177,7 @@ export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined>
 /** How long one question to the server may take, in milliseconds. */
 export const ASK_MS = 10_000;
 
-/** Asks the server one thing; what fails is a CountersignError that names `what` was tried. */
+/** Sends one request to the server. A failure is a CountersignError that names `what` was tried. */
 export async function ask<T>(
   { connection }: { connection: Pick<ConnectionLike, 'withDeadline'> },
   what: string,

@@ -5,11 +5,11 @@ import { addUsage, type Usage } from '../contract/spending/usage';
 import type { TurnEvent } from './events';
 import { type CallView, type TurnView, viewOf } from './view';
 
-/** What turns came to, and what their tools did. */
+/** How turns ended, and what their models and tools did. */
 export interface Stats {
   turns: TurnStats;
   model: ModelStats;
-  /** Of all tools together. */
+  /** The numbers of all tools together. */
   all: ToolStats;
   /** Most used first. */
   tools: ({ tool: string } & ToolStats)[];
@@ -18,13 +18,13 @@ export interface Stats {
 /** Turns by how they ended. */
 export interface TurnStats {
   count: number;
-  /** By end, such as `answered`; those still open by state. */
+  /** The count for each end, such as `answered`; turns that are still open count by their state. */
   ends: Partial<Record<TurnView['status'], number>>;
-  /** Milliseconds from start to end, of those that ended. */
+  /** Milliseconds from start to end, of the turns that ended. */
   time: Spread;
 }
 
-/** What was asked of models. */
+/** The requests to models and their replies. */
 export interface ModelStats {
   replies: number;
   /** Replies that took more than one attempt. */
@@ -33,13 +33,13 @@ export interface ModelStats {
   failed: number;
   inputTokens: number;
   outputTokens: number;
-  /** Of the input, what providers had in their caches; undefined where none was counted. */
+  /** The part of the input that providers had in their caches; undefined where none was counted. */
   cachedInputTokens?: number;
-  /** Of the output, what models thought; undefined where none was counted. */
+  /** The part of the output that models used for thinking; undefined where none was counted. */
   reasoningTokens?: number;
-  /** By the user's own prices; undefined where no reply has one. */
+  /** The cost by the user's own prices; undefined where no reply has a cost. */
   cost?: number;
-  /** Of `cost`; `several` where replies had different ones: then there is no sum. */
+  /** The currency of `cost`; `several` where replies had different currencies: then there is no sum. */
   currency?: string;
   /** Milliseconds that replies took. */
   time: Spread;
@@ -127,7 +127,7 @@ function createModel() {
   };
 }
 
-/** A model is asked for one step at a time. */
+/** Milliseconds that each reply took. A model is asked for one step at a time. */
 function replyTimes(events: readonly TurnEvent[]): number[] {
   let asked: number | undefined;
   return events.flatMap((event) => {
@@ -142,9 +142,9 @@ export interface ToolStats {
   calls: number;
   succeeded: number;
   failed: number;
-  /** Without a result: still open, or left when the turn ended. */
+  /** Calls without a result: still open, or left when the turn ended. */
   unfinished: number;
-  /** Of the calls with a result, 0 to 1; null where there are none. */
+  /** The share of successes among the calls with a result, 0 to 1; null where there are none. */
   successRate: number | null;
   /** Why calls failed, by code; nothing ran with `validation`, `tool_not_found`, `denied`, `expired` and `refused`. */
   errors: Partial<Record<ToolErrorCode, number>>;
@@ -152,7 +152,7 @@ export interface ToolStats {
   retried: number;
   /** Milliseconds that calls ran. */
   time: Spread;
-  /** Bytes that calls returned, of those that ran. */
+  /** Bytes that the calls that ran returned. */
   size: Spread;
   decisions: DecisionStats;
   inDoubt: DoubtStats;

@@ -10,11 +10,11 @@ export interface TimelineCall extends CallView {
   events: TurnEvent[];
 }
 
-/** A step: what the model replied, the calls of it, and what happened to the turn meanwhile. */
+/** A step: the reply of the model, its calls, and what happened to the turn meanwhile. */
 export interface TimelineStep {
-  /** 0 for what happened where no model is asked. */
+  /** 0 for events where no model is asked. */
   step: number;
-  /** A reset took it back, or the end of it. */
+  /** A reset took back the step, or the end of the step. */
   undone: boolean;
   /** Absent while the model is asked, or where it failed. */
   reply?: StepView;
@@ -28,7 +28,7 @@ export interface Timeline {
   view: TurnView;
   /** Ids of its runs, first one first; more than one where it continued as new. */
   runs: string[];
-  /** How many of them are there because the turn moved to another build. */
+  /** How many times the turn moved to another build. */
   moved: number;
   /** Tokens of all replies, as far as the provider counted them. */
   usage: Usage;
@@ -51,7 +51,7 @@ export function timelineOf(events: readonly TurnEvent[]): Timeline {
   };
 }
 
-/** The events of one step: all of them, those of each call, and the others. */
+/** The events of one step: all events, the events of each call, and the other events. */
 interface StepGroup {
   step: number;
   all: TurnEvent[];
@@ -76,7 +76,7 @@ function makeGroup(event: TurnEvent): StepGroup {
   return { step, all: [], calls: new Map(), others: [] };
 }
 
-/** The step of the call that an event is about: what the tool's own check finds may come when the turn is further. */
+/** The step of the call that an event is about: the result of the tool's own check may come during a later step. */
 function groupOf(groups: readonly StepGroup[], event: TurnEvent): StepGroup | undefined {
   const callId = callIdOf(event);
   if (callId === undefined || event.type === 'call_prepared') return undefined;
@@ -124,7 +124,7 @@ function toStep(
   };
 }
 
-/** From each request or doubt to what closed it. */
+/** How long a call waited for people: from each request, question or doubt to the event that closed it. */
 function waitOf(events: readonly TurnEvent[]): { waitedMs?: number } {
   if (!events.some(opens)) return {};
   let waitedMs = 0;

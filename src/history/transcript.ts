@@ -18,9 +18,9 @@ import {
 
 /** The messages of a turn at some moment. */
 export interface TranscriptAt {
-  /** As the turn holds them. Results of a step are among them once the step is over. */
+  /** The messages as the turn holds them. Results of a step are among them once the step is over. */
   entries: TranscriptEntry[];
-  /** How many of them the model had read when it was last asked: what it knew. */
+  /** How many of these entries the model had read when it was last asked. */
   known: number;
 }
 
@@ -70,7 +70,7 @@ function apply(reading: TranscriptState, event: TurnEvent): void {
   }
 }
 
-/** A run that continues another one repeats nothing that is there. */
+/** A run that continues another one adds no message where the messages are there already. */
 function start(reading: TranscriptState, { carried, continuedFrom, prompt, files }: TurnStarted): void {
   if (carried !== undefined) {
     reading.entries = [...carried];

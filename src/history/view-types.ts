@@ -49,7 +49,7 @@ export type CallPhase =
 /** One call, with everything on record about it. */
 export interface CallView {
   callId: string;
-  /** The run that it waits in; only while it waits for a person. A decision names it. */
+  /** The run in which it waits for a person; absent where it does not wait. A decision names the run. */
   runId?: string;
   step: number;
   tool: string;
@@ -60,22 +60,22 @@ export interface CallView {
   proposed?: JsonObject;
   /** What a person approved; absent where nobody did. */
   approved?: JsonObject;
-  /** The grant by which it ran, or tries to, in the place of a decision; with the use once its worker has claimed one. */
+  /** The grant by which it ran, or is to run, without a decision. Has the use once its worker has claimed one. */
   grant?: GrantMark & Partial<GrantUse>;
   /** What ran or is to run. */
   effective: JsonObject;
   generation: number;
   /** What the policy rules said when it was prepared, where one fitted. */
   ruling?: CallRuling;
-  /** The last one; stays when it is decided. */
+  /** Its last request; stays when the call is decided. */
   request?: RequestOpened;
-  /** What it asks a person; stays when it is answered. Only of a question. */
+  /** What it asks a person; stays when it is answered. Absent where the call is not a question. */
   question?: QuestionOpened;
   /** Answers to it, refused ones too, in order. */
   answers: Answered[];
   /** Decisions on it, refused ones too, in order. */
   decisions: DecisionMade[];
-  /** Only where rules say who decides: the votes that count, one a person. */
+  /** The votes that count, one for each person. Empty where no rule says who decides. */
   votes: CastVote[];
   /** Nobody decided in time, so more people may. */
   isEscalated?: true;
@@ -84,7 +84,7 @@ export interface CallView {
   /** The id of the child turn that the call is. */
   child?: string;
   result?: ToolResult;
-  /** What the model reads before the result, which begins with it: what a person changed or said. */
+  /** What a person changed or said, for the model. The result begins with this text. */
   note?: string;
   /** Only in a fork: the result was given, nothing of this turn ran. */
   given?: true;
@@ -110,7 +110,7 @@ export interface StepView {
   /** When the model was asked, and when its reply was recorded; ISO 8601. */
   askedAt: string;
   repliedAt: string;
-  /** How often it was asked; counts from 1. */
+  /** How often the model was asked; counts from 1. */
   attempts: number;
   /** Why the attempt before the last failed, where the server still knew. */
   lastFailure?: string;
@@ -128,27 +128,27 @@ export interface ThinkingView {
 /** A turn as it is after the events so far. */
 export interface TurnView {
   turn: string;
-  /** Of the run that the last event belongs to. */
+  /** The run that the last event belongs to. */
   runId: string;
   /** The first run of the turn, as the server names it: a signed decision names it. */
   firstRunId: string;
   agent: string;
   prompt: string;
-  /** What went with the prompt; absent where nothing did. */
+  /** The files that came with the prompt; absent where there were none. */
   files?: FileRef[];
   origin?: TurnOrigin;
-  /** Only of a child turn: the calls that led to it, that of the first turn first. */
+  /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** What it may spend, as far as the record says; where people raised it, with that. Absent: no limit. */
+  /** What it may spend, as far as the record says, with what people added to it. Absent: no limit. */
   budget?: Budget;
-  /** What it has spent, its child turns included as far as they have ended. Time only of a turn that has ended. */
+  /** What it has spent, with its child turns as far as they have ended. The time is known once the turn has ended. */
   spent?: Spent;
   /** Id of the schedule that started it; absent where somebody did. */
   schedule?: string;
-  /** The session that it is of. */
+  /** The session that the turn belongs to. */
   session?: string;
   taskQueue: string;
-  /** Only of a fork: where it comes from, and the messages it goes on from. */
+  /** Where a fork comes from, and the messages that it goes on from. Absent for other turns. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };
   status: TurnState | TurnEnd;
   startedAt: string;
@@ -256,7 +256,7 @@ export function callView(call: ProposedCall, step: number): CallView {
   return { ...made, phase: 'proposed', ...defined({ proposed, ruling }) };
 }
 
-/** What an event says of the grant of its call. */
+/** The grant that an event names for its call. */
 export function grantOf({ grant }: Pick<CallView, 'grant'>): Pick<CallView, 'grant'> {
   return grant === undefined ? {} : { grant };
 }

@@ -71,7 +71,7 @@ function apply(view: TurnView, event: TurnEvent): void {
   if (view.endedAt === null) view.status = statusOf(view);
 }
 
-/** Takes what concerns the turn as a whole. */
+/** Takes the events that concern the turn as a whole. */
 function viewRun(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'turn_started':
@@ -97,7 +97,10 @@ function viewRun(view: TurnView, event: TurnEvent): void {
   }
 }
 
-/** A run that continues the one before changes nothing but the run. What waits when a turn moves does so until it is prepared anew. */
+/**
+ * A run that continues the one before changes nothing but the run. When a turn moves, a call that waits goes on waiting
+ * until it is prepared anew.
+ */
 function started(view: TurnView, event: TurnStarted): void {
   const { turn, runId, agent, prompt, files, origin, schedule, session, taskQueue, lineage, budget } = event;
   const facts = defined({ files, origin, schedule, session, lineage });
@@ -147,7 +150,7 @@ function ended(view: TurnView, event: TurnEnded): void {
   for (const call of view.calls) if (isOpen(call) || call.phase === 'lost') call.phase = 'closed';
 }
 
-/** Takes what happens to calls, apart from what people say. */
+/** Takes the events of calls, apart from what people say. */
 function viewCall(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'step':
@@ -180,7 +183,7 @@ function viewCall(view: TurnView, event: TurnEvent): void {
   }
 }
 
-/** Changes the call of an id; one whose step could not be read is made up. */
+/** Changes the call with an id. A call whose step could not be read is made up. */
 function withCall(
   view: TurnView,
   { callId, tool = '' }: { callId: string; tool?: string },
@@ -202,7 +205,7 @@ function prepared(view: TurnView, proposed: ProposedCall): void {
   });
 }
 
-/** Nothing ran and nobody has approved it: it waits for a decision that counts. */
+/** A decision did not hold: nothing ran, and the call waits for a decision that counts. */
 function callReopened(call: CallView, { struck }: DecisionVoid): void {
   call.votes = struck === undefined ? [] : call.votes.filter(({ voter }) => !struck.includes(voter));
   call.phase = 'replanning';
@@ -211,7 +214,7 @@ function callReopened(call: CallView, { struck }: DecisionVoid): void {
   delete call.startedAt;
 }
 
-/** Asked again because an admin wanted it, it has no votes; where nothing came of that, its note says why. */
+/** A call that is asked again has no votes. With a note, the request is the same as before, and the votes stay. */
 function requested(call: CallView, event: RequestOpened): void {
   if (event.note === undefined && call.phase === 'replanning') forgetVotes(call);
   call.phase = 'requested';
@@ -233,7 +236,7 @@ function callStarted(call: CallView, event: CallStarted): void {
   Object.assign(call, grantOf(event));
 }
 
-/** What a person made of a call, which says more than that it is done. */
+/** Ends that a person gave to a call. They say more than that the call is done. */
 const PERSONAL_ENDS: readonly CallView['phase'][] = ['denied', 'expired', 'answered', 'declined'];
 
 function callEnded(call: CallView, event: CallEnded): void {
@@ -246,7 +249,7 @@ function callEnded(call: CallView, event: CallEnded): void {
   if (event.durationMs !== null) call.durationMs = event.durationMs;
 }
 
-/** Takes what people say. What concerns no call of the turn is only counted. */
+/** Takes what people say. An event that is about no call of the turn is only counted. */
 function viewDecision(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'decision':

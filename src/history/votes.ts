@@ -6,7 +6,7 @@ import { withDefaults } from '../contract/schema/schema';
 import type { DecisionMade } from './events';
 import type { CallView } from './view-types';
 
-/** Takes a decision: it decides, or it is one vote of several. */
+/** Takes a decision. It decides the call, or it is one vote of several. */
 export function decided(call: CallView, event: DecisionMade): void {
   call.decisions.push(event);
   if (event.judgement.accepted !== true || call.phase !== 'requested') return;
@@ -20,7 +20,7 @@ export function decided(call: CallView, event: DecisionMade): void {
   call.phase = event.asksAgain === true ? 'replanning' : 'approved';
 }
 
-/** What waits now is another request. */
+/** Removes the votes on a call, because another request waits now. */
 export function forgetVotes(call: CallView): void {
   call.votes = [];
   delete call.isEscalated;

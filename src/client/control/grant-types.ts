@@ -11,9 +11,9 @@ import type {
 } from '../../contract/control/grants';
 import type { Narrowing } from '../../contract/control/narrowing';
 
-/** What somebody wants to allow beside one call. */
+/** What somebody wants to allow in addition to one call. */
 export interface GrantOptions {
-  /** Who gives it. */
+  /** Who gives the grant. */
   by: string;
   /** For how long, in milliseconds. @default a day where `times` is given */
   forMs?: number;
@@ -26,31 +26,31 @@ export interface GrantOptions {
 /** A grant before it is given. */
 export interface GrantPlan {
   terms: GrantTerms;
-  /** What it allows, in words. */
+  /** What the grant allows, in words. */
   sentence: string;
-  /** How sure it has to be who gives it. */
+  /** How sure it has to be who gives the grant. */
   assurance: Assurance;
-  /** Goes with the grant where others have to confirm it. */
+  /** The authority that is sent with the grant. Only where others have to confirm the grant. */
   authority?: Authority;
-  /** Who that is, in words. */
+  /** Who has to confirm the grant, in words. Absent: nobody has to. */
   held?: string;
 }
 
-/** What one more person says of a grant, before they say it. */
+/** A confirmation of a grant before it is sent. */
 export interface ConfirmationPlan {
-  /** Without the signature. */
+  /** The confirmation without its signature. */
   asked: ConfirmAsked;
   /** What the grant allows, in words. */
   sentence: string;
-  /** How sure it has to be who confirms it. */
+  /** How sure it has to be who confirms the grant. */
   assurance: Assurance;
 }
 
 /** Past calls that a grant would have allowed, as far as they were looked at. */
 export interface GrantCoverage {
-  /** Calls that it would have allowed without asking. */
+  /** Calls that the grant would have allowed without asking. */
   covered: number;
-  /** Of those, how many somebody denied. */
+  /** How many of these calls somebody denied. */
   denied: number;
   /** Calls of the tool that were looked at. */
   calls: number;
@@ -61,8 +61,8 @@ export interface GrantCoverage {
 /** Grants of a namespace: calls that may run without being asked about. */
 export interface Grants {
   /**
-   * The grant that somebody would give on a call that waits, or did: from then on, calls of this tool and agent that fit it
-   * run without a decision. Nothing is given yet.
+   * The grant that somebody would give on a call that waits, or waited. Once it is given, calls of this tool and agent
+   * that fit it run without a decision. Nothing is given yet.
    *
    * @throws CountersignError `grant_refused` where decisions on it cannot be replaced so, `usage` for conditions that are wrong,
    * and those of `view`.

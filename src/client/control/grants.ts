@@ -43,12 +43,12 @@ async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<Gra
     startControl(context.client, 'unless closed'),
   );
   const given = await update<GrantSeen, GrantAsked>(context, UPDATES.grant, asked);
-  // What workers knew before is too old then.
+  // After this time, what workers knew before is too old.
   await delay(TIMES.pausesKnown);
   return given;
 }
 
-/** Confirms a grant. Workers that asked for grants before learn of it within the time for which they keep the answer. */
+/** Confirms a grant. Workers that asked for grants before keep the answer for some time, so this waits for as long. */
 async function confirmGrant(context: ClientContext, asked: ConfirmAsked): Promise<GrantSeen> {
   const confirmed = await update<GrantSeen, ConfirmAsked>(context, UPDATES.confirm, asked);
   await delay(TIMES.pausesKnown);
@@ -60,7 +60,7 @@ function revokeGrants(context: ClientContext, asked: RevokeAsked): Promise<Revok
   return update<Revoked, RevokeAsked>(context, UPDATES.revoke, asked);
 }
 
-/** All grants; none where no worker has started what holds them. */
+/** All grants. None where no worker has started the workflow that holds them. */
 async function listGrants(context: ClientContext): Promise<GrantsSeen> {
   const { client } = context;
   try {

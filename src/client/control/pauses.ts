@@ -31,8 +31,8 @@ import {
 import type { ClientContext } from '../context';
 
 /**
- * Starts the workflow that holds the pauses, where none runs. One that was closed is started again only where somebody wants
- * that: what it held is forgotten.
+ * Starts the workflow that holds the pauses, where it does not run. A workflow that was closed is started again only
+ * with `closed too`, because what it held is forgotten.
  */
 export async function startControl(client: Client, when: 'unless closed' | 'closed too'): Promise<void> {
   try {
@@ -41,7 +41,7 @@ export async function startControl(client: Client, when: 'unless closed' | 'clos
       taskQueue: CONTROL.taskQueue,
       workflowIdReusePolicy: when === 'closed too' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
-      // Its tasks are short: one that a worker took and did not answer goes to another one soon.
+      // Its tasks are short: a task that a worker took and did not answer goes to another worker soon.
       workflowTaskTimeout: '3s',
       args: [],
     });
@@ -50,7 +50,7 @@ export async function startControl(client: Client, when: 'unless closed' | 'clos
   }
 }
 
-/** What holds now. */
+/** The pauses that are in effect now. */
 export async function readControl(context: ClientContext): Promise<Pauses> {
   const found = await describe(context);
   if (found === undefined) return { control: 'absent', pauses: [] };
@@ -71,7 +71,10 @@ function describe({ client, ...context }: ClientContext): Promise<WorkflowExecut
   });
 }
 
-/** Pauses, and resolves once no worker starts anything of it: the memo shows it, and what workers knew before is too old. */
+/**
+ * Pauses calls. Resolves once no worker starts such a call any more: the memo shows the pause, and what workers knew
+ * before is too old.
+ */
 export async function pause(context: ClientContext, asked: PauseAsked): Promise<PauseTaken> {
   await ask(context, 'starting the workflow that holds pauses', () =>
     startControl(context.client, 'closed too'),
@@ -110,12 +113,12 @@ function update<R>(context: ClientContext, name: string, asked: PauseAsked | Res
   );
 }
 
-/** How an update that did not take effect is said. */
+/** The errors for an update that did not take effect. */
 interface ControlWords<C extends string> {
-  /** Those with which the workflow refuses it. */
+  /** The codes with which the workflow refuses the update. */
   codes: readonly C[];
   refusal(refused: { code: C; message: string }): CountersignError;
-  /** Where the workflow does not run. */
+  /** The error where the workflow does not run. */
   absent(): CountersignError;
   /** What was tried, for every other error. */
   doing: string;
@@ -131,7 +134,7 @@ export async function tellControl<R, A, C extends string>(
   const send = (): Promise<R> =>
     client.withDeadline(Date.now() + ANSWER_MS, () => handle.executeUpdate<R, [A]>(name, { args: [asked] }));
   try {
-    // It continues as new now and then, and is busy for a moment.
+    // The workflow continues as new now and then, and is busy for a moment.
     return await retry(
       { passes: (error) => isTransient(error) && !isSilence(error), forMs: ANSWER_MS },
       send,
@@ -170,7 +173,7 @@ function refusal({ code, message }: PauseRefused): CountersignError {
   return new CountersignError(code === 'malformed' ? 'usage' : code, message, { hint: HINTS[code] });
 }
 
-/** What is said where nobody who holds pauses and grants answers. */
+/** The error where the workflow that holds pauses and grants does not answer. */
 export function unavailable(message: string): CountersignError {
   return new CountersignError('control_unavailable', message, {
     hint: 'Start a worker (countersign worker), and do it again.',

@@ -56,7 +56,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
 }
 
 /**
- * What somebody says who confirms a grant.
+ * The confirmation that somebody would give to a grant.
  *
  * @throws CountersignError `grant_refused` where they may not, or nobody has to.
  */
@@ -84,7 +84,7 @@ function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narro
   throw usage('these conditions do not let this call itself through');
 }
 
-/** Who gives it, and who has to confirm it where they are not enough. */
+/** Who gives the grant, and the authority that has to confirm it where the giver alone is not enough. */
 function giverOf(
   { tool }: CallView,
   request: RequestOpened,
@@ -95,7 +95,7 @@ function giverOf(
   if (unowned === true || byGate === true)
     throw refused('a workflow of its own asks, and it takes decisions only');
   if (authority === undefined) return { by };
-  // Whoever may decide only because nobody else did may give none.
+  // People who may decide only because of an escalation may not give a grant.
   const { escalated: _, ...asMade } = authority;
   const voting = votingOf(asMade, by);
   if (!voting.ok) throw refused(`${by} may not give it: ${by} ${WHY_NOT[voting.why]}`);
@@ -107,7 +107,7 @@ function giverOf(
 }
 
 /**
- * Says no to a giver who is not as sure as the rule wants it.
+ * Refuses a grant where it is less sure who gives it than the rule wants.
  *
  * @throws CountersignError `grant_refused`.
  */
@@ -131,7 +131,10 @@ function usage(message: string): CountersignError {
 const MOST_TURNS = 50;
 const MOST_MS = 5_000;
 
-/** What a grant would have allowed: looks at the newest turns in which its tool asked somebody, and not for longer than some seconds. */
+/**
+ * What a grant would have allowed. Looks at the newest turns in which its tool asked somebody, for some seconds at
+ * most.
+ */
 export async function coverageOf(
   client: Pick<Countersign, 'timeline' | 'turns'>,
   terms: Pick<GrantTerms, 'agent' | 'tool' | 'narrowing'>,

@@ -10,12 +10,12 @@ import type { FollowOptions } from '../requests';
 import { followWithText } from '../streamed-text';
 import type { SessionText, SessionTurnEvent } from './types';
 
-/** What a session and its running turn do, as it comes. */
+/** An event of a session or of its running turn, or a piece of text, in the order in which they come. */
 export type FollowedEvent = SessionEvent | SessionTurnEvent | SessionText;
 
 /**
- * Every event of a session from its start, then live until it ends, with the events of each turn that runs meanwhile, from
- * its start. A turn that is over already comes with its beginning and its end alone.
+ * Every event of a session from its start, then live until it ends, with every event of each turn that runs meanwhile.
+ * A turn that is over already has only the events of its beginning and its end.
  */
 export function followSession(
   context: ClientContext,
@@ -29,7 +29,7 @@ export function followSession(
   }));
 }
 
-/** The same, with what models write while they write. */
+/** As `followSession`, with what models write while they write. */
 export function followSessionWithText(
   context: ClientContext,
   session: string,
@@ -99,12 +99,12 @@ async function* followBoth<T, E extends object>(
   }
 }
 
-/** How often it is looked whether a turn is there, in milliseconds. */
+/** Milliseconds between two looks for a turn that is not there yet. */
 const THERE_MS = 100;
 
 /**
- * The history of a session says that it starts a turn a moment before the server has that turn. Ends without one where the
- * session says meanwhile that the turn is over.
+ * Reads a turn once the server has it: the history of a session names a turn a moment before. Ends without an event
+ * where the session says meanwhile that the turn is over.
  */
 export async function* onceThere<T>(read: () => AsyncIterable<T>, isOver: () => boolean): AsyncGenerator<T> {
   for (let isThere = false; ;) {

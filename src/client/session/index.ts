@@ -71,7 +71,7 @@ interface Place {
   options: SessionOptions;
 }
 
-/** Sends by update; by signal with the same id where no worker answers in time. */
+/** Sends a message by update, or by signal with the same id where no worker answers in time. */
 async function sendMessage(context: ClientContext, place: Place, request: SendRequest): Promise<SentMessage> {
   const content: SessionMessage = {
     ...checkMessage(request, place.options.agent),
@@ -147,7 +147,7 @@ async function updateOnce(
     });
     const both = client.workflow.executeUpdateWithStart(name, { args, updateId, startWorkflowOperation });
     return both.catch((error: unknown) => {
-      // It hides why an update cannot be: the update alone says it.
+      // This call hides why the update fails. An update without the start says why.
       if (statusOf(error) === STATUS.failedPrecondition) return alone();
       throw error;
     });
@@ -165,7 +165,7 @@ async function updateOnce(
   }
 }
 
-/** The same message with other content is another update: the session has to see it, to refuse it. */
+/** The id of an update. The same message with other content gets another id, so that the session can refuse it. */
 function updateIdOf(content: Sending['content']): string {
   if (!('messageId' in content)) return randomUUID();
   return `${content.messageId}:${digestText(contentOf(content)).slice(0, 16)}`;

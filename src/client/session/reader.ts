@@ -14,7 +14,7 @@ import type { SessionNow, SessionsQuery, SessionSummary } from './types';
 
 const { WorkflowExecutionStatus } = temporal.api.enums.v1;
 
-/** No session has this id. */
+/** The error for an id that no session has. */
 export function sessionNotFound(session: string): CountersignError {
   const hint = 'countersign list --sessions shows the sessions there are; to start one, name its agent';
   return new CountersignError('session_not_found', `there is no session ${session}`, {
@@ -29,7 +29,7 @@ export async function isSession(context: ClientContext, session: string): Promis
   return info?.type?.name === WORKFLOWS.session;
 }
 
-/** Messages, turns and their answers so far. */
+/** The messages of a session, its turns and their answers so far. */
 export async function viewSession(context: ClientContext, session: string): Promise<SessionView> {
   if (!(await isSession(context, session))) throw sessionNotFound(session);
   const events: SessionEvent[] = [];
@@ -48,7 +48,7 @@ export async function stateOf(context: ClientContext, session: string): Promise<
   const memo = await payloads.map(info.memo?.fields);
   const now = { session, runId: info.execution?.runId ?? '', ...memoIn(memo) };
   if (info.status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING) return now;
-  // One that was terminated did not write this itself.
+  // A session that was terminated could not write its last state itself.
   const { turn: _turn, ...closed } = now;
   return { ...closed, state: 'closed' };
 }

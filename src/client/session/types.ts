@@ -11,10 +11,10 @@ export interface SessionOptions extends Pick<
   StartRequest,
   'taskQueue' | 'requester' | 'metadata' | 'priority'
 > {
-  /** A session that exists has to be of this agent. @default the session has to exist */
+  /** The agent of the session. A session that exists has to be of this agent. @default the session has to exist */
   agent?: string;
   /**
-   * What a session that this starts may spend, all its turns together; `time` in milliseconds. It makes the agent's
+   * What a session that is started here may spend, all its turns together; `time` in milliseconds. It makes the agent's
    * `sessionBudget` smaller, never larger. @default that of the agent
    */
   budget?: Omit<Budget, 'currency'>;
@@ -23,20 +23,20 @@ export interface SessionOptions extends Pick<
 /** A message to a session. */
 export interface SendRequest {
   text: string;
-  /** As of `start`. */
+  /** As for `start`. */
   files?: StartRequest['files'];
   /**
-   * What it does while a turn runs. `queue`: it waits for the next turn. `interrupt`: the running turn is cancelled first.
-   * `steer`: the running turn reads it before its next step. @default 'queue'
+   * What the message does while a turn runs. `queue`: it waits for the next turn. `interrupt`: the running turn is
+   * cancelled first. `steer`: the running turn reads it before its next step. @default 'queue'
    */
   mode?: MessageMode;
   /** Up to 64 letters, digits, `.`, `_`, `:` and `-`. The same id counts once. @default a random one */
   messageId?: string;
-  /** Who says it, in at most 200 characters. Nobody checks it. @default the requester of the session */
+  /** Who sends the message, in at most 200 characters. Nobody checks it. @default the requester of the session */
   sender?: string;
 }
 
-/** What became of a message. `recorded`: no worker answered in time; it takes effect when a worker returns. */
+/** What became of a message. `recorded`: no worker answered in time; the message takes effect when a worker returns. */
 export type SentMessage = ({ status: 'taken' } & MessageTaken) | { status: 'recorded'; messageId: string };
 
 /** Who does something with a session, and why; kept on record, not checked. */
@@ -75,9 +75,9 @@ export interface SessionSummary extends SessionNow {
 
 export interface SessionsQuery {
   agent?: string;
-  /** Only those of these agents. */
+  /** Only sessions of these agents. */
   agents?: readonly string[];
-  /** Only open ones. @default false */
+  /** Only open sessions. @default false */
   open?: boolean;
   /** @default 50 */
   limit?: number;
@@ -94,7 +94,7 @@ export interface SessionsQuery {
 export interface Session {
   id: string;
   /**
-   * Says something. It is on record when this resolves.
+   * Sends a message. The message is on record when this resolves.
    *
    * @throws CountersignError `usage`, `malformed`, `message_changed` for an id that had another text, `session_closing`,
    * `session_full`, and those of `connect`.
@@ -102,11 +102,11 @@ export interface Session {
   send(message: string | SendRequest): Promise<SentMessage>;
   /** Every event of the session from its start, then live until it ends, with the events of the turn that runs. */
   follow(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
-  /** The same, with what models write while they write; see `followWithText` of a client. */
+  /** As `follow`, with what models write while they write; see `followWithText` of a client. */
   followWithText(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent | SessionText>;
   /** Messages, turns and their answers so far. Needs no worker. */
   history(): Promise<SessionView>;
-  /** What it is doing now. Needs no worker. */
+  /** What the session is doing now. Needs no worker. */
   state(): Promise<SessionNow>;
   /** No further turn starts until `resume`. The running turn goes on. */
   pause(act?: SessionAct): Promise<void>;
@@ -120,6 +120,8 @@ export interface Session {
    * @throws CountersignError `nothing_to_compact` where there is at most one turn, as far as a worker answers.
    */
   compact(act?: SessionAct): Promise<void>;
-  /** Takes no more messages, and ends after the running turn; `cancel`: that is cancelled. What waits is left undone. */
+  /**
+   * Takes no more messages, and ends after the running turn; `cancel` cancels it. Messages that wait are left undone.
+   */
   close(act?: SessionAct & { cancel?: boolean }): Promise<void>;
 }

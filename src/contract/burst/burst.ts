@@ -14,14 +14,14 @@ export interface Limited {
   spent: Spent;
 }
 
-/** Input of `countersign.burst`: that of `think` for its first step, and what ends it. */
+/** Input of `countersign.burst`: the input of `think` for its first step, and the limits at which the burst ends. */
 export interface BurstInput extends ThinkInput {
   burst: GateMode & {
     /** Bytes of the transcript that the first step is about. */
     size: number;
     /** The last steps that were alike. */
     repeated: Repeated;
-    /** What may be spent; at the crossing of any of them the burst ends. */
+    /** What may be spent. The burst ends once one of these budgets is used up. */
     limits: Limited[];
     originalRunId: string;
     /** The turn is a fork in a dry world. */
@@ -35,8 +35,8 @@ export interface BurstOutput {
   /** How long the attempt took until now, in milliseconds. The times of steps and calls count from its beginning. */
   ms: number;
   /**
-   * Asking for the next step failed: why, and how long to wait before the model is asked again. `tried` goes to the next
-   * activity, which goes on from it; `isLast`: that one asks no more, it fails with what `tried` has.
+   * Why asking for the next step failed, and how long to wait before the model is asked again. The next activity goes on from
+   * `tried`. `isLast`: the next activity asks no model, and fails with what `tried` has. Absent: asking did not fail.
    */
   failed?: { message: string; waitMs?: number; tried?: JsonObject; isLast?: true };
 }
@@ -46,7 +46,7 @@ export interface BurstStep {
   reply: ThinkOutput;
   asked: number;
   replied: number;
-  /** One for each call that ran, in the model's order. Absent: the turn runs the calls, or there are none. */
+  /** The calls that ran, in the model's order. Absent: the turn runs the calls, or there are none. */
   calls?: BurstCall[];
 }
 
@@ -59,7 +59,7 @@ export interface BurstCall {
   output: EndedCall;
 }
 
-/** What a call came to. */
+/** The output of a call that ended with a result. */
 export type EndedCall = Extract<CallOutput, { result: ToolResult }>;
 
 /** A call of a burst with its result. */
@@ -70,7 +70,9 @@ export interface EndedOf {
   contentDigest: string;
 }
 
-/** The calls of a finished step with their results, in the model's order: of those that ran, and of those that are invalid. */
+/**
+ * The calls of a finished step with their results, in the model's order: calls that ran, and calls that are invalid.
+ */
 export function endedIn({ reply, calls = [] }: BurstStep): EndedOf[] {
   const ran = new Map(calls.map(({ callId, output }) => [callId, output]));
   return reply.calls.flatMap((call) => {
@@ -97,7 +99,7 @@ export function refsOf(ended: readonly EndedOf[]): ResultRef[] {
   }));
 }
 
-/** What a call of a burst is of. */
+/** The turn and the reply that a call of a burst belongs to. */
 export interface CallOf {
   agent: string;
   replyId: string;
@@ -106,7 +108,7 @@ export interface CallOf {
   dry?: true | undefined;
 }
 
-/** The input that a call of a burst has; its own activity would be given the same. */
+/** The input of a call in a burst. An activity of its own would get the same input. */
 export function burstCallInput(call: ValidCall, { agent, replyId, originalRunId, ...of }: CallOf): CallInput {
   return {
     callId: call.callId,

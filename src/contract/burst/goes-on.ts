@@ -10,7 +10,7 @@ import type { Limited } from './burst';
 
 /**
  * Whether the calls of a reply run in the burst: nothing waits, nothing has an effect, and nothing was forbidden. Any
- * other reply ends the burst, so that it is on record before anything comes of it.
+ * other reply ends the burst, so that the reply is on record before its calls do anything.
  */
 export function runsHere(reply: Pick<ThinkOutput, 'calls' | 'repeats'>, repeated: Repeated): boolean {
   const { calls, repeats } = reply;
@@ -50,24 +50,24 @@ export function retryWaitMs(
 
 /** How far a burst has come. */
 export interface BurstSoFar extends GateMode {
-  /** Since it began. */
+  /** Milliseconds since the burst began. */
   ms: number;
-  /** Of its result. */
+  /** Bytes of the burst's result so far. */
   bytes: number;
-  /** Of the transcript. */
+  /** Bytes of the transcript. */
   size: number;
   /** The last step that is finished. */
   step: number;
   maxSteps: number;
   limits: readonly Limited[];
-  /** What it has spent itself. */
+  /** What the burst itself has spent. */
   spent: Spent;
 }
 
 /** Why a burst ends. `open`: the turn goes on with the last reply. */
 export type BurstEnd = 'open' | 'steps' | 'time' | 'bytes' | 'transcript' | 'budget';
 
-/** Why a burst ends after a finished step; undefined: it takes another one. */
+/** Why a burst ends after a finished step; undefined where it takes another step. */
 export function whyCommit(soFar: BurstSoFar): Exclude<BurstEnd, 'open'> | undefined {
   const { ms, bytes, size, step, maxSteps, commitMs, limits, spent } = soFar;
   if (step >= maxSteps) return 'steps';

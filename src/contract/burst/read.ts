@@ -5,8 +5,8 @@ import type { BurstCall, BurstOutput, BurstStep } from './burst';
 import { mayRunInBurst } from './goes-on';
 
 /**
- * What a burst returned; undefined: it cannot be read. An operator may complete it with anything: a call with an effect
- * that a burst says it ran is not taken.
+ * What a burst returned; undefined where it cannot be read. An operator may complete the activity with anything, so an
+ * output is refused that says that a call with an effect ran in the burst.
  */
 export function readBurstOutput(value: unknown): BurstOutput | undefined {
   if (!isObject(value) || !isTime(value['ms']) || !Array.isArray(value['steps'])) return undefined;
@@ -24,10 +24,10 @@ function isTime(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value) && value >= 0 && value <= MOST_MS;
 }
 
-/** A day: no burst takes as long. */
+/** A day, which is longer than any burst takes. */
 const MOST_MS = 24 * 3600 * 1000;
 
-/** Null: it cannot be read. */
+/** The `failed` of a burst; null where it cannot be read. */
 function readFailed(value: unknown): BurstOutput['failed'] | null {
   if (value === undefined) return undefined;
   if (!isObject(value) || typeof value['message'] !== 'string') return null;

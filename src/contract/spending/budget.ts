@@ -14,7 +14,7 @@ export type Amounts = Partial<Record<BudgetKind, number>>;
 
 /** What a turn may spend, its child turns included. */
 export interface Budget extends Amounts {
-  /** Of `money`, such as `EUR`. */
+  /** The currency of `money`, such as `EUR`. */
   currency?: string;
   /** At a crossing: end the turn with words, or ask a person for more. @default 'end' */
   then?: 'end' | 'ask';
@@ -26,7 +26,7 @@ export interface Spent {
   steps: number;
   /** Milliseconds in which a model or a call of its own was at work; waiting for a person does not count. */
   time: number;
-  /** By currency. Absent: no price was known. */
+  /** The money by currency. Absent: no price was known. */
   money?: Record<string, number>;
   /** The part of `tokens` that no provider counted: estimated from the size of the conversation. Absent: none. */
   estimated?: number;
@@ -42,7 +42,7 @@ export function noSpending(): Spent {
   return { tokens: 0, steps: 0, time: 0 };
 }
 
-/** Both together. */
+/** The sum of two spendings. */
 export function addSpent(one: Spent, more: Spent): Spent {
   const estimated = (one.estimated ?? 0) + (more.estimated ?? 0);
   const money = { ...one.money };
@@ -57,7 +57,7 @@ export function addSpent(one: Spent, more: Spent): Spent {
   };
 }
 
-/** What one reply has used, as far as its provider counts. */
+/** What one reply has spent, as far as its provider counts. */
 export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
   const { cost, currency } = usage ?? {};
   return {
@@ -66,7 +66,7 @@ export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
   };
 }
 
-/** What one reply has cost its turn or session: where no provider counts, its tokens are estimated. */
+/** What one reply has spent of its turn's or session's budget. Tokens are estimated where the provider counts none. */
 export function countedInReply(
   reply: { usage?: Usage | undefined },
   { estimate, time }: { estimate: number; time: number },
@@ -77,13 +77,13 @@ export function countedInReply(
   return { ...spentInReply(reply), ...estimated, time: Math.max(0, time) };
 }
 
-/** How much of one kind was spent; of money what was spent in the budget's currency. */
+/** How much of one kind was spent. Money counts in the budget's currency only. */
 export function spentOf({ currency = '' }: Pick<Budget, 'currency'>, spent: Spent, kind: BudgetKind): number {
   if (kind !== 'money') return spent[kind];
   return spent.money !== undefined && Object.hasOwn(spent.money, currency) ? (spent.money[currency] ?? 0) : 0;
 }
 
-/** A budget that was used up. */
+/** A kind whose budget is used up. */
 export interface Crossing {
   kind: BudgetKind;
   limit: number;
@@ -91,7 +91,7 @@ export interface Crossing {
   currency?: string;
 }
 
-/** The first kind of which all is spent; undefined: something is left of each. */
+/** The first kind whose budget is spent; undefined where something is left of each kind. */
 export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
   for (const kind of BUDGET_KINDS) {
     const limit = budget[kind];
@@ -104,8 +104,8 @@ export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
 }
 
 /**
- * What is left of a budget for one of several child turns that share it: an equal part of what is neither spent nor given
- * to others that run. Undefined where nothing is limited.
+ * What is left of a budget for one of several child turns that share it: an equal part of what is neither spent nor
+ * given to other child turns that run. Undefined where nothing is limited.
  */
 export function leftOf(budget: Budget, { spent, given, among }: Sharing): Budget | undefined {
   const left: Budget = {};
@@ -120,26 +120,26 @@ export function leftOf(budget: Budget, { spent, given, among }: Sharing): Budget
   return Object.keys(left).length === 0 ? undefined : left;
 }
 
-/** Who shares what is left. */
+/** What was spent and given of a budget, and how many child turns share the rest. */
 interface Sharing {
   spent: Spent;
   /** What was given to child turns that run. */
   given: readonly Amounts[];
-  /** How many share the rest. */
+  /** How many child turns share the rest. */
   among: number;
 }
 
-/** Of what a child turn was given nothing is left: it could not even begin. Undefined: it can. */
+/** The first kind of which a child turn would get nothing, so that it could not even begin. Undefined where it can. */
 export function emptyKind(left: Amounts | undefined): BudgetKind | undefined {
   return BUDGET_KINDS.find((kind) => left?.[kind] !== undefined && (left[kind] ?? 0) <= 0);
 }
 
-/** What is left of a budget for one that goes on from what others have spent; never below nothing. */
+/** What is left of a budget after some spending; never below 0. */
 export function restOf(budget: Budget, spent: Spent): Budget {
   return leftOf(budget, { spent, given: [], among: 1 }) ?? {};
 }
 
-/** The smaller of two budgets in each kind. Money in another currency than the first's stays out. */
+/** The smaller of two budgets in each kind. Money in another currency than the first budget's is ignored. */
 export function smallerOf(one: Budget | undefined, other: Budget | undefined): Budget {
   const both: Budget = { ...other, ...one };
   const comparable =
@@ -183,7 +183,7 @@ export function budgetText(budget: Budget): string {
   }).join(', ');
 }
 
-/** Whether a call is a request of the turn for more, which no worker runs. */
+/** Whether a call is a request of the turn for more budget, which no worker runs. */
 export function isRaise(tool: string): boolean {
   return tool === RAISE_BUDGET || tool === RAISE_SESSION_BUDGET;
 }
@@ -191,7 +191,7 @@ export function isRaise(tool: string): boolean {
 /** The most that a person can add at once; every sum with it is exact. */
 const MOST = 1e12;
 
-/** What changed arguments of a request for more have to fit: one kind, and how much more. */
+/** The schema that changed arguments of a request for more have to fit: one kind, and how much more. */
 export function raiseSchema(kind: BudgetKind): JsonSchema {
   const amount: JsonObject =
     kind === 'money'
@@ -200,7 +200,7 @@ export function raiseSchema(kind: BudgetKind): JsonSchema {
   return { type: 'object', properties: { [kind]: amount }, required: [kind], additionalProperties: false };
 }
 
-/** By how much approved arguments raise a kind; 0 where they do not say. */
+/** By how much approved arguments raise a kind; 0 where they do not name the kind. */
 export function raiseIn(kind: BudgetKind, args: JsonObject): number {
   const more = args[kind];
   return typeof more === 'number' && more > 0 && more <= MOST ? more : 0;
@@ -214,7 +214,7 @@ export function raised(budget: Budget = {}, args: JsonObject): Budget {
   return more;
 }
 
-/** What the record says of a budget that was raised. */
+/** What the record says about a budget that was raised. */
 export function raisedText(args: JsonObject): string {
   const kind = BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
   return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;
@@ -222,7 +222,7 @@ export function raisedText(args: JsonObject): string {
 
 export const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST };
 
-/** A budget as it comes from outside. */
+/** The schema of a budget that comes from outside. */
 export const BUDGET: JsonSchema = {
   type: 'object',
   properties: {
@@ -233,5 +233,5 @@ export const BUDGET: JsonSchema = {
   additionalProperties: false,
 };
 
-/** What is wrong with a budget that a turn is started with; empty: it fits. */
+/** The problems of a budget that a turn is started with; empty where it fits. */
 export const budgetIssues = /* @__PURE__ */ soundCheck(BUDGET);

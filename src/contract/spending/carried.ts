@@ -3,9 +3,9 @@ import { AMOUNT, BUDGET, type Budget, type Spent } from './budget';
 
 /** What a turn, or a session with all its turns, may spend and has spent. */
 export interface CarriedSpending {
-  /** The budget as it is by now, where people raised it. */
+  /** The budget as it is now, with every raise by people. */
   budget: Budget;
-  /** The agent has said what it allows. */
+  /** Whether the agent has said what it allows. */
   isSet: boolean;
   spent: Spent;
 }
@@ -14,15 +14,15 @@ export interface CarriedSpending {
 export interface Repeated {
   /** Digest of the calls of the last step. */
   calls: string;
-  /** Digest of its results. */
+  /** Digest of the results of the last step. */
   results: string;
-  /** How many in a row. */
+  /** How many such steps came in a row. */
   times: number;
-  /** How many in a row did not run for that. */
+  /** How many steps in a row did not run because of this. */
   refused: number;
 }
 
-/** What has been spent, as it comes from outside. */
+/** The schema of spending that comes from outside. */
 const SPENT: JsonSchema = {
   type: 'object',
   properties: {
@@ -35,7 +35,7 @@ const SPENT: JsonSchema = {
   required: ['tokens', 'steps', 'time'],
 };
 
-/** What may be spent and has been spent, as the next run gets it. */
+/** The schema of what may be spent and has been spent, as the next run gets it. */
 export const SPENDING: JsonSchema = {
   type: 'object',
   properties: { budget: BUDGET, isSet: { type: 'boolean' }, spent: SPENT },
@@ -44,12 +44,12 @@ export const SPENDING: JsonSchema = {
 
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };
 
-/** The last steps that were alike, as the next run gets them. */
+/** The schema of the last steps that were alike, as the next run gets them. */
 const REPEATED: JsonSchema = {
   type: 'object',
   properties: { calls: { type: 'string' }, results: { type: 'string' }, times: WHOLE, refused: WHOLE },
   required: ['calls', 'results', 'times', 'refused'],
 };
 
-/** What a turn takes along of all this when it continues as new. */
+/** The fields about spending that a turn takes along when it continues as new. */
 export const CARRIED_SPENDING = { spending: SPENDING, repeated: REPEATED, children: WHOLE };

@@ -9,18 +9,18 @@ import { BUDGET_KINDS, type BudgetKind, raiseSchema } from './budget';
 export interface Raise extends Pick<ValidCall, 'authority'> {
   callId: string;
   tool: string;
-  /** One kind, and how much more. */
+  /** One kind of budget, and how much more of it. */
   arguments: JsonObject;
   /** What was spent and on what, in words. */
   policyReason?: string;
 }
 
-/** The kind that a request for more is about; undefined: none. */
+/** The kind that a request for more is about; undefined where it names none. */
 export function raisedKind(args: JsonObject): BudgetKind | undefined {
   return BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
 }
 
-/** The request as a call: the turn makes it, and a worker that rules on it makes the same one. */
+/** The request as a call. The turn makes this call, and a worker that applies rules to it makes the same call. */
 export function raiseCall({ callId, tool, arguments: args, ...more }: Raise): ValidCall {
   const kind = raisedKind(args);
   return {

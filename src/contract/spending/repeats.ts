@@ -1,10 +1,10 @@
 import { isValidCall, type PreparedCall, type ValidCall } from '../call';
 import type { Repeated } from './carried';
 
-/** The last steps that were alike, and after how many of them the calls of the next one do not run. */
+/** The last steps that were alike, and how many such steps it takes until the calls of the next one do not run. */
 export interface Repeats {
   repeated: Repeated;
-  /** Undefined: any number may. */
+  /** Undefined: any number of steps may be alike. */
   repeats: number | undefined;
 }
 
@@ -13,7 +13,7 @@ export function isRepeated({ repeated, repeats }: Repeats, calls: readonly Prepa
   return repeats !== undefined && repeated.times >= repeats && repeated.calls === signatureOf(calls);
 }
 
-/** The same after one more step. `digests`: of its results. */
+/** The repeated steps after one more step. `digests` are the digests of its results. */
 export function afterStep(
   { repeated, repeats }: Repeats,
   calls: readonly PreparedCall[],
@@ -27,7 +27,7 @@ export function afterStep(
   return { calls: signature, results, times: isAlike ? repeated.times + 1 : 1, refused: 0 };
 }
 
-/** Of what cannot be parsed this much is compared; what it came to is compared, too. */
+/** How much is compared of arguments that could not be parsed. The results are compared, too. */
 const RAW_CHARACTERS = 200;
 
 /** What a step asks for, whatever its calls are named. */

@@ -1,18 +1,18 @@
 import type { JsonSchema } from '../tool';
-/** Tokens used by one model reply, as the provider counts them. What is absent was not counted, or is none. */
+/** Tokens used by one model reply, as the provider counts them. A field is absent where nothing was counted or used. */
 export interface Usage {
   inputTokens?: number;
   outputTokens?: number;
   totalTokens?: number;
-  /** Of the input: what the provider had in its cache. */
+  /** The part of the input that the provider had in its cache. */
   cachedInputTokens?: number;
-  /** Of the input: what it put there. */
+  /** The part of the input that the provider put into its cache. */
   cacheWriteTokens?: number;
-  /** Of the output: what the model thought. */
+  /** The part of the output that the model used for thinking. */
   reasoningTokens?: number;
-  /** What it cost by the user's own prices; see `prices` of `defineConfig`. Absent: there is no price, or more than one currency. */
+  /** The cost by the user's own prices; see `prices` of `defineConfig`. Absent: no price, or more than one currency. */
   cost?: number;
-  /** Of `cost`, such as `EUR`. */
+  /** The currency of `cost`, such as `EUR`. */
   currency?: string;
 }
 
@@ -29,10 +29,10 @@ const USAGE_KEYS = [
 /** A cost is kept to this part of the currency, so that sums are the same in whatever order. */
 const COST_PARTS = 1e9;
 
-/** What a sum has for a currency where its parts have several: such a sum has no cost. */
+/** The currency of a sum whose parts have several currencies. Such a sum has no cost. */
 const SEVERAL = 'several';
 
-/** Two usages as one. What neither has stays absent. */
+/** The sum of two usages. A field that neither has stays absent. */
 export function addUsage(sum: Usage, more: Usage = {}): Usage {
   const total = { ...sum };
   for (const key of USAGE_KEYS) {
@@ -57,11 +57,11 @@ export interface ModelPrice {
   output: number;
   /** Input that the provider had in its cache. @default input */
   cachedInput?: number;
-  /** Input that it put there. @default input */
+  /** Input that the provider put into its cache. @default input */
   cacheWrite?: number;
 }
 
-/** What models cost: the one table, by their ids; `*` at the end of an id stands for any letters. */
+/** What models cost, by the id of the model; `*` at the end of an id stands for any letters. */
 export interface Pricing {
   currency: string;
   prices: Readonly<Record<string, ModelPrice>>;
@@ -71,11 +71,11 @@ export interface Pricing {
 interface PricedReply {
   model: string;
   pricing: Pricing;
-  /** Of what the model read and wrote: its tokens are estimated from that where the provider does not count. */
+  /** Bytes that the model read and wrote. Tokens are estimated from them where the provider does not count. */
   bytes: { read: number; wrote: number };
 }
 
-/** A usage with what it cost, where there is a price for the model. */
+/** A usage with its cost, where there is a price for the model. */
 export function priced(usage: Usage | undefined, { model, pricing, bytes }: PricedReply): Usage | undefined {
   const price = priceOf(pricing, model);
   if (price === undefined) return usage;
@@ -83,7 +83,7 @@ export function priced(usage: Usage | undefined, { model, pricing, bytes }: Pric
   const counted = tokensOf(usage) === undefined ? estimated(bytes) : (usage ?? {});
   const { inputTokens = 0, totalTokens = 0 } = counted;
   const { cachedInputTokens: cached = 0, cacheWriteTokens: written = 0 } = counted;
-  // Where input and output are not counted apart, all of it counts as output, the dearer kind.
+  // Where input and output are not counted apart, all tokens count as output, which costs more.
   const outputTokens = counted.outputTokens ?? Math.max(0, totalTokens - inputTokens);
   const plain = Math.max(0, inputTokens - cached - written);
   const millionfold = plain * input + cached * cachedInput + written * cacheWrite + outputTokens * output;
@@ -94,7 +94,7 @@ function estimated({ read, wrote }: PricedReply['bytes']): Usage {
   return { inputTokens: estimatedTokens(read), outputTokens: estimatedTokens(wrote) };
 }
 
-/** The price of a model: by its id, or by the longest head of it that ends with `*`. */
+/** The price of a model: by its id, or by the longest beginning of the id that the table lists with `*`. */
 export function priceOf({ prices }: Pick<Pricing, 'prices'>, model: string): ModelPrice | undefined {
   if (Object.hasOwn(prices, model)) return prices[model];
   const [best] = Object.keys(prices)
@@ -103,7 +103,7 @@ export function priceOf({ prices }: Pick<Pricing, 'prices'>, model: string): Mod
   return best === undefined ? undefined : prices[best];
 }
 
-/** The tokens of a reply as its provider counts them; undefined where it does not. */
+/** The tokens of a reply as its provider counts them; undefined where the provider counts none. */
 export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): number | undefined {
   if (totalTokens !== undefined) return totalTokens;
   if (inputTokens === undefined && outputTokens === undefined) return undefined;

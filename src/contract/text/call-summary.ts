@@ -3,12 +3,12 @@ import type { Preview } from '../plan';
 
 const CHARS = 80;
 
-/** A call as far as one line shows it. */
+/** The part of a call that one line shows. */
 export interface SummarizedCall {
   callId: string;
   tool: string;
   arguments: JsonObject;
-  /** Why it is asked about once more. */
+  /** Why a person is asked about the call once more. */
   note?: string;
   /** The preview that a person sees. */
   preview?: Preview;
@@ -24,7 +24,7 @@ export function callSummary({ callId, tool, arguments: args, note, preview }: Su
   return cut([callId, tool, ...noted, shown === '' ? valuesIn(args) : shown].filter(Boolean).join(' '));
 }
 
-/** The same of the arguments alone: `cents=1500`. */
+/** The arguments alone in one line: `cents=1500`. */
 export function argumentsSummary(args: JsonObject): string {
   return cut(valuesIn(args));
 }
@@ -44,7 +44,7 @@ function oneLine(value: unknown): string {
   return text.slice(0, CHARS).replace(/\s+/g, ' ');
 }
 
-/** The file and how much of it changes, or the first line of the text; a diff without a plan says nothing in one line. */
+/** The file and its count of hunks, or the first line of the text. Empty for a diff without a plan. */
 function previewSummary({ text, plan }: Preview = { text: '' }): string {
   const count = plan?.hunks.length ?? 0;
   if (plan !== undefined && count > 0)

@@ -5,11 +5,11 @@ import { codeOf, type LookAlike, signsIn } from './signs';
 interface Script {
   name: string;
   letter: RegExp;
-  /** Runs of them. */
+  /** Runs of its letters. */
   runs: RegExp;
-  /** Runs of those that are marked in a word with Latin ones. */
+  /** Runs of its letters that are marked in a word with Latin letters. */
   twins: RegExp;
-  /** The strictest of them, for whole words in a text that shows the script: only such as nobody can tell. */
+  /** Its letters that nobody can tell from Latin ones, for whole words in a text that shows the script. */
   doubles?: RegExp;
 }
 
@@ -18,9 +18,9 @@ const ONLY_CONFUSABLE = new RegExp(`^[${CONFUSABLES}]+$`, 'u');
 const CYRILLIC_DOUBLES = /^[асеорхуѕіјһӏԁԛԝѵАВЕКМНОРСТУХЅІЈӀԚԜҮ]+$/u;
 const GREEK_DOUBLES = /^[ονρυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿ]+$/u;
 
-/** Greek letters like no Latin one stand in formulae and units (`Δx`, `μs`), so only its twins are marked there. */
+/** Formulae and units (`Δx`, `μs`) have Greek letters like no Latin letter, so only look-alikes are marked there. */
 const GREEK_TWINS = new RegExp(`(?:(?=\\p{Script=Greek})[κχ${CONFUSABLES}])+`, 'gu');
-/** Behind so many Latin letters, or before them, it is part of a word, and not a unit or a formula. */
+/** Greek after three Latin letters, or between one and two, is part of a word, not of a unit or a formula. */
 const GREEK_IN_WORD =
   /\p{Script=Latin}{3}\p{Script=Greek}|\p{Script=Latin}\p{Script=Greek}+\p{Script=Latin}{2}/u;
 const SCRIPTS: readonly Script[] = [
@@ -36,7 +36,7 @@ function script(name: string): Script {
 
 const EAST = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}';
 const HOME = '\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}';
-/** Letters and digits of every other script; those of East Asia stand beside Latin ones in ordinary text. */
+/** Letters and digits of every other script, except East Asian ones, which ordinary text has beside Latin letters. */
 const STRANGER = new RegExp(
   `(?![${HOME}${EAST}]|${SCRIPTS.map(({ letter }) => letter.source).join('|')})[\\p{L}\\p{N}\\p{M}]`,
   'gu',
@@ -48,17 +48,17 @@ const NOT_ASCII = /[^\0-\x7f]/;
 const LATIN = /\p{Script=Latin}/u;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const LETTER = /\p{L}/u;
-/** Letters and digits that may make a whole word of look-alikes. */
+/** Letters and digits of which a whole word of look-alikes can consist. */
 const FOREIGN = new RegExp(`(?![${HOME}${EAST}])[\\p{L}\\p{N}]`, 'gu');
 
-/** A whole word of doubles is a word like any other up to this length, where its script is plain to see. */
+/** Up to this length, a whole word of doubles is not marked where the text shows its script. */
 const SHORT = 2;
 
 /**
  * Pieces of a text that pass for something else, by Unicode's data (UTS 39): letters of another script in a word,
  * whole words of letters that pass for Latin ones, letters made for formulae, small capitals, signs that pass for those
- * of a command line, and hosts that are something else on the wire. `isProse`: nothing runs of it, so letters and signs
- * that are honest in some language pass where they stand in words.
+ * of a command line, and hosts whose real name is another one. `isProse`: nothing in the text runs, so letters and
+ * signs that some language really uses pass where they stand in words.
  */
 export function lookAlikesIn(text: string, isProse = false): LookAlike[] {
   if (!NOT_ASCII.test(text)) return [];
@@ -75,9 +75,9 @@ export function lookAlikesIn(text: string, isProse = false): LookAlike[] {
 }
 
 const BEFORE_HOST = /:\/\/|@/g;
-/** As long as a name of the net may be. */
+/** A host, up to the longest name that DNS allows. */
 const HOST = /[^\s/?#:@"'`<>()[\]{},;|\\]{1,253}/y;
-/** A name without an address around it, by its end. Ends that files have too (`py`, `sh`) are left out. */
+/** A host without an address around it, known by its end. Ends that files have too (`py`, `sh`) are left out. */
 const BARE_HOST = new RegExp(
   '(?<![^\\s"\'`(=,])(?:[\\p{L}\\p{M}\\p{N}-]{1,63}[.。．｡]){1,9}' +
     '(?:com|net|org|edu|gov|mil|info|biz|io|dev|app|xyz|online|site|shop|store|cloud|bank|ai|eu|us|uk|de|fr|it|es|' +
@@ -86,13 +86,13 @@ const BARE_HOST = new RegExp(
   'gu',
 );
 
-/** Hosts whose letters are not ASCII, with the names that are really asked for. */
+/** Hosts whose letters are not ASCII, with the ASCII names that are really looked up. */
 function hosts(text: string): LookAlike[] {
   const inAddresses = [...text.matchAll(BEFORE_HOST)].flatMap(({ 0: before, index }) => {
     HOST.lastIndex = index + before.length;
     const [host = ''] = HOST.exec(text) ?? [];
     const start = index + before.length;
-    // What stands before an @ is a user.
+    // A name before an @ is a user, not a host.
     return text[start + host.length] === '@' ? [] : { host, start };
   });
   const bare = [...text.matchAll(BARE_HOST)].map(({ 0: host, index }) => ({ host, start: index }));
@@ -119,7 +119,10 @@ function words(text: string, isProse: boolean): LookAlike[] {
   });
 }
 
-/** Which scripts a text shows by letters that pass for no others; `''` stands for all that have no entry above. */
+/**
+ * The scripts that a text shows with letters that pass for no others. `''` stands for all scripts without an entry
+ * above.
+ */
 function scriptsShown(text: string): ReadonlySet<string> {
   const shown = new Set<string>();
   for (const char of new Set(text.match(FOREIGN))) {
@@ -135,14 +138,14 @@ function scriptOf(char: string): Pick<Script, 'name' | 'doubles'> {
   return SCRIPTS.find(({ letter }) => letter.test(char)) ?? OTHER;
 }
 
-/** Letters of other scripts in a word with Latin ones, or beside those of the script that most of it is in. */
+/** Letters of other scripts in a word with Latin letters, or in a word that is mostly in another script. */
 function mixed(word: string): LookAlike[] {
   const scripts = SCRIPTS.filter(({ letter }) => letter.test(word));
   const isLatin = LATIN.test(word);
   if (!isLatin) scripts.sort((a, b) => countIn(word, b) - countIn(word, a));
   const others = isLatin ? scripts : scripts.slice(1);
   const isFormula = isLatin && !GREEK_IN_WORD.test(word);
-  // A word of a script that has no entry above is its own, but its digits beside ours are not.
+  // A word in a script without an entry above is not marked, except for its digits beside ASCII digits.
   const isOther = !isLatin && scripts.length === 0;
   const strangers = isOther ? (/[0-9]/.test(word) ? STRANGE_DIGIT : undefined) : STRANGER;
   return [

@@ -6,19 +6,19 @@ export interface Leaf {
   value: Json;
 }
 
-/** Every leaf of arguments, however deep: nothing hides below. Empty lists and objects are leaves. */
+/** Every leaf of arguments, however deep. Empty lists and objects are leaves. */
 export function leavesOf(args: JsonObject): Leaf[] {
   return collect(args, []);
 }
 
-/** One leaf that differs; undefined where it is absent. */
+/** One leaf that differs. A value is undefined where the leaf is absent. */
 export interface ChangedLeaf {
   path: string;
   old: Json | undefined;
   now: Json | undefined;
 }
 
-/** Every leaf that differs between two sets of arguments, those of the first one first. */
+/** Every leaf that differs between two sets of arguments, the leaves of the first set first. */
 export function changedLeaves(before: JsonObject, after: JsonObject): ChangedLeaf[] {
   const old = new Map(leavesOf(before).map(({ path, value }) => [path, value]));
   const now = new Map(leavesOf(after).map(({ path, value }) => [path, value]));

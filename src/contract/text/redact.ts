@@ -1,11 +1,11 @@
 import { isObject } from '../json';
 
-/** What stands in place of a secret. */
+/** The text in place of a secret. */
 export const REDACTED = '[redacted]';
 
 /**
- * Shapes of secrets. Each takes linear time: what may repeat is bounded, or ends where the next match could start, or
- * may start only where a run of its characters starts. Order matters: whole headers first, `name=value` last.
+ * Shapes of secrets. Each takes linear time: a repetition is bounded, or ends where the next match could start, or may
+ * start only where a run of its characters starts. Order matters: whole headers first, `name=value` last.
  */
 const SHAPES: readonly [RegExp, string][] = [
   // A header's value has spaces: it ends with its line or its quotes.
@@ -45,7 +45,9 @@ export function redactText(text: string): string {
   return SHAPES.reduce((rest, [shape, replacement]) => rest.replace(shape, replacement), redactKeys(text));
 }
 
-/** PEM blocks, by hand: a pattern from BEGIN to END would look for END once for each BEGIN. One without END hides the rest. */
+/**
+ * Hides PEM blocks. Not by a pattern, which would look for END once for each BEGIN. Without an END the rest is hidden.
+ */
 function redactKeys(text: string): string {
   const kept: string[] = [];
   let from = 0;
@@ -58,7 +60,7 @@ function redactKeys(text: string): string {
   return kept.length === 0 ? text : kept.join('') + text.slice(from);
 }
 
-/** Text without secrets that are known word for word. Give the longest first: one may be a part of another. */
+/** Text without secrets that are known word for word. Give the longest secret first: one may be a part of another. */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
 }
@@ -75,7 +77,7 @@ const MOST_LEVELS = 64;
 const SECRET_NAME =
   /passw|passphrase|^pass$|^pwd|pwd$|secret|token|apikey|authorization|cookie|privatekey|accesskey|signingkey|encryptionkey|credential|bearer|^jwt$|^auth$|^otp$|^pin$/;
 
-/** Names of counts, such as `max_tokens`: of their values only numbers are shown. */
+/** Names of counts, such as `max_tokens`. Their values are shown only where they are numbers. */
 const COUNT_NAME = /tokens$|tokencount$|tokenlimit$/;
 
 /** A flag of a command line whose next word is a secret. */
@@ -85,13 +87,13 @@ const SECRET_FLAG = /^--?(.+)$/;
  * A copy of a value for logs, its secrets replaced by `[redacted]`: by name (`password`, `apiKey`, `X-Auth-Token`, a
  * `--token` in front of its value, at any depth) and by shape, also inside text. In linear time. Never throws.
  *
- * It is a net, not a proof: a secret under an innocent name and without a known shape passes through.
+ * It does not find every secret: one with a harmless name and without a known shape is not replaced.
  */
 export function redactSecrets(value: unknown): unknown {
   try {
     return redact(value, []);
   } catch {
-    // A getter that throws: whatever it hides is not for the log.
+    // A getter threw. Its value must not come into the log.
     return REDACTED;
   }
 }

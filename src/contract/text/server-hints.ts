@@ -1,4 +1,4 @@
-/** What to do about a Temporal server that does not answer, by what stands in the way. */
+/** What to do about a Temporal server that does not answer, by cause. */
 export const SERVER_HINTS = {
   nobody: 'start one with `countersign dev`, or set TEMPORAL_ADDRESS',
   unanswered: 'is the server up? countersign doctor says what is reachable',
@@ -17,7 +17,7 @@ export const SERVER_HINTS = {
     'it does not let you: check TEMPORAL_API_KEY (has it expired, is it for this namespace?) and the TLS settings',
 } as const;
 
-/** What happened where a server answers, and refuses. */
+/** The message for a server that answers and refuses the key. */
 export function refusedAt(address: string, said: string): string {
   return `the Temporal server at ${address} lets nobody in with this key: ${said}`;
 }

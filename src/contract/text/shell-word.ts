@@ -13,7 +13,9 @@ export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Blanks of other kinds look like the one that separates words. */
+/**
+ * Whether a text has characters to write as numbers. Other blanks count: they look like the one that separates words.
+ */
 function needsNumber(text: string): boolean {
   return HIDDEN_CHARACTER.test(text) || TURNING_CHARACTER.test(text) || /(?! )\p{Zs}/u.test(text);
 }
@@ -29,7 +31,7 @@ function escapeCharacter(character: string): string {
     case "'":
     case '\\':
       return `\\${character}`;
-    // An interactive shell takes it for a line of its history, where a quote inside the word misleads it.
+    // An interactive shell reads `!` as a line of its history, where a quote inside the word misleads it.
     case '!':
       return '\\x21';
   }

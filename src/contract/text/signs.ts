@@ -4,13 +4,15 @@ import { CONFUSABLES } from './confusables';
 export interface LookAlike {
   start: number;
   end: number;
-  /** The name of their script, the code of a single sign, or what a host really is: `Cyrillic`, `U+2215`, `xn--…`. */
+  /**
+   * The script of the letters, the code of a single sign, or the real name of a host: `Cyrillic`, `U+2215`, `xn--…`.
+   */
   name: string;
 }
 
 const CONFUSABLE = new RegExp(`[${CONFUSABLES}]`, 'u');
 const ASCII_TEXT = /^[!-~]+$/;
-/** What another form of a character has to be, so that it passes too. */
+/** Text that passes for ASCII. A character whose compatibility form matches this passes, too. */
 const PASSES = new RegExp(`^[!-~${CONFUSABLES}]+$`, 'u');
 const LETTER = /\p{L}/u;
 /** Letters of East Asia. */
@@ -18,27 +20,27 @@ export const EAST =
   /[ー\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;
 
 /**
- * What passes for ASCII where it runs, although Unicode's data does not say so: hooked and old letters, letters in frames,
- * dashes, brackets and connectors, stars, and signs like `|`, `;`, `%`, `&` and `$`.
+ * Characters that pass for ASCII in text that runs, although Unicode's data does not say so: hooked and old letters,
+ * letters in frames, dashes, brackets and connectors, stars, and signs like `|`, `;`, `%`, `&` and `$`.
  */
 const RUNS_ALIKE =
   /(?![ƏƠơƯưə\u3008-\u301f])[\u0180-\u01c3\u0221\u0234-\u02af\u02cd\u0964\u2017\u204a\u204f\u2052\u2055\u2126\u212b\u214b\u22c6\u23af\u2731-\u273d\u2aff\u2e35\p{Pc}\p{Pd}\p{Pe}\p{Ps}\u{10110}\u{1f130}-\u{1f1ff}\u{1f4b2}\u{1f670}-\u{1f675}\u{1f7af}-\u{1f7bf}]/u;
 /** Letters of phonetic alphabets, small capitals and a j without its dot, whatever they resemble. */
 const PHONETIC =
   /[\u0237\u0262\u026a\u0274\u0280\u0281\u0299\u029b\u029c\u029f\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\u{10780}-\u{107bf}\u{1d6a5}\u{1df00}-\u{1dfff}]/u;
-/** Letters and signs that are honest in words; they pass for others in a path, an option, an address, a variable. */
+/** Letters and signs that words really use. In a path, an option, an address or a variable they pass for others. */
 const TYPOGRAPHY =
   /[…‥⋯♯²³¹ªº™℠№℃æÆœŒơƠŉ·•‧∙⋅・\u2070-\u207a\u207c-\u208a\u208c-\u208e\u203c\u2047-\u2049\u221e\u2460-\u24b5\u3200-\u33ff]/u;
 const QUOTES = /[‘’‚‛“”„‟‹›′″‴⁗ʻʼ〝〞]/u;
 const APOSTROPHE = /[’ʼʻ]/u;
-/** Dashes of prose. They pass for `-` before an option, in a path, in an address, and in a text of one word. */
+/** Dashes that prose uses. They pass for `-` before an option, in a path, in an address, and in a text of one word. */
 const DASH = /[\u2013-\u2015\u2e3a\u2e3b]/u;
 const HYPHEN = /[\u2010-\u2012]/u;
-/** Strokes that are letters and marks of length among their own. */
+/** Strokes that are letters, or marks of length, among letters of their own script. */
 const STROKE = /[〇〱-〵丶丿丨一ノーｰヽㅡㅣᅳᅵ\u2f00-\u2f03➕➖]/u;
-/** Dots at half height, which stand for a full stop between letters; Catalan has one between two of `l`. */
+/** Dots at half height, which pass for a full stop between letters. Catalan has one between two letters `l`. */
 const MIDDLE_DOT = /[·•‧∙⋅・᛫⸱⸳]/u;
-/** Signs above the line that stand behind their letters. */
+/** Signs above the line that belong after a letter. */
 const BEHIND = /[ªºŉ]/;
 const FAR = 8;
 const LETTER_OF_EAST = `(?!${STROKE.source})${EAST.source}`;
@@ -47,7 +49,7 @@ const EAST_BEFORE = new RegExp(`${LETTER_OF_EAST}${STROKE.source}*$`, 'u');
 const EAST_AFTER = new RegExp(`^${STROKE.source}*${LETTER_OF_EAST}`, 'u');
 /** The frames of tables. */
 const FRAME = /[─━│┃╌╍┄┅╎╏❘❙❚⎮⏐¦]/u;
-/** Signs of East Asian text, and which of them end its sentences and parts of them. */
+/** Signs of East Asian text, and those that end a sentence or a part of one. */
 const WIDE = /[\uff01-\uff60\u3001-\u3003\uff61\u3014\u3015\ufe50-\ufe6b\u30a0]/u;
 const EAST_STOP = /[。｡，、：！？（）〔〕〃]/u;
 const STYLES: readonly (readonly [name: string, letter: RegExp])[] = [
@@ -69,7 +71,7 @@ interface Word {
   text: string;
   /** A path, an option, an address, a variable or the like. */
   isTechnical(): boolean;
-  /** The same for dashes, which stand in words: also one that is all of its line. */
+  /** The same for dashes, which words have, too. A word that is all of its line also counts. */
   isOneName(): boolean;
   isEast(): boolean;
 }
@@ -83,7 +85,9 @@ interface Place {
   word: Word;
 }
 
-/** Letters and signs of no other script that pass for ASCII where they stand. Those beside each other are one. */
+/**
+ * Characters that pass for ASCII where they stand, apart from letters of other scripts. Neighbours make one finding.
+ */
 export function signsIn(text: string, isProse: boolean): LookAlike[] {
   const found: LookAlike[] = [];
   for (const { 0: whole, index: from } of text.matchAll(/[^\n]*[^\0-\x7f][^\n]*/g)) {
@@ -98,7 +102,7 @@ export function signsIn(text: string, isProse: boolean): LookAlike[] {
   return found;
 }
 
-/** The code of one character; several have no one code. */
+/** The code of a text of one character. A longer text is called `not ASCII`. */
 export function codeOf(text: string): string {
   const [first, ...more] = [...text];
   if (first === undefined || more.length > 0) return MANY;
@@ -127,7 +131,7 @@ function isCode(name: string): boolean {
 }
 
 const SHELL = /(?:^|\s)--?[A-Za-z]|[|&]{2}|\s\|\s|\$[A-Za-z_({]|`/;
-/** Fewer words may be a name or a command as well. */
+/** A line of fewer words may also be a name or a command, not a sentence. */
 const FEW_WORDS = 4;
 /** East Asian text has no blanks between words. */
 const WORDS = new RegExp(`${EAST.source}|\\p{L}+|\\p{N}+`, 'gu');
@@ -177,7 +181,7 @@ function passes(place: Place): boolean {
   if (char === '×') return /[A-Za-z]/.test(before + after) || word.isTechnical();
   if (FRAME.test(char)) return !isProse && !isFramed();
   if (DASH.test(char) || (isProse && HYPHEN.test(char))) return isDash(place);
-  // Cut text ends so.
+  // Text that was cut ends like this.
   if (char === '…' && before !== '' && after === '') return false;
   if (isMisplaced(place)) return true;
   if (TYPOGRAPHY.test(char) || (isProse && char === 'ı')) return word.isTechnical() && !isAmongEast(place);
@@ -187,7 +191,7 @@ function passes(place: Place): boolean {
   const isAlike = CONFUSABLE.test(char) || (!isProse && RUNS_ALIKE.test(char));
   if (!isAlike && !PASSES.test(char.normalize('NFKC'))) return false;
   if (char !== '।' && /[\p{Script=Latin}\p{Script=Common}\p{Script=Inherited}]/u.test(char)) return true;
-  // A sign of another script is honest behind its letters. The letters themselves are looked at word by word.
+  // A sign of another script passes after letters of that script. The letters themselves are checked word by word.
   return /[\p{P}\p{S}]/u.test(char) && (before === '' || isAscii(before));
 }
 
@@ -202,7 +206,7 @@ function isBeside({ before, after }: Place): boolean {
   return isAscii(before) || isAscii(after);
 }
 
-/** Whether it stands beside East Asian text, strokes between them aside. */
+/** Whether a character stands beside East Asian text. Strokes between them do not count. */
 function isAmongEast({ char, at, word: { text } }: Place): boolean {
   const until = at + char.length;
   return (

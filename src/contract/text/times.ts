@@ -15,7 +15,7 @@ export function day(iso: string): string {
   return [date.getFullYear(), date.getMonth() + 1, date.getDate()].map(twoDigits).join('-');
 }
 
-/** A moment as a record needs it: who reads it next week can still tell the day. `2026-11-22 08:12:03`. */
+/** A moment for a record, with its day, so that it can be read next week: `2026-11-22 08:12:03`. */
 export function dateTime(iso: string): string {
   return `${day(iso)} ${clock(iso)}`;
 }

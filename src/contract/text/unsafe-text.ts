@@ -6,7 +6,8 @@ import { codePointOf, EAST } from './signs';
 
 /**
  * Why a piece of text cannot be shown as it is.
- * `control`: a terminal would obey it. `bidi`: it turns the text around it. `invisible`: it has no shape of its own.
+ * `control`: a terminal would obey it. `bidi`: it changes the direction of the text around it. `invisible`: it has no
+ * shape.
  * `look-alike`: letters that pass for others. `blanks`: a blank other than a space, or so many that the rest is pushed off the screen.
  * `combining`: so many marks on one letter that they run over the lines around, and marks that strike a letter out or
  * stand on none. `line end`: one that hides or moves text. `right-to-left`: letters that a screen puts in another order
@@ -23,7 +24,7 @@ export type Why =
   | 'right-to-left'
   | 'bracket';
 
-/** A piece of text as it is, or what stands for a piece that would deceive: `shown` is safe to print, in one line. */
+/** A piece of text as it is, or a mark for a piece that would deceive: `shown` is safe to print, in one line. */
 export type Segment =
   { kind: 'text'; text: string } | { kind: 'mark'; why: Why; shown: string; original: string };
 
@@ -34,15 +35,15 @@ export type Segment =
 export type Layout = 'line' | 'block' | 'diff';
 
 /**
- * Whether a text is what runs, or is about it. `exact`: arguments, names, paths, output; each letter and its place count.
- * `prose`: what people and models say to each other; it is read in the order of its language.
+ * Whether a text runs, or is only read. `exact`: arguments, names, paths, output; each letter and its place count.
+ * `prose`: texts that people and models write to each other; it is read in the order of its language.
  */
 export type Kind = 'exact' | 'prose';
 
 /**
- * What a screen would obey, hide or turn around instead of showing it: controls, format characters (bidi marks,
- * zero-width and tag characters), lone surrogates, private and unassigned code points, blanks other than a space,
- * fillers, and variation selectors. U+3000 is a blank of East Asian text; `rare` has those elsewhere.
+ * Characters that a screen would obey, hide or turn around instead of showing them: controls, format characters (bidi
+ * marks, zero-width and tag characters), lone surrogates, private and unassigned code points, blanks other than a
+ * space, fillers, and variation selectors. U+3000 is a blank of East Asian text; `rare` finds it beside other letters.
  */
 const HIDDEN =
   '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f' +
@@ -51,29 +52,29 @@ const HIDDEN =
 /** A character that does not show by itself, line ends and tabs included; see `segments`. */
 export const HIDDEN_CHARACTER = new RegExp(HIDDEN, 'u');
 
-/** Blanks beyond this push what follows off the screen. */
+/** More blanks than this push the text after them off the screen. */
 const BLANKS = 24;
 /** More blanks than this are not taken for indentation. */
 const INDENT = 40;
 /** More empty lines in a row than this are counted, not shown. */
 const EMPTY_LINES = 5;
-/** Combining marks beyond this run over the lines around them. Hebrew, Arabic and Vietnamese need three. */
+/** More combining marks than this run over the lines around them. Hebrew, Arabic and Vietnamese need three. */
 const MARKS = 3;
 
-/** The blocks of all letters and numbers that turn the text around them, by Unicode's bidi classes R, AL and AN. */
+/** The blocks of all letters and numbers that change the direction of text: Unicode's bidi classes R, AL and AN. */
 const TURNING = '\\u0590-\\u08ff\\ufb1d-\\ufdff\\ufe70-\\ufefe\\u{10800}-\\u{10fff}\\u{1e800}-\\u{1efff}';
 const TURNING_RUN = `(?:(?!\\p{M})(?!${HIDDEN})[${TURNING}]\\p{M}{0,${MARKS}}(?!\\p{M}))+|[${TURNING}]`;
-/** A letter or number that turns what is around it. */
+/** A letter or number that changes the direction of the text around it. */
 export const TURNING_CHARACTER = new RegExp(`[${TURNING}]`, 'u');
 const BRACKETS = '[⟦⟧〚〛]';
 
 const stacked = `\\p{M}{${MARKS + 1},}`;
-/** Marks that strike out, underline or frame, and marks with no letter below them. */
+/** Marks that strike out, underline or frame a letter, and marks with no letter below them. */
 const drawn =
   `(?!${HIDDEN})[\\u0305\\u0332\\u0333\\u0334-\\u0338\\u033f\\u0488\\u0489\\u20d0-\\u20ff]|` +
   `(?<=^|[\\s!-@[-\`{-~])(?:(?!${HIDDEN}|[${TURNING}])\\p{M}){1,${MARKS}}`;
 const BESIDE = `(?:${EAST.source}|[\\u3001-\\u303f\\uff01-\\uff60])`;
-/** Marks that are on letters of no language, an i with a second dot, and the wide blank beside other letters. */
+/** Marks that no language puts on a letter, an i with a second dot, and the wide blank beside other letters. */
 const rare =
   '(?![\\u0311\\u0313\\u0314\\u031b\\u0342\\u0345])[\\u030d\\u030e\\u0310-\\u0322\\u032a-\\u032c\\u032f\\u0339-\\u036f' +
   '\\u1ab0-\\u1aff\\u1dc0-\\u1dff\\u302a-\\u302f\\ufe20-\\ufe2f]|(?<=[ij])\\u0307|(?<=[!-~])[\\u3099\\u309a]|' +
@@ -104,7 +105,7 @@ const PATTERNS: Readonly<Record<Kind, Readonly<Record<Layout, RegExp>>>> = {
   prose: patternsOf('prose'),
 };
 const IN_JSON = new RegExp(`(?!\\n)(?:${HIDDEN}|[${TURNING}])`, 'gu');
-/** Right-to-left letters that are no part of a Latin word. */
+/** Right-to-left letters outside Latin words. */
 const TURNING_WORD = new RegExp(
   `(?<![${TURNING}\\p{Script=Latin}])[${TURNING}]+|[${TURNING}]+(?![${TURNING}\\p{Script=Latin}])`,
   'gu',
@@ -130,7 +131,7 @@ export function segments(text: string, layout: Layout = 'line', kind: Kind = 'ex
   );
 }
 
-/** How much of a text would deceive: what `segments` marks, but for line feeds, tabs and runs of blanks. */
+/** How much of a text would deceive: what `segments` marks, apart from line feeds, tabs and runs of blanks. */
 export function countDeceiving(text: string): Deceiving {
   const marks = segments(text, 'block').filter((segment) => segment.kind === 'mark');
   const counted = marks.filter(({ why, original }) => why !== 'blanks' || [...original].length === 1);
@@ -139,7 +140,7 @@ export function countDeceiving(text: string): Deceiving {
   return { hidden: counted.length - alike - turned, alike, turned };
 }
 
-/** The text of JSON with escapes for all that does not show, or turns what is around it; it still means the same. */
+/** JSON with escapes for all characters that do not show, or change the direction of text. Its value stays the same. */
 export function escapeHidden(json: string): string {
   return json.replace(IN_JSON, (found) =>
     found
@@ -163,7 +164,7 @@ function hiddenIn(text: string, pattern: RegExp, layout: Layout): Placed[] {
   }));
 }
 
-/** The text with a blank for each unit that is marked already, so that places stay what they are. */
+/** The text with a blank for each unit that is marked already, so that the places of the others stay the same. */
 function clearOf(text: string, end: number, marks: readonly Placed[]): string {
   let clear = '';
   for (const { at, mark } of marks) {
@@ -183,7 +184,7 @@ function joined(text: string, marks: readonly Placed[]): Segment[] {
   return at < text.length ? [...parts, { kind: 'text', text: text.slice(at) }] : parts;
 }
 
-/** Where the blanks at the end of a changed line begin: they are the change, often. */
+/** Where the blanks at the end of a changed line begin. Such blanks often are the change. */
 function endOf(line: string): number {
   if (!/^[+-]/.test(line)) return line.length;
   let end = line.length;
@@ -247,8 +248,8 @@ function hex(code: number, digits: number): string {
 }
 
 /**
- * How much of a text deceives. `hidden`: characters that do not show, or would be obeyed. `alike`: pieces with letters or
- * signs that pass for others. `turned`: words that are written from right to left.
+ * How much of a text deceives. `hidden`: characters that do not show, or that a screen would obey. `alike`: pieces with
+ * letters or signs that pass for others. `turned`: words that are written from right to left.
  */
 export interface Deceiving {
   hidden: number;
@@ -256,14 +257,14 @@ export interface Deceiving {
   turned: number;
 }
 
-/** How much of what an approver is shown of a call would deceive: in its arguments, their names, and its preview. */
+/** How much an approver would be deceived by a call: counts its arguments, their names, and its preview. */
 export function deceivingIn(shown: { arguments: JsonObject; preview?: Preview }): Deceiving {
   const counts = textsOf(shown).map(countDeceiving);
   const sum = (of: keyof Deceiving): number => counts.reduce((total, count) => total + count[of], 0);
   return { hidden: sum('hidden'), alike: sum('alike'), turned: sum('turned') };
 }
 
-/** How many marks that are. */
+/** The number of all marks. */
 export function countMarks({ hidden, alike, turned }: Deceiving): number {
   return hidden + alike + turned;
 }
@@ -273,7 +274,7 @@ function textsOf({ arguments: args, preview }: Parameters<typeof deceivingIn>[0]
   return [...leaves, ...previewTexts(preview)];
 }
 
-/** Where a plan is shown hunk by hunk, its text is not. */
+/** The texts of a preview that a person sees. Where a plan is shown hunk by hunk, the preview's text is not shown. */
 function previewTexts(preview: Preview | undefined): string[] {
   if (preview?.plan === undefined || preview.plan.targetHash === '') return [preview?.text ?? ''];
   return [preview.plan.path, preview.plan.hunks.flatMap(({ lines }) => lines).join('\n')];

@@ -15,39 +15,39 @@ import {
 import { publicKeyOf } from './keys';
 import { frameOf, readLine, type ReadLine, wrongValue } from './read';
 
-/** What a file has to be besides whole. */
+/** What a file must match, apart from being whole. */
 export interface Expected {
-  /** The public key that it has to be signed with, in hex. Without, the one that the file itself names is taken. */
+  /** The public key, in hex, that the file must be signed with. Without it, the key that the file names is used. */
   key?: string;
   /** A head that was kept elsewhere: the file has to contain it. */
   head?: ReadLine;
 }
 
-/** What is known of a file whose every record is as it was written. */
+/** What is known about a file in which every record is as it was written. */
 export interface Verified {
   namespace: string;
   /** The public key of its heads, in hex. */
   key: string;
   /** Everything but the first line and the heads. */
   records: number;
-  /** How many of them the last signed head vouches for. */
+  /** How many of these records come before the last signed head. */
   signed: number;
-  /** Values that were taken out. */
+  /** The number of values that were taken out. */
   redacted: number;
   /** The last signed head. */
   head?: { n: number; at: string; hash: string };
-  /** Of the last line. */
+  /** The hash of the last line, and the number that the next line gets. */
   end: { next: number; hash: string };
 }
 
-/** Checks a file line by line; remembers nothing but where it is. */
+/** Checks a file line by line. Keeps counts and its place in memory, not the lines. */
 export interface Verifier {
   /** Checks one more line and returns it. @throws CountersignError `audit_broken`, `audit_invalid`, `audit_key`. */
   push(line: Buffer): ReadLine;
-  /** Takes the bytes after the last newline. @throws CountersignError `audit_broken`. */
+  /** Called when there are bytes after the last newline. @throws CountersignError `audit_broken`. */
   cut(): never;
   /**
-   * What was found.
+   * What the check found.
    *
    * @throws CountersignError `audit_invalid` for an empty file, `audit_broken` if an expected head is missing.
    */
@@ -140,7 +140,7 @@ function takeRecord(found: Found, { sealed, open }: ReadLine): void {
 
 const SALT_BYTES = 16;
 
-/** Where a chain is: the number that its next record gets, and the hash of its last one. */
+/** The end of a chain: the number that the next record gets, and the hash of the last record. */
 export interface ChainEnd {
   next: number;
   hash: string;
@@ -155,7 +155,7 @@ export interface ChainWriter {
   sign(key: KeyObject, at: string): string;
 }
 
-/** Goes on where a chain ends. */
+/** Makes a writer that continues a chain from its end. */
 export function continueChain(from: ChainEnd): ChainWriter {
   const end = { ...from };
   const place = (type: string, facts: Facts) => ({ n: end.next, prev: end.hash, type, ...facts });
@@ -178,7 +178,7 @@ export function continueChain(from: ChainEnd): ChainWriter {
   };
 }
 
-/** The first line of a file: what it is of, and whose signature its heads have. */
+/** The first line of a file. It names the namespace, and the public key that the heads are signed with. */
 export function firstLine(of: { namespace: string; key: string; at: string }): {
   text: string;
   end: ChainEnd;
@@ -194,7 +194,7 @@ function withoutBrace(frame: object): string {
   return asciiJson(frame).slice(0, -1);
 }
 
-/** Values with the salts that hide them, and the hash of each pair. */
+/** The values with their salts (`open`), and the hash of each pair (`closed`), both as the inside of a JSON object. */
 function seal(values: AuditRecord['sealed']): { closed: string; open: string } {
   const fields = Object.entries(values).map(([name, value]) => {
     const pair = asciiJson([nextSalt(), value]);
@@ -206,7 +206,7 @@ function seal(values: AuditRecord['sealed']): { closed: string; open: string } {
 const pool = Buffer.alloc(SALT_BYTES * 512);
 let used = pool.length;
 
-/** Asking the system for each salt alone would cost more than all the hashing. */
+/** Salts are taken from a pool: asking the system for each one alone would cost more than all the hashing. */
 function nextSalt(): string {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -216,19 +216,19 @@ function nextSalt(): string {
   return pool.toString('hex', used - SALT_BYTES, used);
 }
 
-/** How far each run is in a file. */
+/** How far each run has been written to a file. */
 export interface ExportedRuns {
-  /** Takes note of a line of the file; it counts once `settle` is called. */
+  /** Notes a line of the file. The line counts once `settle` is called. */
   note(line: ReadLine): void;
-  /** A head vouches for everything that was noted. */
+  /** Called for a signed head: every line that was noted before it counts from now on. */
   settle(): void;
-  /** Whether the file has a record already; if not, it counts as there from now on. */
+  /** Whether the file already has a record. If not, the record counts as written from now on. */
   take(record: AuditRecord): boolean;
   /** Whether a run is in the file to its end. */
   hasWhole(run: string): boolean;
 }
 
-/** Histories only grow, and their events come in order, so the last record of a run tells which ones are there. */
+/** The last record of a run in the file. Histories only grow, and in order, so every earlier record is there too. */
 interface RunEnd {
   event: number;
   part: number;
@@ -237,10 +237,10 @@ interface RunEnd {
 
 const frame = z.object({ run: z.string(), event: z.number(), part: z.number() });
 
-/** Records after which a run has no more. */
+/** Types of records that can only be the last record of a run. */
 const LAST: readonly string[] = ['turn_ended', 'continued'];
 
-/** Knows nothing yet. */
+/** Starts without any run. */
 export function createExportedRuns(): ExportedRuns {
   const runs = new Map<string, RunEnd>();
   const noted = new Map<string, RunEnd>();

@@ -10,13 +10,13 @@ import { CountersignError } from '../../contract/errors';
 /** The version of the file's format; `docs/audit.md` describes it. */
 export const FORMAT = 1;
 
-/** What the first record has in place of the hash of the one before. */
+/** The previous hash in the first record, which has no record before it. */
 export const NO_HASH = '0'.repeat(64);
 
-/** What is signed begins with this, before the hash of the record: the signature then fits nothing else. */
+/** The signed text is this prefix and the hash of the record. With the prefix, the signature fits nothing else. */
 export const SIGNED = 'countersign audit head 1\n';
 
-/** Fields whose values can be taken out later; everything that people and models write is one of them. */
+/** Fields whose values can be taken out later. All text of people and models is in one of these fields. */
 export const SEALED_FIELDS = [
   'prompt',
   'files',
@@ -34,7 +34,7 @@ export const SEALED_FIELDS = [
 ] as const;
 export type SealedField = (typeof SEALED_FIELDS)[number];
 
-/** What a record says openly and for good: ids, names, digests, numbers. Never text of a person or a model. */
+/** Values of a record that can never be taken out: ids, names, digests, numbers. Never text of a person or a model. */
 export type Facts = Record<string, string | number | boolean>;
 
 /** One thing that happened, before it has its place in the chain. */
@@ -58,7 +58,7 @@ export function sha256(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex');
 }
 
-/** A value as JSON in ASCII: a file without any other byte cannot say one thing in two ways. */
+/** A value as JSON in ASCII, so that the same text cannot be written in a file in two ways. */
 export function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
@@ -73,7 +73,7 @@ interface Bad {
   reason: string;
 }
 
-/** The file is not what was written: the first record that shows it. */
+/** The error for a file that was changed. It names the first record that shows the change. */
 export function broken(bad: Bad): CountersignError {
   const message = `record ${bad.index} (line ${bad.line}) is not as it was written: ${bad.reason}`;
   return new CountersignError('audit_broken', message, {
@@ -82,14 +82,14 @@ export function broken(bad: Bad): CountersignError {
   });
 }
 
-/** The file is none of ours, or of a later version. */
+/** The error for a file that is not an audit file, or that a later version wrote. */
 export function notAudit(why: string): CountersignError {
   return new CountersignError('audit_invalid', `this audit file cannot be read: ${why}`, {
     hint: 'countersign audit export writes one',
   });
 }
 
-/** The file is signed with another key than the one it has to be. */
+/** The error for a file that is signed with another key than the expected one. */
 export function otherKey(found: string, expected: string): CountersignError {
   return new CountersignError('audit_key', `the file is signed with another key: ${found}`, {
     hint: `it has to be ${expected}; a file that was written anew with a key of its own looks like this`,
@@ -97,7 +97,7 @@ export function otherKey(found: string, expected: string): CountersignError {
   });
 }
 
-/** Records that no signed head vouches for. */
+/** The error for records after the last signed head. */
 export function unsigned({ signed, records }: { signed: number; records: number }): CountersignError {
   const count = records - signed;
   const message = `${count} of ${records} records come after the last signed head: nobody vouches for them`;
@@ -107,7 +107,7 @@ export function unsigned({ signed, records }: { signed: number; records: number 
   });
 }
 
-/** Decisions whose signatures are not over what the record says. */
+/** The error for signed decisions whose signatures do not fit what the record says. */
 export function badSignatures(count: number): CountersignError {
   const message = `${count} signed decisions do not hold: their signatures are not over what is on record`;
   return new CountersignError('audit_signature', message, {
@@ -116,7 +116,7 @@ export function badSignatures(count: number): CountersignError {
   });
 }
 
-/** Files that go with a message, by name and digest; never what is in them. */
+/** The files of a message as JSON, by name and digest, never with their content. Undefined where there are none. */
 export function filesText(files: readonly FileRef[] = []): string | undefined {
   if (files.length === 0) return undefined;
   return JSON.stringify(
@@ -124,22 +124,22 @@ export function filesText(files: readonly FileRef[] = []): string | undefined {
   );
 }
 
-/** The digest of arguments that decisions name. Undefined for arguments that are not sound JSON. */
+/** The digest of arguments, as decisions name it. Undefined for arguments that are not sound JSON. */
 export function argsDigestOf(args: JsonObject): string | undefined {
   try {
-    // The same digest as the contract's, but by Node: exports are long.
+    // The same digest as the contract makes, but computed by Node, because exports are long.
     return sha256(canonicalize(args) ?? '');
   } catch {
-    // A message of anyone may hold anything; the record then goes without.
+    // Anyone can send arguments that cannot be digested. The record then has no digest.
     return undefined;
   }
 }
 
-/** What a call came to: never its text, which may be long and secret. */
+/** The facts about a result. Never its text, which may be long and secret. */
 export function resultFacts({ success, content, error, metadata }: ToolResult) {
   return {
     success,
-    // Nothing ran: it is of a fork in a dry world.
+    // Set where nothing ran, in a fork in a dry world.
     dry: metadata.dry,
     late: metadata.late,
     code: error?.code,
@@ -159,12 +159,12 @@ export function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {})
   };
 }
 
-/** Who gave and confirmed it, as text; undefined: there is none. */
+/** The people who gave and confirmed a grant, as text. Undefined without a grant. */
 export function giversOf(grant: GrantMark | undefined): string | undefined {
   return grant && [grant.by, ...(grant.confirmedBy ?? [])].join(', ');
 }
 
-/** Who gave it is sealed, as every name is. */
+/** The facts about a grant. Who gave it is not among them, because names of people are sealed. */
 export function grantFacts({ id, times, until, use, assurance }: Partial<GrantUse> = {}) {
   return { grant: id, grantTimes: times, grantUntil: until, grantUse: use, grantAssurance: assurance };
 }

@@ -9,8 +9,8 @@ export interface NewKeys {
 }
 
 /**
- * Makes a pair of keys. As texts: Node 20 hangs if it collects garbage while the object of a key that
- * it has just generated is exported.
+ * Makes a pair of keys as texts, not as objects: Node 20 hangs if it collects garbage while it exports the object of a
+ * key that it has just generated.
  */
 export function makeKeys(): NewKeys {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519', {
@@ -20,7 +20,7 @@ export function makeKeys(): NewKeys {
   return { id: keyId(createPublicKey(publicKey)), privatePem: privateKey, publicPem: publicKey };
 }
 
-/** The 32 bytes of a public key in hex: what an audit file names, and what one pins. */
+/** The 32 bytes of a public key in hex. An audit file names the key in this form, and a user can pin it. */
 export function keyId(key: KeyObject): string {
   const { x } = (key.type === 'private' ? createPublicKey(key) : key).export({ format: 'jwk' });
   return Buffer.from(x ?? '', 'base64url').toString('hex');

@@ -2,22 +2,22 @@ import { SEALED_FIELDS, type SealedField, sha256 } from './format';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 
-/** A line that is a record by its form; whether it is in its place, the chain decides. */
+/** A line that has the form of a record. Whether it is in the right place is checked with the chain. */
 export interface ReadLine {
   n: number;
   prev: string;
   type: string;
   /** ISO 8601. */
   at: string;
-  /** As the line says; `body` has to have it. */
+  /** The hash that the line names. The hash of `body` has to be the same. */
   hash: string;
-  /** What the hash is over: frame and sealed hashes, without the closing brace. */
+  /** The text that is hashed: frame and sealed hashes, without the closing brace. */
   body: string;
   /** Hashes of the fields that can be taken out, by name. */
   sealed: Map<string, string>;
-  /** `["salt","value"]` of those that are there, as they stand in the line. */
+  /** `["salt","value"]` of the fields that were not taken out, by name, as they stand in the line. */
   open: Map<string, string>;
-  /** Of a head only; in hex. */
+  /** The signature in hex. Only a head has one. */
   sig?: string;
 }
 
@@ -27,12 +27,12 @@ const HEX = 64;
 const START = /^\{"n":(0|[1-9]\d{0,15}),"prev":"([0-9a-f]{64})","type":"([a-z_]+)","at":"([^"\\]{1,40})"/;
 const SIG = /^","sig":"([0-9a-f]{128})"\}$/;
 const SEALED_FIELD = /"([a-z]+)":"([0-9a-f]{64})"(?:,(?=")|$)/y;
-/** Up to where a value starts, its quote included. */
+/** Matches a field up to the start of its value, with the opening quote. */
 const OPEN_FIELD = /"([a-z]+)":\["[0-9a-f]{32}","/y;
 
 /**
- * Reads a line. Exactly the bytes that are written are accepted: JSON has many ways to say one thing, and each other
- * one would be a change that nobody finds.
+ * Reads a line. Only the exact bytes that we write are accepted: JSON can say the same in many ways, and a line in
+ * another form would be a change that nobody finds.
  *
  * @returns what is wrong, in words, if the text is not a line of an audit file.
  */
@@ -117,12 +117,12 @@ export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   return undefined;
 }
 
-/** What a line says openly; undefined if its body is not JSON, which only a forger writes. */
+/** The body of a line as a value. Undefined if the body is not JSON, which only a forger writes. */
 export function frameOf(body: string): unknown {
   return parseJson(`${body}}`);
 }
 
-/** No record of ours is longer: arguments have their limit, and results are kept as digests. */
+/** No line that we write is longer: arguments have a limit, and results are kept as digests. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -172,8 +172,8 @@ export function readFields(text: string): SealedField[] {
 }
 
 /**
- * A line without the values of some fields. Their hashes stay, so that the line is still the one that was signed;
- * the salt goes with the value, because nobody can guess the value from the hash alone.
+ * A line without the values of some fields. Their hashes stay, so that the line is still the one that was signed.
+ * The salt is taken out with the value: without the salt, nobody can guess the value from the hash.
  */
 export function redactLine(text: string, line: ReadLine, fields: readonly SealedField[]): string {
   const { body, hash, open } = line;

@@ -25,7 +25,7 @@ import type { Roster } from '../../contract/authority/roster';
 import { defined } from '../../contract/defined';
 import { createSignedContext, type SignedContext } from './signatures';
 
-/** A record before it has its place. */
+/** A record before its time and place are known. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
 
 /** What an approver was shown, as digests. */
@@ -36,13 +36,13 @@ interface Shown {
   seenDigest: string;
 }
 
-/** What a request shows. */
+/** The digests of what a request shows. */
 function shownBy({ arguments: args, preview, seenDigest }: RequestOpened): Shown {
   const argsDigest = argsDigestOf(args);
   return { ...defined({ argsDigest, previewDigest: preview && sha256(preview.text) }), seenDigest };
 }
 
-/** Facts and sealed values without those that are absent. Longer facts are cut: whoever signals chooses some of them. */
+/** A draft without absent values. Long facts are cut, because whoever sends a signal chooses some of them. */
 function draft(
   type: string,
   facts: { [K in string]: Facts[string] | undefined },
@@ -63,7 +63,7 @@ function draft(
 
 const FACT_CHARS = 256;
 
-/** What is known of a run when one more event comes. */
+/** What is known about a run before its next event. */
 interface Known {
   /** What the request of each call showed. */
   shown: Map<string, Shown>;
@@ -77,8 +77,8 @@ export interface Recorder {
 }
 
 /**
- * Starts with a run. A run that came from a reset begins with copies of the run before it: their records name that
- * run, as they did there.
+ * Starts with a run. A run that a reset made begins with copies of the events of the run before. The records of these
+ * events name the run before, as its own records do.
  */
 export function createRecorder(turn: string): Recorder {
   const known: Known = { shown: new Map(), signed: createSignedContext() };
@@ -100,10 +100,10 @@ export function createRecorder(turn: string): Recorder {
 
 type EventsByType = { [T in TurnEvent['type']]: TurnEventOf<T> & { type: T } };
 
-/** What becomes of an event. */
+/** Makes the drafts of an event of one type. */
 type Drafter<T extends TurnEvent['type']> = (event: EventsByType[T], known: Known) => Draft | Draft[];
 
-/** The other events make no records. */
+/** By type of event. Events of all other types make no records. */
 const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   step: ({ calls }) => calls.map(proposal),
   turn_started: ({ agent, taskQueue, continuedFrom, session, prompt, files }) =>
@@ -160,14 +160,14 @@ function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Kn
   return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
-/** By what the worker found each signature good. It is sealed: keys and their comments name people. */
+/** The roster lines by which the worker accepted signatures. They are sealed: keys and their comments name people. */
 function rosterLines(call: string, { lines = [], installation, fileDigest }: Partial<Roster> = {}): Draft[] {
   return lines.map(({ decisionId, ...line }) =>
     draft('roster', { call, decisionId, installation, fileDigest }, { roster: JSON.stringify(line) }),
   );
 }
 
-/** What a model asked for. Of a call that another worker has yet to prepare the arguments are not known. */
+/** What a model asked for. The arguments of a call that another worker still has to prepare are not known. */
 function proposal({ callId: call, id, tool, kind, arguments: args, error, ruling }: ProposedCall): Draft {
   if (kind === 'remote') return draft('proposal', { call, modelId: id, tool, kind });
   const facts = { call, modelId: id, tool, kind, argsDigest: argsDigestOf(args), ...rulingFacts(ruling) };
@@ -234,7 +234,7 @@ function resolution(event: Resolved, { shown, signed }: Known): Draft {
   });
 }
 
-/** What was filled in is sealed, as arguments are. */
+/** The draft of an answer. What a person filled in is sealed, as arguments are. */
 function answer(event: Answered): Draft {
   const { callId: call, answer: said, content } = event;
   const facts = {
@@ -253,7 +253,7 @@ function typeOf(type: string, { accepted }: Judgement): string {
 
 const OF = { decision: 'decision', resolved: 'resolution', answered: 'answer' } as const;
 
-/** `verdict` is `unknown` where more signals came at once than the turn keeps verdicts of. */
+/** `verdict` is `unknown` where more signals came at once than the turn keeps verdicts for. */
 function messageFacts(event: DecisionMade | Resolved | Answered) {
   const { judgement, door, decisionId, reapplied, signature } = event;
   const verdict = judgement.accepted === false ? judgement.code : judgement.accepted ? 'accepted' : 'unknown';
@@ -261,7 +261,7 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
     of: OF[event.type],
     verdict,
     door,
-    // The word of the channel: whoever may signal can say it too.
+    // Only the channel says this, and whoever may signal the turn can say it too.
     proof: event.authenticated === true ? 'authenticated' : 'claimed',
     signedBy: signature?.kind,
     signedAt: signature?.at,

@@ -1,18 +1,18 @@
 import type { DecisionMade, Resolved, TurnEvent } from '../events';
 import type { Facts } from './format';
 
-/** What is known of a run and its calls when a person says something, as far as a signature is over it. */
+/** What is known about a run and its calls when a person says something, as far as a signature covers it. */
 export interface SignedContext {
   /** Takes note of one more event of the run. */
   note(event: TurnEvent): void;
-  /** What the signature of a person is over, besides what their record says anyway; nothing where they did not sign. */
+  /** What a person's signature covers, apart from what the record says anyway. Empty where they did not sign. */
   of(event: DecisionMade | Resolved): {
     facts: { [name: string]: Facts[string] | undefined };
     requesters?: string;
   };
 }
 
-/** What a request says that its votes are over. */
+/** The facts of a request that the signatures of its votes cover. */
 interface Asked {
   callKey: string;
   tool: string;

@@ -19,8 +19,8 @@ export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Head = { eventId: number; at: string };
 
 /**
- * Decodes one event; at once where its kind has no payloads. `owner`: the workflow it is of, which a codec may have bound its
- * payloads to.
+ * Decodes one event. Gives a promise only where the event has payloads. `owner` is the workflow of the event: a codec
+ * may have bound the payloads to it.
  */
 export type Decode = (
   raw: HistoryEvent,
@@ -29,14 +29,14 @@ export type Decode = (
 
 /**
  * Makes a decoder for the payloads of one data converter, codecs included.
- * It never throws on a payload: one that cannot be decoded is `undefined`. One whose key is missing is another matter:
- * where only workers write it throws, because every turn would look empty.
+ * A payload that cannot be decoded becomes `undefined`. The decoder throws only where a key is missing for a payload
+ * that nobody but starters and workers write: every turn would look empty.
  */
 export function makeDecode(converter: LoadedDataConverter = defaultDataConverter): Decode {
   return (raw, owner) => {
     // Spread after `kind`, never first: see `headOf` of the fold.
     const head = { eventId: toNumber(raw.eventId), at: toIso(raw.eventTime) ?? new Date(0).toISOString() };
-    // A quarter of every history, and nothing in it: not worth asking each family.
+    // A quarter of every history are these events, which hold nothing: no decoder of a family has to look at them.
     if (raw.workflowTaskScheduledEventAttributes) return { kind: 'task_scheduled', ...head };
     const payloads = new Payloads(converter, owner);
     return (
@@ -180,7 +180,7 @@ async function decodeLocal(raw: HistoryEvent, head: Head, payloads: Payloads): P
   });
 }
 
-/** Decodes what becomes of child workflows. */
+/** Decodes the events of child workflows. */
 function decodeChild(
   raw: HistoryEvent,
   head: Head,

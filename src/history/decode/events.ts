@@ -4,13 +4,13 @@ import type { ChildEnd } from '../../contract/turn';
 export interface DecodedFailure {
   message: string;
   kind: 'application' | 'timeout' | 'canceled' | 'other';
-  /** Of an application failure, such as `countersign.model`. */
+  /** The type of an application failure, such as `countersign.model`. */
   type?: string;
-  /** Of a timeout: some attempt had sent details with a heartbeat. */
+  /** Set for a timeout where an attempt had sent details with a heartbeat. */
   beaten?: true;
-  /** Of a timeout: what the last heartbeat said. */
+  /** The details of the last heartbeat before a timeout. */
   beat?: unknown;
-  /** Of a cancellation: no worker had the activity. */
+  /** Set for a cancellation where no worker had the activity. */
   untaken?: true;
   timeout?: 'START_TO_CLOSE' | 'SCHEDULE_TO_START' | 'SCHEDULE_TO_CLOSE' | 'HEARTBEAT';
   details: unknown[];
@@ -24,7 +24,7 @@ interface Head {
   at: string;
 }
 
-/** Fields that end an activity share. */
+/** The fields that all ends of an activity share. */
 interface ActivityEnd extends Head {
   scheduledEventId: number;
 }
@@ -38,7 +38,7 @@ export type DecodedEvent =
       kind: 'started';
       turn: string;
       runId: string;
-      /** Of the chain of runs. */
+      /** The id of the first run of the chain. */
       firstRunId?: string;
       continuedFrom?: string;
       taskQueue: string;
@@ -58,7 +58,7 @@ export type DecodedEvent =
   | (Head & { kind: 'reset'; baseRunId: string; newRunId: string; message: string })
   | (Head & {
       kind: 'activity_scheduled';
-      /** Only within a burst, where no event of history tells it: by what its other events name it. */
+      /** The number by which later events name this one. Only in a burst, where history has no such event. */
       scheduledAs?: number;
       id: string;
       activityType: string;
@@ -70,14 +70,14 @@ export type DecodedEvent =
   | (ActivityEnd & { kind: 'activity_failed'; failure: DecodedFailure })
   | (ActivityEnd & {
       kind: 'activity_canceled';
-      /** No worker had it. */
+      /** No worker had the activity. */
       untaken: boolean;
     })
   | (Head & {
       kind: 'local_activity';
       activityType: string;
       attempt: number;
-      /** It will be tried again after a timer. */
+      /** The local activity is tried again after a timer. */
       backsOff: boolean;
       summary?: string;
       result: unknown;
@@ -86,7 +86,7 @@ export type DecodedEvent =
   | (Head & { kind: 'signaled'; name: string; input: unknown; identity: string })
   /** The server has an update that it gives to the workflow later, such as one that a reset applies again. */
   | (Head & { kind: 'update_admitted'; updateId: string; name: string; input: unknown; identity: string })
-  /** Without a name: its request is that of the `update_admitted` before. */
+  /** Where `name` is empty, the request is in the `update_admitted` event before. */
   | (Head & { kind: 'update_accepted'; updateId: string; name: string; input: unknown; identity: string })
   | (Head & { kind: 'update_completed'; updateId: string; value: unknown; failure?: DecodedFailure })
   | (Head & { kind: 'memo'; fields: Record<string, unknown> })
@@ -99,7 +99,7 @@ export type DecodedEvent =
   | (Head & { kind: 'continued_as_new'; newRunId: string })
   | (Head & { kind: 'other' });
 
-/** What a decoder of one family of events gives. A promise only where there are payloads; undefined for another family. */
+/** The result of a decoder for one family of events. A promise only for payloads; undefined for another family. */
 export type Decoding = DecodedEvent | Promise<DecodedEvent> | undefined;
 
 /** One kind of decoded event. */

@@ -8,7 +8,7 @@ type ProtoFailure = temporal.api.failure.v1.IFailure;
 
 const { TimeoutType } = temporal.api.enums.v1;
 
-/** Decodes a failure with its details and causes; its message too, where the failure converter encoded that. */
+/** Decodes a failure with its details and causes, and its message where the failure converter encoded the message. */
 export async function decodeFailure(
   failure: ProtoFailure | null | undefined,
   payloads: Payloads,

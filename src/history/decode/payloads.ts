@@ -26,17 +26,17 @@ export class Payloads {
     try {
       return await this.decoded(payload);
     } catch {
-      // Anyone may send any bytes: the fold says "unreadable", it does not stop.
+      // Anyone may send any bytes: the fold then says "unreadable" and goes on.
       return undefined;
     }
   }
 
-  /** The value of the first payload: every message and result of ours has one. */
+  /** The value of the first payload: every message and result that we write has one. */
   first(payloads: List): Promise<unknown> {
     return this.value(payloads?.payloads?.[0]);
   }
 
-  /** The value of the first payload of what only starters and workers write. @throws CountersignError `key_missing`. */
+  /** The value of the first payload that only starters and workers write. @throws CountersignError `key_missing`. */
   async own(payloads: List): Promise<unknown> {
     const payload = payloads?.payloads?.[0];
     try {
@@ -47,7 +47,7 @@ export class Payloads {
     }
   }
 
-  /** The value of a payload that the SDK's core writes, past every codec. */
+  /** The value of a payload that the SDK's core writes. No codec has encoded it. */
   core(payload: Payload | null | undefined): unknown {
     try {
       return payload ? fromPayload(payload, defaultPayloadConverter) : undefined;
@@ -69,7 +69,7 @@ export class Payloads {
     );
   }
 
-  /** A promise only where there are codecs. */
+  /** The decoded value. A promise only where there are codecs. */
   private decoded(payload: Payload): unknown {
     const { payloadCodecs, payloadConverter } = this.converter;
     if (payloadCodecs.length === 0) return fromPayload(payload, payloadConverter);
@@ -79,7 +79,7 @@ export class Payloads {
   }
 }
 
-/** A payload as it was before the codecs of a converter. @throws what the codecs throw. */
+/** A payload as it was before the codecs of a converter encoded it. @throws what the codecs throw. */
 export async function throughCodecs(
   payload: Payload,
   { payloadCodecs }: Pick<LoadedDataConverter, 'payloadCodecs'>,
@@ -91,9 +91,9 @@ export async function throughCodecs(
 }
 
 /**
- * What a converter makes of a payload. JSON is decoded here where the converter is the SDK's own, which reads UTF-8 in
- * JavaScript, as it has to in the workflow sandbox: a fifth of the time that reading a history took. Bytes that
- * are not UTF-8 are left to the SDK: the turn saw what its decoder in the sandbox made of them.
+ * Converts a payload to a value. Where the converter is the SDK's own, JSON is decoded here: the SDK decodes UTF-8 in
+ * JavaScript, as it has to in the workflow sandbox, and that took a fifth of the time of reading a history. Bytes that
+ * are not UTF-8 are left to the SDK, because the turn saw the result of the SDK's decoder.
  *
  * @throws what the converter throws.
  */
@@ -109,7 +109,7 @@ function textOf(bytes: Uint8Array = new Uint8Array()): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** The child workflow that an event is about, once it is there. */
+/** The id of the child workflow that an event is about. Undefined for other events, and where no child started. */
 export function childIn(raw: temporal.api.history.v1.IHistoryEvent): string | undefined {
   const asked = raw.startChildWorkflowExecutionInitiatedEventAttributes;
   if (asked) return asked.workflowId ?? '';
@@ -123,7 +123,7 @@ export function childIn(raw: temporal.api.history.v1.IHistoryEvent): string | un
   return there ? (there.workflowExecution?.workflowId ?? '') : undefined;
 }
 
-/** The workflow that the payloads of an event are bound to: what a child is given, and what it returned, to the child. */
+/** The workflow that the payloads of an event are bound to. Input and result of a child are bound to the child. */
 export function ownerIn(
   raw: temporal.api.history.v1.IHistoryEvent,
   owner: SerializationContext,

@@ -11,10 +11,10 @@ import { rootOf } from '../decode/failure';
 import { defined } from '../../contract/defined';
 import { is } from './guards';
 
-/** What an activity is for: ours by their types, a tool's by the id the workflow gave it. */
+/** What an activity is for. Our own are known by their types, the activity of a tool by the id from the workflow. */
 export function purposeOf(activity: { id: string; activityType: string }): Purpose | undefined {
   const { id, activityType } = activity;
-  // One whose result could not be read is scheduled once more, under another id.
+  // An activity whose result could not be read is scheduled once more, under another id.
   const first = id.replace(/-again-\d+$/, '');
   if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(first.slice('think-'.length)) };
   if (activityType === ACTIVITIES.burst)
@@ -70,12 +70,12 @@ export function activityFailed(state: FoldState, event: EventOf<'activity_failed
   if (purpose.what === 'prepare') return prepareFailed(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyFailed(event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
-  // It was cancelled with its turn, or ended by an operator: the call itself tells what comes of that.
+  // The wait was cancelled with its turn, or ended by an operator. The events of the call itself show what follows.
   if (purpose.what === 'held') return [];
   return callFailed(state, event, { held: ensureCall(state, purpose.callId, ''), activity });
 }
 
-/** A cancelled activity is one that failed by cancellation; a cancelled `think` needs no telling. */
+/** A cancelled activity is handled as one that failed by cancellation. A cancelled `think` makes no event. */
 export function activityCanceled(state: FoldState, event: EventOf<'activity_canceled'>): TurnEvent[] {
   const { scheduledEventId, untaken } = event;
   if (state.activities.get(scheduledEventId)?.purpose.what === 'think') return [];
@@ -84,7 +84,7 @@ export function activityCanceled(state: FoldState, event: EventOf<'activity_canc
   return activityFailed(state, { kind: 'activity_failed', ...eventHeader(event), scheduledEventId, failure });
 }
 
-/** Its steps make the events that activities of their own would have made. */
+/** A burst is over. Its steps make the events that they would have made as activities of their own. */
 function burstCompleted(state: FoldState, record: BurstRecord): TurnEvent[] {
   const [first, ...rest] = expandBurst(record);
   const step = purposeOf(record.scheduled);
@@ -112,8 +112,8 @@ const TOO_SOON = 'it may still be running, so a person has to resolve it unless 
 type Of = { callId: string; generation: number };
 
 /**
- * What the tool's check said becomes proof; it settles the doubt only if no person was first, which the memo of the
- * same workflow task tells.
+ * What the tool's check said becomes proof. The proof settles the doubt only if no person was first: the memo of the
+ * same workflow task says whether one was.
  */
 function verifyCompleted(state: FoldState, event: EventOf<'activity_completed'>, of: Of): TurnEvent[] {
   const answer = is.verifyOutput(event.result) ? event.result : undefined;

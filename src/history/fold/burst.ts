@@ -19,9 +19,10 @@ export interface BurstRecord {
 }
 
 /**
- * The events that the steps of a burst would have made as activities of their own: from the reply of its first step on,
- * whose `think` was scheduled with the burst. All have the id of the event that completed the burst, because a reset takes
- * them back together, and times of their own. What cannot be read is a `think` that cannot.
+ * The events that the steps of a burst would have made as activities of their own. They begin with the reply of the
+ * first step, because its `think` was scheduled with the burst. Each has its own time. All have the id of the event
+ * that completed the burst, because a reset takes them back together. An output that cannot be read becomes a `think`
+ * whose result cannot be read.
  */
 export function expandBurst({ scheduled, completed }: BurstRecord): DecodedEvent[] {
   const output = readBurstOutput(completed.result);
@@ -47,14 +48,17 @@ function stepEvents(step: BurstStep, place: Place): DecodedEvent[] {
   ];
 }
 
-/** The worker counts milliseconds, so that its clock need not be right: they are taken from the time of the server. */
+/**
+ * When something in a burst happened. The worker only counts milliseconds, and the server's time of the end is the
+ * reference, so the worker's clock need not be right.
+ */
 function timeOf(ms: number, { output, scheduled, completed }: Place): string {
   const end = Date.parse(completed.at);
   const at = Math.max(Date.parse(scheduled.at), end - Math.max(0, output.ms - ms));
   return Number.isNaN(at) ? completed.at : new Date(at).toISOString();
 }
 
-/** Stands for the id of an event that is not there. Those of real events are above zero. */
+/** Stands for the id of an event that history does not have. Ids of real events are above zero. */
 function keyOf({ index }: Place, call = 0): number {
   return -(index * CALLS + call + 1);
 }
@@ -88,7 +92,10 @@ function stepOf({ input, id }: EventOf<'activity_scheduled'>): number {
   return is.thinkInput(input) ? input.step : Number(/^burst-(\d+)/.exec(id)?.[1] ?? 0);
 }
 
-/** Starts before ends where they have the same time, except where each call waits for the one before. */
+/**
+ * The events of the calls of a step, by time; a start comes before an end of the same time. Where each call waits for
+ * the one before, the events of each call stay together.
+ */
 function callEvents(step: BurstStep, calls: readonly BurstCall[], place: Place): DecodedEvent[] {
   const all = calls.map((call, index) => callEvent(step, call, { ...place, call: index }));
   if (step.reply.order === 'strict') return all.flatMap(({ started, ended }) => [...started, ended]);
@@ -133,7 +140,10 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
   };
 }
 
-/** Why asking for the step after a burst failed for the first time; undefined where it did not, or where the next activity fails with it. */
+/**
+ * Why the first attempt at the step after a burst failed. Undefined where it did not fail, or where the next activity fails
+ * for the same reason.
+ */
 export function failedAfter({ result }: EventOf<'activity_completed'>): string | undefined {
   const failed = readBurstOutput(result)?.failed;
   return failed?.isLast === true ? undefined : failed?.message;

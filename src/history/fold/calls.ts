@@ -41,14 +41,14 @@ import { newCall } from './think';
 
 type Started = { callId: string; generation: number };
 
-/** A call's activity is scheduled; the event of the signal that allows it comes first. */
+/** A call's activity is scheduled. Where a signal allowed the call, the event of that signal comes first. */
 export function callScheduled(
   state: FoldState,
   event: EventOf<'activity_scheduled'>,
   at: Started,
 ): TurnEvent[] {
   const held = ensureCall(state, at.callId, event.activityType);
-  // The user's own activity gets the arguments, which may look like anything.
+  // An activity of the user gets the plain arguments, which may look like an input of ours.
   const isOurs = gateActivity(held) === undefined;
   const input = isOurs && is.callInput(event.input) ? event.input : undefined;
   const decisionId = input?.decision?.decisionId;
@@ -74,7 +74,7 @@ export function callScheduled(
   return isRound ? decided : [...decided, startedEvent(event, held, { input, taskQueue: event.taskQueue })];
 }
 
-/** The call of an id; decided up where its step could not be read. */
+/** The call with an id; made up where its step could not be read. */
 export function ensureCall(state: FoldState, callId: string, tool: string): CallFold {
   const known = state.calls.get(callId);
   if (known !== undefined) return known;
@@ -83,7 +83,7 @@ export function ensureCall(state: FoldState, callId: string, tool: string): Call
   return made;
 }
 
-/** The event that a call starts. */
+/** The event of a call that starts. */
 function startedEvent(
   head: EventHeader,
   held: CallFold,
@@ -130,9 +130,9 @@ export function callCompleted(
   if (output !== undefined && 'paused' in output) return pausedBy(event, held, output);
   delete held.absent;
   delete held.isPaused;
-  // It runs as a turn of its own from here on; that brings the result.
+  // From here on the call runs as a turn of its own, which brings the result.
   if (output !== undefined && 'child' in output && isChild(held)) return [];
-  // One that this reader has no key for is another matter: the workflow may have read it.
+  // An output that this reader has no key for does not put the call in doubt: the workflow may have read the output.
   const wasRead = event.result !== undefined;
   if (output === undefined && wasRead && effectOf(held) === 'unsafe')
     return lose(event, held, { message: UNREADABLE });
@@ -144,12 +144,12 @@ export function callCompleted(
   return endCall(event, held, { result, ...facts, origin: 'handler' });
 }
 
-/** By whose leave a call started, as far as it can be read. */
+/** The grant and the roster by which a call started, as far as they can be read. */
 function leaveOf({ grant, roster }: StartedBy): StartedBy {
   return defined({ grant, roster: rosterIn(roster) });
 }
 
-/** The worker that took it lacks its agent or tool; one event, however often that happens. */
+/** The worker that took the call lacks its agent or tool. There is one event, however often that happens. */
 function givenBack(head: EventHeader, held: CallFold, message: string): TurnEvent[] {
   const isFirst = held.absent === undefined;
   held.absent = message;
@@ -157,7 +157,7 @@ function givenBack(head: EventHeader, held: CallFold, message: string): TurnEven
   return isFirst ? [{ type: 'call_waits', ...eventHeader(head), callId, tool, message }] : [];
 }
 
-/** A pause holds it. The message says which one. */
+/** A pause holds the call. The message says which pause. */
 function pausedBy(head: EventHeader, held: CallFold, { paused, mayHaveRun }: Paused): TurnEvent[] {
   held.isPaused = true;
   if (mayHaveRun === true) held.runsAgain = true;
@@ -165,7 +165,7 @@ function pausedBy(head: EventHeader, held: CallFold, { paused, mayHaveRun }: Pau
   return [{ type: 'call_held', ...eventHeader(head), callId, tool, message: paused }];
 }
 
-/** No pause holds it any more; it is scheduled again. */
+/** No pause holds the call any more, and it is scheduled again. */
 export function callResumed(head: EventHeader, held: CallFold): TurnEvent[] {
   const { callId, tool } = held.call;
   return [{ type: 'call_resumed', ...eventHeader(head), callId, tool }];
@@ -175,7 +175,10 @@ function isChild({ call }: CallFold): boolean {
   return isValidCall(call) && call.settings.child !== undefined;
 }
 
-/** Failed, timed out or cancelled. Whether that proves that an unsafe call never started, the next workflow task judges. */
+/**
+ * The activity of a call failed, timed out or was cancelled. Where its end may prove that the call never started, the
+ * next workflow task judges that.
+ */
 export function callFailed(
   state: FoldState,
   event: EventOf<'activity_failed'>,
@@ -187,7 +190,7 @@ export function callFailed(
   return [];
 }
 
-/** A workflow task begins, and judges what failed before it. */
+/** A workflow task begins, and judges the activities that failed before it. */
 export function judgeFailures(state: FoldState, event: EventOf<'task_started'>): TurnEvent[] {
   return state.unjudged.splice(0).flatMap((failed) => judge(failed, event));
 }
@@ -218,7 +221,10 @@ function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> 
   return { ...settings, maximumAttempts, startWithinMs: startWithin(settings, isHeld) };
 }
 
-/** As the workflow does: only our own worker says so, and of an unsafe call with its secret. */
+/**
+ * Voids a decision, as the workflow does. Only our own worker may say that a decision does not hold. For an unsafe call
+ * the secret of the call shows that our worker said so.
+ */
 function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEvent[] {
   const { call } = held;
   const { askAgain: message, struck, secret } = said;
@@ -268,7 +274,7 @@ export function localActivity(state: FoldState, event: EventOf<'local_activity'>
   return [started, ...ending];
 }
 
-/** It is not on the server, so nothing but its own failure ends it. */
+/** A local activity is not on the server, so nothing but its own failure ends it. */
 const NOT_OPEN = { openMs: 0, heartbeatMs: 1, startWithinMs: 0, maximumAttempts: 1 };
 
 function outcomeOf(event: EventOf<'local_activity'>): ReturnType<typeof settleFailure> {

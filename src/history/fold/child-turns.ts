@@ -27,7 +27,7 @@ function childStarted(head: EventHeader, held: CallFold, child: string): TurnEve
   return { type: 'child_started', ...eventHeader(head), callId, tool, child };
 }
 
-/** An earlier run of the turn has started it: an activity waits for its end. */
+/** An earlier run of the turn has started the child turn, and an activity waits for the end of the child. */
 export function childAwaited(
   state: FoldState,
   event: EventOf<'activity_scheduled'>,
@@ -46,7 +46,7 @@ export function childWaitEnded(
   return endChild(event, held, { child: held.child ?? '', end: waitEnd(event) });
 }
 
-/** As the workflow reads it. */
+/** How the child turn ended, read as the workflow reads it. */
 function waitEnd(event: EventOf<'activity_completed'> | EventOf<'activity_failed'>): ChildEnd {
   if (event.kind === 'activity_completed')
     return readChildEnd(event.result) ?? { kind: 'completed', result: undefined };

@@ -84,7 +84,7 @@ function foldEvent(state: FoldState, event: DecodedEvent): TurnEvent[] {
   }
 }
 
-/** What concerns the run as a whole. */
+/** Folds the events that concern the run as a whole. */
 function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
   const head = eventHeader(event);
   switch (event.kind) {
@@ -152,7 +152,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   return [started, ...taken, ...stepMoved(state, event, { carried, before })];
 }
 
-/** The step that came along from another build. Its events are there already, where the run before is among them. */
+/** The step that came along from another build. Where the run before is there, so are the events of the step. */
 function stepMoved(
   state: FoldState,
   event: EventOf<'started'>,
@@ -172,7 +172,7 @@ function stepMoved(
   return stepTaken(state, event, { step: state.step, output: { ...reply, text }, given: true });
 }
 
-/** Every run of a fork has it. */
+/** Where a fork comes from. Every run of a fork has this in its input. */
 function originIn({ input }: EventOf<'started'>): Pick<FoldState, 'fork'> {
   return is.turnInput(input) && is.forkInput(input.fork) ? { fork: originOf(input.fork) } : {};
 }
@@ -203,7 +203,7 @@ function limitsGiven(input: unknown): {
   return { lineage: is.lineage(lineage) ? lineage : undefined, budget: is.budget(given) ? given : undefined };
 }
 
-/** What the fold reads of what a run took along. */
+/** The fields that the fold reads from what a run took along. */
 type Carried = Pick<CarriedTurn, 'transcript' | 'moved'> & Partial<Pick<CarriedTurn, 'step'>>;
 
 /** What a run took along; nothing for the first run, except in a fork. */

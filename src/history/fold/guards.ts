@@ -22,9 +22,9 @@ import type { CarriedTurn, ClosedMemo, OpenMemo, TurnInput, TurnResult } from '.
 import type { TurnOrigin } from '../../contract/call';
 
 /**
- * What of a decoded payload the fold relies on. Looser than the contract on purpose: a history of an older or newer
- * release, or one that somebody tampered with, gives fewer events and never an exception. Other fields may be there;
- * what zod makes of the value is dropped, so no schema is a loose one, which would copy them.
+ * The parts of a decoded payload that the fold relies on. Looser than the contract on purpose: a history of an older or
+ * newer release, or one that somebody tampered with, gives fewer events and never an exception. Other fields may be
+ * there. The copy that zod makes is not used, so no schema needs to be a loose one, which would copy those fields too.
  */
 const object = z.record(z.string(), z.unknown());
 const texts = z.array(z.string());
@@ -131,10 +131,10 @@ export function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
   return (value): value is T => schema.safeParse(value).success;
 }
 
-/** Guards over decoded payloads, one for each kind of value that history holds. */
 /** Who said something and why, as the note for the model quotes it. */
 const edit = { approver: z.string(), reason: z.string().optional() };
 
+/** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
   carried: guard<Pick<CarriedTurn, 'transcript' | 'moved'> & { step?: number }>(
     z.object({

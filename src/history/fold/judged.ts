@@ -45,11 +45,11 @@ export interface Judged {
   identity: string;
   door: Delivery;
   judgement: Judgement;
-  /** Only where it came by update and was accepted. */
+  /** The verdict that the update returned. Only where the message came by update and was accepted. */
   verdict?: Accepted;
-  /** As the verdict says, however it came. */
+  /** As the verdict says, by update or by signal. */
   asksAgain?: true;
-  /** As the verdict says, however it came. */
+  /** As the verdict says, by update or by signal. */
   stillWaits?: true;
   reapplied?: Reapplied;
 }
@@ -193,7 +193,10 @@ function askAgain(held: CallFold, { decision, approver, reason }: DecisionMade):
   held.edit = { approver, ...defined({ reason }) };
 }
 
-/** A new revision takes the place of the one before. One that could not be made puts back what was; it becomes a request again either way. */
+/**
+ * A new revision of a call takes the place of the one before. Where no new revision could be made, the one before is
+ * put back. Either way the call becomes a request again.
+ */
 export function replan(held: CallFold, call: PreparedCall): void {
   if (!isValidCall(held.call)) return void (held.planned = true);
   if (!isValidCall(call)) return restore(held, call);
@@ -206,7 +209,7 @@ export function replan(held: CallFold, call: PreparedCall): void {
   delete held.note;
 }
 
-/** Nothing new could be made: the request is what it was. */
+/** No new revision could be made: the request is as it was before. */
 export function restore(held: CallFold, why: Parameters<typeof unpreviewed>[0]): void {
   const { isRenewed } = held;
   held.planned = true;
@@ -223,7 +226,7 @@ function deny(held: CallFold, { approver, reason }: DecisionMade): void {
   held.closing = denied({ approver, reason });
 }
 
-/** Its result, in the words that the model reads, comes with the next step. */
+/** Closes a question. The result in the words that the model reads comes with the next step. */
 function applyAnswer(state: FoldState, event: Answered): void {
   const held = state.calls.get(event.callId);
   if (event.judgement.accepted !== true || held?.phase !== 'requested' || questionOf(held) === undefined)

@@ -8,7 +8,7 @@ import { answeredEvent, applyJudged, decisionEvent, type Judged, resolvedEvent, 
 import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
 import { rootOf } from '../decode/failure';
 
-/** A signal came in. What people say waits for its verdict; the others are events at once. */
+/** A signal came in. A decision, a resolution or an answer waits for its verdict; other signals are events at once. */
 export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
   const { name, input, identity } = event;
   if (name === SIGNALS.approval || name === SIGNALS.resolution || name === SIGNALS.answer)
@@ -48,7 +48,8 @@ function outcomeReported(state: FoldState, event: EventOf<'signaled'>): TurnEven
 
 /**
  * Verdicts were written, in the order of the signals, by the workflow task that took every signal before it.
- * The memo keeps the newest only, so the last verdicts belong to the last signals; of a flood it may have taken some only.
+ * The memo keeps only the newest verdicts, so the last verdicts belong to the last signals. Of a flood of signals the
+ * task may have taken only some.
  */
 export function judgeSignals(
   state: FoldState,
@@ -111,7 +112,7 @@ function judgeSignal(
   );
 }
 
-/** The server keeps an update for the workflow; after a reset those that came since the point it goes back to. */
+/** The server keeps an update for the workflow. After a reset it keeps the updates that came after the reset point. */
 export function updateAdmitted(state: FoldState, event: EventOf<'update_admitted'>): TurnEvent[] {
   const { updateId, name, input, identity } = event;
   const { reapplying: reapplied } = state;
@@ -147,7 +148,7 @@ export function updateCompleted(state: FoldState, event: EventOf<'update_complet
   return name === UPDATES.resolve ? applyJudged(state, resolvedEvent(event, judged)) : [];
 }
 
-/** Another message of the same task won after the validator had let this one pass. */
+/** The verdict on an update that failed: another message of the same task won after the validator passed this one. */
 function refusal(failure: DecodedFailure | undefined): Judgement {
   const [refused] = failure === undefined ? [] : rootOf(failure).details;
   if (!is.refused(refused)) return { accepted: 'unknown' };

@@ -28,7 +28,7 @@ import { type PreparedCall, isValidCall } from '../../contract/call';
 import { askFirst } from '../../contract/fork';
 import { rootOf } from '../decode/failure';
 
-/** What the workflow publishes: what waits for a person, and its verdicts on signals. */
+/** A memo was written. In it the workflow publishes what waits for a person, and its verdicts on signals. */
 export function memoChanged(state: FoldState, event: EventOf<'memo'>): TurnEvent[] {
   const { fields } = event;
   const gated = Object.entries(fields).flatMap(([key, value]) => gateChanged(state, event, { key, value }));
@@ -53,17 +53,17 @@ function gateChanged(
   return [{ type: 'call_prepared', ...eventHeader(head), call: proposedOf(value) }];
 }
 
-/** The memo `open`, ready to be asked. */
+/** The memo `open`, with its items by call. */
 interface Open {
   key: string;
   items: Map<string, OpenItem>;
-  /** More wait than it names. */
+  /** More calls wait than the memo names. */
   cut: boolean;
 }
 
 const NOTHING: OpenMemo = { key: '', count: 0, items: [] };
 
-/** Requests and doubts exist from here on: the task that wrote this is the one that can take decisions on them. */
+/** Requests and doubts exist from here on: the task that wrote the memo is the first to take decisions on them. */
 function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnEvent[] {
   const memo = is.openMemo(value) ? value : NOTHING;
   const items = new Map(memo.items.map((item) => [item.callId, item]));
@@ -96,7 +96,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   if (question !== undefined) return openQuestion(state, head, { held, open, question });
   if (call.kind !== 'ask') return [];
   const item = open.items.get(call.callId);
-  // It starts by a grant, unless its worker finds that it may not.
+  // The call starts by a grant, unless its worker finds that it may not.
   if (item === undefined && held.phase === 'proposed' && call.grant !== undefined) return [];
   const unnamed = open.cut && (held.phase === 'proposed' || held.planned === true);
   if (item === undefined && !unnamed) return [];
@@ -160,24 +160,24 @@ function openQuestion(
   ];
 }
 
-/** As the memo says; where it does not name the call, by the settings. Workflow time in ms. */
+/** The deadline in the memo, or by the settings where the memo does not name the call. Workflow time in ms. */
 function deadlineIn(state: FoldState, item: OpenItem | undefined, expiresMs: number | null): number | null {
   if (item !== undefined) return item.deadline === null ? null : Date.parse(item.deadline);
   return expiresMs === null ? null : state.taskTime + expiresMs;
 }
 
-/** Made from what is shown, not from the digests beside it: a decision is bound to what a person could read. */
+/** Digests what is shown, without trusting recorded digests: a decision is bound to what a person could read. */
 function seenDigestIn(args: JsonObject, preview: Preview | undefined): string {
   try {
     const argsDigest = digestJson(args, sha256);
     return seenDigestOf({ argsDigest, ...(preview && previewDigests(preview, sha256)) }, sha256);
   } catch {
-    // Arguments that cannot be digested were never prepared by a worker; nothing can be approved by this.
+    // No worker prepared arguments that cannot be digested. Nothing can be approved by this digest.
     return '';
   }
 }
 
-/** Calls that the workflow closed by itself: it says why. */
+/** Calls that the workflow closed by itself. The memo says why. */
 function callsClosed(state: FoldState, head: EventHeader, memo: ClosedMemo): TurnEvent[] {
   return CLOSING_CAUSES.flatMap((cause) =>
     (memo[cause] ?? []).flatMap((callId) => {
@@ -239,7 +239,7 @@ export function prepareCompleted(
   return [made, ...endUnrun(state, event)];
 }
 
-/** As the workflow does: on to the queue that has its tool, or to a person first. */
+/** The call after its preparation, as in the workflow: sent on to the queue that has the tool, or first to a person. */
 function preparedAs(asked: PreparedCall, prepared: PreparedCall): PreparedCall {
   if (asked.kind !== 'remote') return prepared;
   return prepared.kind === 'remote' ? { ...asked, taskQueue: prepared.taskQueue } : askFirst(asked, prepared);

@@ -52,7 +52,7 @@ function factsOf({ call, approved }: CallFold, at: string) {
 /** What a failed activity means for its call, by the rules of the workflow's own settlement. */
 export type Settled = { result: ToolResult; roster?: Roster } | { failure: ToolFailure } | { doubt: InDoubt };
 
-/** What a failure says of its activity. */
+/** What a failure says about its activity. */
 export function lostActivity(failure: DecodedFailure): LostActivity {
   return lostBy(rootOf(failure));
 }
@@ -62,7 +62,7 @@ function lostBy(failure: DecodedFailure): LostActivity {
   return { ...rest, beaten, untaken, cancelled: rest.kind === 'canceled' };
 }
 
-/** As a gate does for an activity of the user: the code is not ours, so what it throws is read as it stands. */
+/** Settles a failed activity of the user, as a gate does. The code is not ours, so errors are read as they stand. */
 export function settleOwnFailure(failure: DecodedFailure, of: { effect: Effect; times: OpenTimes }): Settled {
   const settled = settleOwn({ ...of, activity: lostBy(failure), causes: causesOf(failure) });
   return 'doubt' in settled ? { doubt: { message: settled.doubt } } : { failure: settled.failure };
@@ -84,27 +84,33 @@ export function gateActivity({ call }: CallFold): string | undefined {
   return isValidCall(call) ? call.settings.gate?.activity : undefined;
 }
 
-/** Ends a call that a person has resolved, in a workflow that runs it by a gate: no `think` follows that would end it. */
+/** Ends a call that a person has resolved, in a workflow that runs it by a gate: no `think` follows there to end it. */
 export function endResolved(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.closing === undefined || gateActivity(held) === undefined) return [];
   return end(head, held, resultOfClosing(held, held.closing, head.at));
 }
 
-/** Ends a question of a call that runs: its answer goes to that call, and no `think` follows that would end it. */
+/** Ends a question of a call that runs. Its answer goes to that call, and no `think` follows to end the question. */
 export function endAsked(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.closing === undefined || held.phase === 'ended') return [];
   if (!isValidCall(held.call) || held.call.askedBy === undefined) return [];
   return end(head, held, resultOfClosing(held, held.closing, head.at));
 }
 
-/** Ends a request for more budget: the turn does by itself what a person allowed, so no activity tells. Under a rule one does. */
+/**
+ * Ends a request for more budget. The turn itself raises the budget once a person has allowed it, so no activity ends
+ * the request. Under a rule, an activity does.
+ */
 export function endRaised(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.phase !== 'decided' || !isRaise(held.call.tool)) return [];
   if (isValidCall(held.call) && held.call.authority !== undefined) return [];
   return end(head, held, successResult(held, raisedText(held.effective), head.at));
 }
 
-/** As the workflow does: some failures prove that the call never started, others leave an unsafe call in doubt. */
+/**
+ * Settles a failure, as the workflow does. Some prove that the call never started, others leave an unsafe call in
+ * doubt.
+ */
 export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; times: OpenTimes }): Settled {
   const activity = lostActivity(failure);
   const proven = unstarted(activity, of.times);
@@ -130,7 +136,7 @@ export function closeWithText(state: FoldState, head: EventHeader, ref: ResultRe
   return end(head, held, withText(made, ref.text));
 }
 
-/** Ends what the turn closed at its end: no `think` follows that would bring the text. */
+/** Ends the calls that the turn closed at its end: no `think` follows that would bring their texts. */
 export function closeRest(state: FoldState, head: EventHeader): CallEnded[] {
   return [...state.calls.values()].flatMap((held) =>
     held.closing === undefined ? [] : end(head, held, resultOfClosing(held, held.closing, head.at)),
@@ -166,7 +172,7 @@ function unknownClosing(ref: ResultRef): NonNullable<CallFold['closing']> {
     : { code: 'unknown', message: 'the record does not say why' };
 }
 
-/** By which grant a call starts; undefined where a decision lets it, or none is needed. */
+/** The grant by which a call starts. Undefined where a decision allows the call, or where it needs no grant. */
 export function grantIn(input: CallInput | undefined): GrantMark | undefined {
   return input?.decision === undefined && is.grant(input?.grant) ? input.grant : undefined;
 }
@@ -203,7 +209,7 @@ const roster = z.object({
 
 const isRoster = guard<Roster>(roster);
 
-/** By what a worker says that it found signatures good; undefined: it does not, or cannot be read. */
+/** The roster by which a worker says that it accepted signatures. Undefined where there is none that can be read. */
 export function rosterIn(said: unknown): Roster | undefined {
   return isRoster(said) ? said : undefined;
 }

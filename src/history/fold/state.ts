@@ -25,14 +25,14 @@ export interface ActivityFold {
   /** Workflow time in ms of the workflow task that scheduled it. */
   scheduledIn: number;
   attempts: number;
-  /** Only of a burst. */
+  /** The scheduled event of a burst; absent for other activities. */
   burst?: EventOf<'activity_scheduled'>;
 }
 
 /** One call after the events so far. */
 export interface CallFold {
   call: PreparedCall;
-  /** Of its tool, where the record has it. */
+  /** The schema of its tool, where the record has it. */
   schema?: JsonSchema;
   /** Known once a memo of its step named the key. */
   callKey?: string;
@@ -43,18 +43,21 @@ export interface CallFold {
   /** Workflow time in ms; null where it never expires. */
   deadline: number | null;
   approved: boolean;
-  /** Of the execution that runs, or is in doubt. */
+  /** The secret of the execution that runs, or is in doubt. */
   secret?: string;
   doubt?: InDoubt;
   /** A person let it run again after a doubt, or a lost attempt of it may have run. */
   runsAgain?: true;
   /** Whether a person has been asked about the doubt. */
   asked: boolean;
-  /** What the workers lacked that gave it back, or that it was not taken where its state was held, until it starts. */
+  /**
+   * Why the call was given back: what the worker lacked that took it, or that nobody took it where its state is held.
+   * Absent once the call starts.
+   */
   absent?: string;
   /** A pause has held it, and it has not started since. */
   isPaused?: true;
-  /** It is on the queue of the worker that holds its state. */
+  /** Whether the call is on the queue of the worker that holds its state. */
   isHeld?: boolean;
   /** What the model asked for, once a person's edit has changed `call`. */
   original?: JsonObject;
@@ -63,13 +66,13 @@ export interface CallFold {
   /** Who changed the arguments last and why; and, while `replanning`, who did before. */
   edit?: NonNullable<RequestOpened['edit']>;
   editBefore?: NonNullable<RequestOpened['edit']>;
-  /** While `replanning`: an admin wants it asked again. If nothing comes of it, its edit and votes stay. */
+  /** While `replanning`: an admin wants the call asked again. If no new revision is made, its edit and votes stay. */
   isRenewed?: true;
   /** What the model reads before the result: what a person changed or said. */
   remark?: string;
   /** While `replanning`: the new preview is made, or could not be, or none is needed. */
   planned?: boolean;
-  /** Why it is asked about once more: the edit before was not taken, or the decision did not hold. */
+  /** Why a person is asked once more: the edit before was not taken, or the decision did not hold. */
   note?: string;
   /** A late outcome that came before the loss was known. */
   reported?: ToolResult;
@@ -79,7 +82,7 @@ export interface CallFold {
   startedAt?: string;
   /** What settles the doubt if no person was first. */
   proof?: ToolResult | ToolFailure;
-  /** How the turn closed it; the text that the model reads comes with the next `think`. */
+  /** How the turn closed the call. The text that the model reads comes with the next `think`. */
   closing?: ToolFailure | { content: string; sealed?: SealedValues };
 }
 
@@ -95,7 +98,7 @@ export interface PendingSignal {
   signal: 'approval' | 'resolution' | 'answer';
   input: unknown;
   identity: string;
-  /** Its event exists already: the call that it allows started before the verdict was written. */
+  /** Whether its event exists already, because the call that it allows started before the verdict was written. */
   isJudged: boolean;
   reapplied?: Reapplied;
 }
@@ -114,12 +117,12 @@ export interface FoldState {
   runId: string;
   agent: string;
   prompt: string;
-  /** What went with the prompt. */
+  /** The files that came with the prompt. */
   files: FileRef[] | undefined;
-  /** Only of a fork. */
+  /** Where a fork comes from; absent for other turns. */
   fork?: ForkOrigin;
   step: number;
-  /** Asking for the next step has failed at the end of a burst: why. */
+  /** Why the request for the next step failed at the end of a burst. */
   failed?: string | undefined;
   /** Workflow time in ms of the current workflow task. */
   taskTime: number;
@@ -130,7 +133,7 @@ export interface FoldState {
   unjudged: UnjudgedFailure[];
   signals: PendingSignal[];
   updates: Map<string, PendingUpdate>;
-  /** The reset whose messages come now: it applies them again before it schedules the first workflow task. */
+  /** The reset whose messages come now. The server applies them again before it schedules the first workflow task. */
   reapplying: Reapplied | undefined;
   /** Somebody asked the turn to move to another build, and nothing has started since. */
   isMoving: boolean;

@@ -11,7 +11,7 @@ import { is } from './guards';
 import { closeWithText } from './results';
 import { endCall, eventHeader, type CallFold, type FoldState } from './state';
 
-/** The model is asked: every call of the step before has its result by now, and its words are here. */
+/** The model is asked. Calls of the step before that have no result yet end here, with their texts from the input. */
 export function thinkScheduled(
   state: FoldState,
   event: EventOf<'activity_scheduled'>,
@@ -59,7 +59,7 @@ export function thinkCompleted(
   return stepTaken(state, event, { step, output: is.thinkOutput(event.result) ? event.result : UNREADABLE });
 }
 
-/** What the fold reads of a reply. */
+/** The fields of a reply that the fold reads. */
 type Reply = Pick<
   ThinkOutput,
   'text' | 'model' | 'finishReason' | 'calls' | 'usage' | 'context' | 'schemas' | 'budget'
@@ -105,7 +105,7 @@ export function newCall(call: PreparedCall, schema?: JsonSchema): CallFold {
   return { call, phase: 'proposed', effective, ...facts, ...defined({ schema }) };
 }
 
-/** Only calls that wait for a decision have one on record; other releases may record none at all. */
+/** The schema of a call's tool. Only calls that wait for a decision have one on record, not in every release. */
 function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefined): JsonSchema | undefined {
   return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
 }
@@ -128,7 +128,7 @@ export function proposedOf(call: PreparedCall): ProposedCall {
   return { callId, id, tool, kind, arguments: argumentsOf(call), ...rest };
 }
 
-/** Ends the calls that will never run: those that brought a result along, and in a dry world those with an effect. */
+/** Ends the calls that never run: calls that brought a result along, and in a dry world calls with an effect. */
 export function endUnrun(state: FoldState, event: EventHeader): CallEnded[] {
   return [...state.calls.values()].flatMap((held) => {
     const result = unrunResult(state, held, event.at);

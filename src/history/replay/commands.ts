@@ -4,7 +4,7 @@ import { patchOf, toNumber } from '../decode/proto';
 
 type CoreCommand = coresdk.workflow_commands.IWorkflowCommand;
 
-/** One thing that workflow code does: what history records as an event, and code asks for as a command. */
+/** One thing that workflow code does. History records it as an event, and the code asks for it with a command. */
 export type Command =
   | { what: 'activity'; id: string; type: string }
   | { what: 'timer' | 'timer_cancelled' | 'activity_cancelled' | 'attributes' }
@@ -80,8 +80,8 @@ function endOfEvent(event: HistoryEvent): Command | undefined {
 }
 
 /**
- * What code asks for in one workflow task, in the form that history would have it. What is started and taken back in
- * the same task leaves no event.
+ * The commands of code in one workflow task, in the form that history would have. A timer that is started and cancelled
+ * in the same task leaves no event.
  */
 export function commandsOf(commands: readonly CoreCommand[]): Command[] {
   const cancelled = new Set(
@@ -136,8 +136,8 @@ export function isSame(one: Command, other: Command): boolean {
 }
 
 /**
- * The workflow task in which the code meets an event, by the id of its started event: the one that made the event, or
- * else the first one that hears of it. Undefined where the run ended before any.
+ * The workflow task in which the code meets an event, by the id of the task's started event. It is the task that made
+ * the event, or otherwise the first task after the event. Undefined where the run ended before such a task.
  */
 export function taskAt(events: readonly HistoryEvent[], eventId: number): number | undefined {
   const at = events.findIndex((event) => toNumber(event.eventId) === eventId);
@@ -155,7 +155,7 @@ function completedTask({ workflowTaskCompletedEventAttributes: completed }: Hist
   return completed ? [toNumber(completed.startedEventId)] : [];
 }
 
-/** Such events follow the end of the task whose commands they record. */
+/** Whether an event records what the code did. Such an event follows the end of the task in which the code did it. */
 function isMadeByCode(event: HistoryEvent): boolean {
   return MADE_BY_CODE.some((name) => Boolean(event[name]));
 }

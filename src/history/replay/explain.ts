@@ -11,25 +11,25 @@ import { parseJson } from '../../contract/json';
  * Why a run does not replay.
  * `other`, `missing`, `extra`: the code goes another way than history, see `Difference`. `threw`: the code fails. `stuck`:
  * it does not come to rest, as in an endless loop. `no_workflow`: the code has no workflow of this type. `unreadable`: the history is of a newer version, or its key is
- * not here. `unknown`: Temporal says no, and all that can be compared agrees.
+ * not here. `unknown`: Temporal refuses the run, although everything that can be compared agrees.
  */
 export type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
 
 /** Why a run does not replay, in the words of the agent, and what Temporal says. */
 export interface Finding {
   kind: FindingKind;
-  /** The event where they go apart, or the last one before. */
+  /** The event where code and history differ, or the last event before. */
   eventId: number;
-  /** Absent before the first step, and in workflows that have none. */
+  /** The step of the turn. Absent before the first step, and in workflows without steps. */
   step?: number;
   callId?: string;
   /** What history has there; absent where it has nothing. */
   history?: string;
   /** What the code does there; absent where it does nothing. */
   code?: string;
-  /** With `unreadable`: why. */
+  /** Why the run cannot be read, with `unreadable`. */
   why?: string;
-  /** Temporal's own message; absent where it was not asked. */
+  /** Temporal's own message; absent where Temporal was not asked. */
   message?: string;
 }
 
@@ -38,7 +38,7 @@ export interface Observed {
   done: CommandsByTask;
   /** How the code failed, and in which workflow task. */
   failure?: { message: string; place?: string; startedId: number };
-  /** How it did not come to rest: `works for 20 s`. Nothing else is known of the run then. */
+  /** How the code did not come to rest: `works for 20 s`. Nothing else is known about the run then. */
   stuck?: { how: string; place?: string; startedId: number };
 }
 
@@ -55,7 +55,7 @@ export function explain(history: History, observed: Observed, said: string): Fin
   return { kind: 'unknown', eventId, ...stepAt(tasks, eventId), message };
 }
 
-/** Code that failed did nothing more in that task, so what it lacks there says nothing. */
+/** The finding for code that threw. It did nothing more in that task, so missing commands there say nothing. */
 function thrown(
   failure: NonNullable<Observed['failure']>,
   tasks: readonly RecordedTask[],
@@ -66,7 +66,7 @@ function thrown(
   return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${at(failure)}`, message };
 }
 
-/** What history has next is what the code does not reach, or never finishes. */
+/** The finding for code that does not come to rest: it never reaches or never finishes the next command in history. */
 function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly RecordedTask[]): Finding {
   const eventId = stuck.startedId;
   const next = tasks.find(({ startedId }) => startedId === eventId)?.commands[0]?.command;
@@ -81,7 +81,7 @@ function at({ place }: { place?: string }): string {
 
 const NO_WORKFLOW = /no such function is exported by the workflow bundle/;
 
-/** The message itself: what the SDK's core hands over is the whole failure as text. */
+/** The message in the text that the SDK's core gives, which is the whole failure. */
 export function messageIn(said: string): string {
   const [, quoted] = /Failure \{ message: ("(?:[^"\\]|\\.)*")/.exec(said) ?? [];
   const parsed = z.string().safeParse(quoted === undefined ? undefined : parse(quoted));
@@ -89,7 +89,7 @@ export function messageIn(said: string): string {
 }
 
 function parse(quoted: string): unknown {
-  // Rust escapes a few characters otherwise than JSON does.
+  // Rust escapes a few characters in another way than JSON.
   return parseJson(quoted) ?? quoted.slice(1, -1);
 }
 

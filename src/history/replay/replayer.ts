@@ -66,7 +66,7 @@ async function* mapped<T, R>(items: AsyncIterable<T>, map: (item: T) => R): Asyn
   for await (const item of items) yield map(item);
 }
 
-/** What the code does in the run that is replayed now: they are replayed one at a time. */
+/** What the code does in the run that is replayed now. Runs are replayed one at a time. */
 class ReplayWatch {
   private commands = new Map<number, CoreCommand[]>();
   private failure: Observed['failure'];

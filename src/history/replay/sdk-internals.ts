@@ -33,8 +33,8 @@ export function watchedReplayWorker(watch: Watcher): typeof Worker {
 }
 
 /**
- * The SDK's worker. All that are created from the same code share the threads of the first, which end with the last of
- * them: a thread takes 0.6 s of a core to start, and 40 MB.
+ * The SDK's worker. All workers that are created from the same code share the threads of the first one, and the threads
+ * end with the last of these workers. A thread takes 0.6 s of a core to start, and 40 MB.
  */
 export function threadSharingWorker(): typeof Worker {
   const threads = new Map<string, { made: Promise<WorkflowCreator>; users: number }>();
@@ -79,8 +79,8 @@ export function hasRuntime(): boolean {
 const { History, HistoryEvent } = temporal.api.history.v1;
 
 /**
- * A history for the SDK, which looks at the first event and makes bytes of all of them. To read the rest takes a third
- * as long as to replay it, so we do not: protobuf writes fields that it does not know as they came.
+ * A history for the SDK, which looks at the first event and encodes all of them. Decoding the rest would take a third
+ * as long as replaying it, so the rest stays in bytes: protobuf writes fields that it does not know as they came.
  */
 export function historyOfBytes(first: Uint8Array, rest: Uint8Array): temporal.api.history.v1.IHistory {
   return Object.assign(History.create({ events: [HistoryEvent.decode(first)] }), { $unknowns: [rest] });

@@ -27,22 +27,22 @@ export interface SessionTurn {
   status: SessionTurnEnd | 'running' | 'not_started';
   /** The message that it is about. */
   messageId: string;
-  /** Words of a person; absent where only the next run's memory of it is left and has none. */
+  /** The words of a person. Absent where only the memory of the next run is left, and has no words of this turn. */
   prompt?: string;
-  /** What went with the prompt; absent where nothing did. */
+  /** The files that came with the prompt; absent where there were none. */
   files?: FileRef[];
   answer?: string;
   /** Messages that it took up while it ran. */
   took: string[];
   error?: string;
-  /** ISO 8601; absent where the run that had it is gone. */
+  /** ISO 8601; absent where the run of the session that recorded the start is gone. */
   startedAt?: string;
   endedAt?: string;
 }
 
 /** Where an event of a session stands. */
 interface Head {
-  /** Of the session's run. */
+  /** The history event in the session's run. */
   eventId: number;
   /** ISO 8601. */
   at: string;
@@ -58,19 +58,19 @@ export interface SessionStarted extends Head {
   origin?: TurnOrigin;
   /** Turns of earlier runs, whose events may be gone. */
   earlier: SessionTurn[];
-  /** What stands for turns whose words the session no longer has. */
+  /** The summary in place of turns whose words the session no longer has. */
   summary?: ConversationSummary;
-  /** Messages that still waited. */
+  /** The messages that waited when the run began. */
   waiting: HeldMessage[];
   /** No turn starts before somebody resumes it. */
   paused?: true;
-  /** What it was started to spend at most. */
+  /** The budget that the session was started with. */
   budget?: Budget;
-  /** What it may spend and has spent, where an earlier run says so. */
+  /** What the session may spend and has spent, where an earlier run says so. */
   spending?: CarriedSpending;
 }
 
-/** A person said something. What the session refused is among them; `message_refused` says so. */
+/** A person sent a message. Where the session refused the message, a `message_refused` event says so. */
 export interface MessageReceived extends Head, HeldMessage {
   type: 'message';
 }
@@ -80,7 +80,7 @@ export interface SessionTurnStarted extends Head {
   turn: string;
   messageId: string;
   prompt: string;
-  /** What goes with the prompt; absent where nothing does. */
+  /** The files that come with the prompt; absent where there are none. */
   files?: FileRef[];
 }
 
@@ -93,7 +93,7 @@ export interface SessionTurnEnded extends Head {
   took: string[];
   /** Why it failed. */
   error?: string;
-  /** What its session may spend by then, and what this turn has spent. */
+  /** What the session may spend by then, and what this turn has spent. */
   spending?: CarriedSpending;
 }
 
@@ -103,21 +103,21 @@ export interface SessionTurnRecalled extends Head {
   turn: string;
   /** Messages that it took up while it ran. */
   took: string[];
-  /** As of a turn that has ended. */
+  /** What the session may spend by then, and what the turn has spent. */
   spending?: CarriedSpending;
 }
 
 /** A model wrote a summary, which took the place of the oldest turns that the session still had word by word. */
 export interface SessionCompacted extends Head {
   type: 'compacted';
-  /** How many turns it replaced, beside what was summarized before. */
+  /** How many turns the summary replaced, apart from those that were summarized before. */
   turns: number;
   text: string;
   model: string;
   usage?: Usage;
 }
 
-/** No model wrote a summary: where it is needed, the oldest outputs are dropped. */
+/** No model wrote a summary. Where one is needed, the oldest outputs are dropped instead. */
 export interface SessionNotCompacted extends Head {
   type: 'compaction_failed';
   turns: number;
@@ -143,7 +143,10 @@ export type SessionEvent =
   | SessionControlled
   | SessionEnded;
 
-/** Makes what tells what one event of a session's history after the other means; undefined: nothing. It never throws. */
+/**
+ * Makes a function that takes the events of a session's history in order and gives the session event of each. It gives
+ * undefined for an event that means nothing here, and it never throws.
+ */
 export function createSessionFold(): (event: DecodedEvent) => SessionEvent | undefined {
   const asked = new Map<number, (end: EndOfActivity) => SessionEvent | undefined>();
   const refusals = new Refusals();
@@ -169,10 +172,10 @@ export function createSessionFold(): (event: DecodedEvent) => SessionEvent | und
   };
 }
 
-/** How an activity ended that gave something, or failed. */
+/** The event of an activity that completed or failed. */
 type EndOfActivity = EventOf<'activity_completed' | 'activity_failed'>;
 
-/** Reads how an activity of the session ended; undefined: it is none of ours. */
+/** The reader for the end of an activity of the session. Undefined where the activity is not one of ours. */
 function readerOf({
   activityType,
   input,

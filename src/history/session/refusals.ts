@@ -4,7 +4,7 @@ import { SESSION_REFUSALS, type SessionControl, type SessionRefusal } from '../.
 import type { DecodedEvent } from '../decode/events';
 import { sessionIs } from './guards';
 
-/** The session did not take a message that is on record: it came by signal, or more came with it than there was room for. */
+/** The session refused a message that is on record: it came by signal, or with others for which there was no room. */
 export interface MessageRefused {
   type: 'message_refused';
   eventId: number;
@@ -17,7 +17,7 @@ export interface MessageRefused {
 /** Somebody paused, resumed, compacted or closed the session, or cancelled its turn. */
 export interface SessionControlled {
   type: 'control';
-  /** Of the session's run. */
+  /** The history event in the session's run. */
   eventId: number;
   /** ISO 8601. */
   at: string;
@@ -25,13 +25,16 @@ export interface SessionControlled {
   cancel?: true;
   sender?: string;
   reason?: string;
-  /** It came by signal, and the session did not do it. */
+  /** Why the session did not do it, where it came by signal. */
   refused?: SessionRefusal;
 }
 
 type Refused = Pick<MessageRefused, 'messageId' | 'code'>;
 
-/** Finds what a run refused: the memo names each signal, and a message by update that came too late for its check fails. */
+/**
+ * Finds the messages that a run refused. The memo names each message that came by signal. The update of a message that
+ * came too late for its validator fails.
+ */
 export class Refusals {
   private readonly updates = new Map<string, string>();
   private noted = '';
@@ -42,7 +45,7 @@ export class Refusals {
     this.noted = '';
   }
 
-  /** What this event refuses; the events of a run in their order. */
+  /** The refusal in an event; undefined where there is none. Called with the events of a run in their order. */
   of(event: DecodedEvent): MessageRefused | undefined {
     const { eventId, at } = event;
     const refused = this.refusedBy(event);
@@ -60,7 +63,7 @@ export class Refusals {
     return messageId === undefined || code === undefined ? undefined : { messageId, code };
   }
 
-  /** Each refusal is written by itself, at the end of the list. */
+  /** The refusal that a memo adds. The session adds one at a time, at the end of the list. */
   private newest(memo: unknown): Refused | undefined {
     const list = sessionIs.memo(memo) ? (memo.refused ?? []) : [];
     const text = JSON.stringify(list);
@@ -70,12 +73,12 @@ export class Refusals {
   }
 }
 
-/** What an event of a session says of the turns that it has word by word. */
+/** What an event says about the turns that the session still has word by word. */
 type TurnStep = { type: string; turns?: number | undefined; status?: string; earlier?: readonly unknown[] };
 
 /**
- * Counts the turns that a run has word by word, as the session does. A control by signal has no answer, so this says which
- * ones the session does not follow.
+ * Counts the turns that a run has word by word, as the session does. A control by signal gets no answer, so the count
+ * says which of them the session refuses.
  */
 export class KeptTurns {
   private kept = 0;
@@ -90,7 +93,7 @@ export class KeptTurns {
     else if (type === 'turn_started') this.isRunning = true;
   }
 
-  /** Why the session does not do this now; undefined: it does. */
+  /** Why the session refuses an action now; undefined where it accepts the action. */
   refuses(action: SessionControl['action']): SessionRefusal | undefined {
     const turns = this.kept + (this.isRunning ? 1 : 0);
     return action === 'compact' && turns < 2 ? 'nothing_to_compact' : undefined;
@@ -98,8 +101,8 @@ export class KeptTurns {
 }
 
 /**
- * Reads what somebody did with a session; undefined: it cannot be read.
- * @param kept Where it came by signal: an update that is refused is not on record.
+ * Reads what somebody did with a session; undefined where the input cannot be read.
+ * @param kept Only for a control by signal: an update that is refused is not on record.
  */
 export function controlOf(
   head: Pick<SessionControlled, 'eventId' | 'at'>,

@@ -15,19 +15,19 @@ export interface SessionView {
   turns: SessionTurn[];
   /** What its model reads in place of its oldest turns. */
   summary?: ConversationSummary;
-  /** Of the summaries that are on record. */
+  /** Tokens and cost of the summaries that are on record. */
   summaryUsage: Usage;
-  /** What it may spend, where that is limited and a turn has ended. */
+  /** What the session may spend, as its start or the last turn that ended says. Absent where neither names a limit. */
   budget?: Budget;
   /** What its turns, their child turns and its summaries have spent. */
   spent: Spent;
-  /** Those that were taken, each once, oldest first; of earlier runs only those that are on record. */
+  /** The messages that the session took, each once, oldest first. From earlier runs only the messages on record. */
   messages: HeldMessage[];
-  /** Those that no turn was about yet. */
+  /** The messages that no turn has handled yet. */
   waiting: HeldMessage[];
 }
 
-/** A session after these events; undefined where they do not begin with one. */
+/** A session after these events. Undefined where the start of a session is not among them. */
 export function sessionViewOf(events: Iterable<SessionEvent>): SessionView | undefined {
   let view: SessionView | undefined;
   const turns = new Map<string, SessionTurn>();
@@ -59,7 +59,7 @@ const STATE_AFTER: Partial<Record<SessionControl['action'], SessionView['state']
 interface Known {
   turns: Map<string, SessionTurn>;
   held: Map<string, HeldMessage>;
-  /** Ids of messages that came once so far: a refusal is about that one. */
+  /** Ids of messages that came only once so far: a refusal that names such an id is about that message. */
   once: Set<string>;
 }
 
