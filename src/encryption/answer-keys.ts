@@ -17,7 +17,7 @@ export const ANSWER_KEY = 'COUNTERSIGN_ANSWER_KEY';
 const part = z.string().regex(/^[\w-]{43}$/);
 const privateKey = z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: part, y: part, d: part });
 
-/** Loaded when a key is used: every command and every client has this file. */
+/** Loads `jose` only when a key is used, because every command and every client loads this file. */
 const loadJose = () => import('jose');
 
 /** A new key pair: a line for the worker's key file, and the fingerprint for screens. */
@@ -30,7 +30,7 @@ export async function makeAnswerKey(): Promise<{ line: string; fingerprint: stri
 }
 
 /**
- * Reads the keys of a worker; undefined where it has none.
+ * Reads the keys of a worker; undefined where no key file is set.
  *
  * @param file one private key a line, newest first, as a JWK. @default `COUNTERSIGN_ANSWER_KEY_FILE`
  * @throws CountersignError `encryption_invalid` for a file that others can read, or a line that is not a key.
@@ -79,7 +79,7 @@ async function open(keys: ReadonlyMap<string, PrivateKey>, sealed: string): Prom
 }
 
 /**
- * Refuses to send what is encrypted with a key that is not pinned here.
+ * Refuses to send values that are encrypted with a key that `pins` does not name. Without pins, every key is accepted.
  *
  * @throws CountersignError `encryption_invalid`.
  */

@@ -4,13 +4,13 @@ import { noteUnreadable } from '../contract/unreadable';
 
 /** An encoding that no converter knows. A worker's codec gives it to refused payloads, followed by the reason. */
 export const REFUSED = 'countersign/refused';
-/** The same for a payload that the worker could read with other settings. */
+/** The encoding of a refused payload that the worker could read with other settings. */
 export const WAITS = 'countersign/waits';
 
 /**
- * The payload converter of our workers and of our workflow bundle. A value that cannot be converted becomes an empty object
- * that `whyUnreadable` recognises, and nothing throws. The SDK converts the memo, failure details and heartbeat details
- * before our code runs, so an error there would fail the same task again and again.
+ * The payload converter of our workers and of our workflow bundle. A value that cannot be converted becomes an empty
+ * object that `whyUnreadable` recognises, and nothing throws. The SDK converts the memo, failure details and heartbeat
+ * details before our code runs, so an error there would fail the same task again and again.
  */
 export const payloadConverter: PayloadConverter = {
   toPayload: (value, context, hint) => defaultPayloadConverter.toPayload(value, context, hint),

@@ -5,7 +5,10 @@ import { CountersignError } from '../contract/errors';
 import type { Key } from './keys';
 import { REFUSED, WAITS } from './bundle-converters';
 
-/** How a codec treats a payload that it refuses. A missing key throws, except in lists: with the key the payload can be read. */
+/**
+ * The ways in which a codec treats a payload that it refuses. A payload whose key is missing is not refused: decoding
+ * it throws, except with `blank` and on a worker without keys.
+ */
 export type OnRefusal = 'throw' | 'mark' | 'blank';
 
 /** How a codec behaves. */
@@ -15,9 +18,9 @@ export interface CodecOptions {
   /** Refuses payloads that are not encrypted. */
   required: boolean;
   /**
-   * `throw`: a CountersignError. `mark`: it becomes a payload that nothing can convert, so that a workflow sees a message
-   * or a result that it cannot read instead of being stopped by it. `blank`: it becomes `undefined`, also where
-   * its key is missing, so that one turn does not hide a list of others.
+   * `throw`: throws a CountersignError. `mark`: the payload becomes one that nothing can convert, so that a workflow
+   * sees an unreadable message or result instead of being stopped. `blank`: the payload becomes `undefined`, also where
+   * its key is missing, so that one turn cannot hide the other turns of a list.
    */
   onRefusal: OnRefusal;
   /** False: reads payloads of any workflow. A replay needs this, because it does not know the namespace. */
@@ -95,20 +98,23 @@ export class EncryptionCodec implements PayloadCodec {
   }
 }
 
-/** No namespace can have this name, so what is bound to a schedule is never valid as a payload of a workflow of its id. */
+/**
+ * No namespace can have this name. So a payload that is bound to a schedule is never valid in a workflow whose id
+ * happens to be the schedule's id.
+ */
 const scheduleNamespace = (namespace: string): string => `${namespace} (schedule)`;
 
-/** Temporal adds this to the id of a schedule, for the id of the workflow that it starts. */
+/** The suffix that Temporal adds to a schedule's id to form the id of a workflow that the schedule starts. */
 const STARTED_AT = /^-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** Whether a payload is that of a schedule, and the place a workflow that it started. */
+/** True when the payload is bound to a schedule and the place is a workflow that this schedule started. */
 function isOfSchedule(head: Head, place: Binding): boolean {
   if (head.namespace !== scheduleNamespace(place.namespace)) return false;
   if (!place.workflowId.startsWith(head.workflowId)) return false;
   return STARTED_AT.test(place.workflowId.slice(head.workflowId.length));
 }
 
-/** The same codec for a schedule, which gives one payload to many workflows: binds it to the schedule. */
+/** The codec for the payload of a schedule. Many workflows get this payload, so it is bound to the schedule instead. */
 export function codecOfSchedule(codec: PayloadCodec, id: string): PayloadCodec {
   const within = (context?: SerializationContext): SerializationContext | undefined =>
     context && { ...context, namespace: scheduleNamespace(context.namespace), workflowId: id };
@@ -136,7 +142,7 @@ const REASONS = {
   altered: 'an encrypted payload was altered or cut short',
   moved: 'an encrypted payload belongs to another workflow or namespace',
 } as const;
-/** One of them, as `data.reason` has it. */
+/** One of the reasons, as the error carries it in `data.reason`. */
 type RefusalReason = keyof typeof REASONS;
 
 const HINTS: Readonly<Record<RefusalReason, string>> = {
@@ -153,7 +159,7 @@ function payloadRefused(reason: RefusalReason): CountersignError {
   });
 }
 
-/** The error for a payload whose key is not here. */
+/** The error for a payload whose key this process does not have. */
 function keyMissing(keyId: string, known: readonly string[]): CountersignError {
   // The writer of the payload chose the id: we repeat only ids that could be ours.
   const named = /^[\w.-]{1,64}$/.test(keyId) ? `the key ${keyId}` : 'a key whose id is not valid';
@@ -203,9 +209,9 @@ function seal(payload: Payload, key: Key, binding: Binding): Payload {
 }
 
 /**
- * The payload that `seal` was given.
+ * Decrypts a payload that `seal` encrypted.
  *
- * @throws where one bit was changed, or the key is another one.
+ * @throws where a single bit was changed, or where `seal` used another key.
  */
 function unseal({ metadata, data }: Payload, key: Key): Payload {
   const bytes = data ?? new Uint8Array();

@@ -3,13 +3,13 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
 import { readPrivateFile, type PrivateFault } from '../files';
 
-/** Where keys come from. What is not given comes from the environment. */
+/** Where keys come from. The environment fills in missing options; `keys` or `keyFile` replaces both variables. */
 export interface EncryptionOptions {
   /** `<id>:<base64 of 32 bytes>`, newest first. @default `COUNTERSIGN_ENCRYPTION_KEYS` */
   keys?: readonly string[];
   /** A file with one key a line, which only its owner may read. @default `COUNTERSIGN_ENCRYPTION_KEY_FILE` */
   keyFile?: string;
-  /** Refuses what is not encrypted. @default `COUNTERSIGN_ENCRYPTION_REQUIRED`, then true where there are keys */
+  /** Refuses plaintext payloads. @default `COUNTERSIGN_ENCRYPTION_REQUIRED`, then true where there are keys */
   required?: boolean;
 }
 
@@ -71,10 +71,10 @@ function invalid(message: string): CountersignError {
 
 /** One key of a ring. */
 export interface Key {
-  /** Named in every payload that it encrypts; never secret. */
+  /** The id stands in every payload that the key encrypts, so it is never secret. */
   id: string;
   secret: KeyObject;
-  /** Distinguishes two keys of one id without revealing either. */
+  /** Distinguishes two keys that have the same id, without revealing either key. */
   check: string;
 }
 

@@ -66,9 +66,9 @@ export function loadEncryption(
 
 /** Encrypts texts that a worker keeps itself, with the keys and in the form of payloads. */
 export interface Sealer {
-  /** One line that reveals nothing about the text. Only `open` with the same `place` can read it. */
+  /** Encrypts the text into one line. Only `open` with the same `place` can read this line. */
   seal(text: string, place: string): Promise<string>;
-  /** Undefined where these keys cannot read it, or where it is not encrypted and must be. */
+  /** Undefined where these keys cannot decrypt the line, or where it is plaintext although encryption is required. */
   open(sealed: string, place: string): Promise<string | undefined>;
 }
 
@@ -76,9 +76,9 @@ export interface Sealer {
 export interface FileSealer {
   /** Whether files that are not encrypted are refused. */
   readonly required: boolean;
-  /** Only `open` with the same digest can read them. */
+  /** Encrypts the bytes. Only `open` with the same digest can read the result. */
   seal(bytes: Uint8Array, digest: string): Promise<Uint8Array>;
-  /** Undefined where these keys cannot read them. */
+  /** Undefined where these keys cannot decrypt the bytes. */
   open(sealed: Uint8Array, digest: string): Promise<Uint8Array | undefined>;
 }
 
@@ -87,7 +87,7 @@ const { Payload } = temporal.api.common.v1;
 const NAMESPACE = '(this machine)';
 const FILES_NAMESPACE = '(files)';
 
-/** A sealer of files of one ring of keys. */
+/** Makes a sealer of files that uses one ring of keys. */
 function createFileSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): FileSealer {
   const codec = new EncryptionCodec({ ...ring, onRefusal: 'throw', checksBinding: true });
   const contextOf = (workflowId: string) =>
@@ -104,14 +104,14 @@ function createFileSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): FileSe
         const [plain] = await codec.decode([Payload.decode(sealed)], contextOf(digest));
         return plain?.data ?? undefined;
       } catch {
-        // Cut, altered, of another file, or a missing key: the caller treats all of them alike.
+        // The bytes are cut or altered, belong to another file, or need a missing key: callers treat all cases alike.
         return undefined;
       }
     },
   };
 }
 
-/** A sealer of one ring of keys. */
+/** Makes a sealer of texts that uses one ring of keys. */
 export function createSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): Sealer {
   const codec = new EncryptionCodec({ ...ring, onRefusal: 'throw', checksBinding: true });
   const contextOf = (workflowId: string) => ({ type: 'workflow', namespace: NAMESPACE, workflowId }) as const;
@@ -128,7 +128,7 @@ export function createSealer(ring: Pick<CodecOptions, 'keys' | 'required'>): Sea
         const [plain] = await codec.decode([Payload.decode(Buffer.from(sealed, 'base64'))], contextOf(place));
         return Buffer.from(plain?.data ?? []).toString('utf8');
       } catch {
-        // Cut, altered, of another place, or a missing key: the caller treats all of them alike.
+        // The line is cut or altered, belongs to another place, or needs a missing key: callers treat all cases alike.
         return undefined;
       }
     },

@@ -22,11 +22,11 @@ import { errnoOf } from '../contract/errors';
 /** Temporal's own download service. The SDK's test environment asks it in the same way. */
 export const DOWNLOAD_SERVICE = 'https://temporal.download';
 
-/** What the download route needs. */
+/** The options of the download route. */
 export interface DownloadOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;
-  /** A test's own service; absent: `DOWNLOAD_SERVICE`, and the archives that are pinned. No setting reaches this. */
+  /** A test's service and archive, instead of `DOWNLOAD_SERVICE` and the pinned archives. No setting reaches this. */
   test?: { service: string; sha256: string };
 }
 
@@ -34,7 +34,7 @@ const CONNECT_MS = 10_000;
 const STALLED_MS = 30_000;
 const MOST_REDIRECTS = 5;
 const MIB = 1024 * 1024;
-/** Ten times what the archives have. */
+/** About ten times the size of an archive. */
 const MOST_BYTES = 512 * MIB;
 
 /** `fileToExtract` is a relative path that leads down, and that no program takes for an option. */
@@ -79,7 +79,7 @@ const fetchInto = async (staging: string, options: DownloadOptions): Promise<str
   return unpack(archive, staging, info.fileToExtract);
 };
 
-/** Follows redirects itself, because each must be https, or a test's own server on this machine. */
+/** Follows redirects itself, because each URL must be https or, in a test, name a server on this machine. */
 const get = async (first: string, isTest: boolean): Promise<Response> => {
   let url = new URL(first);
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -151,8 +151,8 @@ const PACKAGE = 'github.com/temporalio/cli/cmd/temporal';
 const SAY_EVERY_MS = 3_000;
 
 /**
- * `go install` refuses the command line because its go.mod has a replace directive, which Go honours in the main
- * module only. So this is a main module that asks for the same and builds the official package, unchanged.
+ * The go.mod of a main module that builds the official package unchanged. `go install` refuses that package, because
+ * its go.mod has a replace directive, which Go honours in the main module only. This go.mod repeats the directive.
  */
 export const goModule = (): string =>
   [
@@ -174,7 +174,7 @@ export const goBuildArgs = (output: string): string[] => [
   ...['-ldflags', `-s -w -X github.com/temporalio/cli/internal/temporalcli.Version=${CLI_VERSION}`, PACKAGE],
 ];
 
-/** What the build needs. */
+/** The options of the build. */
 interface GoOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;

@@ -10,8 +10,8 @@ import { withLock } from '../lock';
 export const CLI_VERSION = '1.8.2';
 
 /**
- * SHA-256 of that release's archives, as its checksums.txt has them, by platform and architecture as the download service
- * names them. Another release needs other ones.
+ * The SHA-256 of each archive of that release, from its checksums.txt. The keys are platform and architecture, as the
+ * download service names them. Change these values together with `CLI_VERSION`.
  */
 export const CLI_ARCHIVES: Readonly<Record<string, string>> = {
   'linux amd64': 'd8421bda989e6514b4bdb4d63a9012a8a05a806892e881a5aad8510496349a94',
@@ -20,10 +20,10 @@ export const CLI_ARCHIVES: Readonly<Record<string, string>> = {
   'darwin arm64': 'dacdc3587682c04cf27e67c8878ca2d755230b6ad63c0c6ebddd7348ae90ed94',
 };
 
-/** The oldest command line whose server is known to reset and pause activities, which calls in doubt rely on. */
+/** The oldest command line whose server is known to reset and pause activities. Calls in doubt rely on both. */
 export const CLI_OLDEST = '1.4.0';
 
-/** What the go.mod of the command line asks for. */
+/** The oldest Go that can build the command line, from its go.mod. */
 export const GO_OLDEST = '1.26.4';
 
 /**
@@ -90,7 +90,7 @@ export const cacheDirectory = (
 /** The path of the complete binary. */
 export const cachedBinary = (directory: string): string => join(directory, 'temporal');
 
-/** How a binary gets into the cache. */
+/** The options for putting a binary into the cache. */
 interface Installation {
   /** From `cacheDirectory`. */
   directory: string;
@@ -100,8 +100,8 @@ interface Installation {
 }
 
 /**
- * Makes the binary in a staging directory, runs it once, and renames it into place, so that others see all of it or
- * nothing. One process at a time does so; the others wait and then use its binary.
+ * Makes the binary in a staging directory, runs it once, and renames it into place, so that other processes see the
+ * complete binary or none. One process at a time makes it; the others wait and then use that binary.
  * @throws what `make` throws, and an Error when the binary does not run.
  */
 export const installBinary = async ({ directory, progress, make }: Installation): Promise<string> => {

@@ -82,21 +82,21 @@ function noServer(address: string, hint: string, cause?: unknown): CountersignEr
   return new CountersignError('no_server', `no Temporal server answers at ${address}`, { hint, cause });
 }
 
-/** The SDK's core has no error codes. */
+/** We match the message, because errors of the SDK's core have no codes. */
 const KEY_REFUSED = /unauthenticated|unauthorized|permission|valid authentication credentials/i;
 
-/** The server's own words, which the SDK's core puts among its own. */
+/** The server's own message, which the SDK's core quotes inside its message. */
 function serverWords(said: string): string {
   return /, message: "([^"]+)"/.exec(said)?.[1] ?? said;
 }
 
-/** gRPC's own numbers. */
+/** The status codes of gRPC. */
 const STATUS = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const;
 
 /**
  * Checks that a namespace is there: without it a worker would wait forever for work that cannot come.
  *
- * @throws CountersignError `namespace_missing` naming the command to run, `no_server` where the server does not let us.
+ * @throws CountersignError `namespace_missing` naming the command to run, `no_server` where the server refuses our key.
  */
 export async function requireNamespace(connection: ConnectionLike, namespace: string): Promise<void> {
   try {

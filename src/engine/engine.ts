@@ -1,6 +1,6 @@
 import type { ClientConnectConfig } from '@temporalio/envconfig';
 
-/** Takes lines about slow work and how far it is; no line ends in a newline. */
+/** Receives lines about the progress of slow work. No line ends in a newline. */
 export type Progress = (line: string) => void;
 
 /** The ways to a Temporal server, in the order in which they are tried. */
@@ -12,7 +12,7 @@ export interface ExistingEngine {
   kind: 'existing';
   address: string;
   namespace: string;
-  /** What `Connection.connect` and `NativeConnection.connect` take: address, TLS, API key, headers. */
+  /** The options for `Connection.connect` and `NativeConnection.connect`: address, TLS, API key, headers. */
   connection: ClientConnectConfig['connectionOptions'];
 }
 

@@ -9,7 +9,7 @@ import { describeError } from './run';
 
 /** How to look for a server. */
 export interface ResolveOptions {
-  /** Takes lines about downloads and builds, and why an expected route did not work. */
+  /** Receives lines about downloads and builds, and the reason why an expected route did not work. */
   progress?: Progress;
   /** False: nothing is downloaded or built. @default true */
   acquire?: boolean;
@@ -18,7 +18,7 @@ export interface ResolveOptions {
 }
 
 /**
- * Finds the way to a Temporal server: the one the settings name, else a binary that can start one.
+ * Finds a Temporal server: the server that the settings name, else a binary that can start a server.
  * @throws CountersignError `no_server` (what was tried, what to install); `config_invalid` when settings cannot be read.
  */
 export const resolveEngine = async (

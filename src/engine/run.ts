@@ -34,7 +34,7 @@ export const run = async (command: string, args: string[], options: RunOptions =
   };
   createInterface({ input: child.stdout }).on('line', take);
   createInterface({ input: child.stderr }).on('line', take);
-  // Not spawn's own timeout: its timer goes on for a command that could not be started.
+  // We do not use spawn's own timeout: its timer keeps running when the command could not be started.
   const timer =
     options.timeoutMs === undefined ? undefined : setTimeout(() => child.kill('SIGKILL'), options.timeoutMs);
   return new Promise<RunResult>((resolve, reject) => {
@@ -43,7 +43,7 @@ export const run = async (command: string, args: string[], options: RunOptions =
   }).finally(() => clearTimeout(timer));
 };
 
-/** An error in one line for a person, with the deepest cause, which is where `fetch` keeps what went wrong. */
+/** An error in one line for a person. The line shows the deepest cause, because `fetch` keeps the reason there. */
 export const describeError = (error: unknown): string => {
   if (!types.isNativeError(error)) return String(error);
   if (errnoOf(error) === 'ENOSPC') return 'the disk is full';

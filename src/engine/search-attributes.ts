@@ -12,9 +12,9 @@ const VALUE_TYPES: Readonly<Record<string, temporal.api.enums.v1.IndexedValueTyp
   Datetime: IndexedValueType.INDEXED_VALUE_TYPE_DATETIME,
 };
 
-/** Where the attributes are looked for. */
+/** The namespace in which we look for the attributes, and a connection to its server. */
 export interface NamespaceConnection {
-  /** A client's or a worker's. */
+  /** The connection of a client or of a worker. */
   connection: ConnectionLike & { operatorService: OperatorService };
   namespace: string;
 }
@@ -26,9 +26,9 @@ export async function missingAttributes({ connection, namespace }: NamespaceConn
 }
 
 /**
- * Registers what is missing and waits until queries take each attribute (a real cluster needs some seconds).
+ * Registers the missing attributes and waits until queries accept every attribute (a real cluster needs some seconds).
  *
- * @returns what was missing.
+ * @returns the names of the attributes that were missing.
  * @throws CountersignError `attributes_missing` naming the commands to run, where this caller may not register them.
  */
 export async function ensureAttributes(place: NamespaceConnection, timeoutMs = 60_000): Promise<string[]> {
@@ -38,7 +38,7 @@ export async function ensureAttributes(place: NamespaceConnection, timeoutMs = 6
   return missing;
 }
 
-/** A caller who may not list may still find that all queries are accepted. */
+/** Lists the missing attributes. Where listing fails, a query shows whether all work; if not, all count as missing. */
 async function listMissing(place: NamespaceConnection): Promise<string[]> {
   try {
     return await missingAttributes(place);
@@ -61,7 +61,7 @@ function valueType(name: string): temporal.api.enums.v1.IndexedValueType {
   return VALUE_TYPES[ATTRIBUTE_TYPES[name] ?? ''] ?? IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 }
 
-/** Another worker registered them in between. */
+/** True when another worker registered the attributes in between. */
 function isAlreadyThere(error: unknown): boolean {
   return error instanceof Error && /already (exists|registered)/i.test(error.message);
 }

@@ -40,7 +40,7 @@ export interface ServerPlan {
   dbFile: string | undefined;
   namespace: string;
   log: ServerLog;
-  /** `key=value` each; after ours, so that they win. */
+  /** Each value is `key=value`. These values come after ours, so that they take precedence. */
   dynamicConfig: readonly string[];
 }
 
@@ -64,7 +64,7 @@ export const serverArgs = (plan: ServerPlan): string[] => [
   ...Object.entries(ATTRIBUTE_TYPES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
 ];
 
-/** WAL with full sync: what the server acknowledged survives a power cut. */
+/** WAL with full sync, so that data which the server acknowledged survives a power cut. */
 const fileArgs = (dbFile: string): string[] => [
   ...['--db-filename', dbFile],
   ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=FULL'],

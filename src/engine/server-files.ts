@@ -14,7 +14,7 @@ const Record = z.object({
   logFile: z.string(),
 });
 
-/** The record beside a database file of the server that has it open. */
+/** The record that we keep beside a database file, about the server that has the file open. */
 export type ServerRecord = z.infer<typeof Record>;
 
 const recordFile = (dbFile: string): string => `${dbFile}.server.json`;
@@ -26,13 +26,13 @@ export const writeRecord = (dbFile: string, record: ServerRecord): void =>
 /** Removes the record of a server. */
 export const removeRecord = (dbFile: string): void => rmSync(recordFile(dbFile), { force: true });
 
-/** The server that has this file open right now; undefined when none has, whatever the record says. */
+/** The server that has this file open right now; undefined when no server has it open, whatever the record says. */
 export const livingServer = (dbFile: string): ServerRecord | undefined => {
   const record = readRecord(dbFile);
   return record !== undefined && isServerOf(record.pid, dbFile) ? record : undefined;
 };
 
-/** A record that cannot be read was cut off by a crash. */
+/** Reads the record; undefined where it is missing, or where a crash cut it off. */
 const readRecord = (dbFile: string): ServerRecord | undefined => {
   try {
     return Record.parse(JSON.parse(readFileSync(recordFile(dbFile), 'utf8')));
@@ -43,7 +43,7 @@ const readRecord = (dbFile: string): ServerRecord | undefined => {
   }
 };
 
-/** Process ids are reused, so the command line shows whether this one is still our server. */
+/** Process ids are reused, so we check by the command line whether this process is still our server. */
 const isServerOf = (pid: number, dbFile: string): boolean => {
   if (!isAlive(pid)) return false;
   const command = commandOf(pid);
@@ -64,10 +64,10 @@ const commandOf = (pid: number): string => {
 /** A new server needs about this much. With less, we take every failure for a full disk. */
 const NEEDED_BYTES = 8 * 1024 * 1024;
 
-/** What keeps the server from writing its data. */
+/** The error codes which mean that the server cannot write its data. */
 const DISK_ERRORS = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EACCES', 'EPERM', 'ENOTDIR']);
 
-/** A failure to write as an error for a person; any other error unchanged. */
+/** Turns a failure to write into an error for a person. Returns any other error unchanged. */
 export const toDiskError = (error: unknown, directory: string): unknown => {
   const reason = DISK_ERRORS.has(errnoOf(error) ?? '') ? systemReason(error) : undefined;
   return reason === undefined ? error : cannotWrite(directory, reason, error);

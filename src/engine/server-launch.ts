@@ -42,7 +42,7 @@ export interface RunningServer {
   uiUrl: string | undefined;
   namespace: string;
   pid: number;
-  /** What the server writes. */
+  /** The file that receives the server's output. */
   logFile: string;
   /** True when the server ran already; it keeps the ports it has. */
   reused: boolean;
@@ -52,7 +52,7 @@ export interface RunningServer {
   exited: Promise<ServerExit>;
 }
 
-/** What a launch needs; the paths are absolute. */
+/** The options of a launch; the paths are absolute. */
 export interface LaunchOptions extends StartOptions {
   logFile: string;
 }
@@ -62,7 +62,7 @@ const POLL_MS = 20;
 /** Two servers that start at once may draw the same free port; the one that loses it draws again. */
 const DRAWS = 5;
 
-/** Starts a server; draws new ports while those it drew were taken meanwhile. */
+/** Starts a server. Draws new ports where another process took one of the drawn ports in between. */
 export const launch = async (options: LaunchOptions): Promise<RunningServer> => {
   await refuseTakenPorts(options);
   for (let draw = 1; ; draw++) {
@@ -122,7 +122,7 @@ const describe = (plan: ServerPlan, { pid, logFile, exited }: ServerProcess): Ru
 const remember = (dbFile: string, { pid, address, uiUrl, namespace, logFile }: RunningServer): void =>
   writeRecord(dbFile, { pid, owner: process.pid, address, uiUrl, namespace, logFile });
 
-/** Undefined once the server is usable; otherwise what went wrong, ending in the server's own last lines. */
+/** Undefined once the server is usable; otherwise the reason, followed by the last lines of the server's log. */
 const whyUnusable = async (server: RunningServer, child: ServerProcess): Promise<string | undefined> => {
   let isGone = false;
   const gone = child.exited.then(() => (isGone = true));
@@ -167,7 +167,7 @@ const saysItListens = (logFile: string): boolean => /^(Temporal )?Server:/m.test
 const lostPort = (logFile: string): string | undefined =>
   /^.*address already in use.*$/m.exec(readStart(logFile))?.[0];
 
-/** Each start begins a new log, so the beginning is this start's. */
+/** The beginning of the log. Each start begins a new log, so this text belongs to the current start. */
 const readStart = (logFile: string): string => {
   const file = openSync(logFile, 'r');
   try {

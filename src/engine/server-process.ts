@@ -7,7 +7,7 @@ import { isAlive } from '../lock';
 import { describeError } from './run';
 import { SEARCH_ATTRIBUTES } from '../contract/names';
 
-/** How a server ended; both null when it was not our child. */
+/** How a server ended. Both fields are null when the server was not our child process. */
 export interface ServerExit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -25,7 +25,7 @@ const EXIT_POLL_MS = 50;
 
 /**
  * Starts the server with its output in a file: a pipe would break when this process dies, and end the server at its
- * next line. In a process group of its own, so that Ctrl-C lets the worker finish before the server is stopped.
+ * next line. The server has a process group of its own, so that Ctrl-C lets the worker finish before the server stops.
  * @throws CountersignError `server_failed` when the binary cannot be started.
  */
 export const spawnServer = async (
@@ -67,7 +67,7 @@ export const endProcess = async (pid: number, first: 'SIGTERM' | 'SIGKILL' = 'SI
   await isGone(pid, STOP_MS);
 };
 
-/** Resolves with true as soon as no such process exists, with false after `ms`. */
+/** Resolves with true as soon as the process does not exist any more, and with false after `ms`. */
 const isGone = async (pid: number, ms: number): Promise<boolean> => {
   const until = Date.now() + ms;
   while (isAlive(pid)) {
@@ -88,12 +88,14 @@ const signal = (pid: number, name: NodeJS.Signals): boolean => {
 };
 
 /**
- * Ends a server with this process. A usual exit ends it from here. If this process is killed, nobody can find a
- * server in memory again, so a shell waits for our end of a pipe to close and ends it; a server with a file goes on,
- * and the next start on the file takes it over. Returns a function that calls the guard off.
+ * Ends a server together with this process. When this process exits normally, an exit handler ends the server. When
+ * this process is killed, nobody can find an in-memory server again, so a shell waits until our end of a pipe closes
+ * and then ends the server. A server with a file keeps running, and the next start on that file takes the server over.
+ *
+ * @returns a function that removes both guards.
  */
 export const endWithUs = (server: ServerProcess, inMemory: boolean): (() => void) => {
-  // SIGKILL, because a server that takes its time to end would be mistaken for a living one by the next start.
+  // SIGKILL, because the next start would mistake a server that is still ending for a running one.
   const onExit = (): void => void signal(server.pid, 'SIGKILL');
   process.once('exit', onExit);
   const dismiss = inMemory ? watchFor(server.pid) : () => undefined;
@@ -112,7 +114,7 @@ const watchFor = (pid: number): (() => void) => {
   });
   watcher.unref();
   if ('unref' in watcher.stdin && typeof watcher.stdin.unref === 'function') watcher.stdin.unref();
-  // SIGKILL to the group: the shell must not get to its `kill`.
+  // SIGKILL to the whole group, so that the shell never reaches its `kill`.
   return () => void (watcher.pid === undefined ? false : signal(-watcher.pid, 'SIGKILL'));
 };
 
@@ -126,7 +128,7 @@ interface ReadyOptions {
   gone?: Promise<unknown>;
 }
 
-/** Whether the server is usable, and the last reason why not; empty when the server ended. */
+/** Whether the server is usable, and otherwise the last reason. The reason is empty when the server ended. */
 type Readiness = { ready: true } | { ready: false; why: string };
 
 const POLL_MS = 50;

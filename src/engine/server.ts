@@ -10,8 +10,9 @@ import { endProcess, type ServerExit, waitUntilReady } from './server-process';
 import { CountersignError } from '../contract/errors';
 
 /**
- * Starts a server on the loopback address and resolves once it is usable: namespace there, search attributes registered.
- * A file has one server at most: when one runs already it is used, and taken over if the process that started it died.
+ * Starts a server on the loopback address and resolves once it is usable: namespace there, search attributes
+ * registered. A file has one server at most. A server that runs already is used, and taken over if its starter has
+ * died.
  * @throws CountersignError `server_failed`: a port is taken, the disk is full, the server died (with its last lines), or it never answered.
  */
 export const startServer = async (options: StartOptions): Promise<RunningServer> => {
@@ -49,7 +50,7 @@ const launchInMemory = async (options: StartOptions): Promise<RunningServer> => 
   }
 };
 
-/** One name for one file, however it was reached: the record is found by it. */
+/** The real path of a file, so that a file has one name only. The record is found by this name. */
 const absolute = async (file: string): Promise<string> => {
   const directory = dirname(resolve(file));
   await mkdir(directory, { recursive: true });
@@ -60,9 +61,9 @@ const READY_MS = 20_000;
 const EXIT_POLL_MS = 250;
 
 /**
- * Uses the server that has the file open. It becomes ours to stop if the process that started it is dead.
- * Undefined when it ended while we asked.
- * @throws CountersignError `server_failed` when it runs but does not answer.
+ * Uses the server that has the file open. This process may stop the server if the process that started it is dead.
+ * Undefined when the server ended while we waited for its answer.
+ * @throws CountersignError `server_failed` when the server runs but does not answer.
  */
 const adopt = async (dbFile: string, record: ServerRecord): Promise<RunningServer | undefined> => {
   const exited = whenGone(record.pid);

@@ -4,14 +4,14 @@ import { LIMITS } from '../contract/limits';
 import type { Question } from '../contract/question';
 import { SEALED_ALG, SEALED_ENC, secretFields } from '../contract/secret/sealed';
 
-/** Which question an answer is for. */
+/** The question that an answer is for. */
 export interface SealedQuestion {
   question: Question;
   callKey: string;
 }
 
 /**
- * An answer with its secret fields encrypted, for this question and the tools that it names. Runs in pages too.
+ * Encrypts the secret fields of an answer, for this question and for the tools that it names. Runs in pages too.
  *
  * @throws Error where the question has no key, its key is not what its name says, or a value is not a text, empty or too long.
  */

@@ -3,19 +3,19 @@ import { mkdir, open } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { replaceFile, unlessMissing } from '../files';
 
-/** Where bytes are kept by key: a folder or a bucket. */
+/** A place that keeps bytes by key: a folder or a bucket. */
 export interface StorePlace {
-  /** Undefined where there are none, or more than `most`. */
+  /** The bytes of a key; undefined where the place has none, or more than `most`. */
   read(key: string, most: number): Promise<Uint8Array | undefined>;
-  /** Replaces what is there: readers see all of it or nothing. */
+  /** Replaces the bytes of a key. A reader never sees half-written bytes. */
   write(key: string, bytes: Uint8Array): Promise<void>;
 }
 
-/** A folder that all workers and clients share. Whoever is of its group may read what is in it. */
+/** A folder that all workers and clients share. Members of its group may read the files in it. */
 export function folderPlace(root: string): StorePlace {
   return {
     async read(key, most) {
-      // Without O_NONBLOCK a pipe of that name would block us until somebody writes to it.
+      // Without O_NONBLOCK a pipe with this name would block us until somebody writes to the pipe.
       const flags = constants.O_RDONLY | constants.O_NONBLOCK;
       const file = await unlessMissing(open(join(root, key), flags));
       if (file === undefined) return undefined;

@@ -9,37 +9,37 @@ import { folderPlace, type StorePlace } from './folder';
 import { isMediaType, mediaTypeOf } from './media-types';
 import { s3Place } from './s3';
 
-/** A file that is to go with a message. */
+/** A file to attach to a message. */
 export interface NewFile {
-  /** Of a path the last part counts. Letters that do not show are replaced. */
+  /** A name or a path; only the last part of a path is used. Invisible characters are replaced. */
   name: string;
   bytes: Uint8Array;
   /** Such as `image/png`. @default by what the bytes and the name say */
   mediaType?: string;
 }
 
-/** The bytes of a file, or in words why they are not to be had. */
+/** The bytes of a file, or the reason in words why the store cannot give them. */
 export type StoredFile = { bytes: Uint8Array } | { lack: string };
 
-/** The bytes of files that go with messages. Whoever sends a file and each worker use the same one. */
+/** Keeps the bytes of files that are attached to messages. Senders of files and workers use the same store. */
 export interface FileStore {
   /**
-   * Keeps a file and gives what stands for it. Twice is as once.
+   * Keeps a file and returns its reference. Keeping the same file twice has no further effect.
    *
    * @throws CountersignError `usage` for a file that no message can have, `file_failed` where the store cannot be written.
    */
   put(file: NewFile): Promise<FileRef>;
   /**
-   * The bytes as they were put, checked by their digest.
+   * The bytes of a file that was put, checked by their digest.
    *
    * @throws CountersignError `file_failed` where the store cannot be read now.
    */
   get(ref: FileRef): Promise<StoredFile>;
 }
 
-/** What a store needs beside its place. */
+/** The options of a store, apart from its place. */
 export interface StoreOptions {
-  /** @default what is put is not encrypted */
+  /** Encrypts the files. @default what is put is not encrypted */
   sealer?: FileSealer | undefined;
   env?: NodeJS.ProcessEnv;
 }
@@ -69,13 +69,13 @@ function placeOf(place: string, env: NodeJS.ProcessEnv): StorePlace {
   });
 }
 
-/** So much a process keeps of what it has read: each step of a turn asks for the same files again. */
+/** The bytes of read files that a process keeps in memory: each step of a turn asks for the same files again. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
-/** Begins a file that is encrypted, which no other file does by accident. */
+/** The first bytes of an encrypted file. No other file begins like this by accident. */
 const SEALED = Buffer.from('countersign sealed file 1\n');
 
-/** What encryption adds to a file at most. */
+/** The most bytes that encryption adds to a file. */
 const SEAL_BYTES = 4096;
 
 function createStore(place: StorePlace, sealer: FileSealer | undefined): FileStore {
@@ -128,7 +128,7 @@ function checked(bytes: Uint8Array, digest: string): StoredFile {
   return { lack: 'its bytes in the store are not those that were sent' };
 }
 
-/** Only hexadecimal digits: no digest leads out of the store. */
+/** The key of a file. A digest may have only hexadecimal digits, so no key leads out of the store. */
 function keyOf({ digest }: FileRef): string {
   if (!/^[0-9a-f]{64}$/.test(digest)) throw new TypeError('not a digest');
   return `${digest.slice(0, 2)}/${digest}`;
@@ -153,7 +153,7 @@ function unfit(name: string, why: string): CountersignError {
 
 const NAME_CHARACTERS = 200;
 
-/** The last part of a path, without letters that do not show: they could make it read like another name. */
+/** The last part of a path. Invisible characters are replaced, because they could make it look like another name. */
 function nameOf(path: string): string {
   const last = path.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? 'file';
   const shown = last

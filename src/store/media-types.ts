@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { extname } from 'node:path';
 
-/** How files of a kind begin. */
+/** The first bytes of files, and the media type that they mean. */
 const BEGINNINGS: readonly (readonly [RegExp, string])[] = [
   [/^\x89PNG\r\n\x1a\n/, 'image/png'],
   [/^\xff\xd8\xff/, 'image/jpeg'],
@@ -25,7 +25,7 @@ const BY_ENDING: Readonly<Record<string, string>> = {
   '.yml': 'application/yaml',
 };
 
-/** The media type that the bytes themselves say; undefined for kinds that do not. */
+/** The media type that the first bytes of a file show; undefined where they show none that we know. */
 export function typeInside(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   return BEGINNINGS.find(([beginning]) => beginning.test(head))?.[1];
@@ -37,7 +37,10 @@ export function mediaTypeOf(name: string, bytes: Uint8Array): string {
   return known ?? (isUtf8(bytes) ? 'text/plain' : 'application/octet-stream');
 }
 
-/** Whether a file is what its media type says, as far as that can be seen: models refuse a conversation with a broken image. */
+/**
+ * False when the bytes contradict the media type; true where the bytes of this type show nothing. Models refuse a
+ * conversation with a broken image.
+ */
 export function fitsType(bytes: Uint8Array, mediaType: string): boolean {
   const isTellable = BEGINNINGS.some(([, type]) => type === mediaType);
   return !isTellable || typeInside(bytes) === mediaType;

@@ -6,8 +6,8 @@ import type { StorePlace } from './folder';
 const REQUEST_MS = 60_000;
 
 /**
- * A bucket of S3, or of a server that speaks its protocol: `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL` names that. Keys and
- * region come from AWS's own variables.
+ * A bucket of S3, or of another server that speaks S3's protocol and that `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`
+ * names. Keys and region come from AWS's own variables.
  *
  * @throws CountersignError `config_invalid` where a variable is missing or wrong.
  */
@@ -21,7 +21,7 @@ export function s3Place(
     ...(env['AWS_SESSION_TOKEN'] ? { sessionToken: env['AWS_SESSION_TOKEN'] } : {}),
     region: regionOf(env),
     service: 's3',
-    // A question to a model, and whoever sends a file, is tried again as a whole.
+    // No retries here: the request to a model and the sending of a file are retried as a whole.
     retries: 0,
   });
   const root = rootOf(bucket, env);
@@ -63,7 +63,7 @@ function regionOf(env: NodeJS.ProcessEnv): string {
   return env['AWS_REGION'] || env['AWS_DEFAULT_REGION'] || 'us-east-1';
 }
 
-/** By path where an endpoint is named: not every server has a host name for each bucket. */
+/** The URL of a bucket, with the bucket in the path: not every server has a host name for each bucket. */
 function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
   const endpoint = env['AWS_ENDPOINT_URL_S3'] || env['AWS_ENDPOINT_URL'];
   if (!endpoint) return `https://s3.${regionOf(env)}.amazonaws.com/${bucket}`;
@@ -76,12 +76,12 @@ function rootOf(bucket: string, env: NodeJS.ProcessEnv): string {
 
 async function requireOk(response: Response): Promise<void> {
   if (response.ok) return;
-  // `<Code>AccessDenied</Code>`: the rest repeats the request.
+  // We read the code only, such as `<Code>AccessDenied</Code>`: the rest of the text repeats the request.
   const [, code = ''] = /<Code>(\w{1,64})<\/Code>/.exec((await response.text()).slice(0, 4096)) ?? [];
   throw new Error(`the server of S3 answered ${response.status}${code === '' ? '' : ` ${code}`}`);
 }
 
-/** Undefined where it is longer than a file of ours can be. */
+/** The bytes of a body; undefined where they are more than `most`. */
 async function bodyOf({ body }: Response, most: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -3,11 +3,11 @@ import type { ToolResult } from '../contract/result';
 import type { Safety } from '../contract/tool';
 import { redactSecrets, redactText } from '../contract/text/redact';
 
-/** Levels, as Temporal's loggers name them. */
+/** The log levels of Temporal's loggers. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Where lines go; Temporal's own loggers fit. Contract: does not throw. */
+/** Receives log lines; Temporal's own loggers fit. Contract: does not throw. */
 export interface LineLogger {
   log(level: LogLevel, message: string): void;
 }
@@ -19,25 +19,25 @@ export interface CallLogOptions {
   calls?: boolean;
 }
 
-/** Writes what becomes of calls: one line each, no secrets, no control characters, long values cut. */
+/** Logs calls and their outcomes, one line each: without secrets or control characters, long values cut. */
 export interface CallLog {
   /** `TOOL_CALL tool=… args={…}` */
   call(tool: string, safety: Safety | null, args: JsonObject): void;
   /** `TOOL_SUCCESS tool=… duration=…ms content='…'` or `TOOL_FAILED tool=… duration=…ms error=[code] message` */
   end(result: ToolResult): void;
-  /** Something that is wrong around a call and does not change its outcome. */
+  /** Logs a problem that does not change the outcome of a call. */
   warn(message: string): void;
-  /** What a handler has to say: `TOOL_LOG tool=… call=… message` */
+  /** A message of a handler: `TOOL_LOG tool=… call=… message` */
   line(level: LogLevel, of: { tool: string; callId: string }, text: string): void;
 }
 
 /** Characters of arguments, content or message in one line. */
 const SHOWN = 500;
 
-/** Redaction reads this much: more would never be shown. */
+/** Redaction reads only this many characters, because a line never shows more. */
 const READ = 64 * 1024;
 
-/** A call log over a logger. */
+/** Makes a call log that writes to a logger. */
 export function createCallLog(logger: LineLogger, options: CallLogOptions = {}): CallLog {
   const { level = 'INFO', calls = true } = options;
   const wants = (safety: Safety | null): boolean => calls || safety === 'cautious';
@@ -74,7 +74,7 @@ function readable(text: string): string {
   return redactText(text.slice(0, READ));
 }
 
-/** Control characters, halves of characters, and what turns the direction of text: a log line must show what it says. */
+/** Control characters, unpaired surrogates, and characters that change the direction of text. */
 const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufeff\p{Surrogate}]/gu;
 
 function shown(text: string): string {

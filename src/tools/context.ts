@@ -9,7 +9,7 @@ import { messageOf, toPrettyJson } from './format-result';
 import { createSecrets, type Secrets } from './secrets';
 import type { CallContext } from './types';
 
-/** What is known of a call before it runs. */
+/** The facts about a call that are known before it runs. */
 export type CallFacts = Pick<CallContext, 'callId' | 'tool'> & Partial<ContextFacts>;
 
 type ContextFacts = Omit<CallContext, keyof ContextFunctions>;
@@ -19,7 +19,7 @@ type ContextFunctions = Pick<
   'signal' | 'partial' | 'progress' | 'checkpoint' | 'ask' | 'log' | 'secrets'
 >;
 
-/** Takes what a handler says of its work while it runs. Contract: does not throw. */
+/** Receives what a handler reports while it runs. Contract: does not throw. */
 export interface Live {
   partial?(text: string): void;
   progress?(progress: CallProgress): void;
@@ -28,13 +28,13 @@ export interface Live {
   ask?: CallContext['ask'];
 }
 
-/** What the functions of a context use. */
+/** The dependencies of a context's functions. */
 export interface ContextDeps {
   secrets?: Secrets | undefined;
   log?: CallLog | undefined;
 }
 
-/** The context of a handler, a preview or a verify. `live` is missing where nobody waits for news of the work. */
+/** The context of a handler, a preview or a verify. `live` is missing where nobody receives the handler's reports. */
 export function makeContext(
   facts: CallFacts,
   { secrets = createSecrets(), log }: ContextDeps,

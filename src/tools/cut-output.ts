@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 
 /**
- * Text within a limit of UTF-8 bytes: head and tail are kept, the middle gives way to a mark with the number of bytes
- * left out. No character is split. The mark counts towards the limit; where it does not fit, only the mark is left.
+ * Cuts text to a limit of UTF-8 bytes. Head and tail are kept; a mark with the number of bytes left out replaces the
+ * middle. No character is split. The mark counts towards the limit; where it does not fit, only the mark is left.
  *
  * @param alreadyLeftOut Bytes that were dropped from the middle before, and are counted by the mark.
  */
@@ -41,14 +41,14 @@ function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
-/** What a handler has given so far, in bounded memory: the head, the newest part, and how much lay between. */
+/** The output of a handler so far, in bounded memory: the head, the newest part, and the number of bytes in between. */
 interface PartialOutput {
   add(text: string): void;
-  /** All of it within the limit, the cut marked. */
+  /** The output within the limit, with a mark at the cut. */
   text(): string;
 }
 
-/** Keeps partial output of which at most `limitBytes` will be shown. */
+/** Keeps as much partial output as a text of `limitBytes` needs. */
 export function createPartialOutput(limitBytes: number): PartialOutput {
   let head = '';
   let tail = '';
@@ -66,7 +66,7 @@ export function createPartialOutput(limitBytes: number): PartialOutput {
   };
 }
 
-/** Output of a command within a bound: the head and the tail are kept, what is between is counted. */
+/** The output of a command in bounded memory: head and tail are kept, the bytes in between are counted. */
 interface Capture {
   add(chunk: Buffer): void;
   text(): string;
@@ -77,7 +77,7 @@ const MARK_BYTES = 128;
 
 const NOT_UTF8 = '[the output is not UTF-8: bytes that are not text are shown as \ufffd]\n';
 
-/** A capture of at most `limit` bytes, half of them from the start. Never holds much more than that. */
+/** A capture of at most `limit` bytes, half of them from the start. It never holds much more than `limit` bytes. */
 export function createCapture(limit: number): Capture {
   const half = Math.max(0, Math.floor((limit - MARK_BYTES) / 2));
   let head = Buffer.alloc(0);

@@ -21,60 +21,65 @@ import { createRegistry, type Registry } from './registry';
 import type { TurnContext } from './hooks';
 import type { Duration, Policy, Tool } from './types';
 
-/** Tells agents from all else, also those of a second copy of this module. */
+/** Marks agents. A symbol of the global registry, so that agents of a second copy of this module are recognised too. */
 const AGENT = Symbol.for('countersign.agent');
 
-/** A model may reason for minutes; Temporal retries it when this is over. */
+/** A model may reason for minutes. Temporal retries the model's activity after this time. */
 const MODEL_TIMEOUT_MS = 5 * 60 * 1000;
 
-/** A provider that is down comes back in minutes, or a person wants to know. */
+/** A provider that is down usually recovers within minutes. After that a person should know. */
 const MODEL_RETRY_FOR_MS = 10 * 60 * 1000;
 
-/** What `defineAgent` takes. */
+/** The options of `defineAgent`. */
 export interface AgentOptions {
   /** Lower-case letters, digits, `_` and `-`; starts with a letter; at most 64. */
   name: string;
   /** The system prompt. */
   instructions: string;
   /**
-   * What answers: a name such as `openai:gpt-5`, `anthropic:claude-sonnet-4-5` or `google:gemini-2.5-pro`, or what
+   * The model: a name such as `openai:gpt-5`, `anthropic:claude-sonnet-4-5` or `google:gemini-2.5-pro`, or a model that
    * `openai`, `anthropic`, `google`, `openaiCompatible`, `offlineModel` or `scriptedModel` made.
    */
   model: Model | string;
   /** Models that a fork may name instead, by name. @default none */
   models?: Readonly<Record<string, Model | string>>;
-  /** Models that are asked, in this order, where the one before does not answer. @default none */
+  /** Models to ask, in this order, where the previous model does not answer. @default none */
   fallback?: readonly (Model | string)[] | FallbackOptions;
   /**
-   * Made by `defineTool`. A pack is a list of tools: spread it. Text names tools of MCP servers, such as `github__*`; of
-   * those the agent gets the ones that the lock has.
+   * Tools that `defineTool` made. A pack is a list of tools: spread it. A text names tools of MCP servers, such as
+   * `github__*`; the agent gets those of the named tools that the lock has.
    */
   tools: readonly (Tool | string)[];
   /**
-   * With more tools than `over`, the model is given a core of them and `find_tools`, by which it finds the others; see
-   * docs/mcp.md. False: it is always given all.
+   * With more tools than `over`, the model is given a core of its tools and `find_tools`, with which it finds the
+   * others; see docs/mcp.md. False: the model is always given all tools.
    *
    * @default { over: 40 }, and the core is the agent's own tools
    */
   findTools?: boolean | FindToolsOptions;
   /** Absent: safety decides. */
   policy?: Policy;
-  /** What the model is to know before the conversation, from a store of your own; see docs/context.md. @default nothing */
+  /** Facts from your own store that the model reads before the conversation; see docs/context.md. @default nothing */
   context?: TurnContext;
   /** How the ready calls of a step are started. @default 'lane' */
   order?: Order;
   /**
-   * When steps are written to the turn's history. `step`: each model call and each call as it ends. `gate`: model calls and
-   * pure calls in bursts, and all else as with `step`; a crash costs the steps since the last commit. See docs/durability.md.
+   * When steps are written to the turn's history. `step`: each model call and each tool call as it ends. `gate`: model
+   * calls and pure tool calls in bursts, all other calls as with `step`; a crash costs the steps since the last commit.
+   * See docs/durability.md.
    *
    * @default 'step'
    */
   durability?: 'step' | 'gate';
-  /** How long a burst takes further steps before it is written; at most 1 minute, and 256 KB. 0: after each step. @default '1s' */
+  /**
+   * How long a burst takes further steps before it is written; at most 1 minute, and 256 KB. 0: writes after each step.
+   *
+   * @default '1s'
+   */
   commitEvery?: Duration;
   /**
-   * What the answer has to be: a zod object, or a JSON Schema whose root is an object. The model sees it. An answer that does
-   * not fit goes back to it once, with what is wrong; the second time the turn fails.
+   * The schema of the answer: a zod object, or a JSON Schema whose root is an object. The model sees the schema. An
+   * answer that does not fit goes back to the model once, with the errors; a second such answer fails the turn.
    *
    * @default text
    */
@@ -85,22 +90,22 @@ export interface AgentOptions {
     /** One attempt to get a reply; at most 9 minutes 45 seconds count. @default 5 minutes */
     modelTimeout?: Duration;
     /**
-     * How long a model that is busy, broken or silent is asked for one reply, all attempts and the waits between them
-     * together. Errors that asking again does not change end the turn at once.
+     * How long we ask a busy, broken or silent model for one reply, all attempts and the waits between them together.
+     * Errors that another attempt cannot change end the turn at once.
      *
      * @default 10 minutes
      */
     modelRetryFor?: Duration;
     /**
-     * Steps in a row that ask for the same calls and get the same results. The calls of the next ones do not run, and the
-     * model reads why; after three of them the turn ends. False: any number may.
+     * How many steps in a row may ask for the same calls and get the same results. After them, the calls of a further
+     * such step do not run, and the model reads why; after three such steps the turn ends. False: any number.
      *
      * @default 8
      */
     repeats?: number | false;
     /**
-     * Tokens that a session takes along from turn to turn. Over it the model writes a summary of the oldest turns; see
-     * docs/sessions.md. Choose about half of the window of your model. False: only the limit of 512 KB holds.
+     * Tokens that a session carries from turn to turn. Over this number the model writes a summary of the oldest turns;
+     * see docs/sessions.md. Choose about half of your model's context window. False: only the limit of 512 KB applies.
      *
      * @default 64000
      */
@@ -108,8 +113,8 @@ export interface AgentOptions {
   };
   /**
    * What one turn may spend, its child turns included; looked at before each step. `money` is in the currency of
-   * the config, whose `prices` need one for each model of the agent; `time` is time at work, without waiting for people. `then`: at a crossing the turn ends with words, or a
-   * request in the inbox asks for as much again.
+   * the config, whose `prices` need one for each model of the agent; `time` is time at work, without waiting for
+   * people. `then`: at a crossing the turn ends with words, or a request in the inbox asks for as much again.
    *
    * @default no limit; then: 'end'
    */
@@ -122,17 +127,17 @@ export interface AgentOptions {
   sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
 }
 
-/** Which models are asked where the one before does not answer, and when. */
+/** The models to ask where the previous model does not answer, and when to ask them. */
 export interface FallbackOptions {
   models: readonly (Model | string)[];
   /**
-   * After which kinds of errors. Those that asking again may end are asked again first, for as long as `after`; after the
-   * others the next model is asked at once.
+   * The kinds of errors after which the next model is asked. After an error that another attempt may end, the same
+   * model is asked again first, for as long as `after`; after other errors the next model is asked at once.
    *
    * @default ['rate_limit', 'timeout', 'server', 'network']
    */
   on?: readonly ModelErrorKind[];
-  /** How long a model that is busy, broken or silent is asked before the next one is. @default `limits.modelRetryFor` */
+  /** How long we ask a busy, broken or silent model before we ask the next one. @default `limits.modelRetryFor` */
   after?: Duration;
 }
 
@@ -152,16 +157,16 @@ export interface Agent {
   readonly models: ReadonlyMap<string, Model | string>;
   readonly fallback: Fallback;
   readonly registry: Registry;
-  /** Names of the tools of MCP servers that it may use, with `*` for any letters. */
+  /** Names of the MCP servers' tools that the agent may use, with `*` for any letters. */
   readonly toolPatterns: readonly string[];
-  /** Undefined: its model is always given all tools. */
+  /** Undefined: the model is always given all tools. */
   readonly findTools: FindSettings | undefined;
-  /** Names of the tools that its model is given at each step, beside those that it found. Undefined: all. */
+  /** Names of the tools that the model is given at each step, besides tools that it found. Undefined: all tools. */
   readonly core: ReadonlySet<string> | undefined;
   readonly policy: Policy | undefined;
   readonly context: TurnContext | undefined;
   readonly order: Order;
-  /** Undefined: each model call and each call is an activity. */
+  /** Undefined: each model call and each tool call is an activity. */
   readonly gate: GateMode | undefined;
   /** Undefined: the answer is text. */
   readonly output: ResolvedParameters | undefined;
@@ -170,7 +175,7 @@ export interface Agent {
   readonly modelRetryForMs: number;
   /** What a turn may spend; time in milliseconds, money without its currency. Undefined: no limit. */
   readonly budget: Budget | undefined;
-  /** The same for a session. */
+  /** What a session may spend, as `budget` has it for a turn. */
   readonly sessionBudget: Budget | undefined;
   /** See `limits.repeats`. Undefined: any number. */
   readonly repeats: number | undefined;
@@ -183,7 +188,7 @@ const NO_MODEL = `must be a model { id, generate }, or a name provider:model of 
 const modelSchema = z.custom<Model | string>(isModel, NO_MODEL);
 const modelsSchema = z.array(modelSchema, 'must be a list of models');
 
-// As a record, so that a kind that is missing here does not compile.
+// A record, so that a missing kind is a compile error.
 const KINDS: Readonly<Record<ModelErrorKind, true>> = {
   rate_limit: true,
   timeout: true,
@@ -223,7 +228,7 @@ function isKind(value: unknown): boolean {
 
 const NO_FALLBACK: Fallback = { models: [], on: new Set(), afterMs: undefined };
 
-/** The most of anything that a budget counts. */
+/** The largest amount in a budget. */
 const MOST_AMOUNT = 1e12;
 
 const budgetSchema = z.strictObject({
@@ -331,7 +336,7 @@ function equipped(
   given: readonly Tool[],
   findTools: FindSettings | undefined,
 ): Pick<Agent, 'registry' | 'core'> {
-  // The registry looks first whether all of them are tools.
+  // The registry first checks that all of the values are tools.
   const { tools, core } = toToolset(createRegistry(given).list(), findTools);
   return { registry: createRegistry(tools), core };
 }
@@ -341,7 +346,7 @@ function asAgent(agent: Agent): Agent {
 }
 
 /**
- * The same agent with the tools of its MCP servers.
+ * A copy of the agent with the tools of its MCP servers added.
  *
  * @throws CountersignError `tool_invalid` where two tools have one name; `agent_invalid` where `findTools` does not fit them.
  */
@@ -354,12 +359,12 @@ export function withTools(agent: Agent, more: readonly Tool[]): Agent {
   }
 }
 
-/** A core that names no tool would be a tool that the model never sees. */
+/** Throws for a name in `core` that no tool has: the intended tool would be hidden from the model. */
 function requireCore(settings: FindSettings | undefined, tools: readonly Tool[]): void {
   if (settings?.core !== undefined) createRegistry(tools).list({ names: settings.core });
 }
 
-/** Two underlines, because only then it can be a tool of a server. */
+/** Requires two underlines, because every name of a server's tool has them. */
 const PATTERN = /^[a-z][a-z0-9]*(_[a-z0-9]+)*__[a-z0-9_*]+$/;
 
 function requirePattern(pattern: string): string {

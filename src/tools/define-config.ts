@@ -16,31 +16,39 @@ import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';
 import type { Duration, Tool } from './types';
 
-/** Tells configs from all else, also those of a second copy of this module. */
+/** Marks configs. The symbol is global, so that configs of a second copy of this module are recognised too. */
 const CONFIG = Symbol.for('countersign.config');
 
-/** What `defineConfig` takes. */
+/** The options of `defineConfig`. */
 export interface ConfigOptions {
   agents: readonly Agent[];
   /** Queue of the worker and its turns. @default 'countersign' */
   taskQueue?: string;
   hooks?: Hooks;
-  /** Lines about calls. @default level INFO, calls true */
+  /** Settings of the log lines about calls. @default level INFO, calls true */
   log?: CallLogOptions;
   /**
-   * Where the bytes of files are that go with messages: a folder, relative to the current one, or `s3://bucket/prefix`. All
-   * workers and whoever sends files need the same. @default `COUNTERSIGN_FILES`; without it models read no files
+   * The store of the files that are attached to messages: a folder, relative to the current one, or
+   * `s3://bucket/prefix`. All workers and all senders of files need the same store.
+   *
+   * @default `COUNTERSIGN_FILES`; without it models read no files
    */
   files?: string;
-  /** Directory for what the worker remembers on this machine; relative to the current one. @default the user's own state directory */
+  /**
+   * Directory for the worker's records on this machine, relative to the current one.
+   *
+   * @default the user's own state directory
+   */
   stateDir?: string;
   /**
-   * How long turns wait for a worker that has their agent when this one lacks it; at most one hour. @default 10 minutes
+   * How long a turn waits for a worker that has its agent when this worker lacks it; at most one hour.
+   *
+   * @default 10 minutes
    */
   agentWait?: Duration;
-  /** What executes handlers. @default in this process */
+  /** Executes handlers. @default in this process */
   runner?: Runner;
-  /** Where handlers get secrets from, by name. What it gives is redacted from all that leaves the worker. @default none */
+  /** Provides secrets to handlers, by name. Its secrets are redacted from all that leaves the worker. @default none */
   secrets?: SecretProvider;
   /**
    * MCP servers by name, or the path of a `.mcp.json`, relative to the current folder. A worker uses only what
@@ -48,49 +56,50 @@ export interface ConfigOptions {
    */
   mcpServers?: McpServers;
   /**
-   * What holds for single tools of MCP servers, by their names here (`server__tool`). What a server says of its own tools
-   * is never believed. @default dangerous and unsafe
+   * Settings of single tools of MCP servers, by their names here (`server__tool`). A server's own statements about the
+   * safety of its tools are never believed. @default dangerous and unsafe
    */
   mcpTools?: Readonly<Record<string, McpToolSettings>>;
-  /** File of what was allowed, relative to the current folder. @default 'countersign.mcp.lock' */
+  /** The lock file with the allowed tools, relative to the current folder. @default 'countersign.mcp.lock' */
   mcpLock?: string;
   /**
-   * The file that says who may decide what, relative to the current folder; see docs/approvers.md. Workers refuse what it
-   * does not allow. @default none: whoever may reach a turn may decide everything
+   * The file that says who may decide what, relative to the current folder; see docs/approvers.md. Workers refuse
+   * decisions that it does not allow. @default none: whoever may reach a turn may decide everything
    */
   approvers?: string;
   /**
-   * Rules beside the policies of the agents: a file, relative to the current folder, or the rules themselves; see
+   * Rules in addition to the agents' own policies: a file, relative to the current folder, or the rules themselves; see
    * docs/policy.md. @default none
    */
   policy?: string | readonly PolicyRule[];
   /**
-   * What models cost, by the ids that the timeline shows; `*` at the end of an id stands for any letters. Each reply is then
-   * recorded with its cost. An agent with a budget of money needs one for each of its models. @default none
+   * Prices of models, by the ids that the timeline shows; `*` at the end of an id stands for any letters. Each reply is
+   * then recorded with its cost. An agent with a budget of money needs a price for each of its models. @default none
    */
   prices?: Readonly<Record<string, ModelPrice>>;
   /**
-   * How many calls the server gives out a minute, by the task queue of their tools. It counts those of all workers together,
-   * which need the same number. Not for the config's own queue, by which models are asked. @default no limit
+   * How many calls the server hands out per minute, by the task queue of their tools. The server counts the calls of
+   * all workers together, so all workers need the same number. The config's own queue cannot have a limit, because
+   * model calls use that queue. @default no limit
    */
   callsPerMinute?: Readonly<Record<string, number>>;
-  /** Of all `prices`, and of budgets of money: three letters. @default 'USD' */
+  /** The currency of all `prices` and of budgets of money: three letters. @default 'USD' */
   currency?: string;
   /**
    * Where a worker's metrics go: `host:port` for Prometheus, or the address of an OpenTelemetry collector. @default nowhere
    */
   metrics?: string;
-  /** What spans have beside names, ids and numbers. @default content false: no text of models, people and tools */
+  /** What spans contain besides names, ids and numbers. @default content false: no text of models, people and tools */
   traces?: TraceOptions;
 }
 
-/** What is in the spans of a worker. */
+/** Settings for the content of a worker's spans. */
 export interface TraceOptions {
   /** Prompts, replies, arguments and results, without the secrets that the worker knows. @default false */
   content?: boolean;
 }
 
-/** What a worker needs to know, checked and with every default filled in. Made by `defineConfig` only; immutable. */
+/** The config of a worker, checked and with every default filled in. Made by `defineConfig` only; immutable. */
 export interface Config {
   readonly agents: readonly Agent[];
   readonly taskQueue: string;
@@ -138,7 +147,7 @@ const optionsSchema = z.strictObject({
   mcpTools: settingsSchema.optional(),
   mcpLock: z.string().min(1).optional(),
   approvers: z.string().min(1).optional(),
-  // What the rules mean is checked where a worker starts, together with the tools that it has by then.
+  // The content of the rules is checked when a worker starts, against the tools that the worker has by then.
   policy: z
     .custom<string | readonly PolicyRule[]>(
       (value) => (typeof value === 'string' ? value !== '' : Array.isArray(value)),
@@ -208,7 +217,7 @@ export function defineConfig(options: ConfigOptions): Config {
   return asConfig(config);
 }
 
-/** A limit of a queue that no tool has would hold nothing; one of the config's own would hold models too. */
+/** Refuses a limit that would apply to no call, to model calls too, or not to all calls of its queue. */
 function assertLimitsFit(config: Config): void {
   for (const queue of Object.keys(config.callsPerMinute)) {
     const [held] = statefulTools(config, [queue]);
@@ -220,7 +229,7 @@ function assertLimitsFit(config: Config): void {
   }
 }
 
-/** Money that could not be counted would limit nothing. */
+/** Requires a price for each model of an agent with a budget of money: unpriced replies would not count. */
 function assertPriced(agent: Agent, pricing: Pricing): void {
   const { name, budget } = agent;
   const limited = budget?.money === undefined ? 'sessionBudget' : 'budget';
@@ -233,10 +242,10 @@ function assertPriced(agent: Agent, pricing: Pricing): void {
     );
 }
 
-/** The agents, and those that their tools need a worker of this queue to have. */
+/** The agents, and the sub-agents of their tools that a worker of this queue has to have. */
 function withSubAgents(agents: readonly Agent[], taskQueue: string): Agent[] {
   const all = new Set(agents);
-  // A set that grows while it is gone through is gone through to its end.
+  // The loop also visits agents that are added to the set while it runs.
   for (const agent of all)
     for (const { child } of agent.registry.list()) {
       const isHere = child !== undefined && (child.taskQueue ?? taskQueue) === taskQueue;
@@ -251,7 +260,7 @@ function asConfig(config: Config): Config {
 }
 
 /**
- * The same config with other agents.
+ * A copy of the config with other agents.
  *
  * @throws CountersignError `config_invalid` where two tools of one queue have one name.
  */
@@ -300,7 +309,7 @@ function assertAgentsDiffer(agents: readonly Agent[]): void {
     throw invalid(`there are two agents named \`${twice}\``, 'Give each agent a name of its own.');
 }
 
-/** A tool's name is its activity's type, so one name on one queue has to be one tool. */
+/** Refuses two different tools with one name on one queue, because the name of a tool is its activity type. */
 function assertToolsAgree(agents: readonly Agent[], taskQueue: string): void {
   const digests = new Map<string, string>();
   for (const tool of agents.flatMap(({ registry }) => registry.list())) {
@@ -328,7 +337,7 @@ export function queuesOf(config: Config): string[] {
   return [...new Set([config.taskQueue, ...named])];
 }
 
-/** What an approvers file is checked against. Tools of MCP servers are known once a worker has connected. */
+/** The names that an approvers file is checked against. Tools of MCP servers are known once a worker has connected. */
 export function rulesAbout(config: Config) {
   return {
     tools: new Map(toolsOf(config).map((tool) => [tool.name, tool])),

@@ -10,7 +10,7 @@ import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
 import { describeIssues, duration, invalidDefinition } from './options';
 
-/** The functions of a tool, as they look once the type of their arguments is forgotten. */
+/** The functions of a tool, with arguments of an unknown type. */
 interface Functions {
   preview?(args: unknown, context: CallContext): Preview | string | Promise<Preview | string>;
   classify?(args: unknown): Classified | undefined;
@@ -57,7 +57,7 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
     forCall: undefined,
   };
   if (classify === undefined) return Object.freeze(tool);
-  // Also of a milder one: a person may change its arguments.
+  // A tool that became milder keeps `forCall`, because a person may change the arguments.
   const whole: Tool = Object.freeze<Tool>({
     ...tool,
     forCall: (value) => asClassified(whole, () => classify.call(functions, value)),
@@ -70,7 +70,7 @@ const classified = z.strictObject({
   effect: z.enum(EFFECTS).optional(),
 });
 
-/** The tool with the milder of its own safety and effect and those answered; as it is where nothing can be understood. */
+/** Applies the answer of `classify` where it is milder than the tool; returns the tool itself for an invalid answer. */
 function asClassified(tool: Tool, classify: () => unknown): Tool {
   const answer = classified.safeParse(unlessThrown(classify));
   if (!answer.success) return tool;
@@ -84,7 +84,7 @@ function unlessThrown(work: () => unknown): unknown {
   try {
     return work();
   } catch {
-    // What is wrong with the arguments the preview or the handler says.
+    // The preview or the handler will report the error in the arguments.
     return undefined;
   }
 }
@@ -119,9 +119,9 @@ const verification = z.discriminatedUnion('outcome', [
 ]);
 
 /**
- * What a tool's `preview` answered, in its full form.
+ * The answer of a tool's `preview`, in its full form.
  *
- * @throws TypeError where it is neither text nor a preview.
+ * @throws TypeError where the answer is neither text nor a preview.
  */
 function toPreview(answer: unknown): Preview {
   const parsed = preview.safeParse(answer);
@@ -132,9 +132,9 @@ function toPreview(answer: unknown): Preview {
 }
 
 /**
- * What a tool's `verify` answered.
+ * The answer of a tool's `verify`.
  *
- * @throws TypeError where it is none of the three outcomes; whoever asked takes a throw for `cannot_tell`.
+ * @throws TypeError where the answer is not one of the three outcomes; callers treat an error as `cannot_tell`.
  */
 function toVerification(answer: unknown): Verification {
   const parsed = verification.safeParse(answer);
@@ -143,26 +143,26 @@ function toVerification(answer: unknown): Verification {
   return parsed.data;
 }
 
-/** Everything of a tool but its parameters and its functions. */
+/** A tool without its parameters and its functions. */
 type ToolSettings = Omit<
   Tool,
   'schema' | 'digest' | 'server' | 'parse' | 'preview' | 'verify' | 'handle' | 'forCall' | 'asks'
 >;
 
-/** Characters of a group's name: it is in the settings of every call. */
+/** The most characters of a group's name, which is part of the settings of every call. */
 const MOST_GROUP = 100;
 
-/** Less room than this could not hold the mark of a cut. */
+/** The least output limit: less could not hold the mark of a cut. */
 const LEAST_OUTPUT_BYTES = 128;
 
-/** A beat costs a request; a worker is never noticed to be dead sooner than in a second. */
+/** The shortest heartbeat: each one costs a request, and a dead worker is never noticed within less than a second. */
 const LEAST_HEARTBEAT_MS = 1000;
 
-/** Node fires timers beyond 2³¹−1 ms at once. */
+/** The longest timeout: Node fires a timer of more than 2³¹−1 ms at once. */
 const MOST_TIMEOUT_MS = 24 * 24 * 3600 * 1000;
 
 /**
- * Checks what was given and fills in the defaults.
+ * Checks the options and fills in the defaults.
  *
  * @throws Error with the broken rule as its message.
  */

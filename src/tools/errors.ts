@@ -1,7 +1,7 @@
 import type { Json } from '../contract/json';
 import { saysBroken } from '../contract/network-errors';
 
-/** Marks, not classes, tell these errors apart: a config file may load a second copy of this module. */
+/** We recognise these errors by marks, not by classes: a config file may load a second copy of this module. */
 const TOOL_ERROR = Symbol.for('countersign.ToolError');
 const TRANSPORT_ERROR = Symbol.for('countersign.TransportError');
 const PROVEN = Symbol.for('countersign.proven');
@@ -11,12 +11,12 @@ export interface ToolErrorOptions {
   details?: Json;
   /** Whether the same call may be tried again; has no effect on unsafe tools. @default false */
   retryable?: boolean;
-  /** `conflict`: what the call was approved for has changed meanwhile, and nothing was done. @default 'tool' */
+  /** `conflict`: the approved state of things has changed since, and nothing was done. @default 'tool' */
   code?: 'tool' | 'conflict';
   cause?: unknown;
 }
 
-/** Thrown by a handler: the tool says that it could not do it. The model reads the message. */
+/** Thrown by a handler when the tool could not do its work. The model reads the message. */
 export class ToolError extends Error {
   override readonly name = 'ToolError';
   readonly [TOOL_ERROR] = true;
@@ -33,16 +33,16 @@ export class ToolError extends Error {
 }
 
 export interface TransportErrorOptions {
-  /** True only where it is proven that nothing reached the other side; the call then has no effect for sure. @default false */
+  /** True only where it is proven that nothing reached the other side: the call had no effect. @default false */
   nothingSent?: boolean;
-  /** Facts for the model and the record, such as the code that the other side answered. */
+  /** Facts for the model and the record, such as the error code of the other side. */
   details?: Json;
   /** Whether the same call may be tried again; has no effect on unsafe tools. @default true */
   retryable?: boolean;
   cause?: unknown;
 }
 
-/** Thrown by a handler: the way to what does the work broke (network, subprocess). Retried, except for unsafe tools. */
+/** Thrown by a handler when its connection broke (network, subprocess). Retried, except for unsafe tools. */
 export class TransportError extends Error {
   override readonly name = 'TransportError';
   readonly [TRANSPORT_ERROR] = true;
@@ -61,12 +61,12 @@ export class TransportError extends Error {
 /** What a handler can prove about a call whose signal has aborted. */
 export type Proven = 'nothing_done' | 'stopped';
 
-/** What an error that proves something can carry. */
+/** The options of `nothingDone` and `stopped`. */
 export type ProvenOptions = Pick<ToolErrorOptions, 'details' | 'cause'>;
 
 /**
  * An error that proves that this call changed nothing and never will. After its signal has aborted, only this error
- * and `stopped` tell how an unsafe call ended; whatever else a handler throws then leaves the call in doubt.
+ * and `stopped` say how an unsafe call ended; any other error that a handler throws then leaves the call in doubt.
  *
  * @param message for the model: why nothing was done.
  * @example
@@ -83,8 +83,9 @@ export function nothingDone(message: string, options: ProvenOptions = {}): ToolE
 }
 
 /**
- * An error that proves that this call has ended for good, although a part of its work may be done. What it gave by
- * `partial` goes with it. For work that a handler can stop and see stopped, such as a process on this machine.
+ * An error that proves that this call has ended for good, although a part of its work may be done. The error carries
+ * the output that the handler reported with `partial`. For work that a handler can stop for sure, such as a process on
+ * this machine.
  *
  * @param message for the model: how it ended.
  * @example
@@ -100,19 +101,19 @@ export function stopped(message: string, options: ProvenOptions = {}): ToolError
   return Object.assign(new ToolError(message, options), { [PROVEN]: 'stopped' });
 }
 
-/** What something thrown proves of its call, thrown by this or another copy of the package. */
+/** What a thrown value proves about its call. Recognises errors of another copy of the package too. */
 export function provenBy(thrown: unknown): Proven | undefined {
   if (!isToolError(thrown)) return undefined;
   const proven: unknown = Reflect.get(thrown, PROVEN);
   return proven === 'nothing_done' || proven === 'stopped' ? proven : undefined;
 }
 
-/** Whether something thrown is a ToolError, of this or another copy of the package. */
+/** Whether a thrown value is a ToolError, of this or another copy of the package. */
 export function isToolError(thrown: unknown): thrown is ToolError {
   return isMarked(thrown, TOOL_ERROR);
 }
 
-/** Whether something thrown is a TransportError, of this or another copy of the package. */
+/** Whether a thrown value is a TransportError, of this or another copy of the package. */
 export function isTransportError(thrown: unknown): thrown is TransportError {
   return isMarked(thrown, TRANSPORT_ERROR);
 }
@@ -121,23 +122,23 @@ function isMarked(thrown: unknown, mark: symbol): boolean {
   try {
     return thrown instanceof Error && Reflect.get(thrown, mark) === true;
   } catch {
-    // A proxy may throw at any look; such a thing has no mark.
+    // A proxy may throw at every access. Such a value has no mark.
     return false;
   }
 }
 
-/** What node-fetch calls a body that did not come in time. */
+/** The error types of node-fetch for a timeout. */
 const TYPES: readonly unknown[] = ['body-timeout', 'request-timeout'];
 
 /** DEADLINE_EXCEEDED and UNAVAILABLE of gRPC. */
 const GRPC_CODES: readonly unknown[] = [4, 14];
 
-/** As many errors of one chain are looked at. A chain that is longer cannot be read to its end. */
+/** The most errors of one chain that we read. A longer chain counts as a network error. */
 const MOST_ERRORS = 32;
 
 /**
- * Whether something thrown says, itself or by an error that it holds, that a connection broke or was given up. Never
- * throws, whatever its getters do.
+ * True when a thrown value, or an error inside it, says that a connection broke or was given up. Never throws, whatever
+ * the value's getters do.
  */
 export function isNetworkError(thrown: unknown): boolean {
   const chain = [thrown];
@@ -155,15 +156,18 @@ function saysNetwork(error: unknown): boolean {
   return saysBroken({ name: read(error, 'name'), message: read(error, 'message'), code });
 }
 
-/** A bare number may mean anything; beside it gRPC has its details or metadata, and a message that starts with both. */
+/**
+ * Whether an error comes from gRPC. A bare number may mean anything, so we also require gRPC's details or metadata, or
+ * a message that starts with the number and its name.
+ */
 function isGrpc(error: unknown): boolean {
   const hasDetails = ['details', 'metadata'].some((name) => read(error, name) !== undefined);
   return hasDetails || /^(4 DEADLINE_EXCEEDED|14 UNAVAILABLE)\b/.test(String(read(error, 'message')));
 }
 
 /**
- * Its cause, the errors of an AggregateError, which several addresses of one host lead to, and every other error that
- * it holds: clients name theirs `detail`, `raw`, `originalError` or whatever they like.
+ * The errors inside an error: its cause, the errors of an AggregateError (where one host has several addresses), and
+ * the errors in its other properties, which clients name `detail`, `raw`, `originalError` or whatever they like.
  */
 function causesOf(error: unknown): unknown[] {
   const errors = read(error, 'errors');
@@ -194,7 +198,7 @@ function read(error: unknown, name: string): unknown {
   try {
     return isObject(error) ? Reflect.get(error, name) : undefined;
   } catch {
-    // What cannot be read says nothing.
+    // A property that cannot be read counts as missing.
     return undefined;
   }
 }

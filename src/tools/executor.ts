@@ -15,7 +15,7 @@ import { createSecrets, type SecretProvider, type Secrets } from './secrets';
 import type { CallContext, Policy, Tool } from './types';
 import type { FilePlan } from '../contract/plan';
 
-/** What an executor is made of. */
+/** The options of `createExecutor`. */
 export interface ExecutorDeps {
   registry: Registry;
   hooks?: Hooks | undefined;
@@ -27,13 +27,13 @@ export interface ExecutorDeps {
   policy?: Policy | undefined;
   /** The agent's name, for the policy. @default '' */
   agent?: string | undefined;
-  /** Where handlers get secrets from. @default there are none */
+  /** Provides secrets to handlers. @default there are none */
   secrets?: SecretProvider | undefined;
 }
 
-/** One call as it is given to `execute`. */
+/** A call for `execute`. */
 export interface ExecutorCall {
-  /** Made up where it is missing. */
+  /** The id of the call. A missing id is replaced by a random one. */
   id?: string;
   name: string;
   /** JSON text as the model wrote it, or an object. */
@@ -41,11 +41,11 @@ export interface ExecutorCall {
 }
 
 export interface ExecuteOptions {
-  /** Asked about dangerous calls; without it they are denied. */
+  /** Decides dangerous calls. Without this function they are denied. */
   approve?: Approve;
   /** Milliseconds for each handler. @default the tool's own timeout */
   timeoutMs?: number;
-  /** Cancels what runs and what has not started. */
+  /** Cancels running calls, and calls that have not started. */
   signal?: AbortSignal;
 }
 
@@ -56,7 +56,7 @@ export interface BatchOptions extends ExecuteOptions {
 
 /** Runs tools and turns whatever happens into results. */
 export interface Executor {
-  /** Parses, validates, asks policy and person, runs. Never throws or rejects. */
+  /** Parses and validates the call, asks policy and person, and runs the handler. Never throws or rejects. */
   execute(call: ExecutorCall, options?: ExecuteOptions): Promise<ToolResult>;
   /** Results in the order of the calls, each under an id of its own; see uniqueIds. Never throws or rejects. */
   executeBatch(calls: readonly ExecutorCall[], options?: BatchOptions): Promise<ToolResult[]>;
@@ -85,7 +85,7 @@ export function createExecutor(options: ExecutorDeps): Executor {
 
 type Equipped = Omit<ExecutorDeps, 'secrets'> & {
   secrets: Secrets;
-  /** Without turns and workers, what its calls share lives as long as the executor. */
+  /** Part of the key of shared state, which lives as long as this executor: there are no turns or workers here. */
   id: string;
 };
 
@@ -97,7 +97,7 @@ async function inTurn<T>(tasks: readonly (() => Promise<T>)[]): Promise<T[]> {
 
 type IdentifiedCall = ExecutorCall & { id: string };
 
-/** Callers without types may hand over anything as a name or an id. */
+/** The call with an id. Untyped callers may pass any value as a name or an id. */
 function identify(call: ExecutorCall): IdentifiedCall {
   const given: { id?: unknown; name: unknown } = call;
   const id = typeof given.id === 'string' && given.id !== '' ? given.id : `call_${randomUUID()}`;
@@ -185,11 +185,11 @@ export interface RunJob {
   /** Counts from 1. */
   attempt: number;
   idempotencyKey: string;
-  /** Cancels it. */
+  /** Cancels this execution. */
   signal?: AbortSignal;
   /**
-   * Waited for right before the handler, after everything else that takes time; may abort `signal`, and then the handler
-   * is not started.
+   * Called right before the handler, after all other work that takes time. May abort `signal`; then the handler is not
+   * started.
    * Contract: does not throw or reject.
    */
   beforeStart?(): void | Promise<void>;
@@ -197,15 +197,16 @@ export interface RunJob {
   timeoutMs?: number;
   plan?: FilePlan;
   hunks?: readonly string[];
-  /** What the handler learns of its turn beside the call itself. */
+  /** Facts about the turn for the handler's context. */
   about?: Partial<
     Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata' | 'approval' | 'resumeFrom' | 'state'>
   >;
-  /** Takes news of the work while it runs. */
+  /** Receives the handler's reports while it runs. */
   live?: Live;
   /**
-   * Called with the result of a handler that ended after the grace, and so after `runJob` had answered that the outcome is not known; only where it is known now. Hooks do not see it.
-   * Contract: does not throw or reject; the log is warned where it does.
+   * Called with the late result of a handler. Such a handler ended after the grace, when `runJob` had already answered
+   * that the outcome is not known. Not called where the outcome is still not known. Hooks do not see this result.
+   * Contract: does not throw or reject; a warning in the log says where it does.
    */
   onLate?(result: ToolResult): unknown;
   /** Called where the handler still runs when `runJob` answers; `over` resolves when it has ended and `onLate` was called. */
@@ -217,7 +218,7 @@ export interface RunDeps {
   hooks?: Hooks | undefined;
   log?: CallLog | undefined;
   runner?: Runner | undefined;
-  /** Absent: there are none. */
+  /** Absent: there are no secrets. */
   secrets?: Secrets | undefined;
 }
 
@@ -243,7 +244,7 @@ export async function runJob(job: RunJob, deps: RunDeps): Promise<RunOutcome> {
   return outcome;
 }
 
-// Hooks get copies: they watch, and what they do to an event must not reach what runs or what is recorded.
+// Hooks only watch. They get copies, so that their changes to an event reach neither the handler nor the record.
 async function before(event: HookEvent, { hooks, log }: RunDeps): Promise<void> {
   if (hooks?.before !== undefined)
     await runHook('before', () => hooks.before?.(structuredClone(event)), warning(log));
@@ -259,7 +260,7 @@ function warning(log: CallLog | undefined): (message: string) => void {
   return (message) => log?.warn(message);
 }
 
-/** Its result says where the handler began without the state that earlier calls had made, whatever it says itself. */
+/** The outcome. Its result always says when the handler began without the state that earlier calls had made. */
 function outcomeOf(ending: Ending, job: RunJob, about: AboutRun): RunOutcome {
   const outcome = toOutcome(ending, aboutOf(job, about));
   const isLost = outcome.handler !== 'unstarted' && job.about?.state?.lost === true;
@@ -278,7 +279,7 @@ interface LateReport {
   about: AboutRun;
 }
 
-/** What an outcome needs to know of the run beside its job. */
+/** Facts about a run that an outcome needs besides the job. */
 type AboutRun = Pick<OutcomeFacts, 'timeoutMs' | 'hide'> & { startedAt: number };
 
 async function reportLate(ended: Interrupted, { job, deps, about }: LateReport): Promise<void> {
@@ -315,7 +316,7 @@ function aboutOf(job: RunJob, { startedAt, timeoutMs, hide }: AboutRun): Outcome
   };
 }
 
-/** Node fires longer timers at once. */
+/** The longest timer: Node fires longer ones at once. */
 const MOST_TIMER_MS = 2 ** 31 - 1;
 
 function timeoutOf({ tool, timeoutMs }: RunJob): number {

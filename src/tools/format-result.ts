@@ -6,7 +6,7 @@ import { cutOutput } from './cut-output';
 import { isToolError, isTransportError } from './errors';
 
 /**
- * What a handler returned, as text for the model. Never throws.
+ * Turns the value that a handler returned into text for the model. Never throws.
  *
  * | value | content | contentType |
  * |---|---|---|
@@ -62,7 +62,7 @@ function formatContent(value: object): ResultContent | undefined {
 
 const PART_TYPES: readonly unknown[] = ['text', 'image', 'audio', 'resource', 'resource_link'];
 
-/** Parts need not all be of one type, but one text at least tells them from any other list. */
+/** True for a list whose members are all MCP content parts, of one type or of several. */
 function isParts(value: unknown): value is Record<string, unknown>[] {
   if (!Array.isArray(value) || value.length === 0) return false;
   return value.every((part) => isObject(part) && PART_TYPES.includes(part['type']) && hasBody(part));
@@ -88,13 +88,13 @@ function text(content: string): ResultContent {
   return { content, contentType: 'text' };
 }
 
-/** Any value as indented JSON; what JSON has no form for becomes text, see formatResult. May throw where reading throws. */
+/** Any value as indented JSON. Values without a JSON form become text, see formatResult. Throws if a getter throws. */
 export function toPrettyJson(value: unknown): string {
   const above: unknown[] = [];
   return JSON.stringify(
     value,
     function (this: unknown, key, current: unknown) {
-      // `this` holds the key: whatever was entered after it has been left again.
+      // `this` holds the key, so we have left all objects that we entered after `this`.
       while (above.length > 0 && above.at(-1) !== this) above.pop();
       const original: unknown = typeof this === 'object' && this !== null ? Reflect.get(this, key) : current;
       const plain = toJsonForm(original, current);
@@ -107,7 +107,7 @@ export function toPrettyJson(value: unknown): string {
   );
 }
 
-/** `original` is what the holder has, `current` what its `toJSON` made of it. */
+/** `original` is the value in its holder. `current` is the result of its `toJSON`, or the same value without one. */
 function toJsonForm(original: unknown, current: unknown): unknown {
   const bytes = toBytes(original);
   if (bytes !== undefined) return describeBytes(bytes);
@@ -128,24 +128,24 @@ function fromPrimitive(value: unknown): unknown {
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }
 
-/** The bytes behind a binary value; undefined for any other. */
+/** The bytes of a binary value; undefined for any other value. */
 export function toBytes(value: unknown): Buffer | undefined {
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer ? Buffer.from(value) : undefined;
 }
 
-/** Bytes as text, marked so that nobody takes them for text that the tool wrote. */
+/** Bytes as text, with a mark that distinguishes them from text of the tool. */
 export function describeBytes(bytes: Buffer): string {
   return `[binary, ${bytes.length} bytes, base64] ${bytes.toString('base64')}`;
 }
 
-/** More than this of a message helps no model. */
+/** The most bytes of a message. A longer message does not help a model. */
 const MESSAGE_BYTES = 4 * 1024;
 
-/** Details are for the record, not for data. */
+/** The most bytes of details: they are for facts, not for data. */
 const DETAILS_BYTES = 16 * 1024;
 
-/** What something thrown says, cut to 4 KiB; for anything at all, hostile getters included. */
+/** The message of a thrown value, cut to 4 KiB. Works for any value, also with hostile getters. */
 export function messageOf(thrown: unknown, hide: Hide = asItIs): string {
   const message = readSafely(() => (thrown instanceof Error ? thrown.message : describe(thrown)));
   return cutOutput(
@@ -154,18 +154,18 @@ export function messageOf(thrown: unknown, hide: Hide = asItIs): string {
   );
 }
 
-/** Takes secrets out of a text; before it is cut, because half a secret is not recognised. */
+/** Removes secrets from a text. Runs before the text is cut, because half a secret is not recognised. */
 export type Hide = (text: string) => string;
 
 const asItIs: Hide = (text) => text;
 
-/** Its stack, cut to the limit; undefined where it has none. */
+/** The stack of a thrown value, cut to the limit; undefined where it has none. */
 function stackOf(thrown: unknown, hide: Hide): string | undefined {
   const stack = readSafely(() => (thrown instanceof Error ? thrown.stack : undefined));
   return stack === undefined ? undefined : cutOutput(hide(stack), LIMITS.stackBytes);
 }
 
-/** Any value as JSON of at most 16 KiB; what is longer becomes its text, cut. */
+/** Any value as JSON of at most 16 KiB. Longer JSON becomes a text that is cut. */
 function toDetails(value: unknown, hide: Hide): Json {
   const text = hide(readSafely(() => toPrettyJson(value)) ?? '[cannot be written]');
   if (Buffer.byteLength(text) > DETAILS_BYTES) return cutOutput(text, DETAILS_BYTES);
@@ -176,7 +176,7 @@ function readJson(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
-    // Only a text that was cut, or lost a secret that was no string, is not JSON.
+    // The text is not JSON where it lost a secret that was not a string, or where the value could not be written.
     return text;
   }
 }
@@ -191,12 +191,12 @@ function readSafely(read: () => unknown): string | undefined {
     const text = read();
     return text === undefined ? undefined : String(text);
   } catch {
-    // Whatever cannot be read has nothing to say.
+    // A value that cannot be read has no text.
     return undefined;
   }
 }
 
-/** What something thrown by a tool's function means: `transport`, what a ToolError says, or `tool` with its stack. Never throws. */
+/** The failure for a thrown value: `transport`, the code of a ToolError, or `tool` with the stack. Never throws. */
 export function describeFailure(thrown: unknown, hide: Hide = asItIs): ToolFailure {
   const message = messageOf(thrown, hide);
   if (isTransportError(thrown)) return { code: 'transport', message, ...detailsOf(thrown, hide) };

@@ -5,13 +5,13 @@ import type { Duration } from './types';
 import { TIMES } from '../contract/limits';
 import type { GateMode } from '../contract/think';
 
-/** The longest time that can be asked for: ten years. More would leave the dates that Temporal can hold. */
+/** The longest allowed time: ten years. Longer times would exceed the dates that Temporal can represent. */
 const LONGEST_MS = 10 * 365 * 24 * 3600 * 1000;
 
 /**
  * A duration in whole milliseconds.
  *
- * @throws Error that says what is wrong: not a time, below `least`, or more than ten years.
+ * @throws Error with the reason: not a time, below `least`, or more than ten years.
  */
 export function toMilliseconds(duration: Duration, least = 1): number {
   const ms = parseDuration(duration);
@@ -31,7 +31,7 @@ export function parseDuration(duration: Duration): number {
   }
 }
 
-// The type of ms lists every spelling it takes; ms itself checks it.
+// The type of `ms` lists every spelling that it accepts. `ms` itself checks the text.
 function isText(duration: Duration): duration is StringValue {
   return typeof duration === 'string';
 }
@@ -40,7 +40,7 @@ function quote(duration: Duration): string {
   return typeof duration === 'string' ? `'${duration}'` : String(duration);
 }
 
-/** An option that is a time, in whole milliseconds. */
+/** The schema of an option that is a time. Its output is whole milliseconds. */
 export function duration(least = 1) {
   const given = z.union([z.number(), z.string()], 'must be milliseconds or text such as 30s');
   return given.transform((time, context) => {
@@ -61,7 +61,7 @@ export const durability = {
     .optional(),
 };
 
-/** What these options come to. @throws Error where they do not go together. */
+/** The gate mode that these options mean; undefined for `step`. @throws Error where the options do not fit together. */
 export function toGateMode(given: {
   durability?: 'step' | 'gate' | undefined;
   commitEvery?: number | undefined;
@@ -72,20 +72,20 @@ export function toGateMode(given: {
   throw new Error("`commitEvery`: counts only with `durability: 'gate'`");
 }
 
-/** What is wrong with options: each one by its path, with the rule that it breaks. */
+/** The errors in options: each with its path and the broken rule. */
 export function describeIssues({ issues }: z.ZodError): string {
   return issues.map(describeIssue).join('; ');
 }
 
 function describeIssue(issue: z.core.$ZodIssue): string {
   const { path } = issue;
-  // A union without words of its own says nothing; its last part is the usual one.
+  // A union without its own message says nothing useful, so we take the message of its last part, the usual form.
   const last = issue.code === 'invalid_union' ? issue.errors.at(-1)?.[0] : undefined;
   const message = issue.message === 'Invalid input' ? (last?.message ?? issue.message) : issue.message;
   return path.length === 0 ? message : `\`${path.join('.')}\` ${message}`;
 }
 
-/** The error for a wrong definition; it names what was defined, as far as that has a name. */
+/** The error for a wrong definition. It shows the definition's name, if there is one. */
 export function invalidDefinition(
   kind: 'agent' | 'tool',
   options: unknown,

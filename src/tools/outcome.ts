@@ -17,7 +17,7 @@ import type { Ending, Finished, Interrupted } from './run-handler';
 /** How one execution ended. */
 export interface RunOutcome {
   result: ToolResult;
-  /** Whether the same attempt may be made again, as far as the failure says; the tool's effect is not looked at. */
+  /** Whether the failure allows another attempt. Does not take the tool's effect into account. */
   retryable: boolean;
   /** False: the handler may still have, or have had, its effect. */
   outcomeKnown: boolean;
@@ -25,15 +25,15 @@ export interface RunOutcome {
   handler: 'ended' | 'running' | 'unstarted';
 }
 
-/** What a result says beside the ending itself. */
+/** The facts for a result besides the ending itself. */
 export interface OutcomeFacts {
   head: ResultHead;
   facts: FactsNow;
   limitBytes: number;
   timeoutMs: number;
-  /** Whether the tool's effect is `unsafe`: then the result says where the effect is not known. */
+  /** Whether the tool's effect is `unsafe`. If so, the result says when it is not known whether a call had effect. */
   unsafe: boolean;
-  /** Takes secrets out of what the handler gave. Its partial output has none any more. */
+  /** Removes secrets from the handler's result. Its partial output is already free of secrets. */
   hide: Hide;
 }
 
@@ -58,9 +58,9 @@ function handlerAfter(ending: Ending): RunOutcome['handler'] {
 }
 
 /**
- * The one rule for what is known of a call.
- * - Known are: a return, also a late one; a throw before our abort, unless the way to the other side broke; a call that
- *   was never started.
+ * The only rule that decides whether the outcome of a call is known.
+ * - Known are: a return, also a late one; a throw before our abort, unless the connection to the other side broke; a
+ *   call that was never started.
  * - After our abort a throw says nothing: `fetch` rejects then at once, whatever the other side does. Only an error
  *   that proves an outcome makes it known.
  */
@@ -116,7 +116,7 @@ function endMessage(ending: Interrupted, { timeoutMs, unsafe, hide }: OutcomeFac
   return parts.join('; ');
 }
 
-/** What a tool says of its own end. Other errors only say that they were aborted. */
+/** The tool's own words about its end. Other errors only say that the work was aborted. */
 function statedEnd(finished: Finished | undefined, hide: Hide): string[] {
   if (finished?.kind !== 'threw') return [];
   const { error } = finished;
@@ -134,14 +134,14 @@ function lateness({ kind }: Interrupted): string {
   return kind === 'timeout' ? 'its time was over' : 'it was asked to stop';
 }
 
-/** Marks a success as late, for the model and for people. `after`: what had happened before. */
+/** Marks a success as late, for the model and for people. `after` says what had happened before the success. */
 export function markLate(result: ToolResult, after: string): ToolResult {
   if (result.metadata.late === true) return result;
   const content = `[Late: this call succeeded, but only after ${after}.]\n\n${result.content}`;
   return { ...result, content, contentType: 'text', metadata: { ...result.metadata, late: true } };
 }
 
-/** Facts of a result made now. */
+/** The facts of a result that is made now, so without a timestamp. */
 type FactsNow = Omit<ResultFacts, 'timestamp'>;
 
 /** The result of a handler that returned; its text is cut to `limitBytes`. */

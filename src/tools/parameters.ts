@@ -9,16 +9,16 @@ import { plainSchema, refuseOthers } from '../contract/schema/standard';
 import { DATA_KEYWORDS, findReference } from '../contract/schema/reference';
 import { errorMessage } from '../contract/errors';
 
-/** Parameters in one form: a JSON Schema, and the parser that goes with it. */
+/** Parameters in their common form: a JSON Schema and its parser. */
 export interface ResolvedParameters {
   schema: JsonSchema;
-  /** Defaults, JSON Schema, zod, in this order. Never throws. */
+  /** Applies defaults, then checks by JSON Schema, then by zod. Never throws. */
   parse(args: JsonObject): ParsedArguments;
 }
 
 /**
- * Brings the three ways to give parameters into one.
- * A plain list and `z.object` refuse properties they do not name; a JSON Schema decides that itself.
+ * Brings the three forms of parameters into one form.
+ * A plain list and `z.object` refuse properties that they do not name; a JSON Schema decides this itself.
  *
  * @throws Error with the broken rule as its message.
  */
@@ -32,8 +32,8 @@ export function resolveParameters(parameters: Parameters, required?: readonly st
 
 function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParameters {
   const schema = assertUsableSchema(given);
-  // What others do to the schema they are given must not change how arguments are checked. Kept as text, because most of
-  // a thousand tools are never called.
+  // A change that a caller makes to `schema` must not change how arguments are checked. So we keep a copy, as text:
+  // most of a thousand tools are never called.
   const text = JSON.stringify(schema);
   let first: SchemaInUse | undefined;
   return {
@@ -41,7 +41,7 @@ function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParamet
     parse(args) {
       try {
         const { own, check } = (first ??= inUse(text));
-        // A copy: what a handler does to its arguments must not reach the record, nor the schema's defaults.
+        // A copy, so that a handler's changes to its arguments reach neither the record nor the schema's defaults.
         const filled = structuredClone(applyDefaults(own, args));
         const issues = check(filled);
         if (issues.length > 0) return { ok: false, issues };
@@ -53,7 +53,7 @@ function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParamet
   };
 }
 
-/** A schema that arguments are checked against. */
+/** A schema and its check of arguments. */
 interface SchemaInUse {
   own: JsonSchema;
   check(value: unknown): Issue[];
@@ -78,7 +78,7 @@ function toPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** zod itself checks the patterns that are left out, in the worker. */
+/** The JSON Schema of a zod object. Patterns that are left out here are checked by zod itself, in the worker. */
 function schemaOfZod(schema: z.ZodObject): JsonSchema {
   return plainSchema(toJsonSchema(schema));
 }
@@ -124,7 +124,7 @@ function isList(parameters: Parameters): parameters is readonly ParameterSpec[] 
   return Array.isArray(parameters);
 }
 
-// By its mark and not by `instanceof`: a config file may bring a zod of its own.
+// Checks zod's mark and not `instanceof`, because a config file may load its own copy of zod.
 function isZod(parameters: z.ZodObject | JsonSchema): parameters is z.ZodObject {
   if ('_zod' in parameters && 'safeParse' in parameters) {
     if (isObject(parameters.def) && parameters.def['type'] === 'object') return true;
@@ -157,7 +157,7 @@ function toPlainJson(given: unknown): JsonSchema {
 /** Deeper than any arguments may be. */
 const MOST_LEVELS = 100;
 
-/** Written out, because zod takes a second for a thousand schemas. */
+/** A copy of plain JSON. Written by hand, because zod needs a second for a thousand schemas. */
 function plainCopy(value: unknown, levels: number): Json {
   if (levels === 0) throw notPlain();
   if (Array.isArray(value)) return Array.from(value, (item: unknown) => plainCopy(item, levels - 1));
@@ -186,10 +186,10 @@ function assertRequiredExist(schema: JsonSchema): void {
     throw new Error(`required parameter ${missing.join(', ')} is not among the parameters`);
 }
 
-/** Most items of a list that must not hold one twice. */
+/** The largest `maxItems` of a list with `uniqueItems`. */
 const MOST_UNIQUE = 1000;
 
-/** Patterns and references are read by the validator only when arguments reach them, which is too late. */
+/** Checks patterns and references now: the validator reads them only when arguments reach them, which is too late. */
 function assertInside(node: unknown, root: JsonSchema): void {
   if (Array.isArray(node)) for (const item of node) assertInside(item, root);
   if (!isObject(node)) return;

@@ -10,27 +10,27 @@ import { messageOf } from './format-result';
 import type { Policy, Tool } from './types';
 import { unlessAborted, within } from './within';
 
-/** What is done with a call, safety and policy together. */
+/** The decision about a call, from safety and policy together. */
 export interface PolicyVerdict {
   decision: 'run' | 'ask' | 'refuse';
-  /** For the model and the approver; never holds what the policy threw. */
+  /** For the model and the approver. Never contains the message of an error that the policy threw. */
   reason?: string;
 }
 
-/** Whose policy is asked. */
+/** The agent whose policy is asked. */
 export interface PolicyOwner {
   /** The agent's name. */
   agent: string;
   /** Absent: safety decides. */
   policy?: Policy | undefined;
-  /** Takes what a policy throws. */
+  /** Logs the errors of the policy. */
   log?: CallLog | undefined;
 }
 
-/** A tool as far as policies see it. */
+/** The parts of a tool that policies see. */
 export type PolicyTool = Pick<Tool, 'name' | 'safety' | 'effect' | 'categories'>;
 
-/** A policy that has not answered by then has not answered. */
+/** The longest time for an answer of a policy. */
 const ANSWER_MS = 5000;
 
 const decision = z.enum(['run', 'ask', 'refuse']);
@@ -48,7 +48,7 @@ export async function askPolicy(owner: PolicyOwner, tool: Tool, args: JsonObject
   return tighten(await askFunction(owner, tool, args), tool.safety);
 }
 
-/** What the function policy says by itself; without one, that the call may run. Never rejects. */
+/** The verdict of the policy function alone; `run` without a policy. Never rejects. */
 export async function askFunction(
   owner: PolicyOwner,
   tool: PolicyTool,
@@ -57,7 +57,7 @@ export async function askFunction(
   const { agent, policy, log } = owner;
   const { name, safety, effect, categories } = tool;
   if (policy === undefined) return { decision: 'run' };
-  // A copy: what a policy does to the arguments must not reach the record.
+  // A copy, so that a policy's changes to the arguments do not reach the record.
   const call = { agent, tool: name, safety, effect, categories, arguments: structuredClone(args) };
   try {
     const answer = await within(
@@ -71,12 +71,12 @@ export async function askFunction(
   }
 }
 
-/** The result of a call that the policy refuses; `rest` says what ran, where that is known. */
+/** The failure for a call that the policy refuses. `rest` is added to its message, such as `NOTHING_RAN`. */
 export function policyRefusal({ reason }: PolicyVerdict, rest = ''): ToolFailure {
   return { code: 'refused', message: because('Policy refused this call', reason) + rest };
 }
 
-/** What is added to a refusal where it is known that the call was not started. */
+/** The sentence for a refusal where it is known that the call was not started. */
 export const NOTHING_RAN = ' Nothing ran.';
 
 function understood(answer: unknown): PolicyVerdict {
@@ -104,11 +104,11 @@ function refuse(reason: string): PolicyVerdict {
 /** The answer to a dangerous call where no workflow waits for a person. */
 type ApprovalAnswer =
   | { decision: 'approved'; reason?: string }
-  /** The whole arguments, not a patch; they are validated like those of the model. */
+  /** The complete arguments, not a patch. They are validated like the model's arguments. */
   | { decision: 'modified'; arguments: JsonObject; reason?: string }
   | { decision: 'denied'; reason?: string };
 
-/** Asked before a dangerous tool runs. Contract: a throw, or anything but an answer, is a denial. May take its time. */
+/** Called before a dangerous tool runs. Contract: a throw or an invalid answer is a denial. May take any time. */
 export type Approve = (tool: Tool, args: JsonObject) => ApprovalAnswer | Promise<ApprovalAnswer>;
 
 const reason = z.string().transform((text) => cutOutput(text, LIMITS.reasonBytes));
@@ -123,10 +123,10 @@ const approvalSchema = z.discriminatedUnion('decision', [
   z.object({ decision: z.literal('denied'), reason: reason.optional() }),
 ]);
 
-/** An answer that was understood. */
+/** A valid answer. */
 type Approval = z.output<typeof approvalSchema>;
 
-/** Asks, and takes everything that is not a clear yes for a denial. Rejects only when `signal` aborts meanwhile. */
+/** Asks a person. An invalid answer or an error counts as a denial. Rejects only when `signal` aborts meanwhile. */
 async function askApproval(
   approve: Approve | undefined,
   call: { tool: Tool; args: JsonObject; signal?: AbortSignal | undefined },
@@ -148,13 +148,13 @@ function failed(): ApprovalAnswer {
   return { decision: 'denied', reason: 'asking for the approval failed' };
 }
 
-/** Whom to ask. */
+/** The policy and the person to ask. */
 interface Authorities extends PolicyOwner {
   approve?: Approve | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** A call that may run now: as it is, or as a person changed it. */
+/** A call that may run now, unchanged or with arguments that a person changed. */
 export interface Permitted {
   ok: true;
   call: ReadyCall;
@@ -170,7 +170,7 @@ interface Forbidden {
   failure: ToolFailure;
 }
 
-/** Asks the policy, then a person where safety or policy want one. Rejects only when the signal aborts meanwhile. */
+/** Asks the policy, then a person where safety or policy require it. Rejects only when the signal aborts meanwhile. */
 export async function authorise(call: ReadyCall, by: Authorities): Promise<Permitted | Forbidden> {
   const { tool, args } = call;
   const verdict = await askPolicy(by, tool, args);

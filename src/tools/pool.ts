@@ -1,53 +1,53 @@
 import { LRUCache } from 'lru-cache';
 import { nothingDone } from './errors';
 
-/** What is kept for later calls, such as processes. */
+/** How a pool makes and keeps its resources, such as processes. */
 export interface PoolPlan<T> {
-  /** What a person calls them: `processes`. */
+  /** The word for the resources in messages: `processes`. */
   what: string;
   open(): Promise<T> | T;
-  /** Resolves to whether all of it is gone. */
+  /** Closes a resource. Resolves to true when nothing is left of the resource. */
   close(one: T): Promise<boolean>;
   /** @default always */
   isAlive?(one: T): boolean;
-  /** Milliseconds without a call after which one is closed. */
+  /** A resource is closed after this time without a call, in milliseconds. */
   idleMs: number;
-  /** As many are open at once. Where another one is needed, the one that was used longest ago is closed. */
+  /** The most open resources. Where another one is needed, the least recently used idle resource is closed. */
   most: number;
 }
 
-/** One that a call uses. Contract: it ends with `release` or `drop`. */
+/** A resource in use by a call. Contract: the call ends with `release` or `drop`. */
 export interface Taken<T> {
   one: T;
-  /** What became of the one before of this key, until a call is released that was not `unused`. */
+  /** Why the previous resource of this key was closed. Kept until a call is released that was not `unused`. */
   why: string | undefined;
-  /** It waits for its next call, for a while. */
+  /** Keeps the resource for the next call, for `idleMs` at most. */
   release(how?: 'unused'): void;
-  /** Closes it, and keeps the reason for the next call; resolves to whether all of it is gone. */
+  /** Closes the resource, and keeps the reason for the next call. Resolves to true when nothing is left of it. */
   drop(why: string): Promise<boolean>;
 }
 
-/** One for each key, which calls of that key share: the key of a handler's state. */
+/** One resource for each key. Calls with the same key, the key of a handler's state, share the resource. */
 export interface Pool<T> {
   /**
-   * The one of a key, opened where there is none.
+   * The resource of a key. Opens a new one where there is none.
    *
-   * @throws ToolError that proves that nothing was done, where as many as there may be are in use; what `open` throws.
+   * @throws ToolError that proves that nothing was done, where all `most` resources are in use; and errors of `open`.
    */
   take(key: string): Promise<Taken<T>>;
-  /** Closes all. */
+  /** Closes all resources. */
   close(): Promise<void>;
 }
 
-/** As many keys are remembered whose ones were closed, to say so. */
+/** How many keys of closed resources we remember, to give the reason to the next call. */
 const MOST_CLOSED = 1000;
 
 interface Held<T> {
   made: Promise<T>;
-  /** Once it is made. */
+  /** The resource, once it is made. */
   one?: T;
   why?: string | undefined;
-  /** Whether it has a place among those that may be open. */
+  /** Whether the resource counts among the `most` open ones. */
   hasPlace: boolean;
   busy: number;
   idle?: NodeJS.Timeout;

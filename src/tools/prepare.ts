@@ -14,11 +14,11 @@ import type { Tool } from './types';
 export interface ReadyCall {
   ok: true;
   tool: Tool;
-  /** As they were given. */
+  /** The arguments that were given. */
   proposed: JsonObject;
-  /** With defaults applied. */
+  /** The arguments with defaults applied. */
   args: JsonObject;
-  /** The same, as the handler wants them. */
+  /** The arguments in the form that the handler gets. */
   value: unknown;
 }
 
@@ -26,12 +26,12 @@ export interface ReadyCall {
 export interface UnfitCall {
   ok: false;
   tool: Tool | undefined;
-  /** As they were given; undefined where the text is not an object. */
+  /** The arguments that were given; undefined where the text is not an object. */
   proposed: JsonObject | undefined;
   failure: ToolFailure;
 }
 
-/** The one preparation of a call: finds the tool, reads the arguments, fills in defaults and validates. Never throws. */
+/** Prepares every call: finds the tool, reads the arguments, fills in defaults and validates. Never throws. */
 export function prepare(registry: Registry, name: string, given: string | JsonObject): ReadyCall | UnfitCall {
   const tool = registry.get(name);
   const read = readArguments(given);
@@ -42,8 +42,8 @@ export function prepare(registry: Registry, name: string, given: string | JsonOb
 }
 
 /**
- * Validates arguments against a tool, its defaults filled in: those of the JSON Schema, and what its own parser adds
- * beside them, so that whoever looks at the arguments sees what the handler gets.
+ * Validates arguments against a tool, with all defaults filled in: the defaults of the JSON Schema, and values that the
+ * tool's parser adds. So a person who looks at the arguments sees the arguments that the handler gets.
  */
 export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | UnfitCall {
   const parsed = named.parse(proposed);
@@ -54,25 +54,25 @@ export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | Unf
   if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value };
   const filled = fillIn(args, value);
   const again = tool.parse(filled);
-  // What a transform adds, the schema need not know.
+  // A transform may add values that the schema does not allow. Then the arguments stay without them.
   return again.ok
     ? { ok: true, tool, proposed, args: filled, value: again.value }
     : { ok: true, tool, proposed, args, value };
 }
 
-/** The tool as it is for one call: a milder one where its arguments make it so. Prepared and run calls go by it alike. */
+/** The tool for one call, milder where the arguments make it so. Used when a call is prepared and when it runs. */
 export function asCalled(tool: Tool, args: JsonObject): Tool {
   if (tool.forCall === undefined) return tool;
   const parsed = tool.parse(args);
   return parsed.ok ? tool.forCall(parsed.value) : tool;
 }
 
-/** Objects take the way of text too, so that both have the same limits and nobody else holds what will run. */
+/** Objects become text first, so that the same limits apply and the caller cannot change the arguments later. */
 function readArguments(given: string | JsonObject): ArgumentsText {
   return parseArguments(typeof given === 'string' ? given : (JSON.stringify(given) ?? 'undefined'));
 }
 
-/** How many bytes of tool names a model reads that asked for a tool that does not exist. */
+/** The most bytes of tool names in the answer to a call of an unknown tool. */
 const NAMES_BYTES = LIMITS.reasonBytes;
 
 function unknownTool(registry: Registry, name: string): ToolFailure {
@@ -91,15 +91,15 @@ function whatThereIs(registry: Registry, asked: string): string {
   return `${alike}Look for tools with ${FIND_TOOLS}.`;
 }
 
-/** Arguments as an object; or why the text is none. */
+/** The arguments as an object, or the reasons why the text is not one. */
 type ArgumentsText = { ok: true; value: JsonObject } | { ok: false; issues: Issue[] };
 
 /**
- * Reads the arguments of a call strictly (see `readJson`): one JSON object of at most 128 KiB and 64 levels, and nothing
- * else. The model reads what is wrong and writes it anew; nothing is ever repaired.
+ * Reads the arguments of a call strictly (see `readJson`): one JSON object of at most 128 KiB and 64 levels, and
+ * nothing else. The model reads the errors and writes the arguments again; we never repair them.
  *
- * Empty text means `{}`: OpenAI-compatible servers send it for tools without parameters, and the schema still
- * refuses it where something is required.
+ * Empty text means `{}`: OpenAI-compatible servers send empty text for tools without parameters, and the schema still
+ * refuses `{}` where a property is required.
  */
 export function parseArguments(raw: string): ArgumentsText {
   if (raw === '') return { ok: true, value: {} };
@@ -127,8 +127,8 @@ function wrong(message: string): ArgumentsText {
 }
 
 /**
- * The arguments, and what their parser filled in beside them: keys of objects, at every depth. What was there stays, also
- * where the parser made something else of it; what is not JSON stays out.
+ * The arguments, with the keys that their parser added to objects, at every depth. Given values stay, also where the
+ * parser changed them. Added values that are not JSON are left out.
  */
 export function fillIn(args: JsonObject, parsed: unknown): JsonObject {
   if (!isPlainObject(parsed)) return args;
@@ -146,7 +146,7 @@ function filled(own: Json, parsed: unknown): Json {
   return isObject(own) ? fillIn(own, parsed) : own;
 }
 
-/** Pointer of the first key that a parsed value has and its arguments lack; undefined where there is none. */
+/** The JSON pointer of the first key that a parsed value has and its arguments lack; undefined where there is none. */
 export function unshownIn(args: unknown, parsed: unknown, at = ''): string | undefined {
   if (Array.isArray(args) && isSameLength(args, parsed))
     return firstOf(args.keys(), (key) => [args[key], parsed[key]], at);
@@ -187,7 +187,7 @@ function isJson(value: unknown): value is Json {
   return value === null || typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value);
 }
 
-/** Ids that are unique in their step: where a call has none, or that of an earlier one, one is made up from its place. */
+/** Ids that are unique in their step. A call without an id, or with an earlier call's id, gets one by its position. */
 export function uniqueIds(calls: readonly { id?: string | undefined }[]): string[] {
   const given = new Set(calls.map(({ id }) => id));
   const taken = new Set<string>();

@@ -3,9 +3,9 @@ import { SAFETIES, type Safety } from '../contract/tool';
 import { fitsPattern, nearHint } from './tool-names';
 import type { FunctionSchema, Tool } from './types';
 
-/** Which tools are meant; no field: all. */
+/** Selects tools; without a field, all tools. */
 export interface ToolFilter {
-  /** The highest safety that is let through. */
+  /** The highest safety that passes the filter. */
   maxSafety?: Safety;
   category?: string;
   /** Names, with `*` for any letters. */
@@ -16,7 +16,7 @@ export interface ToolFilter {
 export interface Registry {
   get(name: string): Tool | undefined;
   /**
-   * In the order they were given.
+   * The tools in the order in which they were given.
    *
    * @throws CountersignError `tool_invalid` where one of `names` fits no tool, because a mistyped name would leave it out.
    * @example createRegistry(createWorkspaceTools({ root: '.' })).list({ names: ['read_*', 'list_files'] })
@@ -62,15 +62,15 @@ function passes(tool: Tool, { maxSafety = 'dangerous', category, names }: ToolFi
   return category === undefined || tool.categories.includes(category);
 }
 
-/** A tool as models are given it. */
+/** A tool in the form that models get. */
 export function toFunctionSchema({ name, description, schema }: Tool): FunctionSchema {
   return { type: 'function', function: { name, description, parameters: schema } };
 }
 
-/** What providers count as one token of English or JSON, on average. */
+/** The average number of bytes that providers count as one token of English or JSON. */
 const BYTES_OF_A_TOKEN = 4;
 
-/** About how many tokens definitions of tools take of a model's context; each provider counts in its own way. */
+/** Estimates how many tokens of a model's context tool definitions take. Each provider counts in its own way. */
 export function estimateTokens(functions: readonly FunctionSchema[]): number {
   const bytes = functions.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0);
   return Math.ceil(bytes / BYTES_OF_A_TOKEN);

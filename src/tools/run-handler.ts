@@ -7,22 +7,22 @@ import { createPartialOutput, cutOutput } from './cut-output';
 /** How long a handler may take to end after its signal has aborted, before its outcome counts as unknown. */
 export const GRACE_MS = 2000;
 
-/** How a handler ended by itself. `partial`: what it gave before it threw. */
+/** How a handler ended by itself. `partial`: the output that it reported before it threw. */
 export type Finished =
   { kind: 'returned'; value: unknown } | { kind: 'threw'; error: unknown; partial?: string };
 
-/** How a run ended: by itself, or because time was over or it was cancelled. */
+/** How a run ended: by itself, by a timeout, or by a cancellation. */
 export type Ending = Finished | Interrupted;
 
 export interface Interrupted {
   kind: 'timeout' | 'cancelled';
-  /** False: it was cancelled before its handler was called. */
+  /** False: the run was cancelled before its handler was called. */
   started: boolean;
-  /** What it gave by `partial` before. */
+  /** The output that the handler reported with `partial` so far. */
   partial: string;
-  /** How it ended within the grace; undefined while it goes on. */
+  /** How the handler ended within the grace; undefined where it still runs. */
   finished: Finished | undefined;
-  /** Resolves when it ends after all, with all that it gave by `partial`; never rejects. */
+  /** Resolves when the handler has ended after all, with its whole partial output where it threw. Never rejects. */
   late: Promise<Finished>;
 }
 
@@ -30,7 +30,7 @@ export interface HandlerRun {
   tool: Tool;
   value: unknown;
   facts: CallFacts;
-  /** Where the handler's own words go. */
+  /** The secrets and the log for the handler's context. */
   deps?: ContextDeps;
   live?: Live | undefined;
   runner?: Runner | undefined;
@@ -40,8 +40,8 @@ export interface HandlerRun {
 }
 
 /**
- * Runs a handler to its end, but not past its time: then its signal aborts, and after the grace it is left to itself.
- * Not started at all where the signal has aborted already. Never rejects.
+ * Runs a handler to its end, within its timeout. At the timeout its signal aborts, and after the grace we stop waiting
+ * for it. Does not start the handler where `signal` has already aborted. Never rejects.
  */
 export async function runHandler(run: HandlerRun): Promise<Ending> {
   if (run.signal?.aborted === true) return neverStarted(run.signal.reason);
@@ -68,7 +68,7 @@ export async function runHandler(run: HandlerRun): Promise<Ending> {
   }
 }
 
-/** Keeps partial output, without secrets: they go before the cut, which could leave a half. */
+/** Keeps partial output without secrets. They are removed before the cut, which could leave half a secret. */
 function readablePartial({ tool: { outputLimit }, deps, live }: HandlerRun) {
   const kept = createPartialOutput(outputLimit);
   const hiding = deps?.secrets?.hideStream();
@@ -80,7 +80,7 @@ function readablePartial({ tool: { outputLimit }, deps, live }: HandlerRun) {
   return { add, text: () => cutOutput(kept.text() + (hiding?.rest() ?? ''), outputLimit) };
 }
 
-/** `over` resolves when the time is over or the run is cancelled, whichever comes first, and aborts the handler then. */
+/** `over` resolves at the timeout or when the run is cancelled, whichever is first, and the handler's signal aborts. */
 function watch({ timeoutMs, signal }: HandlerRun, abort: AbortController) {
   const { promise: over, resolve } = withResolvers<{ kind: 'timeout' | 'cancelled' }>();
   const end = (kind: 'timeout' | 'cancelled', reason: unknown): void => {
@@ -99,7 +99,7 @@ function watch({ timeoutMs, signal }: HandlerRun, abort: AbortController) {
   return { over, stop, timer };
 }
 
-/** A timer that can stand still. Any number may hold it. */
+/** A timer that can be paused. Several callers may hold it at once; it continues when the last one releases it. */
 function createTimer(ms: number, fire: () => void) {
   let left = ms;
   let since = performance.now();
@@ -115,7 +115,7 @@ function createTimer(ms: number, fire: () => void) {
     holders -= 1;
     if (holders > 0) return;
     since = performance.now();
-    // Undefined: it was stopped.
+    // The timer is undefined where it was stopped.
     if (timer !== undefined) timer = setTimeout(fire, left);
   };
   const stop = (): void => {
@@ -125,7 +125,7 @@ function createTimer(ms: number, fire: () => void) {
   return { hold, release, stop };
 }
 
-/** A person may take longer than the tool: how long they may take is for whoever asks them to say. */
+/** Pauses the timeout while a person is asked. The asking code limits how long the person may take. */
 function whileStanding(ask: Live['ask'], { timer }: ReturnType<typeof watch>): Live['ask'] {
   if (ask === undefined) return undefined;
   return async (...asked) => {
@@ -159,7 +159,7 @@ function neverStarted(reason: unknown): Interrupted {
   };
 }
 
-// Promise.withResolvers comes with Node 22.
+// Node has Promise.withResolvers from version 22 on.
 function withResolvers<T>() {
   let resolve: (value: T) => void = () => undefined;
   const promise = new Promise<T>((settle) => {
@@ -168,7 +168,7 @@ function withResolvers<T>() {
   return { promise, resolve };
 }
 
-/** What there is to run. */
+/** A handler to run, with its arguments and context. */
 interface RunnerJob {
   tool: Tool;
   /** The arguments, as the tool's `parse` returned them. */
@@ -177,8 +177,8 @@ interface RunnerJob {
 }
 
 /**
- * Executes a handler; replace it to put a sandbox in its place.
- * Contract: resolves to what the handler returned and rejects with what it threw; throws TransportError where the
+ * Executes a handler. Replace it to run handlers in a sandbox.
+ * Contract: resolves to the handler's result and rejects with the handler's error; throws TransportError where the
  * sandbox itself broke; ends soon after `context.signal` aborts.
  */
 export type Runner = (job: RunnerJob) => Promise<unknown>;

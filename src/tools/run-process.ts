@@ -9,46 +9,46 @@ import { nothingDone, type ToolError } from './errors';
 import { within } from './within';
 import { errnoOf } from '../contract/errors';
 
-/** A program to run: never through a shell, so nothing in it is expanded. */
+/** A program to run, never through a shell, so that nothing in its arguments is expanded. */
 export interface ProcessPlan {
   argv: readonly string[];
   cwd: string;
   env: Readonly<Record<string, string>>;
   /** Bytes. */
   outputLimit: number;
-  /** Aborting it kills the program and all that it started. */
+  /** An abort kills the program and all processes that it started. */
   signal: AbortSignal;
-  /** Gets output as it comes. */
+  /** Receives output as it comes. */
   onOutput(text: string): void;
-  /** Absent: the program is its own holder. */
+  /** Absent: the program holds no other program. */
   holder?: Holder;
 }
 
-/** Knows of a program that holds others, such as a sandbox, what became of them. */
+/** Follows the processes inside a program that holds others, such as a sandbox. */
 export interface Holder {
-  /** Called once the program has started; the descriptor 3 of the program is a pipe to us. */
+  /** Called when the program has started. Descriptor 3 of the program is a pipe to us. */
   adopt(child: ChildProcess): void;
-  /** Called once the program has ended: what it held is ended too then. */
+  /** Called when the program has ended. Makes sure that the processes inside have ended too. */
   leftBehind(): Promise<LeftBehind>;
 }
 
-/** How a program ended, and what became of what it left behind. */
+/** How a program ended, and how the processes that it left behind ended. */
 export interface ProcessEnd extends LeftBehind {
   code: number | null;
   signal: NodeJS.Signals | null;
-  /** Both streams, in the order they came. */
+  /** The output of both streams, in the order in which it came. */
   output: string;
-  /** Something that was not found still holds its output; nobody waits for that. */
+  /** True where a process that we did not find still holds the output open. We do not wait for that process. */
   isHeld: boolean;
 }
 
-/** How long output is waited for once the program has ended and what it left behind was killed. */
+/** How long we wait for output after the program has ended and the processes that it left behind were killed. */
 const DRAIN_MS = 500;
 
 /**
- * Runs a program to its end, and kills what it left behind then.
+ * Runs a program to its end, and then kills the processes that it left behind.
  *
- * @throws ToolError where it cannot be started; it proves that nothing was done.
+ * @throws ToolError where the program cannot be started. The error proves that nothing was done.
  */
 export async function runProcess(plan: ProcessPlan): Promise<ProcessEnd> {
   const { aborted, reason } = plan.signal;
@@ -82,7 +82,7 @@ function start({ argv, cwd, env, holder }: ProcessPlan, file: string, mark: stri
       env: { ...env, ...markedEnvironment(mark) },
       stdio:
         holder === undefined ? ['ignore', 'pipe', 'pipe'] : onlyThese(['ignore', 'pipe', 'pipe', 'pipe']),
-      // A group of its own, so that everything it starts can be killed with it.
+      // A process group of its own, so that all processes that it starts can be killed with it.
       detached: true,
     });
   } catch (error) {
@@ -90,15 +90,15 @@ function start({ argv, cwd, env, holder }: ProcessPlan, file: string, mark: stri
   }
 }
 
-/** What a descriptor of a child is, as `spawn` takes it. */
+/** A descriptor of a child process, in the form of `spawn`. */
 type Descriptor = 'ignore' | 'pipe' | number;
 
-/** Leads nowhere; open as long as this process. */
+/** A descriptor of `/dev/null`, open as long as this process. */
 let nothing: number | undefined;
 
 /**
- * The same descriptors, and nothing for those that this process inherited and would hand on: through the folder or the
- * socket of whoever started it a program would leave its sandbox.
+ * The wanted descriptors, and `/dev/null` in place of every descriptor that this process inherited and would pass on.
+ * With an inherited folder or socket, a program could leave its sandbox.
  */
 export function onlyThese(wanted: readonly Descriptor[]): Descriptor[] {
   if (process.platform !== 'linux') return [...wanted];
@@ -122,7 +122,7 @@ function isHandedOn(fd: number): boolean {
       /^flags:\s*([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'latin1')) ?? [];
     return (parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
   } catch {
-    // It was the one that looked, and is closed.
+    // The descriptor was the one with which we read the list. It is closed now.
     return false;
   }
 }
@@ -136,7 +136,7 @@ async function ended(
   const [code, signal] = await exitOf(child, file);
   const left = await endRest();
   const isHeld = !(await within(closed, DRAIN_MS)).ended;
-  // One more turn of the loop: what is already in the pipe is read first.
+  // One more turn of the event loop, so that output which is already in the pipe is read.
   await new Promise(setImmediate);
   child.stdout?.destroy();
   child.stderr?.destroy();
@@ -160,12 +160,12 @@ function startError(error: unknown, file: string): ToolError {
   return say(`"${file}" could not be started: ${code ?? 'unknown error'}.`);
 }
 
-/** Between SIGTERM and SIGKILL; well within the time the executor gives a handler to end. */
+/** The time between SIGTERM and SIGKILL. It is well within the time that the executor gives a handler to end. */
 const GRACE_MS = 1000;
 
 /**
- * Kills the process group of a child when a signal aborts: asked first, then made to. One that holds others cannot ask
- * them, so it is made to at once. The function undoes it.
+ * Kills the process group of a child when `signal` aborts: sends `first`, and SIGKILL after the grace. A sandbox cannot
+ * pass SIGTERM on to its processes, so it gets SIGKILL at once. The returned function removes the listener and timer.
  */
 function killOnAbort(child: ChildProcess, signal: AbortSignal, first: NodeJS.Signals): () => void {
   let hard: NodeJS.Timeout | undefined;
@@ -182,20 +182,20 @@ function killOnAbort(child: ChildProcess, signal: AbortSignal, first: NodeJS.Sig
 }
 
 /**
- * Sends a signal to a child that leads a group, and to everything in it. Only while the child itself is there: once it
- * was reaped its number may be another group's.
+ * Sends a signal to the process group that a child leads. Does so only while the child itself exists: afterwards its
+ * number may belong to another group.
  */
 export function killGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
   try {
     process.kill(-child.pid, signal);
   } catch (error) {
-    // EPERM is what macOS says of a group of which only a zombie is left.
+    // macOS answers EPERM for a group in which only a zombie is left.
     if (errnoOf(error) !== 'ESRCH' && errnoOf(error) !== 'EPERM') throw error;
   }
 }
 
-/** A variable in the environment of a command: everything that the command starts inherits it. */
+/** The name of a variable that marks the environment of a command. All processes that the command starts inherit it. */
 const MARK = /^COUNTERSIGN_COMMAND_[0-9a-f]{32}$/;
 
 /** The name of a new mark. */
@@ -203,13 +203,13 @@ export function newMark(): string {
   return `COUNTERSIGN_COMMAND_${randomBytes(16).toString('hex')}`;
 }
 
-/** The environment that marks a command, and keeps the marks of commands that this process was itself started by. */
+/** The variables that mark a command. They include the marks of the commands that started this process. */
 export function markedEnvironment(mark: string): Record<string, string> {
   const inherited = Object.keys(process.env).filter((name) => MARK.test(name));
   return Object.fromEntries([...inherited, mark].map((name) => [name, '1']));
 }
 
-/** What became of the processes that a command left behind. */
+/** The result of killing the processes that a command left behind. */
 export interface LeftBehind {
   /** How many were found and killed. */
   killed: number;
@@ -217,22 +217,22 @@ export interface LeftBehind {
   survivors: number;
 }
 
-/** How long killed processes may take to be gone. With the time between SIGTERM and SIGKILL it fits the executor's grace. */
+/** How long killed processes may take to end. Together with `GRACE_MS`, this fits into the executor's grace. */
 const GONE_MS = 500;
 const LOOK_AGAIN_MS = 20;
-/** A busy machine takes longer than `GONE_MS` for one look; what was killed once gets the time to go. */
+/** The fewest searches. On a busy machine one may exceed `GONE_MS`, and killed processes still need time to end. */
 const LEAST_LOOKS = 4;
 
-/** A process that forks while we look can be missed once, never twice in a row. */
+/** A search can miss a process that forks meanwhile, but not twice in a row. So two searches have to find nothing. */
 const CLEAN_LOOKS = 2;
 
 /**
- * Kills what a command left behind, once its own process has ended, and looks again until nothing is left.
- * On Linux that is every process that has its mark, or that stayed in its session; one that wipes its environment in a
- * session of its own is not found. Elsewhere, and where `/proc` cannot be read, it is the process group only.
+ * Kills the processes that a command left behind when it ended, and searches again until none is left.
+ * On Linux these are all processes with the command's mark or in its session. A process that cleared its environment in
+ * a session of its own is not found. Elsewhere, and where `/proc` cannot be read, we kill the process group only.
  *
- * @param leader the command's own process, which led a session and a group. It was reaped, so its number may belong to
- * another process by now.
+ * @param leader the id of the command's own process, which led a session and a group. The process was reaped, so its id
+ * may belong to another process by now.
  */
 export async function killLeftBehind(leader: number, mark: string): Promise<LeftBehind> {
   const find = (await canLook()) ? () => findProcesses(leader, mark) : () => findGroup(leader);
@@ -262,13 +262,13 @@ async function canLook(): Promise<boolean> {
 
 async function findProcesses(leader: number, mark: string): Promise<number[]> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  // As long as a process of a session lives, its number goes to nobody else.
+  // While a process of a session lives, the system gives the session's number to no other process.
   const session = names.includes(`${leader}`) ? undefined : leader;
   const found = await Promise.all(names.map((name) => isOf(name, { session, mark })));
   return names.filter((_, index) => found[index]).map(Number);
 }
 
-/** A process that is gone meanwhile, or belongs to somebody else, cannot be read and is not ours. */
+/** Whether a process is one that we look for. A process that ended meanwhile, or of another user, cannot be read. */
 async function isOf(pid: string, { session, mark }: { session: number | undefined; mark: string }) {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
   const [state = 'X', , , sid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
@@ -278,13 +278,13 @@ async function isOf(pid: string, { session, mark }: { session: number | undefine
   return environment.includes(mark);
 }
 
-/** A group as one entry: its number with a minus, as `kill` takes it. */
+/** A process group as one entry: its negative number, as `kill` expects it. */
 function findGroup(leader: number): number[] {
   try {
     process.kill(-leader, 0);
     return [-leader];
   } catch (error) {
-    // EPERM is what macOS says of a group of which only a zombie is left.
+    // macOS answers EPERM for a group in which only a zombie is left.
     if (errnoOf(error) === 'ESRCH' || errnoOf(error) === 'EPERM') return [];
     throw error;
   }
@@ -294,7 +294,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    // It is gone, or it runs as somebody else and survives.
+    // The process is gone, or it belongs to another user and survives.
     if (errnoOf(error) !== 'ESRCH' && errnoOf(error) !== 'EPERM') throw error;
   }
 }

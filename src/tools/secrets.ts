@@ -3,44 +3,47 @@ import { hideSecrets, REDACTED } from '../contract/text/redact';
 import { ToolError } from './errors';
 import { unlessAborted } from './within';
 
-/** Where secrets come from, by name: a vault, a file, the environment. Called for each `secrets.get`, so keep what is slow to get. */
+/**
+ * Returns a secret by its name, from a vault, a file or the environment. It is called for each `secrets.get`, so a
+ * provider should cache values that are slow to get.
+ */
 export type SecretProvider = (name: string) => string | undefined | Promise<string | undefined>;
 
-/** Secrets of one worker, or of one executor: hands them out, and takes what was handed out from any text. */
+/** The secrets of one worker or of one executor. Hands secrets out, and removes those from any text. */
 export interface Secrets {
   /**
-   * @throws ToolError that names the secret and nothing of its provider's: the model reads it. Retryable where the provider
-   * failed or took too long; the signal's reason after that has aborted.
+   * @throws ToolError for the model, with the name of the secret and nothing from its provider; it is retryable where
+   * the provider failed or took too long. After an abort, throws the signal's reason.
    */
   get(name: string, signal: AbortSignal): Promise<string>;
-  /** A secret that came another way; one of fewer than 8 characters is not redacted. */
+  /** Adds a secret from another source. A secret of fewer than 8 characters is not redacted. */
   keep(value: string): void;
-  /** The same for one that is in use as long as the worker runs: newer ones do not take its place. */
+  /** Adds a secret for as long as the worker runs. Newer secrets do not displace it. */
   pin(value: string): void;
-  /** The text without any secret that was handed out, in whatever form. */
+  /** Removes from a text all secrets that were handed out or added, in every form in which they may stand. */
   hide(text: string): string;
   /** `hide` for text that comes in pieces, which may end in the middle of a secret. */
   hideStream(): HidingStream;
 }
 
-/** Takes pieces of a text. What may be the start of a secret is held back until it is known. */
+/** Hides secrets in a text that comes in pieces. Holds back an end that may be the start of a secret. */
 export interface HidingStream {
-  /** The part of the text that is known by now. */
+  /** Adds a piece, and returns the part of the text that is safe to show now. */
   add(piece: string): string;
-  /** What is held back, as it may be shown if nothing follows. */
+  /** The text that is held back, in the form that may be shown if nothing follows. */
   rest(): string;
 }
 
-/** Shorter ones stand in any text by chance. */
+/** The fewest characters of a secret that is redacted. Shorter values occur in texts by chance. */
 export const LEAST_CHARACTERS = 8;
 
-/** The newest that are kept: providers that make a new token for each call would fill the memory. */
+/** The most secrets that are kept, the newest. A provider that makes a token for each call would fill the memory. */
 const MOST_KEPT = 200;
 
 /** A provider that hangs must not use up the time of its call. */
 const PROVIDER_MS = 10_000;
 
-/** Without a provider there are no secrets, and `get` says so. `warn` takes what the model must not read. */
+/** Makes the secrets. Without a provider, `get` always throws. `warn` receives facts that the model must not read. */
 export function createSecrets(
   provider?: SecretProvider,
   warn: (message: string) => void = () => undefined,
@@ -105,7 +108,7 @@ async function ask(provider: SecretProvider | undefined, { name, signal, warn }:
   throw new ToolError(`there is no secret ${named}`);
 }
 
-/** The forms in which a secret may stand in a text: as it is, in JSON, in HTML, in URLs and forms, in base64 and hex. */
+/** The forms in which a secret may occur in a text: plain, in JSON, in HTML, in URLs and forms, in base64 and hex. */
 function formsOf(value: string): string[] {
   const json = inJson(value);
   const bytes = Buffer.from(value);
@@ -119,7 +122,7 @@ function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
-/** As other languages write JSON: in ASCII (Python), with `\/` (PHP), and with signs of HTML escaped (Go, Rails, .NET). */
+/** The JSON of other languages: in ASCII (Python), with `\/` (PHP), with signs of HTML escaped (Go, Rails, .NET). */
 function inOtherJson(json: string): string[] {
   const ascii = escaped(json, /[^\0-\x7f]/g);
   const slashes = [json, ascii].map((one) => one.replaceAll('/', '\\/'));
@@ -138,7 +141,7 @@ function escaped(json: string, units: RegExp): string {
   return json.replace(units, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** As templates write text: they differ in how they write quotes. */
+/** The forms of HTML templates, which differ in how they escape quotes. */
 function inHtml(value: string): string[] {
   const text = value.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
   return ['&quot;', '&#34;', '&#x22;'].flatMap((double) =>
@@ -147,13 +150,13 @@ function inHtml(value: string): string[] {
 }
 
 function inUrl(value: string): string[] {
-  // A half of a character has no form in a URL; going through bytes replaces it.
+  // Half a character (a lone surrogate) has no form in a URL. The conversion to bytes replaces it.
   const encoded = encodeURIComponent(Buffer.from(value).toString());
   const form = new URLSearchParams([['', value]]).toString().slice(1);
   return [encoded, form].flatMap((one) => [one, one.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase())]);
 }
 
-/** Whole, and as the middle of a longer text: there it begins at one of three places between the letters. */
+/** The base64 of a secret alone, and as part of a longer text, where it can start at one of three offsets. */
 function inBase64(bytes: Buffer): string[] {
   const whole = bytes.toString('base64');
   const parts = [0, 1, 2].map((before) => {

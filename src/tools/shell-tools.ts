@@ -13,19 +13,24 @@ import { type ProcessEnd, runProcess } from './run-process';
 import { CountersignError } from '../contract/errors';
 import type { Sandbox } from './sandbox';
 
-/** What a shell pack is made for. */
+/** The options of `createShellTools`. */
 export interface ShellOptions {
-  /** Commands start here, or in a folder below. */
+  /** Commands start in this folder, or in a folder below it. */
   root: string;
   /** Names of variables that commands may see. @default HOME, LANG, LOGNAME, PATH, SHELL, TERM, USER */
   env?: readonly string[];
-  /** A command is killed then, with everything it started that can be found. @default 30 s */
+  /** A command that takes longer is killed, with all its processes that can be found. @default 30 s */
   timeout?: Duration;
   /** Bytes of output kept: head and tail. @default 64 KiB */
   outputLimit?: number;
   /** The queue of the worker that has the files. @default the turn's own */
   taskQueue?: string;
-  /** Where commands run apart from this machine; it has to list `root`. Commands see the variables of `env` only if it is set. @default none: they reach whatever this worker can */
+  /**
+   * The sandbox in which commands run; it has to list `root`. In a sandbox, commands see variables of the worker only
+   * where `env` is set.
+   *
+   * @default none: they reach whatever this worker can
+   */
   sandbox?: Sandbox;
 }
 
@@ -42,8 +47,9 @@ const parameters = z.strictObject({
 type Command = z.output<typeof parameters>;
 
 /**
- * `run_command`: one program, without a shell. Dangerous and unsafe: each run is decided by a person and never repeated
- * by us. The folder is where it starts, not a fence: without a sandbox a program can reach whatever its user can.
+ * Makes the tool `run_command`, which runs one program without a shell. It is dangerous and unsafe: a person decides
+ * each run, and we never repeat a run. The folder is only the working directory: without a sandbox, a program can reach
+ * whatever its user can.
  *
  * @throws CountersignError `config_invalid` for a `root` that does not name a folder, or that the sandbox does not show.
  */
@@ -77,7 +83,7 @@ function describeCommand(argv: Command['argv'], cwd: string): string {
   return `${assertArgv(argv).map(shellWord).join(' ')}\nin ${onOneLine(normalPath(cwd))}`;
 }
 
-/** What the command can reach, where that is less than all. */
+/** What a command in a sandbox can reach; empty without a sandbox. */
 async function placeOf(sandbox: Sandbox | undefined): Promise<string[]> {
   return sandbox === undefined ? [] : [await sandbox.describe()];
 }
@@ -91,7 +97,7 @@ function assertArgv(argv: readonly string[]): readonly string[] {
   return argv;
 }
 
-/** Held by a descriptor, the folder itself is entered, whatever stands at its path by then. */
+/** The path of a folder for `cwd`. With descriptors, the program starts in the held folder itself, not at its path. */
 async function pathOf(folder: Folder): Promise<string> {
   return FOLDER_ACCESS === 'descriptors' ? folder.at('.') : realpath(folder.at('.'));
 }
@@ -111,7 +117,7 @@ async function run(
   return describeEnd(file, end);
 }
 
-/** As long as something of it may still run, nobody knows what a command comes to. */
+/** Throws where processes of a command may still run, because its outcome is not known then. */
 function assertAllGone(file: string, { survivors, isHeld, ...end }: ProcessEnd): void {
   if (survivors === 0 && !isHeld) return;
   const left =
@@ -141,10 +147,10 @@ function countOf(processes: number): string {
   return processes === 1 ? '1 process that' : `${processes} processes that`;
 }
 
-/** What a command may see unless set: what programs need to find their way, and nothing that is a key. */
+/** The default variables of a command: variables that programs need, and no keys. */
 export const VISIBLE: readonly string[] = ['HOME', 'LANG', 'LOGNAME', 'PATH', 'SHELL', 'TERM', 'USER'];
 
-/** Variables that put code into every program, or hold the way into Temporal. */
+/** Variables that can run code in every program, or that give access to Temporal. */
 const NEVER = /^(NODE_OPTIONS|BASH_ENV|ENV|LD_.*|DYLD_.*|TEMPORAL_.*|COUNTERSIGN_.*)$/i;
 
 /** @throws CountersignError `tool_invalid` for a name that no command may ever see. */
@@ -156,7 +162,7 @@ function assertVisible(names: readonly string[]): readonly string[] {
   });
 }
 
-/** The values of these variables, as far as they are set. Called when a command starts. */
+/** The values of the variables that are set. Called when a command starts. */
 export function environmentOf(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => {

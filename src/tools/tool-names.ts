@@ -1,4 +1,7 @@
-/** Whether a name fits a pattern, in which `*` stands for any letters, also none. Linear: each part is looked for once, from left to right. */
+/**
+ * Whether a name fits a pattern, in which `*` stands for any number of letters. Takes linear time: each part of the
+ * pattern is searched once, from left to right.
+ */
 export function fitsPattern(pattern: string, name: string): boolean {
   const [head = '', ...rest] = pattern.split('*');
   if (!name.startsWith(head)) return false;
@@ -15,7 +18,7 @@ export function fitsPattern(pattern: string, name: string): boolean {
 
 const MOST_NEAR = 3;
 
-/** Of some names those that one was perhaps meant to be, the nearest first; three at most. */
+/** The names that are similar to a wanted name, the nearest first; three at most. */
 export function nearNames(wanted: string, names: Iterable<string>): string[] {
   const most = Math.max(2, Math.floor(wanted.length / 3));
   return [...new Set(names)]
@@ -32,7 +35,7 @@ export function nearHint(wanted: string, names: Iterable<string>): string {
   return near.length === 0 ? '' : `; near it: ${near.join(', ')}`;
 }
 
-/** Letters to add, take away or replace (Levenshtein); more than `most` are not counted to the end. */
+/** The number of letters to add, remove or replace (Levenshtein). Above `most`, the result is `most` + 1. */
 export function editsBetween(one: string, other: string, most = Infinity): number {
   if (Math.abs(one.length - other.length) > most) return most + 1;
   let above = Array.from({ length: other.length + 1 }, (_, column) => column);

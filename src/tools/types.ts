@@ -15,13 +15,13 @@ export interface ParameterSpec {
   description?: string;
 }
 
-/** How parameters can be given: a zod object, a JSON Schema whose root is an object, or the plain list. */
+/** The forms of parameters: a zod object, a JSON Schema whose root is an object, or the plain list. */
 export type Parameters = z.ZodObject | JsonSchema | readonly ParameterSpec[];
 
-/** What a handler gets as arguments: the zod schema's output, or a JSON object. */
+/** The type of a handler's arguments: the zod schema's output, or a JSON object. */
 export type ArgumentsOf<P extends Parameters> = P extends z.ZodObject ? z.output<P> : JsonObject;
 
-/** The decision that let a call run, names as claimed. */
+/** The decision that let a call run. Its names are as people claimed them. */
 export interface Approval {
   /** `modified`: a person changed the arguments. */
   decision: 'approved' | 'modified';
@@ -32,7 +32,7 @@ export interface Approval {
 /** Writes one line about a call. Secrets are redacted, control characters made visible, long lines cut. */
 export type WriteLine = (message: string, facts?: Readonly<Record<string, unknown>>) => void;
 
-/** What a handler, a preview or a verify is given beside the arguments. */
+/** The second argument of a handler, a preview or a verify. */
 export interface CallContext {
   callId: string;
   tool: string;
@@ -40,13 +40,13 @@ export interface CallContext {
   agent: string;
   /** The turn's id. Absent without Temporal. */
   turn?: string;
-  /** Who asked for the turn. As claimed by whoever started it, so it proves no right. Absent: nobody said. */
+  /** Who asked for the turn, as its starter claims, so it proves no right. Absent where the starter gave no name. */
   requester?: string;
-  /** What the turn was started with, such as a user and a tenant; as claimed, too. Empty where nothing was given. */
+  /** The metadata of the turn's start, such as a user and a tenant, also as claimed. Empty where none was given. */
   metadata: Readonly<Record<string, string>>;
   /** Who let the call run and why. Absent where nobody was asked. */
   approval?: Approval;
-  /** Same for every attempt of one call: hand it to the service that is called, so that it can refuse a second effect. */
+  /** The same for every attempt of one call. Pass it to the called service, so that it can refuse a second effect. */
   idempotencyKey: string;
   /** Counts from 1. */
   attempt: number;
@@ -55,52 +55,52 @@ export interface CallContext {
   /** Text that is kept as partial output if the call ends early. */
   partial(text: string): void;
   /**
-   * How far the work is: a part of 1, a text, or both. People see the newest while the call runs, and if its outcome is
-   * in doubt. Sent every two seconds at most.
+   * Reports the progress: a fraction of 1, a text, or both. People see the newest progress while the call runs, and
+   * when its outcome is in doubt. Sent every two seconds at most.
    */
   progress(part: number | string, text?: string): void;
   /**
-   * Keeps JSON of at most 64 KiB for the next attempt of a call that may run again. What was kept in the last two seconds
-   * may be lost with its worker. Secrets in it are redacted.
+   * Keeps JSON of at most 64 KiB for the next attempt of a call that may run again. A checkpoint of the last two
+   * seconds may be lost with its worker. Secrets in it are redacted.
    *
    * @throws TypeError for anything else.
    */
   checkpoint(value: Json): void;
-  /** What an earlier attempt of this call kept last. Absent: none did. */
+  /** The last checkpoint of an earlier attempt of this call. Absent where there is none. */
   resumeFrom?: Json;
   /**
-   * Only of a handler whose tool shares state between its calls: what it keeps in memory belongs under this key. It is the
-   * same for all calls that share the state, and never for others.
+   * Only for a handler whose tool shares state between its calls: it should keep its state in memory under this key.
+   * All calls that share the state have the same key, and other calls never have it.
    */
   state?: {
     key: string;
-    /** Earlier calls had made state on a worker that is gone. There is nothing under this key. */
+    /** True where earlier calls had made state on a worker that is gone. There is no state under this key. */
     readonly lost: boolean;
-    /** Says that what earlier calls had made is gone, such as with a process that ended. The result then says so, too. */
+    /** Reports that the state of earlier calls is lost, such as with a process that ended. The result then says so. */
     declareLost(): void;
   };
   /**
-   * Asks a person, and waits for the answer. Meanwhile the tool's timeout stands still. Only of a handler in a turn whose
-   * tool may ask: of an MCP server with `elicitation`. An answer is never a permission. When `withdraw` aborts, the question
-   * leaves the inbox, unless a person was first; `ask` throws once that is on record.
+   * Asks a person, and waits for the answer. The tool's timeout is paused meanwhile. Only for a handler in a turn whose
+   * tool may ask: a tool of an MCP server with `elicitation`. An answer is never a permission. When `withdraw` aborts,
+   * the question leaves the inbox, unless a person has already answered; `ask` throws once this is recorded.
    *
    * @throws Error where the question cannot be asked, with the reason.
    */
   ask?(question: Question, withdraw?: AbortSignal): Promise<CallReply>;
   /** Writes to the worker's log. */
   log: Readonly<Record<'debug' | 'info' | 'warn' | 'error', WriteLine>>;
-  /** Secrets by name, from the provider that the config names. */
+  /** Secrets by name, from the config's provider. */
   secrets: {
     /**
-     * The value is redacted, if it has 8 characters or more, from everything that leaves the worker from now on.
+     * Returns a secret. A value of 8 characters or more is redacted from everything that leaves the worker from now on.
      *
      * @throws ToolError where the provider has no such secret, fails, or takes over 10 seconds.
      */
     get(name: string): Promise<string>;
-    /** A text without the values that this worker has handed out, as they are redacted everywhere. */
+    /** Redacts from a text all values that this worker has handed out. */
     hide(text: string): string;
   };
-  /** The approved plan of a file tool, and which of its hunks (absent: all). */
+  /** The approved plan of a file tool. `hunks` has the ids of its approved hunks; absent: all. */
   plan?: FilePlan;
   hunks?: readonly string[];
 }
@@ -109,17 +109,17 @@ export interface CallContext {
 export type Verification =
   { outcome: 'happened'; content: string } | { outcome: 'did_not' } | { outcome: 'cannot_tell' };
 
-/** What one call is, where it is milder than its tool. Absent: as the tool. */
+/** The safety and effect of one call, where they are milder than the tool's. Absent: as for the tool. */
 export interface Classified {
   safety?: Safety;
   effect?: Effect;
 }
 
-/** What `defineTool` takes. Times: see Duration. */
+/** The options of `defineTool`. For times see Duration. */
 export interface ToolOptions<P extends Parameters = Parameters> {
   /** snake_case; also the activity's type. */
   name: string;
-  /** For the model: what it does and when to use it. */
+  /** For the model: what the tool does and when to use it. */
   description: string;
   parameters: P;
   /** Names of required parameters; only with the plain list. */
@@ -129,61 +129,62 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   categories?: readonly string[];
   /** @default 'pure' for safe tools, otherwise 'unsafe' */
   effect?: Effect;
-  /** The handler is ended then. @default 30 s */
+  /** A handler that takes longer is aborted. @default 30 s */
   timeout?: Duration;
   /** How soon a dead worker is noticed. @default 10 s */
   heartbeat?: Duration;
-  /** Lost attempts and transport errors; has no effect on unsafe tools. @default 5 attempts, 1 s, ×2 */
+  /** Retries after lost attempts and transport errors; no effect on unsafe tools. @default 5 attempts, 1 s, ×2 */
   retry?: {
     maximumAttempts?: number;
     initialInterval?: Duration;
     backoffCoefficient?: number;
     maximumInterval?: Duration;
   };
-  /** A queue of its own, for a worker that has what this tool needs. */
+  /** The queue of a worker that has the resources of this tool. */
   taskQueue?: string;
   /**
-   * How long what the tool keeps in memory lives. `call`: until the call ends; `turn`: later calls of the turn go to the
-   * worker that has it; `worker`: all turns of a worker share it, which needs `shared: true`. See `context.state`.
+   * How long the tool's state in memory lives. `call`: until the call ends; `turn`: later calls of the turn go to the
+   * worker that has the state; `worker`: all turns of a worker share the state, which needs `shared: true`. See
+   * `context.state`.
    * @default 'call'
    */
   state?: StateScope;
-  /** Tools of one group have their state in common, where `state` and `taskQueue` are the same, too. @default the tool's name */
+  /** Tools of one group share their state, if `state` and `taskQueue` are also the same. @default the tool's name */
   stateGroup?: string;
-  /** Says that turns may see each other's state: those of other people, too. Only with `state: 'worker'`. @default false */
+  /** Allows turns, also of different people, to see each other's state. Only with `state: 'worker'`. @default false */
   shared?: boolean;
   /** Runs inside the workflow task; only for pure tools with a timeout of at most 5 s. @default false */
   local?: boolean;
-  /** A request without a decision expires into a denial. @default 7 days */
+  /** A request without a decision becomes a denial after this time. @default 7 days */
   requestExpires?: Duration | 'never';
   /** An approved call has to start within this. @default 1 hour */
   startWithin?: Duration;
-  /** Its requests are decided one by one only, never with others by one answer. @default false */
+  /** True: requests of this tool are decided one by one, never together with others. @default false */
   noBatch?: boolean;
-  /** Each of its calls is decided by itself: no grant allows any ahead. @default false */
+  /** True: each call of this tool needs its own decision, and no grant allows calls in advance. @default false */
   noGrant?: boolean;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
-  /** What the approver is shown beside the arguments. May throw: the call is then an error result for the model. */
+  /** Makes the text that the approver sees beside the arguments. Where it throws, the model gets an error result. */
   preview?(args: ArgumentsOf<P>, context: CallContext): Preview | string | Promise<Preview | string>;
   /**
-   * What one call is, where that depends on its arguments, such as a request that only reads. `safety` and `effect` of
-   * the tool are the most a call can be: an answer counts only where it is milder. Must be quick and always answer the
-   * same. No answer, or a throw: the call is what the tool is.
+   * Gives the safety and effect of one call, where they depend on its arguments, such as for a request that only reads.
+   * An answer counts only where it is milder than the tool's own `safety` and `effect`. Must be quick, and must always
+   * give the same answer for the same arguments. Without an answer, or after a throw, the tool's own values apply.
    */
   classify?(args: ArgumentsOf<P>): Classified | undefined;
   /**
-   * Asked about a call in doubt. Must not change anything. A throw means 'cannot_tell'.
-   * `did_not` has to prove that it did not take effect and never will: a request that is still under way, or a handler on
-   * another machine that goes on, may take effect after the answer. Where that cannot be ruled out, say 'cannot_tell'.
+   * Finds out whether a call in doubt took effect. Must not change anything. A throw means 'cannot_tell'.
+   * Answer `did_not` only where it is proven that the call took no effect and never will. A request that is still under
+   * way, or a handler that still runs on another machine, may take effect after the answer: then answer 'cannot_tell'.
    * The worker does not accept `did_not` where it saw that the handler still ran.
    */
   verify?(args: ArgumentsOf<P>, context: CallContext): Verification | Promise<Verification>;
-  /** Does the work. Returns any value: a text as it is, anything else as indented JSON; a throw is an error result. */
+  /** Does the work. A returned text stays unchanged; other values become indented JSON. A throw is an error result. */
   handler(args: ArgumentsOf<P>, context: CallContext): unknown;
 }
 
-/** Arguments that fit, as the handler wants them; or what is wrong with them. */
+/** Valid arguments in the form that the handler gets, or the problems of invalid arguments. */
 export type ParsedArguments = { ok: true; value: unknown } | { ok: false; issues: Issue[] };
 
 /** A tool, checked and with every default filled in. Made by `defineTool` only; immutable. */
@@ -214,36 +215,39 @@ export interface Tool {
   readonly digest: string;
   /** JSON Schema first, zod refinements after; never throws. */
   parse(args: JsonObject): ParsedArguments;
-  /** The tool as it is for one call, by what `parse` returned; see asCalled. Absent where all calls are alike. */
+  /** The tool for one call, from the value that `parse` returned; see asCalled. Absent where all calls are alike. */
   readonly forCall: ((value: unknown) => Tool) | undefined;
-  /** The value is what `parse` returned. Absent where the tool has none. */
+  /** `value` is the value that `parse` returned. Absent where the tool has no preview. */
   readonly preview: ((value: unknown, context: CallContext) => Promise<Preview>) | undefined;
   readonly verify: ((value: unknown, context: CallContext) => Promise<Verification>) | undefined;
   handle(value: unknown, context: CallContext): Promise<unknown>;
-  /** Its calls may ask people while they run, and wait for so many milliseconds in all beside the timeout. */
+  /** Calls may ask people while they run, and wait for this many milliseconds in total, in addition to the timeout. */
   readonly askMs?: number;
-  /** What a call asks a person, by what `parse` returned: its answer is the result, and no handler runs. Only of `askUser`. */
+  /**
+   * The question of a call to a person, from the value that `parse` returned. The answer is the result of the call, and
+   * no handler runs. Only `askUser` sets this.
+   */
   readonly asks?: (value: unknown) => Question;
 }
 
 /** The agent that works on the calls of a tool. */
 export interface SubAgent {
   readonly agent: string;
-  /** Queue of the workers that have the agent. Undefined: that of the turn that calls. */
+  /** Queue of the workers that have the agent. Undefined: the queue of the calling turn. */
   readonly taskQueue: string | undefined;
-  /** Child turns below one another. */
+  /** How many child turns may be nested. */
   readonly depth: number;
-  /** Child turns that one turn starts. */
+  /** How many child turns one turn may start. */
   readonly most: number;
 }
 
-/** What the policy says to one valid call; it can only tighten what safety says. */
+/** The answer of a policy about one valid call. It can only be stricter than the tool's safety. */
 export type PolicyAnswer = 'run' | 'ask' | 'refuse' | { decision: 'run' | 'ask' | 'refuse'; reason?: string };
 
 /** A policy. A throw, or no answer, is `refuse`. Runs when a call is prepared and again right before its handler. */
 export type Policy = (call: PolicyCall) => PolicyAnswer | Promise<PolicyAnswer>;
 
-/** What a policy sees. */
+/** The argument of a policy. */
 export interface PolicyCall {
   agent: string;
   tool: string;

@@ -1,7 +1,7 @@
 /** How waiting for a promise ended. */
 export type Within<T> = { ended: true; value: T } | { ended: false };
 
-/** Waits for a promise, but no longer than `ms`. A rejection passes through; one that comes later does not end the process. */
+/** Waits for a promise, but no longer than `ms`. Rejects as the promise does. Ignores a rejection after `ms`. */
 export async function within<T>(promise: Promise<T>, ms: number): Promise<Within<T>> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<Within<T>>((resolve) => {
@@ -14,7 +14,7 @@ export async function within<T>(promise: Promise<T>, ms: number): Promise<Within
   }
 }
 
-/** Waits for a promise until a signal aborts; then rejects with what `toError` makes of the signal's reason. */
+/** Waits for a promise until a signal aborts; then rejects with the error that `toError` makes from its reason. */
 export async function unlessAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal,
@@ -30,14 +30,14 @@ export async function unlessAborted<T>(
   return Promise.race([aborted, promise]).finally(stop);
 }
 
-/** Work that waits for what was asked before it. */
+/** Work that waits for earlier work. */
 export interface Queued<T> {
   own: Promise<T>;
-  /** Resolves when it and all before it are over: one that gave up lets nobody pass those before it. */
+  /** Resolves when this work and all earlier work are over, so that aborted work lets no later work start early. */
   all: Promise<unknown>;
 }
 
-/** Does work after what was asked before it, unless a signal aborts first; then rejects with what `toError` makes. */
+/** Does work after earlier work. Where a signal aborts first, rejects with the error that `toError` makes. */
 export function queueAfter<T>(
   before: Promise<unknown>,
   work: () => Promise<T>,

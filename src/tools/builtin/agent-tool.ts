@@ -9,7 +9,7 @@ import { ToolError } from '../errors';
 import { describeIssues, invalidDefinition } from '../options';
 import type { Duration, SubAgent, Tool } from '../types';
 
-/** What `agentTool` takes. */
+/** The options of `agentTool`. */
 export interface AgentToolOptions {
   /** snake_case. @default the agent's name, with `_` for `-` */
   name?: string;
@@ -18,25 +18,25 @@ export interface AgentToolOptions {
   /** `dangerous`: a person decides before the child turn starts. Its own dangerous calls ask in any case. @default 'safe' */
   safety?: Safety;
   /**
-   * What a second run would do, for the order of calls: with `pure` up to 16 child turns of a step run at once, otherwise
-   * one after another. Either way a call starts one child turn, never two.
+   * What a second run would do. With `pure`, up to 16 child turns of a step run at once; with `idempotent`, one after
+   * another. Either way a call starts one child turn, never two.
    *
    * @default 'idempotent'
    */
   effect?: 'pure' | 'idempotent';
   /** Queue of the workers that have the agent. @default the queue of the turn that calls */
   taskQueue?: string;
-  /** How many child turns may be below one another, this one included; at most 6. @default 3 */
+  /** How many child turns may be nested, this one included; at most 6. @default 3 */
   depth?: number;
   /** How many child turns one turn may start; at most 1,000. @default 50 */
   most?: number;
-  /** Of a dangerous one: a request without a decision expires into a denial. @default 7 days */
+  /** For a dangerous tool: a request without a decision becomes a denial after this time. @default 7 days */
   requestExpires?: Duration | 'never';
   /** An approved call has to start within this. @default 1 hour */
   startWithin?: Duration;
-  /** Its requests are decided one by one only. @default false */
+  /** True: requests of this tool can be decided only one by one. @default false */
   noBatch?: boolean;
-  /** Bytes of the answer that are kept. @default 64 KiB */
+  /** The most bytes of the answer that are kept. @default 64 KiB */
   outputLimit?: number;
 }
 
@@ -47,10 +47,10 @@ const ownSchema = z.object({
   taskQueue: z.string().min(1).optional(),
 });
 
-/** The agents of tools that were given one and not only its name. */
+/** The agents of those tools that were made from an agent and not from an agent's name. */
 const definitions = new WeakMap<SubAgent, Agent>();
 
-/** The agent of a tool, where the tool was made of it; undefined where only its name is known. */
+/** The agent that a tool was made from; undefined where the tool was made from an agent's name. */
 export function definitionOf(child: SubAgent): Agent | undefined {
   return definitions.get(child);
 }
@@ -64,10 +64,10 @@ const parameters = z.object({
 });
 
 /**
- * A tool whose call is a turn of another agent: a child turn, with a conversation of its own. Its answer is the result of
- * the call. What it wants to do that is dangerous waits in the same inbox, and it is cancelled with the turn that called it.
+ * A tool whose call is a turn of another agent: a child turn, with a conversation of its own. The child's answer is the
+ * result of the call. The child's dangerous calls wait in the same inbox. The child is cancelled with the calling turn.
  *
- * @param agent an agent, which the worker then has, too; or the name of one that a worker of `taskQueue` has.
+ * @param agent an agent, which the worker then has too; or the name of an agent that a worker of `taskQueue` has.
  * @throws CountersignError `tool_invalid`, naming the tool and the rule, for a wrong definition.
  * @example
  * const clerk = defineAgent({ name: 'clerk', instructions: 'You …', model, tools: [agentTool(researcher)] });
@@ -99,7 +99,7 @@ export function agentTool(agent: Agent | string, options: AgentToolOptions = {})
   return Object.freeze({
     ...tool,
     child,
-    // Another agent behind the same name is another tool.
+    // A tool with the same name and another agent is a different tool.
     digest: digestJson({ tool: tool.digest, agent: runs, taskQueue }, contentDigest),
   });
 }

@@ -9,15 +9,15 @@ import { describeIssues, invalidDefinition } from '../options';
 import { resolveParameters } from '../parameters';
 import type { Duration, Parameters, Tool } from '../types';
 
-/** How an agent may ask. */
+/** The options of `askUser`. */
 export interface AskUserOptions {
-  /** Its name among the agent's tools. @default 'ask_user' */
+  /** The name of this tool. @default 'ask_user' */
   name?: string;
-  /** How long a question waits, or `'never'`. Then the model reads that nobody answered. @default 7 days */
+  /** How long a question waits, or `'never'`. After this time the model reads that nobody answered. @default 7 days */
   expires?: Duration | 'never';
   /**
-   * The form of a question that the model gives none: a zod object or JSON Schema, flat, with texts, numbers, yes or no,
-   * and choices. @default one text
+   * The form of a question for which the model makes no form: a zod object or JSON Schema, flat, with texts, numbers,
+   * yes or no, and choices. @default one text
    */
   form?: Parameters;
   /** Whether the model may make forms of its own. False: every question has `form`. @default true */

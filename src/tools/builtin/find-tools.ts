@@ -8,10 +8,10 @@ import { type Registry, toFunctionSchema } from '../registry';
 import { fitsPattern } from '../tool-names';
 import type { FunctionSchema, Tool } from '../types';
 
-/** The tool by which a model looks for others. */
+/** The name of the tool with which a model looks for other tools. */
 export const FIND_TOOLS = 'find_tools';
 
-/** When a model is given a part of its tools and looks for the others. */
+/** Sets when a model is given only a part of its tools and has to look for the others. */
 export interface FindToolsOptions {
   /** With more tools than this the model is given `find_tools` and the core. @default 40 */
   over?: number;
@@ -25,7 +25,7 @@ export interface FindToolsOptions {
 /** Models choose worse among more tools than some thirty to fifty, and widely used servers of models take 128 at most. */
 const OVER = 40;
 
-/** What `findTools` of an agent may be. */
+/** The schema of an agent's option `findTools`. */
 export const findToolsSchema = z.union([
   z.boolean(),
   z.strictObject({
@@ -36,7 +36,7 @@ export const findToolsSchema = z.union([
   }),
 ]);
 
-/** `findTools` with every default filled in; undefined where it is off. */
+/** The option `findTools` with every default filled in. Undefined stands for `findTools: false`. */
 export interface FindSettings {
   readonly over: number;
   readonly core: readonly string[] | undefined;
@@ -48,16 +48,16 @@ export function toFindSettings(given: z.output<typeof findToolsSchema> = true): 
   return { over, core };
 }
 
-/** The tools of an agent, and which of them its model is given at each step; undefined: all. */
+/** The tools of an agent, and the tools that its model is given at each step. `core` undefined: all tools. */
 export interface Toolset {
   tools: readonly Tool[];
   core: ReadonlySet<string> | undefined;
 }
 
 /**
- * The tools of an agent, with `find_tools` where they are too many for a model.
+ * The tools of an agent. `find_tools` is added where they are too many for a model.
  *
- * @throws Error where one of them has its name.
+ * @throws Error where one of the given tools is also called `find_tools`.
  */
 export function toToolset(tools: readonly Tool[], settings: FindSettings | undefined): Toolset {
   if (settings === undefined || tools.length <= settings.over) return { tools, core: undefined };
@@ -79,7 +79,7 @@ function coreOf(tools: readonly Tool[], { over, core }: FindSettings): Tool[] {
   return own.length > over ? [] : own;
 }
 
-/** An agent, as far as it is asked for its tools. */
+/** The fields of an agent that `offeredTools` reads. */
 interface Offering {
   readonly registry: Registry;
   readonly core: ReadonlySet<string> | undefined;
@@ -87,9 +87,9 @@ interface Offering {
 }
 
 /**
- * The tools that a model is given for its next step: all of them, or the core and those that the conversation has found
- * or called, at most `over`, the newest. These come last, in the order they were found, so that a provider's cache of the
- * beginning of a request still fits.
+ * The tools that a model is given for its next step: all tools, or the core and the newest tools that the conversation
+ * has found or called, at most `over`. The found tools come last, in the order in which they were found, so that a
+ * provider can still use its cache for the beginning of a request.
  */
 export function offeredTools(
   { registry, core, findTools: settings }: Offering,
@@ -104,19 +104,19 @@ export function offeredTools(
   return [...first, ...newest(found, settings?.over ?? OVER)].map(toFunctionSchema);
 }
 
-/** A tool that a conversation names, and the last entry that does. */
+/** A tool that a conversation names, and the position of the last entry that names the tool. */
 interface Found {
   tool: Tool;
   place: number;
 }
 
-/** Keeps their order. Of those in one answer the first ones fit best. */
+/** Keeps the newest tools in their order. Of tools from the same answer, the first ones are kept: they fit best. */
 function newest(found: readonly Found[], most: number): Tool[] {
   const kept = new Set([...found].sort((one, other) => other.place - one.place).slice(0, most));
   return found.flatMap((one) => (kept.has(one) ? one.tool : []));
 }
 
-/** Names of tools that were found or called, in the order they came first, and where each came last. */
+/** The names of found or called tools, in the order of their first entries, each with the place of its last entry. */
 function placesOfNames(entries: readonly TranscriptEntry[]): Map<string, number> {
   const last = new Map<string, number>();
   for (const [place, entry] of entries.entries()) for (const name of namesOf(entry)) last.set(name, place);
@@ -129,7 +129,7 @@ function namesOf(entry: TranscriptEntry): string[] {
   return isAnswer ? namesIn(entry.content) : [];
 }
 
-/** A result may have been cut to fit its transcript: each whole line counts for itself. */
+/** The names in a result of `find_tools`. The transcript may have cut the result, so we read each complete line. */
 function namesIn(content: string): string[] {
   return content.split('\n').flatMap((line) => {
     const found = parseJson(line);
@@ -165,7 +165,7 @@ function findTools(others: readonly Tool[]): Tool {
       return [head, ...found.map(lineOf)].join('\n');
     },
   });
-  // What it tells of the tools of one agent is not part of its digest: each agent of a queue has a `find_tools` of its own.
+  // The description names the tools of one agent. The digest leaves it out, as each agent has its own `find_tools`.
   return Object.freeze({ ...tool, description: describe(others) });
 }
 
@@ -175,7 +175,7 @@ function describe(others: readonly Tool[]): string {
 
 const MOST_SERVERS = 30;
 
-/** How many tools there are, and of which servers: names that the config gives, never a server's own words. */
+/** The number of tools for each server. The server names come from the config, never from a server. */
 function contentsOf(others: readonly Tool[]): string {
   const count = new Map<string, number>();
   for (const { server } of others) count.set(server, (count.get(server) ?? 0) + 1);
@@ -188,7 +188,7 @@ function contentsOf(others: readonly Tool[]): string {
 const DESCRIPTION_BYTES = 1000;
 const PARAMETERS_BYTES = 1000;
 
-/** One tool as one line of JSON, which is how `offeredTools` finds its name. */
+/** One tool as one line of JSON. `offeredTools` reads the name from this line. */
 function lineOf({ name, description, schema }: Tool): string {
   const about = cutOutput(description, DESCRIPTION_BYTES);
   return JSON.stringify({
@@ -213,14 +213,17 @@ function propertiesOf({ properties }: JsonSchema): [string, unknown][] {
   return isObject(properties) ? Object.entries(properties) : [];
 }
 
-/** A word of a name says more than one of a description. */
+/** A word in a tool's name counts more than a word in its description. */
 const NAME_WEIGHT = 3;
 
-/** The usual constants of BM25: how soon a repeated word says nothing new, and how much length counts. */
+/** The usual constants of BM25: how soon a repeated word stops adding to the score, and how much length counts. */
 const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.75;
 
-/** Ranks tools by the words of a query (Okapi BM25); best first, by name where two are alike. Tools without any of the words are left out. */
+/**
+ * Ranks tools by the words of a query (Okapi BM25), the best first. Equal scores are ordered by name. Tools without any
+ * of the words are left out.
+ */
 function createSearch(tools: readonly Tool[]): (query: string) => Tool[] {
   const documents = tools.map((tool) => ({ tool, ...countWords(wordsOf(tool)) }));
   const usual = documents.reduce((sum, { length }) => sum + length, 0) / documents.length;
@@ -264,7 +267,7 @@ function countWords(words: readonly string[]): { counts: Map<string, number>; le
   return { counts, length: words.length };
 }
 
-/** Words in lower case, `listIssues` and `list_issues` alike, plurals as their singular. */
+/** The words of a text in lower case. `listIssues` and `list_issues` give the same words; plurals become singular. */
 function toWords(text: string): string[] {
   const apart = text.normalize('NFKC').replaceAll(/(\p{Ll})(\p{Lu})/gu, '$1 $2');
   return (apart.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).map(toSingular);

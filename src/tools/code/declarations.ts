@@ -1,9 +1,9 @@
 import type ts from 'typescript';
 import type { TypeScript } from './project';
 
-/** A declaration with a name that a question can give. */
+/** A declaration that a question can name. */
 export interface Declared {
-  /** Its name after those that it stands in: `Class.member`. */
+  /** The name of the declaration after the names of its containers: `Class.member`. */
   readonly path: string;
   readonly kind: string;
   readonly name: ts.Node;
@@ -13,7 +13,7 @@ export interface Declared {
 
 const indexes = new WeakMap<ts.SourceFile, readonly Declared[]>();
 
-/** Top-level declarations of a file and their members. TypeScript keeps the object of a file that did not change. */
+/** Top-level declarations of a file and their members, cached: TypeScript keeps the object of an unchanged file. */
 export function declarationsOf(typescript: TypeScript, source: ts.SourceFile): readonly Declared[] {
   const known = indexes.get(source);
   if (known !== undefined) return known;
@@ -96,7 +96,7 @@ function addVariable(
   if (initializer !== undefined) addMembers(walk, initializer, path);
 }
 
-/** Members of classes, interfaces, enums, namespaces, types and objects that are written down. */
+/** Adds the members of classes, interfaces, enums, namespaces, type literals and object literals. */
 function addMembers(walk: Walk, node: ts.Node, within: string): void {
   const { typescript, source } = walk;
   if (typescript.isTypeAliasDeclaration(node)) return addMembers(walk, node.type, within);
@@ -135,7 +135,7 @@ function textOf(
 
 type Member = ts.Node & { name?: ts.PropertyName | ts.BindingName };
 
-/** Parameters of a constructor that are properties belong to them. */
+/** The members of a node, including constructor parameters that declare properties. */
 function membersOf(typescript: TypeScript, node: ts.Node): readonly Member[] {
   if (typescript.isObjectLiteralExpression(node)) return node.properties;
   if (
@@ -152,7 +152,7 @@ function membersOf(typescript: TypeScript, node: ts.Node): readonly Member[] {
   );
 }
 
-/** What a declaration is, in the words of TypeScript. */
+/** The kind of a declaration, in TypeScript's words. */
 export function kindOf(typescript: TypeScript, node: ts.Node): string {
   if (typescript.isVariableDeclaration(node)) return kindOfVariable(typescript, node);
   if (typescript.isPropertyAssignment(node))

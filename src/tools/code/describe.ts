@@ -5,11 +5,11 @@ import { type Declared, kindOf } from './declarations';
 import type { Workbench } from './project';
 import { declaredIn, findTarget, placeOf, type Target } from './symbols';
 
-/** Characters of one signature or type. One that a person wrote fits; one that is computed may have no end. */
+/** Characters of one signature or type. A handwritten type fits; a computed type may be endless. */
 const MOST_TYPE = 4000;
-/** Characters of the words that a declaration is explained with. */
+/** Characters of the documentation of a declaration. */
 const MOST_WORDS = 2000;
-/** Declarations that a search names. A model that needs more asks more narrowly. */
+/** Declarations that a search lists. A model that misses one can search more narrowly. */
 const MOST_FOUND = 100;
 /** Members that are listed; the largest classes of libraries have fewer. */
 const MOST_MEMBERS = 300;
@@ -18,7 +18,7 @@ const MOST_SIGNATURES = 30;
 /** Declarations that one symbol has in several places. */
 const MOST_PLACES = 10;
 
-/** `describe_code_symbol`: type, words and places of a symbol. */
+/** `describe_code_symbol`: type, documentation and places of a symbol. */
 export function describeSymbol(bench: Workbench, { symbol: given }: { symbol: string }): string {
   const target = findTarget(bench, given);
   const { project, source, node } = target;
@@ -32,14 +32,14 @@ export function describeSymbol(bench: Workbench, { symbol: given }: { symbol: st
   ].join('\n');
 }
 
-/** Its name as its declaration has it: that of a class in a constant is the constant's. */
+/** The name in a symbol's declaration. A class expression in a constant has the name of the constant. */
 export function nameOf({ ts: typescript }: Workbench, symbol: ts.Symbol): string {
   const [declaration] = symbol.declarations ?? [];
   const name = declaration && typescript.getNameOfDeclaration(declaration);
   return oneLine(name !== undefined && typescript.isIdentifier(name) ? name.text : symbol.name, 200);
 }
 
-/** What it is, and where it is declared first. */
+/** The name and kind of a symbol, and the place of its first declaration. */
 export function headOf(bench: Workbench, { symbol, source, node }: Target): string {
   const [declaration] = symbol.declarations ?? [];
   if (declaration === undefined)
@@ -52,7 +52,7 @@ function isExported({ ts: typescript }: Workbench, declaration: ts.Declaration):
   return (typescript.getCombinedModifierFlags(declaration) & typescript.ModifierFlags.Export) !== 0;
 }
 
-/** Where its name stands. */
+/** The place of the declaration's name. */
 export function placeOfDeclaration(bench: Workbench, declaration: ts.Declaration): string {
   const source = declaration.getSourceFile();
   const name = bench.ts.getNameOfDeclaration(declaration) ?? declaration;
@@ -76,7 +76,7 @@ function placesOf(bench: Workbench, { symbol }: Target): string[] {
   return ['', `Declared in ${places.length} places:`, ...atMost(places, MOST_PLACES, 'places')];
 }
 
-/** `function_signature`: every overload with its parameters; of a class, how it is constructed. */
+/** `function_signature`: every overload with its parameters; for a class, the signatures of its constructor. */
 export function functionSignature(bench: Workbench, { symbol: given }: { symbol: string }): string {
   const target = findTarget(bench, given);
   const { project, node, symbol } = target;
@@ -118,7 +118,7 @@ export function listMembers(bench: Workbench, { symbol: given }: { symbol: strin
   return [headOf(bench, target), ...atMost(lines, MOST_MEMBERS, 'members')].join('\n');
 }
 
-/** How objects of a type can be called, constructed and indexed. */
+/** The call signatures, construct signatures and index signatures of a type. */
 function namelessOf(bench: Workbench, { project: { checker }, symbol, node }: Target): string[] {
   const { Class, Interface, TypeAlias } = bench.ts.SymbolFlags;
   if ((symbol.flags & (Class | Interface | TypeAlias)) === 0) return [];
@@ -134,7 +134,7 @@ function namelessOf(bench: Workbench, { project: { checker }, symbol, node }: Ta
 }
 
 interface Members {
-  /** Before each name: `static `, or nothing. */
+  /** The text before each name: `static `, or nothing. */
   label: string;
   members: readonly ts.Symbol[];
 }
@@ -171,7 +171,7 @@ function memberText(
   return `${text}  (${placeOfDeclaration(bench, declaration)}${from})`;
 }
 
-/** What a member stands in, if that has a name. */
+/** The class or interface that contains a member; undefined for another container. */
 function asNamed(typescript: typeof ts, node: ts.Node): ts.Declaration | undefined {
   return typescript.isClassLike(node) || typescript.isInterfaceDeclaration(node) ? node : undefined;
 }
@@ -188,14 +188,14 @@ function modifiersOf(typescript: typeof ts, declaration: ts.Declaration): string
   return words.flatMap(([flag, word]) => ((flags & flag) === 0 ? [] : word)).join('');
 }
 
-/** What a search is for. */
+/** The arguments of a search. */
 interface Search {
   pattern: string;
   kind?: string;
   path?: string;
 }
 
-/** `search_code_symbols`: declarations whose names have a text in them; whole names first, then beginnings. */
+/** `search_code_symbols`: declarations whose names contain a text; equal names first, then names that begin with it. */
 export function searchSymbols(bench: Workbench, { pattern, kind, path = '' }: Search): string {
   const wanted = pattern.toLowerCase();
   const found = declaredIn(bench)
@@ -226,7 +226,7 @@ const isIn = (file: string, path: string): boolean => {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The lower, the better; undefined where it does not fit. */
+/** The rank of a declaration, best is 0; undefined where its name does not contain the text. */
 function rankOf({ path }: Declared, wanted: string): number | undefined {
   const whole = path.toLowerCase();
   const last = whole.slice(whole.lastIndexOf('.') + 1);
@@ -241,14 +241,14 @@ export function atMost(lines: readonly string[], most: number, what: string): st
   return [...lines.slice(0, most), `  (${lines.length - most} more ${what})`];
 }
 
-/** A number and what is counted: `1 place`, `2 places`. */
+/** A number and a noun: `1 place`, `2 places`. */
 export function counted(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`;
 }
 
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** Text on one line of at most some characters; what does not show is written as its number. */
+/** Text on one line of at most `most` characters. Invisible characters are written as their code points. */
 export function oneLine(text: string, most: number): string {
   return cut(text.replace(/\s+/g, ' '), most).replace(HIDDEN, (sign) => codePointOf(sign));
 }

@@ -5,7 +5,7 @@ import { placeOf, sourceOf } from './symbols';
 
 /** Messages that are shown; the first ones of a broken project explain the rest. */
 const MOST_MESSAGES = 100;
-/** Lines of one message: it may say why, and why that, and so on. */
+/** Lines of one message: a message may explain its reason, the reason of that reason, and so on. */
 const MOST_LINES = 12;
 /** Characters of one line of a message: types that differ may be long. */
 const LINE_CHARACTERS = 500;
@@ -40,7 +40,7 @@ function ofFile({ project, source }: { project: Project; source: ts.SourceFile }
   return [...syntactic, ...service.getSemanticDiagnostics(source.fileName)];
 }
 
-/** By config, then by file in the order of names. */
+/** The messages of all projects, ordered by config and then by file name. */
 function ofProjects({ projects }: Workbench): ts.Diagnostic[] {
   return projects.flatMap((project) => {
     const sources = [...project.sources].sort((a, b) => (a.fileName < b.fileName ? -1 : 1));
@@ -63,7 +63,7 @@ function textOf(bench: Workbench, { file, start, code, category, messageText }: 
   return [`${place}${kind} TS${code}: ${oneLine(first, LINE_CHARACTERS)}`, ...reasons, ...more].join('\n');
 }
 
-/** Files too large to be read: what imports them looks broken. */
+/** Lines about files that are too large to be read. Files that import them show errors. */
 function skippedOf({ files }: Workbench): string[] {
   return files.tooLarge().map((path) => `(${files.shown(path)} has over 16 MiB and was not read)`);
 }

@@ -18,7 +18,7 @@ import { onOneLine } from '../workspace/path';
 /** Larger files are generated. The types of a library can have some five MiB. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
-/** What TypeScript reads: sources, and the JSON of configs, packages and imports. */
+/** The files that TypeScript reads: sources, and the JSON of configs, packages and imports. */
 const READABLE = /\.(?:[cm]?[jt]sx?|json)$/i;
 
 /** Folders that hold records and secrets, never sources. */
@@ -26,29 +26,29 @@ const CLOSED = /(?:^|\/)\.(?:git|countersign|ssh)(?:\/|$)/i;
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** The files that TypeScript may know of: those below one folder, and TypeScript's own. Paths are absolute, with `/`. */
+/** The files that TypeScript may read: files below one folder, and TypeScript's own. Paths are absolute, with `/`. */
 export interface Files {
   /** The folder, without links. */
   readonly root: string;
   /** Files that are too large to be read; their text is empty. */
   tooLarge(): string[];
-  /** Forgets what the disk said, so that the next question sees every change since. */
+  /** Empties the caches, so that the next question sees the current files. */
   refresh(): void;
-  /** The text of a file; undefined where there is none, or it may not be read. */
+  /** The text of a file; undefined where the file does not exist or may not be read. */
   read(path: string): string | undefined;
-  /** Another text after each change of a file; empty where there is none. */
+  /** A text that differs after each change of the file; empty where the file does not exist or may not be read. */
   version(path: string): string;
   isFile(path: string): boolean;
   isFolder(path: string): boolean;
   list(path: string): { files: string[]; directories: string[] };
-  /** Where links lead; the same path where they lead nowhere that may be read. */
+  /** The path behind links; the same path where the links lead to nothing that may be read. */
   realPath(path: string): string;
   isBelowRoot(path: string): boolean;
-  /** A path for people and models, on one line: relative to the root, and none of this machine. */
+  /** A path for people and models, on one line: relative to the root, without the other folders of this machine. */
   shown(path: string): string;
 }
 
-/** Where links lead is looked at first: a link that leads out of the root is like a file that is not there. */
+/** Resolves links before anything else: a link that leads out of the root counts as a missing file. */
 export function createFiles(folder: string, ownFolder: string): Files {
   const root = realpathSync(folder);
   const allowed = [root, realpathSync(ownFolder)];
@@ -57,7 +57,7 @@ export function createFiles(folder: string, ownFolder: string): Files {
   const facts = new Map<string, Found | undefined>();
   const isAllowed = (real: string): boolean =>
     allowed.some((one) => isBelow(real, one)) && !CLOSED.test(real.slice(root.length));
-  /** A path without links, as far as it may be read. */
+  /** The path without links; undefined where it may not be read. */
   const realOf = (path: string): string | undefined => {
     if (path === '' || path.includes('\0')) return undefined;
     if (!folders.has(path))
@@ -100,7 +100,7 @@ export function createFiles(folder: string, ownFolder: string): Files {
   };
 }
 
-/** Something on the disk that may be read, and its path without links. */
+/** A file or folder that may be read, and its path without links. */
 interface Found {
   real: string;
   stats: Stats;
@@ -108,7 +108,7 @@ interface Found {
 
 const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-/** Whatever the system refuses is, for TypeScript, not there. */
+/** Undefined where the system refuses: for TypeScript such a file does not exist. */
 function unlessFails<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -129,7 +129,7 @@ function look(path: string, realOf: (path: string) => string | undefined): Found
   const real = realOf(path);
   const behind = real === undefined ? undefined : unlessFails(() => statSync(real));
   if (real === undefined || behind === undefined) return undefined;
-  // A link may call a file that is not a source by the name of one.
+  // A link with the name of a source may lead to a file that is not a source.
   return behind.isDirectory() || READABLE.test(real) ? { real, stats: behind } : undefined;
 }
 
@@ -150,7 +150,7 @@ function listFolder(
   return { files: files.sort(), directories: directories.sort() };
 }
 
-/** Opened first and compared after, so that a link put in between is noticed. @throws where it is another file. */
+/** Opens the file first and compares its path afterwards, to notice a link put in between. @throws on another file. */
 function readText(real: string): string {
   const handle = openSync(real, READ);
   try {

@@ -13,20 +13,21 @@ import { hasLoneSurrogate, normalPath } from '../workspace/path';
 import { createRoot } from '../workspace/root';
 import { type CodeService, findCodeService, type SymbolQuestion } from './service';
 
-/** What a code pack is made for. */
+/** The options of `createCodeTools`. */
 export interface CodeOptions {
   /** The folder of the sources and their `node_modules`; relative to where the worker runs. Nothing outside is read. */
   root: string;
-  /** One config or several, relative to `root`. Projects that they refer to belong to it. @default 'tsconfig.json' */
+  /** One config or several, relative to `root`, with the projects that they refer to. @default 'tsconfig.json' */
   project?: string | readonly string[];
   /**
-   * Name or path of the TypeScript to use, 5 or 6. It is run, so name only one that you trust. @default the `typescript` of
-   * where the worker runs, else the one beside Countersign
+   * Name or path of the TypeScript to use, 5 or 6. Its code is run, so name only a package that you trust.
+   *
+   * @default the `typescript` of where the worker runs, else the one beside Countersign
    */
   typescript?: string;
-  /** Memory of TypeScript, in MiB. One that needs more is ended, and started anew by the next call. @default 2048 */
+  /** Memory of TypeScript, in MiB. A process that needs more ends, and the next call starts a new one. @default 2048 */
   heapMb?: number;
-  /** TypeScript is ended then. The first question about a large project takes the longest. @default 2 minutes */
+  /** A call that takes longer ends TypeScript. The first question about a project takes longest. @default 2 minutes */
   timeout?: Duration;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
@@ -57,8 +58,8 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * Tools that answer questions about TypeScript and JavaScript sources: what a symbol is, who calls it, what is wrong. All
- * are safe: TypeScript reads the sources in a process of its own, and nothing of the project is run.
+ * Tools that answer questions about TypeScript and JavaScript sources: what a symbol is, who calls it, what is wrong.
+ * All are safe: TypeScript reads the sources in a process of its own, and nothing of the project is run.
  *
  * @throws CountersignError `config_invalid` for a wrong option, `not_installed` where there is no TypeScript.
  * @example
@@ -93,7 +94,7 @@ function configPath(name: string): string {
   }
 }
 
-/** The folder of the worker first: there stands the TypeScript that its author chose. */
+/** Looks in the worker's folder first, because the author of the worker chose the TypeScript there. */
 function findTypeScript(name = 'typescript'): string {
   for (const folder of [process.cwd(), __dirname]) {
     const file = resolveFrom(folder, name);
@@ -106,12 +107,12 @@ function resolveFrom(folder: string, name: string): string | undefined {
   try {
     return createRequire(join(folder, 'here.js')).resolve(name);
   } catch {
-    // Whatever the reason, there is none to load.
+    // Whatever the reason, the package cannot be loaded.
     return undefined;
   }
 }
 
-/** @throws CountersignError `not_installed` for versions without the language service that is used here. */
+/** @throws CountersignError `not_installed` for versions without the language service that we use. */
 function assertVersion(file: string, name: string): string {
   const about = resolveFrom(dirname(file), '../package.json');
   const manifest = about === undefined ? undefined : parseJson(readFileSync(about, 'utf8'));
@@ -129,7 +130,7 @@ function missing(why: string, name: string): CountersignError {
 
 interface Pack {
   service: CodeService;
-  /** What all tools of the pack have in common. */
+  /** The settings that all tools of the pack share. */
   common: { categories: readonly string[]; timeout: number; outputLimit?: number; taskQueue?: string };
 }
 
@@ -225,7 +226,7 @@ function diagnosticsTool({ service, common }: Pack): Tool {
   });
 }
 
-/** Text that TypeScript gets as it was shown. */
+/** Refuses text with half a character, so that TypeScript gets a text exactly as it was shown. */
 function sound(text: string): string {
   if (hasLoneSurrogate(text))
     throw new ToolError('The text holds half a character (a lone surrogate). Nothing was looked up.');

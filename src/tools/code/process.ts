@@ -14,7 +14,7 @@ import { findCallers, findReferences, typeHierarchy } from './uses';
 /** Entry of the process that answers questions about code. It runs TypeScript, and no code of the project. */
 async function serve(): Promise<void> {
   process.once('disconnect', () => process.exit());
-  // No event comes in while TypeScript checks, so a thread looks whether the worker is still there.
+  // While TypeScript checks, this process handles no events, so a thread checks whether the worker still runs.
   new Worker(join(__dirname, 'watch.js'), { workerData: process.ppid }).unref();
   const messages = on(process, 'message');
   const { value: first } = await messages.next();
@@ -29,7 +29,7 @@ function createAnswers({
   projects: configs,
 }: CodeSettings): (question: Question) => Answer {
   let look: (() => Workbench) | undefined;
-  // TypeScript writes whole paths into types and messages; where the root is on this machine concerns nobody.
+  // TypeScript writes absolute paths into types and messages. We remove the root, which is private to this machine.
   let shown = (text: string): string => text;
   const open = (): (() => Workbench) => {
     const typescript: TypeScript = createRequire(__filename)(path);

@@ -4,23 +4,23 @@ import { z } from 'zod';
 import { ToolError } from '../errors';
 import type { Files } from './files';
 
-/** TypeScript, loaded; types alone are imported. */
+/** The loaded TypeScript module. This file imports its types only. */
 export type TypeScript = typeof ts;
 
-/** The project of one tsconfig.json, as TypeScript knows it. */
+/** The project of one tsconfig.json, as TypeScript has loaded it. */
 export interface Project {
   /** Absolute path of its config. */
   readonly config: string;
-  /** What is wrong with the config itself. */
+  /** The errors in the config itself. */
   readonly problems: readonly ts.Diagnostic[];
   readonly service: ts.LanguageService;
   readonly program: ts.Program;
   readonly checker: ts.TypeChecker;
-  /** Its own sources: those below the root that are not of a package. */
+  /** The project's own sources: sources below the root that do not belong to a package. */
   readonly sources: readonly ts.SourceFile[];
 }
 
-/** What every question is answered from. */
+/** All that the answer to a question needs. */
 export interface Workbench {
   readonly ts: TypeScript;
   readonly files: Files;
@@ -33,7 +33,7 @@ const MOST_PROJECTS = 100;
 /** Files that the `include` of one config may find. More are seldom sources. */
 const MOST_FILES = 20_000;
 
-/** Keeps the projects of some configs. What it gives is as the disk is when it is asked. */
+/** Keeps the projects of some configs. Each call of the returned function brings them up to date with the disk. */
 export function createProjects(
   typescript: TypeScript,
   files: Files,
@@ -72,14 +72,14 @@ function toProject(config: string, { service, problems }: Loaded, files: Files):
   return { config, problems: problems(), service, program, checker: program.getTypeChecker(), sources };
 }
 
-/** A config as it is on the disk now. */
+/** A config as the disk has it now. */
 interface ReadConfig {
   parsed: ts.ParsedCommandLine;
   problems: readonly ts.Diagnostic[];
 }
 type ConfigReader = (path: string) => ReadConfig | undefined;
 
-/** The configs and all that they refer to, by path. @throws ToolError where one is missing. */
+/** The given configs and all configs that they refer to, by path. @throws ToolError where a given config is missing. */
 function readConfigs(read: ConfigReader, files: Files, configs: readonly string[]): Map<string, ReadConfig> {
   const found = new Map<string, ReadConfig>();
   const waiting = configs.map((name) => join(files.root, name));
@@ -107,7 +107,7 @@ function missing(config: string): ToolError {
   );
 }
 
-/** Which files `include` finds, over a file system of one's own. It stands in TypeScript's code, not in its types. */
+/** Finds the files of `include` in a given file system. TypeScript exports this function, but its types lack it. */
 type MatchFiles = (
   ...args: [
     folder: string,
@@ -156,7 +156,7 @@ interface Loaded {
   update(read: ReadConfig): void;
 }
 
-/** What all services share. */
+/** The objects that all services share. */
 interface Shared {
   typescript: TypeScript;
   files: Files;
@@ -164,13 +164,13 @@ interface Shared {
   reader: ConfigReader;
 }
 
-/** Names that the types of a host lack in some versions; the service reads them in all. */
+/** Two members that the host's types lack in some versions of TypeScript. The service reads them in all versions. */
 type Host = ts.LanguageServiceHost & {
   hasInvalidatedResolutions(path: string): boolean;
   useSourceOfProjectReferenceRedirect(): boolean;
 };
 
-/** Makes the service of a config. Plugins are never loaded: they are code of the project. */
+/** Makes the service of a config. Plugins are never loaded, because they are code of the project. */
 function load(first: ReadConfig, { typescript, files, registry, reader }: Shared): Loaded {
   let current = first;
   const imports = createImports(typescript, files);
@@ -181,7 +181,7 @@ function load(first: ReadConfig, { typescript, files, registry, reader }: Shared
     getCompilationSettings: () => current.parsed.options,
     getScriptFileNames: () => current.parsed.fileNames,
     getScriptVersion: files.version,
-    // References are read as sources, so that nothing has to be built before.
+    // Referenced projects are read as sources, so that they need not be built first.
     getProjectReferences: () => current.parsed.projectReferences,
     useSourceOfProjectReferenceRedirect: () => true,
     getParsedCommandLine: (path) => reader(path)?.parsed,
@@ -204,7 +204,7 @@ function load(first: ReadConfig, { typescript, files, registry, reader }: Shared
   };
 }
 
-/** Texts by version, so that a file that did not change is not read again. */
+/** Caches texts by version, so that an unchanged file is not read again. */
 function createTexts(typescript: TypeScript, files: Files) {
   const known = new Map<string, { version: string; snapshot: ts.IScriptSnapshot | undefined }>();
   const getScriptSnapshot = (path: string): ts.IScriptSnapshot | undefined => {
@@ -220,7 +220,7 @@ function createTexts(typescript: TypeScript, files: Files) {
 }
 
 /**
- * Resolves imports, and remembers those that led nowhere: the file that they name may be made later, and TypeScript
+ * Resolves imports, and remembers files with unresolved imports: the imported file may be made later, and TypeScript
  * would not look again by itself. Packages are looked for again once the folder of packages has changed.
  */
 function createImports(typescript: TypeScript, files: Files) {

@@ -4,19 +4,19 @@ import { join } from 'node:path';
 import { nothingDone, stopped, ToolError } from '../errors';
 import { queueAfter, unlessAborted } from '../within';
 
-/** What a process is started for. */
+/** The settings of a TypeScript process. */
 export interface CodeSettings {
   /** Path of the TypeScript to load. */
   typescript: string;
   /** The folder of the sources. */
   root: string;
-  /** Configs, relative to it. */
+  /** Configs, relative to `root`. */
   projects: readonly string[];
-  /** Memory for JavaScript objects. */
+  /** Memory for JavaScript objects, in MiB. */
   heapMb: number;
 }
 
-/** What the tools ask. Arguments are as their schemas left them. */
+/** A question of a tool, with the arguments as the tool's schema parsed them. */
 export type Question =
   | { name: SymbolQuestion; args: { symbol: string } }
   | { name: 'search_code_symbols'; args: { pattern: string; kind?: string; path?: string } }
@@ -40,15 +40,15 @@ export interface CodeService {
   ask(question: Question, signal: AbortSignal): Promise<string>;
 }
 
-/** A process that nobody asks for so long is ended; what it knew of a large project takes a gigabyte. */
+/** A process without questions ends after this time, because a large project takes a gigabyte of memory. */
 const IDLE_MS = 10 * 60_000;
 
-/** Of the build, also where this file itself runs as its source. */
+/** The program in the build, also where this file runs from its source. */
 const PROGRAM = join(__dirname, '..', '..', '..', 'lib', 'tools', 'code', 'process.js');
 
 const services = new Map<string, CodeService>();
 
-/** The service of some settings: one for all packs of this worker that have the same. Nothing is started yet. */
+/** The service for some settings. Packs of this worker with equal settings share one service. Starts nothing yet. */
 export function findCodeService(settings: CodeSettings): CodeService {
   const key = JSON.stringify(settings);
   const service = services.get(key) ?? createCodeService(settings);
@@ -99,14 +99,14 @@ function createCodeService(settings: CodeSettings): CodeService {
 const hasEnded = ({ exitCode, signalCode, connected }: ChildProcess): boolean =>
   exitCode !== null || signalCode !== null || !connected;
 
-/** It gets nothing of the environment: what it reads cannot find a secret there. */
+/** Starts the process without any environment variables, so that the process holds no secrets. */
 function start({ heapMb, ...setup }: CodeSettings): ChildProcess {
   const child = fork(PROGRAM, {
     env: {},
     execArgv: [`--max-old-space-size=${heapMb}`],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  // What fails to start or to be sent shows as its end.
+  // A failure to start or to send ends the process, and `exchange` sees that end.
   child.on('error', () => child.kill('SIGKILL'));
   child.send(setup);
   return child;
@@ -135,7 +135,7 @@ async function exchange(child: ChildProcess, question: Question, { heapMb }: Cod
   }
 }
 
-/** V8 aborts a process whose memory is used up. */
+/** The words for an ended process. V8 aborts a process whose memory is used up. */
 function describeEnd({ signalCode, exitCode }: ChildProcess, heapMb: number): string {
   const how = signalCode ?? `exit code ${exitCode}`;
   return signalCode === 'SIGABRT' || exitCode === 134

@@ -12,18 +12,18 @@ export interface Target {
   /** The name, where it is declared or used. */
   readonly node: ts.Node;
   readonly source: ts.SourceFile;
-  /** What it stands for, wherever it was imported from. */
+  /** The symbol of the name, with imports followed. */
   readonly symbol: ts.Symbol;
 }
 
-/** Declarations that are named where a name stands for several, or for none. */
+/** The most declarations in an error for an ambiguous name, and the most names in an error for an unknown name. */
 const MOST_CANDIDATES = 20;
 const MOST_SUGGESTIONS = 8;
 
 /**
- * Finds what a name stands for: `name`, `Class.member`, `path/file.ts:name`, or `path/file.ts:line:column`.
+ * Finds the symbol of a name: `name`, `Class.member`, `path/file.ts:name`, or `path/file.ts:line:column`.
  *
- * @throws ToolError where nothing has the name, with near names; or where several have it, with all of them.
+ * @throws ToolError where no symbol has the name, with similar names; or where several have it, with their places.
  */
 export function findTarget(bench: Workbench, given: string): Target {
   const [, file, line, column] = /^(.+):(\d+):(\d+)$/s.exec(given) ?? [];
@@ -40,7 +40,7 @@ export function findTarget(bench: Workbench, given: string): Target {
   return first;
 }
 
-/** Declaration files are seldom written by hand: what a build has made of a source is left out beside that source. */
+/** Leaves out targets in declaration files where other targets remain: usually a build made those files. */
 function withoutOutput(targets: readonly Target[]): readonly Target[] {
   const written = targets.filter(({ source }) => !source.isDeclarationFile);
   return written.length === 0 ? targets : written;
@@ -56,7 +56,7 @@ function isSame(a: ts.Symbol, b: ts.Symbol): boolean {
 
 type InProject = Declared & { readonly project: Project };
 
-/** Everything that the sources declare, files of several projects once. */
+/** All declarations of the sources. A file that belongs to several projects counts once. */
 export function declaredIn({ ts: typescript, projects }: Workbench): InProject[] {
   const seen = new Set<string>();
   return projects.flatMap((project) =>
@@ -88,7 +88,7 @@ export function sourceOf({ files, projects }: Workbench, file: string): Pick<Tar
   );
 }
 
-/** A place in a file; both count from 1. */
+/** A place in a file. Lines and columns count from 1. */
 interface Position {
   line: number;
   column: number;
@@ -121,13 +121,13 @@ export function nodeAt(typescript: TypeScript, source: ts.SourceFile, position: 
   return found;
 }
 
-/** A name with what it stands for; imports are followed. */
+/** A name with its symbol. Imports are followed. */
 function toTarget(bench: Workbench, project: Project, node: ts.Node): Target | undefined {
   const symbol = symbolOf(bench, project, node);
   return symbol && { project, node, source: node.getSourceFile(), symbol: resolved(bench, project, symbol) };
 }
 
-/** A class or function without a name is asked for by its first word. */
+/** The symbol at a node. The first word of a class or function without a name stands for that class or function. */
 function symbolOf({ ts: typescript }: Workbench, { checker }: Project, node: ts.Node): ts.Symbol | undefined {
   const found = checker.getSymbolAtLocation(node);
   const { parent } = node;
@@ -149,7 +149,7 @@ function resolved(
   return (behind.declarations ?? []).length === 0 ? symbol : behind;
 }
 
-/** Those with exactly this path; else those that end with it, so that a member may be named without its class. */
+/** Declarations with exactly this path, else those whose path ends with it: a member may be named without its class. */
 function bestOf(among: readonly InProject[], name: string): InProject[] {
   const exact = among.filter(({ path }) => path === name);
   return exact.length > 0 ? exact : among.filter(({ path }) => path.endsWith(`.${name}`));
@@ -187,7 +187,7 @@ function unknown(bench: Workbench, given: string, among: readonly InProject[], n
 
 const shownName = (given: string): string => JSON.stringify(given.slice(0, 200));
 
-/** Names that have the same letters in them, or differ in few. */
+/** Names that contain the wanted name, or that differ from it in a few letters. */
 function nearNames(names: readonly string[], wanted: string): string[] {
   const low = wanted.toLowerCase();
   const most = Math.max(1, Math.floor(low.length / 3));
@@ -206,7 +206,7 @@ function nearNames(names: readonly string[], wanted: string): string[] {
 /** Names longer than this are not compared letter by letter. */
 const MOST_COMPARED = 64;
 
-/** Infinite where the lengths say enough. */
+/** The edit distance. Infinite where the lengths differ too much, or where a name is too long to compare. */
 function editDistance(a: string, b: string): number {
   const isFar = Math.abs(a.length - b.length) > b.length / 3 + 1;
   return isFar || Math.max(a.length, b.length) > MOST_COMPARED ? Infinity : editsBetween(a, b);

@@ -5,9 +5,9 @@ import { atMost, counted, headOf, nameOf, oneLine, placeOfDeclaration } from './
 import type { Project, TypeScript, Workbench } from './project';
 import { findTarget, nodeAt, placeOf, type Target } from './symbols';
 
-/** Places that are listed. Symbols with more are used everywhere; their number says so. */
+/** The most places that are listed. Where there are more, the answer gives their number. */
 const MOST_USES = 200;
-/** Functions that are listed as callers, and the places in each. */
+/** The most functions that are listed as callers, and the most places in each function. */
 const MOST_CALLERS = 100;
 const MOST_CALLS = 10;
 /** Lines of a hierarchy. */
@@ -24,7 +24,7 @@ interface Use {
   isWrite: boolean;
 }
 
-/** Uses in all projects that know the declaration, each place once, by file and position. */
+/** The uses in all projects that contain the declaration: each place once, ordered by file and position. */
 function usesOf(bench: Workbench, target: Target): Use[] {
   const seen = new Map<string, Use>();
   for (const { project, source, position } of startsOf(bench, target)) {
@@ -52,11 +52,11 @@ function toUse(
   const source = project.program.getSourceFile(fileName);
   if (source === undefined || !files.isBelowRoot(fileName)) return undefined;
   const node = nodeAt(typescript, source, position);
-  // Comments that name it are not code.
+  // A comment that names the symbol is not code, so it is not a use.
   return node && { project, source, node, position, isWrite };
 }
 
-/** Where each project is asked: at the declaration where it has that, else where the name stands. */
+/** The place at which each project looks for uses: the declaration's name, else the name of the question. */
 function startsOf({ projects }: Workbench, { symbol, node, source }: Target) {
   const [declaration] = symbol.declarations ?? [];
   const name = declaration && nameNodeOf(declaration);
@@ -101,7 +101,7 @@ function useKind(typescript: TypeScript, { node, isWrite }: Use): string {
   return isWrite ? 'write' : 'read';
 }
 
-/** The line of code. That of a JSON file is left out: its values may be secrets. */
+/** The line of code. Lines of JSON files are left out, because their values may be secrets. */
 function lineOf({ source, position }: Use): string {
   if (source.fileName.endsWith('.json')) return '(JSON)';
   const { line } = source.getLineAndCharacterOfPosition(position);
@@ -109,7 +109,7 @@ function lineOf({ source, position }: Use): string {
   return oneLine(source.text.slice(starts[line], starts[line + 1]).trim(), LINE_CHARACTERS);
 }
 
-/** Whether a name is what a call, a `new`, a template, an element or a decorator calls. */
+/** True when a call, a `new`, a tagged template, a JSX element or a decorator calls the name. */
 function isCalled(typescript: TypeScript, name: ts.Node): boolean {
   let node = name;
   let { parent } = node;
@@ -126,7 +126,7 @@ function isCalled(typescript: TypeScript, name: ts.Node): boolean {
   return typescript.isDecorator(parent);
 }
 
-/** `find_callers`: the functions that call a symbol, and where in them. */
+/** `find_callers`: the functions that call a symbol, with the places of the calls. */
 export function findCallers(bench: Workbench, { symbol: given }: { symbol: string }): string {
   const target = findTarget(bench, given);
   const calls = usesOf(bench, target).filter(({ node }) => isCalled(bench.ts, node));
@@ -148,7 +148,7 @@ export function findCallers(bench: Workbench, { symbol: given }: { symbol: strin
   return [headOf(bench, target), head, ...atMost(lines, MOST_CALLERS, 'callers')].join('\n');
 }
 
-/** The named functions and classes around a call, the outermost first; a file where there is none. */
+/** The named functions and classes around a call, the outermost first; the file for a call at the top level. */
 function callerOf(bench: Workbench, { node, source }: Use): { key: string; head: string } {
   const { ts: typescript } = bench;
   const names: string[] = [];
@@ -208,7 +208,7 @@ const MOST_LEVELS = 20;
 interface Level {
   symbol: ts.Symbol;
   depth: number;
-  /** Each once, although it may be reached in two ways. */
+  /** A set, because a type that is reached in two ways is listed once. */
   lines: Set<string>;
 }
 
@@ -226,7 +226,7 @@ interface Base {
   base: ts.Symbol;
 }
 
-/** What stands behind `extends` and `implements` of a declaration, as far as it has a name. */
+/** The types after `extends` and `implements` in a declaration, as far as they have names. */
 function basesOf({ ts: typescript }: Workbench, { checker }: Project, declaration: ts.Node): Base[] {
   if (!typescript.isClassLike(declaration) && !typescript.isInterfaceDeclaration(declaration)) return [];
   return (declaration.heritageClauses ?? []).flatMap(({ token, types }) =>
@@ -247,7 +247,7 @@ function typeText(bench: Workbench, symbol: ts.Symbol): string {
   return `${name} (${kindOf(bench.ts, declaration)}, ${place})`;
 }
 
-/** All that extend or implement it, as a tree; across projects, each place once. */
+/** All types that extend or implement the target, as a tree across projects. Each line appears once. */
 function subtypesOf(bench: Workbench, target: Target): string[] {
   const lines = new Set<string>();
   for (const { project, source, position } of startsOf(bench, target)) {
@@ -270,7 +270,7 @@ function addSubtypes(bench: Workbench, children: Children, { symbol, depth, line
   }
 }
 
-/** For each class and interface those in the sources that name it after `extends` or `implements`. */
+/** Maps each class and interface to the types in the sources that extend or implement it. */
 function childrenIn(bench: Workbench, project: Project): Children {
   const { ts: typescript } = bench;
   const children = new Map<ts.Symbol, { word: Base['word']; child: ts.Symbol }[]>();

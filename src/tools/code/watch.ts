@@ -1,9 +1,9 @@
 import { isMainThread, workerData } from 'node:worker_threads';
 
-/** How often it is looked. */
+/** The interval between two checks. */
 const LOOK_MS = 1000;
 
-/** Entry of the thread that ends its process once the process that started that one is gone. */
+/** Entry of a thread that ends its process once the parent process is gone. */
 if (!isMainThread)
   setInterval(() => {
     if (process.ppid !== workerData) process.kill(process.pid, 'SIGKILL');

@@ -1,6 +1,6 @@
 /**
- * Runs inside a sandbox, given as text: evaluates code as a REPL does, one request a line on a descriptor, one answer a
- * line back. All that runs here can forge answers, so whoever reads them believes nothing.
+ * Runs inside a sandbox, which gets this file as text. Evaluates code as a REPL does: one request per line on a
+ * descriptor, one answer per line back. Evaluated code can forge answers, so the reader of the answers trusts none.
  */
 'use strict';
 const { Session } = require('node:inspector');
@@ -9,7 +9,7 @@ const { Socket } = require('node:net');
 const { pathToFileURL } = require('node:url');
 const { inspect } = require('node:util');
 
-// As they were before any code ran.
+// We keep the original functions: evaluated code may replace them.
 const { parse, stringify } = JSON;
 const streams = [process.stdout, process.stderr].map((stream) => stream.write.bind(stream));
 
@@ -23,7 +23,7 @@ const here = createRequire(`${process.cwd()}/`);
 const hide = (name, value) =>
   Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
 hide('require', here);
-// Code that comes by the inspector has no import of its own.
+// Code that the inspector evaluates has no `import` of its own.
 hide('__countersign_import', async (given, options) => {
   const name = String(given);
   return import(/^\.{0,2}\//.test(name) ? pathToFileURL(here.resolve(name)).href : name, options);
@@ -32,7 +32,7 @@ hide('__countersign_import', async (given, options) => {
 const session = new Session();
 session.connect();
 
-/** Gets the value that an answer of the inspector only describes. */
+/** `keeper` is a function that puts a value into `kept`. An answer of the inspector only describes the value. */
 let kept;
 let keeper;
 hide('__countersign_keep', (value) => {
@@ -71,7 +71,7 @@ function textOf(value) {
   }
 }
 
-/** What called the code is of this file and of Node. */
+/** Removes the stack frames of the code's callers, which belong to this file and to Node. */
 function withoutOurFrames(text) {
   return text.replace(
     /\n {4}at (?:new )?(?:Session\.post|evaluate|Socket\.|\[eval\])[^]*?(?=\n(?! {4}at )|$)/,
@@ -79,7 +79,7 @@ function withoutOurFrames(text) {
   );
 }
 
-/** Lets what the code wrote go out before the answer: streams may hold it back. */
+/** Waits until the output of the code is written, so that it precedes the answer: streams may buffer it. */
 function flush(done) {
   let left = streams.length;
   for (const write of streams)
@@ -104,6 +104,6 @@ channel.on('data', (chunk) => {
     evaluate(code, (kind, shown) => flush(() => channel.write(`${stringify({ id, kind, text: shown })}\n`)));
   }
 });
-// Whoever asked is gone.
+// The worker is gone.
 channel.on('close', () => process.exit(0));
 channel.on('error', () => process.exit(0));

@@ -21,24 +21,24 @@ import type { Duration, Tool } from '../types';
 import { hasLoneSurrogate } from '../workspace/path';
 import { createSessions } from './session';
 
-/** What a pack that evaluates code is made for. */
+/** The options of `createEvalTools`. */
 export interface EvalOptions {
-  /** Where code runs. @default one without folders to write and without network */
+  /** The sandbox in which code runs. @default one without folders to write and without network */
   sandbox?: Sandbox;
-  /** Folder where code starts, and from which it imports; the sandbox has to list it. @default its own /tmp */
+  /** Folder where code starts and from which it imports; the sandbox has to list it. @default its own /tmp */
   root?: string;
   /**
    * `ask`: each call waits for a person. `cautious`: calls are logged and run. @default 'cautious' in a sandbox that
    * lists no folder, has no network and is never left out; 'ask' in any other
    */
   evaluate?: 'ask' | 'cautious';
-  /** Whose calls share a process: those of a turn, or of all turns of a session. @default 'turn' */
+  /** The calls that share a process: the calls of a turn, or of all turns of a session. @default 'turn' */
   state?: 'turn' | 'session';
-  /** The process of a call is ended then, with all that earlier calls had defined. @default 30 s */
+  /** A call that takes longer ends its process, with all that earlier calls had defined. @default 30 s */
   timeout?: Duration;
-  /** A process without a call is ended then. @default 10 minutes */
+  /** A process without a call ends after this time. @default 10 minutes */
   idle?: Duration;
-  /** Processes at once; where all are busy a call is refused. @default 8 */
+  /** The most processes at once. Where all are busy, a call is refused. @default 8 */
   most?: number;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
@@ -68,8 +68,8 @@ const parameters = z.strictObject({
 });
 
 /**
- * `eval_code`: runs JavaScript or TypeScript in a process of Node.js that stays for the turn, or the session, so that a call
- * sees what earlier ones defined.
+ * `eval_code`: runs JavaScript or TypeScript in a process of Node.js that stays for the turn, or the session, so that a
+ * call sees what earlier ones defined.
  *
  * @throws CountersignError `config_invalid` for a wrong option.
  * @example
@@ -92,7 +92,7 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
       'Evaluates JavaScript or TypeScript in Node.js and answers what it wrote and the value of its last expression. Variables, functions and imports stay for later calls.',
     parameters,
     safety: evaluate === 'ask' ? 'dangerous' : 'cautious',
-    // Where nothing outside can change, a call whose worker died may run again.
+    // In a closed sandbox a call changes nothing outside, so a call whose worker died may run again.
     effect: sandbox.isClosed ? 'idempotent' : 'unsafe',
     categories: ['code', 'execution'],
     state,
@@ -112,10 +112,10 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
 }
 
 /**
- * Makes one script of JavaScript or TypeScript, as the inspector's REPL takes it: without types, with each import as a
- * call whose names stay. The rest, such as `await`, V8 does.
+ * Turns JavaScript or TypeScript into one script for the inspector's REPL: without types, and with each import as a
+ * call whose names stay for later calls. V8 handles the rest, such as `await`.
  *
- * @throws ToolError for what is neither language; nothing ran.
+ * @throws ToolError for code that is neither language; nothing ran.
  */
 export async function toScript(code: string): Promise<string> {
   const object = asObject(code);
@@ -130,7 +130,7 @@ export async function toScript(code: string): Promise<string> {
 
 const COMMON: Options = { ecmaVersion: 'latest', allowAwaitOutsideFunction: true, allowHashBang: true };
 
-/** A REPL takes what starts with a brace for an object where it can be one. */
+/** As in other REPLs, code that starts with a brace is read as an object where it can be an object. */
 function asObject(code: string): string | undefined {
   if (!/^\s*\{/.test(code)) return undefined;
   const wrapped = `(${code.replace(/;\s*$/, '')}\n)`;
@@ -138,13 +138,13 @@ function asObject(code: string): string | undefined {
   return program === undefined ? undefined : rewrite(wrapped, program);
 }
 
-/** As a module, or as the looser script; undefined for what is neither. */
+/** Parses code as a module, or as a script, which allows more. Undefined for code that is neither. */
 function parseAny(code: string): Program | undefined {
   for (const sourceType of ['module', 'script'] as const)
     try {
       return parse(code, { ...COMMON, sourceType });
     } catch {
-      // The next kind may fit; what fits none is told by whyNot.
+      // The next kind may fit. `whyNot` describes the error where no kind fits.
     }
   return undefined;
 }
@@ -161,7 +161,7 @@ function whyNot(code: string): string {
 const MOST_WORDS = 1500;
 
 async function withoutTypes(code: string): Promise<string> {
-  // It is native and large, and most code has no types.
+  // We load this package late: it is native and large, and most code has no types.
   const { transform } = await import('@swc/core');
   try {
     const { code: stripped } = await transform(code, {
@@ -172,7 +172,7 @@ async function withoutTypes(code: string): Promise<string> {
       jsc: {
         parser: { syntax: 'typescript', decorators: true },
         target: 'es2022',
-        // An import that only a later call uses is kept.
+        // Keeps imports that only a later call uses.
         transform: { verbatimModuleSyntax: true },
       },
     });
@@ -183,7 +183,7 @@ async function withoutTypes(code: string): Promise<string> {
   }
 }
 
-/** A part of the code, and what stands there instead. */
+/** A part of the code, and the text that replaces it. */
 interface Edit {
   start: number;
   end: number;
@@ -212,7 +212,7 @@ function editsOf(code: string, node: Program['body'][number]): Edit[] {
   return [{ start, end: declaration?.start ?? end, text: '' }, ...inner];
 }
 
-/** V8's REPL takes `let` for a name that was one, and refuses it for a constant: a model declares its names again. */
+/** Turns `const` into `let`. Models declare names again, and V8's REPL allows that for `let` but not for `const`. */
 function asLet({ kind, start }: VariableDeclaration): Edit[] {
   return kind === 'const' ? [{ start, end: start + 'const'.length, text: 'let' }] : [];
 }

@@ -10,14 +10,14 @@ import { createPool, type Pool } from '../pool';
 import type { Sandbox, SandboxedProcess } from '../sandbox';
 import type { CallContext } from '../types';
 
-/** What the processes of a pack have in common. */
+/** The settings that all processes of a pack share. */
 export interface SessionsPlan {
   sandbox: Sandbox;
-  /** Absolute, where code runs. */
+  /** The absolute path of the folder in which code runs. */
   cwd: string | undefined;
   /** A process without a call for this long is ended. */
   idleMs: number;
-  /** As many processes live at once. */
+  /** The most processes at once. */
   most: number;
   /** Bytes of output kept of one call. */
   outputLimit: number;
@@ -26,13 +26,13 @@ export interface SessionsPlan {
 /** Code for the process of a key. */
 export interface Evaluation {
   key: string;
-  /** As `toScript` makes it. */
+  /** The script that `toScript` returned. */
   script: string;
 }
 
 /** The processes of a pack, one for each key. */
 export interface Sessions {
-  /** Contract: one call of a key at a time; the others wait. Throws what the handler of the tool is to throw. */
+  /** Contract: one call of a key at a time; the others wait. Throws the errors that the tool's handler has to throw. */
   evaluate(evaluation: Evaluation, context: Pick<CallContext, 'signal' | 'partial'>): Promise<string>;
 }
 
@@ -40,9 +40,9 @@ export interface Sessions {
 interface Session {
   process: SandboxedProcess;
   channel: Socket;
-  /** Takes the output, and hands out what has come. */
+  /** Collects the output of the process. */
   output: Output;
-  /** Resolves when the process has ended, to how. */
+  /** Resolves when the process has ended, with its exit code or signal in words. */
   exited: Promise<string>;
 }
 
@@ -94,7 +94,7 @@ const notStarted = (): ToolError => nothingDone('It was stopped before it starte
 const isAlive = ({ process: { child } }: Session): boolean =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null;
 
-/** The text of the program, which runs where no file of ours is shown. */
+/** The program as text, because the sandbox does not show our files. */
 let host: string | undefined;
 
 async function open({ sandbox, cwd, outputLimit }: SessionsPlan): Promise<Session> {
@@ -107,7 +107,7 @@ async function open({ sandbox, cwd, outputLimit }: SessionsPlan): Promise<Sessio
   channel.on('error', () => undefined);
   const output = createOutput(outputLimit);
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', output.add);
-  // A process that waits for a call keeps nobody's own process from ending.
+  // A process that waits for a call must not keep this process running.
   child.unref();
   for (const stream of child.stdio) if (stream instanceof Socket) stream.unref();
   const exited = new Promise<string>((resolve) => {
@@ -117,12 +117,12 @@ async function open({ sandbox, cwd, outputLimit }: SessionsPlan): Promise<Sessio
   return { process: started, channel, output, exited };
 }
 
-/** What a process writes, from one asking to the next. */
+/** The output of a process, handed out piece by piece. */
 interface Output {
   add: (chunk: Buffer) => void;
-  /** What has come since the last time. */
+  /** The output since the last call of `take`. */
   take(): string;
-  /** Gets all that comes from now on, until it is set again. */
+  /** Sets the function that receives all further output. */
   listen(listener: (text: string) => void): void;
 }
 
@@ -145,14 +145,14 @@ function createOutput(limit: number): Output {
 
 const answerSchema = z.object({ id: z.int(), kind: z.enum(['value', 'error']), text: z.string() });
 
-/** What is known of a call once it is over. */
+/** How a call ended. */
 type End =
   | { answer: z.output<typeof answerSchema>; before: string; output: string }
   | { exited: string; output: string }
   | { stopped: true }
   | { garbled: true };
 
-/** A line that is longer cannot be an answer, which has 200,000 letters at most. */
+/** The most bytes of a line. An answer has 200,000 letters at most, so a longer line cannot be an answer. */
 const MOST_BYTES = 1.5 * 1024 * 1024;
 
 let lastId = 0;
@@ -170,7 +170,7 @@ async function ask(
     const onData = lineReader((line) => {
       if (line === undefined) return resolve({ garbled: true });
       const answer = answerSchema.safeParse(parseJson(line)).data;
-      // Only the program writes there beside us, and what is not its answer is a forged one.
+      // Only our program should write to this channel, so a line that is not its answer is forged.
       resolve(answer?.id === id ? { answer, before, output: '' } : { garbled: true });
     });
     const onAbort = (): void => resolve({ stopped: true });
@@ -185,14 +185,14 @@ async function ask(
   channel.ref();
   channel.write(`${JSON.stringify({ id, code })}\n`);
   const end = await Promise.race([over, exited.then((how): End => ({ exited: how, output: '' }))]);
-  // Two turns of the loop: what was written before the answer is in the pipe, and is read first.
+  // Two turns of the event loop: output from before the answer is already in the pipe, and they let us read it.
   for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
   undo();
   channel.unref();
   return 'output' in end ? { ...end, output: output.take() } : end;
 }
 
-/** Reads lines; undefined stands for one that has no end. Each byte is looked at once, whatever the sender does. */
+/** Calls `onLine` with each line, and with undefined for a line that is too long. Reads each byte only once. */
 function lineReader(onLine: (line: string | undefined) => void): (chunk: Buffer) => void {
   let [parts, size] = [new Array<Buffer>(), 0];
   return (chunk) => {
@@ -215,7 +215,7 @@ function toResult(
     why === undefined ? [] : [`[This is a new process: ${why}. What earlier calls had defined is lost.]`];
   const late = before === '' ? [] : [`[written after the last call had ended]\n${before}`];
   if (answer.kind === 'error') {
-    // What it wrote goes along by itself.
+    // The output is not part of this error: the handler has already reported it with `partial`.
     throw new ToolError([...isNew, ...late, answer.text].join('\n'));
   }
   return [...isNew, ...late, ...(output === '' ? [] : [output]), `Value: ${answer.text}`].join('\n');

@@ -1,13 +1,13 @@
 import { isIP } from 'node:net';
 import * as ipaddr from 'ipaddr.js';
 
-/** All of the IPv6 Internet is in here. Outside are forms that carry an IPv4 address, and blocks that nobody was given. */
+/** The whole public IPv6 Internet. Other blocks carry IPv4 addresses or are not assigned. */
 const GLOBAL_IPV6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
 
 /**
- * Whether an address, as a resolver or a parsed URL writes it, is one of the public Internet. Not public are private,
- * loopback, link-local, multicast, shared (CGNAT), documentation, benchmark and reserved addresses, and each form of IPv6
- * that carries an IPv4 address.
+ * Whether an address, as a resolver or a parsed URL writes it, belongs to the public Internet. Not public are private,
+ * loopback, link-local, multicast, shared (CGNAT), documentation, benchmark and reserved addresses, and each form of
+ * IPv6 that carries an IPv4 address.
  */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 0) return false;
@@ -16,13 +16,13 @@ export function isPublicAddress(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
 }
 
-/** The address that the host of a URL is; undefined for a name. */
+/** The IP address in a URL's host; undefined where the host is a name. */
 export function addressIn({ hostname }: URL): string | undefined {
   const bare = hostname.replace(/^\[|\]$/g, '');
   return isIP(bare) === 0 ? undefined : bare;
 }
 
-/** Whether the host of a URL is private as it stands, without asking a resolver: an address, or a name of this machine. */
+/** True when a URL's host is a private address or a name of this machine. Does not ask a resolver. */
 export function isPrivateHost(url: URL): boolean {
   const address = addressIn(url);
   if (address !== undefined) return !isPublicAddress(address);

@@ -3,23 +3,23 @@ import { describeBytes } from '../format-result';
 import { checkUrl, type HttpRequest, isReading, type Rules } from './request';
 import { type Answer, type Network, send } from './send';
 
-/** The last answer of a request and of the redirects that were followed. */
+/** The last answer to a request, after the redirects that we followed. */
 export interface Followed {
   answer: Answer;
-  /** Where it came from. */
+  /** The URL that gave the answer. */
   url: URL;
   /** How many redirects were followed. */
   redirects: number;
-  /** Why it is a redirect still. */
+  /** The reason why we did not follow a redirect. */
   note?: string;
 }
 
 const MOST_REDIRECTS = 5;
 
 /**
- * Sends a request, and follows the redirects that are allowed: a request that only reads, to the same origin or to a
- * host where it is safe. A request with an effect is sent once; what it is redirected to is read. Where a redirect is
- * not followed, or cannot be, the answer so far is the answer.
+ * Sends a request, and follows allowed redirects: to the same origin, or to a host of the configuration's list. A
+ * request with an effect is sent once; its redirect is followed with a GET. Where a redirect is not followed, or cannot
+ * be followed, the answer so far is the answer.
  *
  * @throws what `send` throws for the first request.
  */
@@ -42,11 +42,11 @@ export async function follow(first: HttpRequest, rules: Rules, network: Network)
 
 interface Allowed {
   rules: Rules;
-  /** Of the request that was allowed. */
+  /** The origin of the request that was allowed. */
   origin: string;
 }
 
-/** What a redirect asks for; why it is not followed; or undefined where the answer redirects nowhere. */
+/** The request of a redirect, or the reason why we do not follow it. Undefined where the answer does not redirect. */
 function nextRequest(
   request: HttpRequest,
   followed: Followed,
@@ -91,10 +91,10 @@ function redirected(
   return { method: isKept ? request.method : 'GET', url, headers, body: undefined };
 }
 
-/** Headers that go along to another origin; all others may hold what was meant for the first one alone. */
+/** Headers that we also send to another origin. Other headers may hold values that only the first origin may get. */
 const ANYWHERE: readonly string[] = ['accept', 'accept-language', 'user-agent'];
 
-/** What the model reads: the status line, notes, headers, and the body. */
+/** The text that the model reads: the status line, notes, headers, and the body. */
 export function describeAnswer({ answer, url, redirects, note }: Followed): string {
   const { status, statusText, headers, body } = answer;
   const notes = [
@@ -113,14 +113,14 @@ export function describeAnswer({ answer, url, redirects, note }: Followed): stri
   return text === '' ? head : `${head}\n\n${text}`;
 }
 
-/** Cookies are keys of the server's own, and the rest is about the connection. */
+/** Headers that the model does not read: cookies are secrets of the server, and the others concern the connection. */
 const LEFT_OUT: readonly string[] = ['set-cookie', 'connection', 'keep-alive', 'transfer-encoding'];
 
 function describeHeaders(headers: Answer['headers']): string[] {
   return headers.filter(([name]) => !LEFT_OUT.includes(name)).map(([name, value]) => `${name}: ${value}`);
 }
 
-/** Text where the bytes are text in the charset that the server names; else marked base64. */
+/** The body as text, where its bytes are valid in the charset that the server names; else as marked base64. */
 function textOf(body: Buffer, headers: Answer['headers']): string {
   const [, type = ''] = headers.find(([name]) => name === 'content-type') ?? [];
   const [, charset = 'utf-8'] = /;\s*charset="?([\w.:-]{1,40})/i.exec(type) ?? [];

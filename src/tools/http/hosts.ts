@@ -5,18 +5,18 @@ import { CountersignError } from '../../contract/errors';
 /** Whether the host and the port of a URL are on a list of the configuration. */
 export type HostList = (url: URL) => boolean;
 
-/** One entry of a list. Without a port it means that of the scheme: 443 of https, 80 of http. */
+/** One entry of a list. Without a port, it means the port of the scheme: 443 for https, 80 for http. */
 interface Entry {
   name: string;
   port: string | undefined;
-  /** It stands for every name with one label in front of this one, and not for this one. */
+  /** True: the entry matches every name with one label in front of `name`, but not `name` itself. */
   isBelow: boolean;
 }
 
 /**
  * Reads a list of hosts: `api.example.com`, `api.example.com:8443`, `10.0.0.7`, `[fd00::7]:8080`, `*.example.com`.
  *
- * @param option where the list stands, for the message.
+ * @param option the option that holds the list, for the message.
  * @param toError makes the error. @default one of `http_request`
  * @throws CountersignError `tool_invalid` for an entry that names no host, and for a `*` below a public suffix.
  */
@@ -48,10 +48,10 @@ function nameOf(host: string): string | undefined {
   }
 }
 
-/** Whether somebody has registered this name, or one above it: under `com`, `co.uk` or `github.io` are strangers. */
+/** True for a registered name or a name below it. False for a public suffix such as `com`, `co.uk` or `github.io`. */
 function isRegistered(name: string): boolean {
   if (isIP(name) !== 0 || name.startsWith('[')) return false;
-  // The list of public suffixes is large, and most configurations have no `*`.
+  // We load this package late: its list of public suffixes is large, and most configurations have no `*`.
   const { getDomain }: typeof Tldts = require('tldts');
   return getDomain(name, { allowPrivateDomains: true }) !== null;
 }

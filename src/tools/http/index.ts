@@ -20,32 +20,32 @@ import {
 } from './request';
 import { type Lookup, type Network, systemLookup, unsent } from './send';
 
-/** What the HTTP pack is made for. */
+/** The options of `createHttpTools`. */
 export interface HttpOptions {
   /**
-   * GET and HEAD to these hosts run without a question: `api.example.com`, `api.example.com:8443`, `*.example.com` for one
-   * label in front. @default none
+   * GET and HEAD to these hosts run without a question: `api.example.com`, `api.example.com:8443`, `*.example.com` for
+   * one label in front. @default none
    */
   hosts?: readonly string[];
   /** Hosts that may be reached although their addresses are private, written as in `hosts`. @default none */
   privateHosts?: readonly string[];
-  /** What is done with a request to any other host: a person is asked, or it is refused. @default 'ask' */
+  /** Requests to any other host: `ask` asks a person, `refuse` refuses the request. @default 'ask' */
   others?: 'ask' | 'refuse';
-  /** Headers that a request may carry without a question, beside those that every client sends. @default none */
+  /** Headers that a request may carry without a question, besides the usual headers of clients. @default none */
   safeHeaders?: readonly string[];
-  /** Secrets that a request may name, and the hosts and headers that each may go to. @default none */
+  /** Secrets that a request may name, with the hosts and headers that each secret may go to. @default none */
   secrets?: Readonly<Record<string, SecretUse>>;
-  /** For everything: name, connection, redirects, body. @default 30 s */
+  /** The time for the whole request: name, connection, redirects, body. @default 30 s */
   timeout?: Duration;
-  /** Bytes of a body at most, as it comes and as it is unpacked. A longer one is not shown. @default 1 MiB */
+  /** The most bytes of a body, packed and unpacked. A longer body is not shown. @default 1 MiB */
   maxBytes?: number;
   /** Bytes of output kept: head and tail. @default 64 KiB */
   outputLimit?: number;
-  /** Certificates in PEM that count beside those that Node trusts. @default none */
+  /** Certificates in PEM to trust, besides the certificates that Node trusts. @default none */
   ca?: string;
   /** Finds the addresses of a name. @default the system's resolver */
   lookup?: Lookup;
-  /** A queue of its own, for a worker with another network. @default the turn's own */
+  /** The queue of a worker with another network. @default the turn's own */
   taskQueue?: string;
 }
 
@@ -66,16 +66,16 @@ const optionsSchema = z.strictObject({
   lookup: z.custom<Lookup>((value) => typeof value === 'function', 'must be a function').optional(),
 });
 
-/** Headers by which a client says what it wants to read, and nothing else. */
+/** Headers that only say what a client wants to read. */
 const READING: readonly string[] = [
   ...['accept', 'accept-language', 'user-agent', 'range'],
   ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'],
 ];
 
 /**
- * `http_request`. GET and HEAD to the hosts listed run at once; every other request asks first and is sent once. Private
- * addresses are not reached, unless listed. Secrets are named by reference: the model, the history and the approver have
- * their names only.
+ * Makes the tool `http_request`. GET and HEAD to the listed hosts run at once; every other request asks first and is
+ * sent once. Private addresses are not reached, unless listed. A request names secrets by reference: the model, the
+ * history and the approver see only the names.
  *
  * @throws CountersignError `tool_invalid` for a wrong option.
  * @example
@@ -120,7 +120,7 @@ function parseOptions(options: unknown): z.output<typeof optionsSchema> {
 
 function trusting(ca: string): SecureContext {
   try {
-    // A context takes anything for a certificate, and leaves out what is none.
+    // `createSecureContext` silently ignores text that is not a certificate, so we check the text first.
     new X509Certificate(ca);
     return createSecureContext({ ca: [...rootCertificates, ca] });
   } catch (error) {
@@ -134,7 +134,7 @@ function describeTool(hosts: readonly string[], secrets: readonly string[]): str
   return `Sends one HTTP request and answers status, headers and body. Needs approval.${free}${named}`;
 }
 
-/** What the approver reads. The body comes last, so that nothing in it can pass for another line. */
+/** The text that the approver reads. The body comes last, so that nothing in the body can look like another line. */
 function describeRequest({ method, url, headers, body }: HttpRequest, args: RequestArguments): string {
   const names = [...new Set(headers.flatMap(([, value]) => referencesIn(value)))];
   const lines = [
@@ -148,7 +148,7 @@ function describeRequest({ method, url, headers, body }: HttpRequest, args: Requ
   return [...lines, '', `body, ${body.length} bytes${how}:`, args.body ?? ''].join('\n');
 }
 
-/** The host as the model wrote it, where that is another spelling: `münchen.de`, `0x7f.1`, `EXAMPLE.com`. */
+/** The host as the model wrote it, where the URL spells it differently: `münchen.de`, `0x7f.1`. */
 function writtenAs(url: URL, text: string): string {
   const [, authority = ''] = /^https?:\/\/([^/?]*)/i.exec(text) ?? [];
   return authority.toLowerCase() === url.host ? '' : `, written as ${authority}`;
@@ -168,7 +168,7 @@ async function run(request: HttpRequest, { args, rules, network, context }: Run)
   return describeAnswer(await follow({ ...request, headers }, rules, { ...network, signal }));
 }
 
-/** A value in the open comes from a place where the model should not have found it, and would stay in the history. */
+/** Refuses the plain value of a secret: the model should not have it, and the value would stay in the history. */
 function assertNoSecret(
   { url, headers, body = '' }: RequestArguments,
   { hide }: CallContext['secrets'],

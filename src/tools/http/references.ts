@@ -3,7 +3,7 @@ import { LEAST_CHARACTERS } from '../secrets';
 import type { CallContext } from '../types';
 import { hostList, type HostList, invalidOption } from './hosts';
 
-/** Where a secret may go. */
+/** The places that a secret may go to. */
 export interface SecretUse {
   /** Hosts, written as in the list `hosts` of the pack. */
   hosts: readonly string[];
@@ -11,7 +11,7 @@ export interface SecretUse {
   headers: readonly string[];
 }
 
-/** Name and value of a header; the name in lower case. The value may have `{{secret:NAME}}` in it. */
+/** Name and value of a header. The name is in lower case. The value may contain `{{secret:NAME}}`. */
 export type Header = readonly [name: string, value: string];
 
 /** The secrets of a pack, by name. */
@@ -19,7 +19,7 @@ export type SecretRules = ReadonlyMap<string, { isFor: HostList; headers: readon
 
 const NAME = /^[A-Za-z0-9_.-]{1,100}$/;
 const REFERENCE = /\{\{secret:([A-Za-z0-9_.-]{1,100})\}\}/g;
-/** What is meant as a reference, however it is written. */
+/** Matches every attempt to write a reference, also in a wrong or encoded form. */
 const ATTEMPT = /(?:\{|%7b){2}(?:\s|%20)*secret/i;
 
 /** @throws CountersignError `tool_invalid` for a secret that could go nowhere, or a name that no reference can hold. */
@@ -36,7 +36,7 @@ export function secretRules(secrets: Readonly<Record<string, SecretUse>>): Secre
   );
 }
 
-/** What is checked for references, as the model wrote it. */
+/** The parts of a request that are checked for references. */
 interface Referring {
   url: URL;
   headers: readonly Header[];
@@ -44,7 +44,7 @@ interface Referring {
 }
 
 /**
- * Refuses a reference that leads where its secret may not go. Over plain HTTP secrets go to private hosts only.
+ * Refuses a reference in a place that its secret may not go to. Over plain HTTP, secrets go to private hosts only.
  *
  * @throws ToolError for the model.
  */
@@ -83,10 +83,10 @@ export function referencesIn(value: string): string[] {
 }
 
 /**
- * The headers with the values of their secrets, as they go over the wire and nowhere else.
+ * Replaces the references in headers by the values of the secrets. The result is for sending only.
  *
- * @throws ToolError where a secret cannot be had, is too short to be redacted in the answer, or has what no header can
- * carry.
+ * @throws ToolError where a secret cannot be read, is too short to be redacted in the answer, or has a character that
+ * no header can carry.
  */
 export async function fillReferences(
   headers: readonly Header[],

@@ -8,7 +8,7 @@ import { assertReferences, type Header, isHeaderValue, referencesIn, type Secret
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-/** What a model gives. */
+/** The arguments of `http_request`. */
 export const parameters = z.strictObject({
   method: z.enum(METHODS).default('GET'),
   url: z
@@ -28,20 +28,20 @@ export const parameters = z.strictObject({
 });
 export type RequestArguments = z.output<typeof parameters>;
 
-/** What the configuration allows. */
+/** The rules of the configuration. */
 export interface Rules {
-  /** GET and HEAD are safe there. */
+  /** The hosts at which GET and HEAD are safe. */
   hosts: HostList;
-  /** May be reached although their addresses are private. */
+  /** The hosts that may be reached although their addresses are private. */
   privateHosts: HostList;
-  /** Whether hosts on neither list are asked about or refused. */
+  /** Whether a request to any other host asks a person or is refused. */
   others: 'ask' | 'refuse';
   /** Headers that a safe request may carry, in lower case. */
   safeHeaders: readonly string[];
   secrets: SecretRules;
 }
 
-/** A request that may be sent once it is allowed. Its headers still have references in place of secrets. */
+/** A checked request. It may be sent once it is allowed. Its headers still have references in place of secrets. */
 export interface HttpRequest {
   method: RequestArguments['method'];
   url: URL;
@@ -63,15 +63,15 @@ export function checkRequest(args: RequestArguments, rules: Rules): HttpRequest 
   return { method, url, headers, body: body === undefined ? undefined : bytesOf(body, args.body_encoding) };
 }
 
-/** Whether a request only reads, as the methods of HTTP are meant. */
+/** Whether a method only reads, by HTTP's own definition. */
 export function isReading(method: string): boolean {
   return method === 'GET' || method === 'HEAD';
 }
 
 /**
- * What a request is. It is pure where it only reads, by headers that the configuration lists: one such as
- * `x-http-method-override` can turn a GET into anything. It is safe where its host is listed, too, and a person need not
- * look at something in it that has the shape of a key.
+ * Classifies a request. A request is pure where it only reads and where the rules list all of its headers without
+ * secrets: a header such as `x-http-method-override` can turn a GET into any other method. A pure request is also safe
+ * where its host is listed and nothing in it looks like a key, which a person should see first.
  */
 export function classifyRequest({ method, url, headers }: HttpRequest, rules: Rules): Classified | undefined {
   const plain = headers.filter(([, value]) => referencesIn(value).length === 0);
@@ -84,11 +84,11 @@ function holdsKey(text: string): boolean {
   return redactText(text) !== text;
 }
 
-/** Controls, blanks, and what has no shape. URL drops some of them without a word. */
+/** Control characters, blanks and invisible characters. `URL` silently drops some of them. */
 const HIDDEN = /[\p{C}\p{Z}]/u;
 
 /**
- * The URL that a text is. Refused is whatever another reader could take for another URL.
+ * Reads a URL. Refuses text that another program could read as a different URL.
  *
  * @throws ToolError for the model.
  */
@@ -121,7 +121,7 @@ function assertReachable(url: URL, { hosts, privateHosts, others }: Parameters<t
     throw new ToolError(`${url.host} is not among the hosts that the configuration lists. Nothing was sent.`);
 }
 
-/** What is said of an address that is not public. */
+/** The sentence of errors about an address that is not public. */
 export const NEVER = 'Only public addresses are reached, and private ones that the configuration lists.';
 
 function refused(text: string, why: string): ToolError {
@@ -131,7 +131,7 @@ function refused(text: string, why: string): ToolError {
 const MOST_HEADERS = 50;
 const MOST_HEADER_BYTES = 8192;
 const TOKEN = /^[!#$%&'*+.^_`|~0-9a-z-]{1,100}$/;
-/** What the request itself says: where it goes, where it ends, and how it comes back. */
+/** Headers that we set ourselves: they control the host, the length, the connection and the coding of the answer. */
 const OURS =
   /^(host|content-length|transfer-encoding|connection|keep-alive|upgrade|te|trailer|expect|accept-encoding|http2-settings|proxy-.*)$/;
 

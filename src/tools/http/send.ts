@@ -13,39 +13,39 @@ import { addressIn, isPublicAddress } from './address';
 import { type HostList, portOf } from './hosts';
 import { type HttpRequest, isReading, NEVER } from './request';
 
-/** All addresses of a name. Contract: rejects where there are none. */
+/** Finds all addresses of a name. Contract: rejects where the name has none. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
 
-/** By this machine's own resolver. */
+/** The look-up by this machine's own resolver. */
 export const systemLookup: Lookup = (host) => lookup(host, { all: true });
 
 /** How requests are sent. */
 export interface Network {
-  /** May be reached although their addresses are private. */
+  /** The hosts that may be reached although their addresses are private. */
   privateHosts: HostList;
   lookup: Lookup;
-  /** Which certificates count. Absent: those that Node trusts. */
+  /** The certificates to trust. Absent: the certificates that Node trusts. */
   trust?: SecureContext | undefined;
-  /** Bytes of a body that is kept at most, as it is sent and as it is unpacked. */
+  /** The most bytes of a body, packed and unpacked. A longer body is not kept. */
   maxBytes: number;
   signal: AbortSignal;
 }
 
-/** What a server answered. */
+/** The answer of a server. */
 export interface Answer {
   status: number;
   statusText: string;
-  /** As they came, names in lower case. */
+  /** The headers in the order in which they came, with names in lower case. */
   headers: readonly (readonly [name: string, value: string])[];
-  /** Unpacked; or why it is not there. */
+  /** The unpacked body, or the reason why there is none. */
   body: Buffer | { missing: string };
 }
 
 /**
  * Sends one request, over a connection of its own to an address that was checked, and reads the whole answer.
  *
- * @throws TransportError where the way broke; its `nothingSent` is true before the connection stands.
- * @throws ToolError where the host may not be reached; after an abort before anything was sent, `nothingDone`.
+ * @throws TransportError where the connection broke; `nothingSent` is true where it was never established.
+ * @throws ToolError where the host may not be reached; `nothingDone` after an abort before anything was sent.
  */
 export async function send(request: HttpRequest, network: Network): Promise<Answer> {
   const { url, method } = request;
@@ -60,7 +60,7 @@ export async function send(request: HttpRequest, network: Network): Promise<Answ
   }
 }
 
-/** Does what comes before a request is sent. Whatever goes wrong there, nothing was sent, and the error proves it. */
+/** Does work before a request is sent. Where this work fails, nothing was sent, and the error proves this. */
 export async function unsent<T>(url: URL, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     signal.throwIfAborted();
@@ -77,7 +77,7 @@ function reasonOf(error: unknown): string {
   return errnoOf(error) ?? errorMessage(error);
 }
 
-/** A connection to an address that was checked: what the resolver says afterwards does not count. */
+/** Opens a connection to a checked address. Later answers of the resolver have no effect. */
 async function openConnection(url: URL, network: Network): Promise<Socket> {
   const addresses = await checkedAddresses(url, network);
   const socket = dial(url, addresses, network);
@@ -91,9 +91,9 @@ async function openConnection(url: URL, network: Network): Promise<Socket> {
 }
 
 /**
- * The addresses that a URL leads to, each of which may be reached.
+ * The addresses of a URL's host, after a check that each of them may be reached.
  *
- * @throws ToolError where one of them may not; Error where there is none.
+ * @throws ToolError where an address may not be reached; Error where there is no address.
  */
 export async function checkedAddresses(
   url: URL,
@@ -120,7 +120,7 @@ function dial(url: URL, addresses: readonly LookupAddress[], { trust }: Network)
   });
 }
 
-/** How to connect to addresses that were checked, without another look-up. */
+/** The options of a connection to checked addresses, without another look-up. */
 export function wayTo(url: URL, addresses: readonly LookupAddress[]) {
   const [first] = addresses;
   const lookup: LookupFunction = (_, { all }, callback) =>
@@ -175,7 +175,7 @@ function tooLarge(maxBytes: number): { missing: string } {
   return { missing: `the body has more than ${maxBytes} bytes and is not shown` };
 }
 
-/** Undefined for a body over the limit; the rest is not read then. */
+/** Reads a body. Undefined for a body over the limit, whose rest is not read. */
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -195,7 +195,7 @@ const UNPACK = new Map([
   ['br', promisify<Buffer, { maxOutputLength: number }, Buffer>(brotliDecompress)],
 ]);
 
-/** Nobody packs a body more than once for a good reason. */
+/** The most codings of a body. There is no good reason to pack a body more than once. */
 const MOST_CODINGS = 2;
 
 async function unpack(packed: Buffer, codings: string, maxBytes: number): Promise<Answer['body']> {

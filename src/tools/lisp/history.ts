@@ -6,7 +6,7 @@ import { appendLine, createWithLine, readIfThere, replaceFile } from '../../file
 import { errnoOf } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 
-/** What became of a form, or of the image. The first line of each form is written before it is sent. */
+/** A form, its end, or an event of the image. The entry of a form is written before the form is sent. */
 const entrySchema = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('form'),
@@ -37,9 +37,9 @@ export type LastError = z.output<typeof errorSchema>;
 
 /** The forms of an image, kept in its folder: they outlive the image and the worker. */
 export interface FormHistory {
-  /** Durable before the form is sent. The function it gives notes how the form ended. */
+  /** Records a form durably, before it is sent. The returned function records how the form ended. */
   begin(form: Pick<FormEntry, 'mode' | 'form' | 'package'>): Promise<(result: string) => Promise<void>>;
-  /** Something that happened to the image itself. */
+  /** Records an event of the image itself. */
   note(text: string): Promise<void>;
   keepError(error: Omit<LastError, 'at'>): Promise<void>;
   /** The newest forms and what happened between them, as text. */
@@ -53,11 +53,11 @@ const MOST_CHARACTERS = 4000;
 const MOST_ENTRIES = 200;
 const LONG_FILE_CHARACTERS = 1024 * 1024;
 
-/** The history in a folder, which is made when it is needed. */
+/** The history in a folder. The folder is made with the first entry. */
 export function createFormHistory(dir: string): FormHistory {
   const file = join(dir, 'history.jsonl');
   const errorFile = join(dir, 'last-error.json');
-  // One line at a time: two appends would each miss a file that is being made.
+  // One append at a time: two appends at once could both find no file and both create it.
   let last: Promise<unknown> = Promise.resolve();
   const add = (entry: Entry): Promise<void> => {
     const added = last.then(() => append(dir, file, entry));
@@ -95,14 +95,14 @@ async function append(dir: string, file: string, entry: Entry): Promise<void> {
   if (entry.kind === 'image') await shorten(file);
 }
 
-/** Only when an image starts, which one process at a time does. */
+/** Shortens a long file. Called only when an image starts, which one process at a time does. */
 async function shorten(file: string): Promise<void> {
   const text = (await readIfThere(file)) ?? '';
   if (text.length <= LONG_FILE_CHARACTERS) return;
   await replaceFile(file, `${text.trimEnd().split('\n').slice(-MOST_ENTRIES).join('\n')}\n`);
 }
 
-/** A line that a crash cut short says nothing. */
+/** Reads the entries. Skips a line that a crash cut short. */
 async function read(file: string): Promise<Entry[]> {
   const lines = ((await readIfThere(file)) ?? '').split('\n');
   return lines.flatMap((line) => entrySchema.safeParse(parseJson(line)).data ?? []);

@@ -15,13 +15,13 @@ import { environmentOf, VISIBLE } from '../shell-tools';
 import { isList, lispSymbol, printSexp, type Sexp } from './sexp';
 import { connectSwank, type Swank, type SwankAddress } from './swank';
 
-/** How an image of ours is started, and where it is remembered. */
+/** How to start an image of our own, and the folder with its records. */
 export interface ImagePlan {
-  /** The folder of its files, for its owner only. */
+  /** The folder of the image's files, for its owner only. */
   dir: string;
   /** The SBCL to run. */
   program: string;
-  /** Where it starts. */
+  /** The working directory of the image. */
   cwd: string;
   /** Files that are loaded before anything else. */
   load: readonly string[];
@@ -31,17 +31,17 @@ export interface ImagePlan {
 /** An image that runs, and a connection to it. */
 export interface LiveImage {
   swank: Swank;
-  /** Of its process; absent for an image that somebody else started. */
+  /** The id of the image's process. Absent for an image that somebody else started. */
   pid?: number;
   /** Whether it was started just now. */
   isNew: boolean;
-  /** Says, after the connection ended, how the process did. Absent for an image that somebody else started. */
+  /** After the connection ended: how the process ended, in words. Absent for an image that somebody else started. */
   whyEnded?(): Promise<string>;
-  /** Ends the process and all it started. Absent for an image that somebody else started. */
+  /** Ends the process and all processes that it started. Absent for an image that somebody else started. */
   kill?(): Promise<void>;
 }
 
-/** What a worker knows of an image that it or another one started. */
+/** The record of an image that this worker or another worker started. */
 const recordSchema = z.strictObject({ secret: z.string(), mark: z.string(), token: z.string() });
 const portSchema = z.strictObject({ pid: z.int().positive(), port: z.int().min(1).max(65_535) });
 type Record = z.output<typeof recordSchema>;
@@ -50,11 +50,11 @@ const recordFile = (dir: string): string => join(dir, 'image.json');
 const portFile = (dir: string, { token }: Record): string => join(dir, `port-${token}.json`);
 const logFile = (dir: string): string => join(dir, 'image.log');
 
-/** Finds the image of a folder, or starts one. One process at a time does so. */
+/** Finds the image of a folder, or starts an image. One process at a time does this. */
 export async function findOrStartImage(plan: ImagePlan): Promise<LiveImage> {
   await mkdir(plan.dir, { recursive: true, mode: 0o700 });
   const options = { progress: () => undefined, what: 'A Lisp image is being started' };
-  // All images of a state folder share what Swank is compiled to.
+  // One lock for all images of a state folder, because they share the compiled files of Swank.
   return withLock(join(dirname(plan.dir), 'lock'), options, async () => (await find(plan)) ?? start(plan));
 }
 
@@ -63,7 +63,7 @@ export async function attachImage(address: SwankAddress): Promise<LiveImage> {
   return { swank: await connectReady(address), isNew: false };
 }
 
-/** What does not answer under its secret is not our image any more; its processes are ended. */
+/** Connects to the recorded image. Where it does not answer with its secret, ends all that is left of its processes. */
 async function find({ dir }: ImagePlan): Promise<LiveImage | undefined> {
   const record = readRecord(dir);
   if (record === undefined) return undefined;
@@ -90,7 +90,7 @@ function toLive(image: LiveImage & { pid: number }, dir: string, record: Record)
   return { ...image, whyEnded, kill };
 }
 
-/** Between its last connection and its end a process has a moment to live. */
+/** How long we wait for a process to end after its connection has ended. */
 const END_MS = 500;
 
 async function outlives(pid: number): Promise<boolean> {
@@ -102,10 +102,10 @@ async function outlives(pid: number): Promise<boolean> {
 const logOf = async (dir: string): Promise<string> =>
   (await readFile(logFile(dir), 'utf8').catch(() => '')).trim();
 
-/** Where SBCL itself broke down, how its report begins. */
+/** The beginning of SBCL's report where SBCL itself crashed. */
 const fatalIn = (log: string): string => /^fatal error[^]{0,300}?(?=\n\n|$)/m.exec(log)?.[0] ?? '';
 
-/** Undefined also for what a crash, or somebody else, left half written: there is nothing to go by. */
+/** The record of a folder's image; undefined also for an incomplete record. */
 function readRecord(dir: string): Record | undefined {
   const file = readPrivateFile(recordFile(dir), { strict: true });
   return 'text' in file ? recordSchema.safeParse(parseJson(file.text)).data : undefined;
@@ -117,13 +117,13 @@ async function readPort(dir: string, record: Record) {
 
 const addressOf = (port: number, { secret }: Record): SwankAddress => ({ host: '127.0.0.1', port, secret });
 
-/** A number that another process may have by now is never killed: on Linux the mark tells, elsewhere the lock of a group. */
+/** Ends an image's processes. Its id may belong to another process by now: on Linux the mark shows which are ours. */
 async function endProcess(pid: number | undefined, { mark }: Record): Promise<void> {
   if (process.platform !== 'linux' && (pid === undefined || !isAlive(pid))) return;
   await killLeftBehind(pid ?? process.pid, mark);
 }
 
-/** The first start compiles Swank. */
+/** A start may take this long, because the first start compiles Swank. */
 const START_MS = 120_000;
 const LOOK_MS = 20;
 
@@ -138,7 +138,7 @@ async function start(plan: ImagePlan): Promise<LiveImage> {
   return toLive({ swank, pid: place.pid, isNew: true }, plan.dir, record);
 }
 
-/** Starts the process. The function says why it ended early; undefined while it runs. */
+/** Starts the process. The returned function says why the process ended; undefined while the process runs. */
 async function launch(plan: ImagePlan, { mark }: Record): Promise<() => string | undefined> {
   let ended: string | undefined;
   const log = await open(logFile(plan.dir), 'w', 0o600);
@@ -147,7 +147,7 @@ async function launch(plan: ImagePlan, { mark }: Record): Promise<() => string |
       cwd: plan.cwd,
       env: { ...environmentOf(VISIBLE), ...markedEnvironment(mark) },
       stdio: ['ignore', log.fd, log.fd],
-      // It outlives this worker.
+      // The image outlives this worker.
       detached: true,
     });
     child.once('error', (error) => (ended = whyNotStarted(error, plan)));
@@ -159,7 +159,7 @@ async function launch(plan: ImagePlan, { mark }: Record): Promise<() => string |
   return () => ended;
 }
 
-/** `--disable-ldb`: an image that is broken ends, and does not wait for a person. */
+/** `--disable-ldb`: an image that crashes ends, and does not wait for a person in a debugger. */
 function argumentsOf({ dir, heapMb }: ImagePlan): string[] {
   const runtime = ['--noinform', '--disable-ldb', '--dynamic-space-size', `${heapMb}MB`];
   return [
@@ -172,7 +172,7 @@ function argumentsOf({ dir, heapMb }: ImagePlan): string[] {
   ];
 }
 
-/** What to install where SBCL or Swank is missing. */
+/** The advice where SBCL or Swank is missing. */
 const INSTALL = 'Install both (Debian: apt-get install sbcl cl-swank), or name another SBCL with `program`.';
 
 function whyNotStarted(error: unknown, { program, cwd }: ImagePlan): string {
@@ -204,8 +204,8 @@ const LOADERS = [
 ];
 
 /**
- * What an image does first. It listens on loopback only, asks for the secret, and keeps listening whatever a stranger
- * sends. An image that another one has replaced meanwhile ends.
+ * The Lisp code that an image runs first. The image listens on loopback only, asks for the secret, and keeps listening
+ * whatever a stranger sends. An image ends where another image has replaced it in the meantime.
  */
 function startText({ dir, load }: ImagePlan, record: Record): string {
   const [secret, token] = [printSexp(record.secret), printSexp(record.token)];
@@ -244,10 +244,10 @@ ${load.map((file) => `(load ${native(file)})`).join('\n')}
 `;
 }
 
-/** A path as Lisp takes it with nothing in it understood as a pattern. */
+/** A Lisp expression for a path, in which no character is read as a pattern. */
 const native = (path: string): string => `(sb-ext:parse-native-namestring ${printSexp(path)})`;
 
-/** Connects, and loads our part into the image where it is not there in this version. */
+/** Connects, and loads our Lisp code into the image where the image does not have this version of it. */
 async function connectReady(address: SwankAddress): Promise<Swank> {
   const swank = await connectSwank(address);
   try {
@@ -262,14 +262,14 @@ async function connectReady(address: SwankAddress): Promise<Swank> {
   }
 }
 
-/** Our part, as it is loaded; read again at each connection, which is rare. */
+/** Our Lisp code and its version. We read the file again at each connection, because connections are rare. */
 function readSupport() {
   const text = readFileSync(join(__dirname, 'image.lisp'), 'utf8');
   const version = createHash('sha256').update(text).digest('hex').slice(0, 16);
   return { version, text: `${text}\n(defparameter *version* ${printSexp(version)})\n` };
 }
 
-/** The value of a variable, or nil; its name is looked up as data, since neither it nor its package may be there. */
+/** A form for the value of a variable, or nil. The name is looked up as data, because the variable may not exist. */
 const valueOf = (name: string, packageName: string): Sexp => [
   lispSymbol('cl:ignore-errors'),
   [lispSymbol('cl:symbol-value'), [lispSymbol('cl:find-symbol'), name, packageName]],
@@ -277,7 +277,7 @@ const valueOf = (name: string, packageName: string): Sexp => [
 
 const VERSION_QUESTION = valueOf('*VERSION*', 'COUNTERSIGN.IMAGE');
 
-/** While an image ends it may still take connections. */
+/** Asks whether the image is about to end: such an image may still accept connections. */
 const EXIT_QUESTION = valueOf('*EXIT-IN-PROGRESS*', 'SB-IMPL');
 
 const isNil = (form: Sexp): boolean => isList(form) && form.length === 0;

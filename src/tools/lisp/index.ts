@@ -16,13 +16,17 @@ import { attachImage, findOrStartImage, type LiveImage } from './image';
 import { createSession } from './session';
 import { createFormTools, createLookupTools } from './tools';
 
-/** What a Lisp pack is made for. */
+/** The options of `createLispTools`. */
 export interface LispOptions {
-  /** Folder of the sources: for the tools over files and buffers, and where the image starts. @default no such tools; the image starts in the current folder */
+  /**
+   * Folder of the sources: for the tools over files and buffers, and the working directory of the image.
+   *
+   * @default no such tools; the image starts in the current folder
+   */
   root?: string;
   /** `host:port` of a Swank server that runs already, instead of an image of our own. */
   swank?: string;
-  /** The file with the secret of that server. @default `~/.slime-secret`, where it exists */
+  /** The file with the secret of the Swank server. @default `~/.slime-secret`, where it exists */
   secretFile?: string;
   /** The SBCL to start. @default 'sbcl' */
   program?: string;
@@ -32,13 +36,17 @@ export interface LispOptions {
   heapMb?: number;
   /** Name of the image; packs with the same name and state folder share one. @default made from `root` */
   name?: string;
-  /** Folder for what is remembered of images. @default the user's own state directory */
+  /** Folder for the records of images. @default the user's own state directory */
   stateDir?: string;
   /** Package for names and forms where a call names none. @default 'COMMON-LISP-USER' */
   package?: string;
-  /** `ask`: each form waits for a person. `cautious`: forms are logged and run, although they can write any file. @default 'ask' */
+  /**
+   * `ask`: each form waits for a person. `cautious`: forms are logged and run, although they can write any file.
+   *
+   * @default 'ask'
+   */
   evaluate?: 'ask' | 'cautious';
-  /** A form or a question is interrupted then. @default 30 s */
+  /** A form or a question that takes longer is interrupted. @default 30 s */
   timeout?: Duration;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
@@ -73,8 +81,8 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 /**
- * Tools over a running Lisp image (SBCL), through Swank: looking things up is safe, running a form asks first. The image
- * is started at the first use, is a process of its own, and is found again by later workers.
+ * Makes tools over a running Lisp image (SBCL), through Swank: questions are safe, running a form asks first. The image
+ * is a process of its own that starts at the first use. Later workers find the same image again.
  *
  * @throws CountersignError `config_invalid` for a wrong option, or a `root` that does not name a folder.
  * @example
@@ -109,7 +117,7 @@ function invalid(message: string): CountersignError {
   });
 }
 
-/** Each image has a folder of its own. */
+/** The folder of an image. Each image has its own folder. */
 function folderOf({ stateDir = userStateDir(), root = '.', swank, name }: Options): string {
   const known = swank ?? resolve(root);
   const made = createHash('sha256').update(known).digest('hex').slice(0, 16);
@@ -142,7 +150,7 @@ async function attach(swank: string, options: Options): Promise<LiveImage> {
   return attachImage({ host: host.replace(/^\[|\]$/g, ''), port: Number(port), ...defined({ secret }) });
 }
 
-/** The first line, as SLIME reads it. */
+/** The secret: the first line of its file, as SLIME reads it. */
 function secretOf({ secretFile }: Options): string | undefined {
   const path = secretFile ?? join(homedir(), '.slime-secret');
   const file = readPrivateFile(path);
@@ -151,7 +159,7 @@ function secretOf({ secretFile }: Options): string | undefined {
   throw nothingDone(`The secret of Swank cannot be read from ${path} (${file.fault}). Nothing was sent.`);
 }
 
-/** What the tools over files and buffers are made for. */
+/** The options of the tools over files and buffers. */
 interface BufferPack {
   /** The folder of the sources. */
   root: string;
@@ -163,7 +171,7 @@ interface BufferPack {
 const REPL = '*repl*';
 const REPL_FORMS = 50;
 
-/** Of the workspace pack's own tools, those that the Lisp pack has too. */
+/** The tools of the workspace pack that the Lisp pack has too. */
 const FILE_TOOLS: readonly string[] = ['read_file', 'write_file', 'propose_file_edit'];
 
 /**

@@ -7,11 +7,11 @@ import type { FormHistory } from './history';
 import type { LiveImage } from './image';
 import { isList, isSymbol, lispSymbol, type Sexp } from './sexp';
 
-/** What the tools ask of an image. One for all tools of a pack: they share the connection. */
+/** Sends questions and forms to an image. All tools of a pack share one session, and so one connection. */
 export interface LispSession {
-  /** Asks one of the questions that image.lisp answers, with strings only. Changes nothing. */
+  /** Asks one of the questions in image.lisp. All arguments are strings. Changes nothing. */
   ask(question: string, args: readonly string[], context: CallContext): Promise<string>;
-  /** Runs a form. Whatever becomes of it is in the history. */
+  /** Runs a form. The history records the form and how it ended. */
   run(job: FormJob, context: CallContext): Promise<string>;
 }
 
@@ -22,14 +22,14 @@ export interface FormJob {
   package: string;
 }
 
-/** How a session gets to its image. */
+/** The dependencies of a session. */
 export interface SessionDeps {
   history: FormHistory;
-  /** Finds, starts or attaches to it. */
+  /** Finds or starts the image, or attaches to it. */
   open(): Promise<LiveImage>;
 }
 
-/** After a call has to end, so long is waited for a form to let go, before its image is killed. */
+/** When a call has to end, we give its form this time to stop, and then kill the image. */
 const LET_GO_MS = 700;
 
 /** Makes a session. Nothing is started or connected until the first call. */
@@ -46,7 +46,7 @@ export function createSession({ history, open }: SessionDeps): LispSession {
   const live = async ({ signal }: CallContext): Promise<LiveImage> => {
     const before = current;
     const known = await before?.catch(() => undefined);
-    // Among calls that find it gone at the same time, the first opens it.
+    // Where several calls find the image gone at the same time, the first call opens it.
     if (current === before && (known === undefined || known.swank.ended() !== undefined)) current = undefined;
     current ??= openAnew();
     current.catch(() => undefined);
@@ -58,7 +58,7 @@ export function createSession({ history, open }: SessionDeps): LispSession {
     const image = await live(context);
     const end = await call(image, form, context);
     if (!('lost' in end) || !isUnsent(end.lost)) return { image, end };
-    // It ended just before: nothing was sent, so a new one may be asked.
+    // The image ended just before, and nothing was sent. So we may ask a new image.
     const next = await live(context);
     return { image: next, end: await call(next, form, context) };
   };
@@ -71,7 +71,7 @@ export function createSession({ history, open }: SessionDeps): LispSession {
   };
 }
 
-/** Sends a request to the image that is there by then. */
+/** Sends a request to the current image. */
 type Reach = (form: (tag: string) => Sexp, context: CallContext) => Promise<{ image: LiveImage; end: End }>;
 
 const isUnsent = (error: Error): boolean => error instanceof TransportError && error.nothingSent;
@@ -93,7 +93,7 @@ async function call(image: LiveImage, form: (tag: string) => Sexp, { signal }: C
   }
 }
 
-/** Interrupts the thread that works on a request. One that does not let go ends with its image, if that is ours. */
+/** Interrupts the thread of a request. Where the thread does not stop, kills the image, if we started it. */
 async function letGo({ swank, kill }: LiveImage, tag: string, answered: Promise<End>): Promise<End> {
   const asked = swank.request([lispSymbol('countersign.image::stop'), tag]);
   asked.catch(() => undefined);
@@ -121,7 +121,7 @@ interface Running {
   job: FormJob;
   history: FormHistory;
   context: CallContext;
-  /** Notes how it ended. */
+  /** Records how the form ended. */
   note(result: string): Promise<void>;
 }
 
@@ -143,7 +143,7 @@ async function run(reach: Reach, history: FormHistory, job: FormJob, context: Ca
   throw error;
 }
 
-/** What is known where no answer came. */
+/** The words and the error for a form without an answer. */
 async function describeLoss({ swank, whyEnded }: LiveImage, end: Exclude<End, { answer: Sexp }>) {
   if ('killed' in end) {
     const words = 'the form did not let go, so the image was ended, and everything in it is lost';
@@ -155,7 +155,7 @@ async function describeLoss({ swank, whyEnded }: LiveImage, end: Exclude<End, { 
   }
   const { lost } = end;
   if (isUnsent(lost)) return { words: 'it was not sent', error: lost };
-  // A request that Lisp gives up is most often the first sign of its end: the next call looks anew.
+  // When Lisp gives up a request, the image is usually about to end. So the next call connects again.
   swank.close();
   const why = (await whyEnded?.()) ?? lost.message;
   const words = `the image was lost while the form ran: ${why}`;
@@ -185,7 +185,7 @@ async function finish(answer: Sexp, running: Running): Promise<string> {
 const texts = (parts: Sexp | undefined): string[] =>
   isList(parts) ? parts.filter((part) => typeof part === 'string') : [];
 
-/** What a form that ran to its end came to; undefined for one that did not. */
+/** The result of a form that ran to its end, in words; undefined for a form that did not. */
 function describeDone(job: FormJob, name: string, [kind, ...parts]: readonly Sexp[]): string | undefined {
   if (isSymbol(kind, ':compiled')) return describeCompiled(job, name, parts);
   if (!isSymbol(kind, ':values')) return undefined;
@@ -194,7 +194,7 @@ function describeDone(job: FormJob, name: string, [kind, ...parts]: readonly Sex
   return `Evaluated in package ${name}.\n\nResult${values.length === 1 ? '' : 's'}:\n${lines.join('\n')}`;
 }
 
-/** A form that was refused changed nothing; one that failed or was stopped has ended for good. */
+/** The error for a form without a result. A refused form changed nothing; a failed or stopped form ended for good. */
 async function toError(
   kind: Sexp | undefined,
   parts: readonly Sexp[],
@@ -232,7 +232,7 @@ function describeCompiled({ form }: FormJob, name: string, [done, ...notes]: rea
   );
 }
 
-/** Lisp counts characters from 1. */
+/** Line and column of an offset. Lisp counts characters from 1. */
 function placeOf(form: string, offset: number): string {
   const before = Array.from(form)
     .slice(0, offset - 1)

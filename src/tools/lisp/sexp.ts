@@ -1,34 +1,34 @@
 /**
- * S-expressions as data, as far as Swank's messages need them: lists, strings, numbers and symbols. Nothing is evaluated,
- * and a text that has anything else is refused.
+ * S-expressions as data, as far as Swank's messages need them: lists, strings, numbers and symbols. Nothing is
+ * evaluated, and a text with any other syntax is refused.
  */
 export type Sexp = string | number | LispSymbol | readonly Sexp[];
 
-/** A symbol or keyword, as it is written. */
+/** A symbol or keyword, in its written form. */
 export interface LispSymbol {
   readonly symbol: string;
 }
 
-/** Whether something read is a list. */
+/** Whether a form is a list. */
 export function isList(form: Sexp | undefined): form is readonly Sexp[] {
   return Array.isArray(form);
 }
 
-/** A symbol of ours for a message. */
+/** Makes a symbol for a message. */
 export function lispSymbol(symbol: string): LispSymbol {
   return { symbol };
 }
 
-/** Whether something read is this symbol; Lisp prints them in lower case. */
+/** Whether a form is the symbol with this lower-case name. The case of the form does not count. */
 export function isSymbol(form: Sexp | undefined, name: string): boolean {
   return typeof form === 'object' && !isList(form) && form.symbol.toLowerCase() === name;
 }
 
-/** Symbols that we send: none of them may hold what the reader takes for something else. */
+/** The symbols that we send. They have no character with a special meaning to Lisp's reader. */
 const OWN_SYMBOL = /^[a-z0-9:*./+-]+$/;
 
 /**
- * A form as text that Lisp reads back as the same data.
+ * Writes a form as text that Lisp reads back as the same data.
  *
  * @throws TypeError for a number that is not whole, or a symbol that is more than a name.
  */
@@ -48,10 +48,10 @@ function printSymbol({ symbol }: LispSymbol): string {
   throw new TypeError(`${JSON.stringify(symbol)} is not a symbol to send`);
 }
 
-/** Deeper lists come from nobody who means well. */
+/** The deepest nesting of lists. Deeper lists can only be an attack or a mistake. */
 const MOST_DEPTH = 100;
 
-/** Where reading is. */
+/** A text and the position of the reader in it. */
 interface Reader {
   readonly text: string;
   at: number;
@@ -77,7 +77,7 @@ function readForm(reader: Reader, depth: number): Sexp {
   if (character === undefined) throw unreadable(reader, 'it ends too early');
   if (character === '"') return readString(reader);
   if (character === '(') return readList(reader, depth + 1);
-  // Quoting changes nothing of data.
+  // A quote does not change data, so we skip it.
   if (character === "'") return readForm(skipOne(reader), depth + 1);
   return readAtom(reader);
 }
@@ -120,7 +120,7 @@ function nextOf(text: string, from: number): number | undefined {
   return QUOTE_OR_ESCAPE.exec(text)?.index;
 }
 
-/** What neither ends an atom nor needs a reader of Lisp's own. Vertical bars quote a name. */
+/** An atom without characters that end it or that only Lisp's reader understands. Vertical bars quote a name. */
 const ATOM = /(?:\|[^|\\]*\||[^\s()"';`,#|\\])(?:\|[^|\\]*\||[^\s()"';`,|\\])*/y;
 const NUMBER = /^[+-]?\d+(?:\.\d+(?:[esfdl][+-]?\d+)?)?$/i;
 

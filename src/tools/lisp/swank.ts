@@ -3,11 +3,11 @@ import { errorMessage } from '../../contract/errors';
 import { ToolError, TransportError } from '../errors';
 import { isList, isSymbol, lispSymbol, printSexp, readSexp, type Sexp } from './sexp';
 
-/** Where Swank listens. */
+/** The address of a Swank server. */
 export interface SwankAddress {
   host: string;
   port: number;
-  /** What Swank asks for before anything else. Absent: it asks for nothing. */
+  /** The secret that Swank asks for first. Absent: Swank asks for none. */
   secret?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface Swank {
 
 const CONNECT_MS = 5_000;
 
-/** A message that Lisp sends: more than the largest answer of ours, and far from what fills a worker. */
+/** The most bytes of a message from Lisp: more than our largest answer, and far less than a worker's memory. */
 const MOST_BYTES = 4 * 1024 * 1024;
 const HEADER_BYTES = 6;
 
@@ -35,7 +35,7 @@ interface Waiting {
   reject(error: Error): void;
 }
 
-/** What a connection is made of. */
+/** The state of a connection. */
 interface Line {
   socket: Socket;
   waiting: Map<number, Waiting>;
@@ -43,12 +43,12 @@ interface Line {
   ended: string | undefined;
 }
 
-/** Connects to Swank and gives the secret. @throws TransportError where nobody listens; nothing was sent then. */
+/** Connects to Swank and sends the secret. @throws TransportError where nothing listens; nothing was sent then. */
 export async function connectSwank(address: SwankAddress): Promise<Swank> {
   const line: Line = { socket: await open(address), waiting: new Map(), nextId: 1, ended: undefined };
   const { socket } = line;
   socket.setNoDelay(true);
-  // A connection alone must not keep a process alive; a request that waits does.
+  // A connection alone must not keep the process running; a waiting request does.
   socket.unref();
   const reader = createReader((text) => take(line, text));
   socket.on('data', (chunk: Buffer) => {
@@ -84,7 +84,7 @@ function open({ host, port }: SwankAddress): Promise<Socket> {
   });
 }
 
-/** Each message is its length in six hexadecimal digits, and as many bytes of UTF-8. */
+/** Splits a stream into messages. A message is its length in six hexadecimal digits, then so many bytes of UTF-8. */
 function createReader(onMessage: (text: string) => void): (chunk: Buffer) => void {
   let held = Buffer.alloc(0);
   return (chunk) => {
@@ -99,7 +99,7 @@ function createReader(onMessage: (text: string) => void): (chunk: Buffer) => voi
   };
 }
 
-/** The length that a header says; undefined while the header is not all there. */
+/** The length in a header; undefined while the header is incomplete. */
 function lengthOf(held: Buffer): number | undefined {
   if (held.length < HEADER_BYTES) return undefined;
   const header = held.toString('latin1', 0, HEADER_BYTES);
@@ -136,7 +136,7 @@ function send(line: Line, form: Sexp, thread: Sexp): void {
   line.nextId += 1;
 }
 
-/** One message of Lisp. What a person at an editor would be shown is left alone. */
+/** Handles one message from Lisp. Ignores messages that an editor would show to a person. */
 function take(line: Line, text: string): void {
   const message = readSexp(text);
   if (!isList(message)) throw new Error('a message of Swank is not a list');
@@ -145,7 +145,7 @@ function take(line: Line, text: string): void {
   const [first, second] = rest;
   if (first === undefined || second === undefined) return;
   if (isSymbol(kind, ':ping')) write(line, printSexp([lispSymbol(':emacs-pong'), first, second]));
-  // No person sits at this debugger: the thread goes back to its beginning.
+  // No person uses this debugger, so the thread returns to its top level.
   if (isSymbol(kind, ':debug')) send(line, [lispSymbol('swank:throw-to-toplevel')], first);
 }
 

@@ -8,35 +8,35 @@ import { hasLoneSurrogate } from '../workspace/path';
 import type { FormHistory } from './history';
 import type { LispSession } from './session';
 
-/** What the tools of one pack have in common. */
+/** The settings that all tools of one pack share. */
 export interface LispPack {
   session: LispSession;
   history: FormHistory;
-  /** Where a name or a form is read unless the call says otherwise. */
+  /** The package in which a name or a form is read, unless the call names another package. */
   package: string;
-  /** Of the tools that run forms. */
+  /** The safety of the tools that run forms. */
   evaluation: Safety;
-  /** The image in words, for whoever approves a form. */
+  /** The image in words, for the person who approves a form. */
   place: string;
   timeout?: number | string;
   outputLimit?: number;
   taskQueue?: string;
 }
 
-/** All that would be more than a name to Lisp's reader. */
+/** Matches the name of a symbol only, and no text that Lisp's reader would do more with. */
 const NAME =
   /^(?:(?:(?<package>[^\s:|()"'`;,\\#][^\s:|()"'`;,\\]*)?(?<colons>::?))?(?:\|(?<exact>[^|\\]*)\||(?<plain>[^\s:|()"'`;,\\#][^\s:|()"'`;,\\]*)))$/u;
 
-/** A symbol by the names of itself and its package, as Lisp looks them up: nothing is read there. */
+/** The names of a symbol and its package. Lisp looks both up as strings and reads nothing. */
 interface SymbolName {
   name: string;
   package: string;
 }
 
 /**
- * Takes the name that a model gives apart, as Lisp's reader would, without Lisp.
+ * Parses a symbol name from a model, as Lisp's reader would, but without Lisp.
  *
- * @throws ToolError for anything that is more than a name, such as `#.(run)`.
+ * @throws ToolError for text that is more than a name, such as `#.(run)`.
  */
 export function parseSymbolName(given: string, fallback: string): SymbolName {
   const { package: prefix, colons, exact, plain = '' } = NAME.exec(given.trim())?.groups ?? {};
@@ -48,7 +48,7 @@ export function parseSymbolName(given: string, fallback: string): SymbolName {
   return { name: exact ?? upcase(plain), package: prefix ?? own };
 }
 
-/** As Lisp does it: letters that would become two stay as they are. */
+/** Upper case as in Lisp: a letter whose upper case has two letters stays as it is. */
 function upcase(text: string): string {
   return Array.from(text, (letter) => {
     const upper = letter.toUpperCase();
@@ -56,7 +56,7 @@ function upcase(text: string): string {
   }).join('');
 }
 
-/** The tools that only look: nothing that they are given is evaluated. */
+/** The tools that only look things up: they evaluate no argument. */
 export function createLookupTools(pack: LispPack): Tool[] {
   const named = nameTool(pack);
   return [
@@ -180,14 +180,14 @@ function macroexpandForm(pack: LispPack): Tool {
   });
 }
 
-/** Text that Lisp gets as it was shown. */
+/** Refuses text with half a character, so that Lisp gets a text exactly as it was shown. */
 function sound(text: string): string {
   if (hasLoneSurrogate(text))
     throw new ToolError('The text holds half a character (a lone surrogate). Nothing ran.');
   return text;
 }
 
-/** The tools that run forms, and those that tell what became of them. */
+/** The tools that run forms, and the tools that report how forms ended. */
 export function createFormTools(pack: LispPack): Tool[] {
   return [
     formTool(pack, {

@@ -11,14 +11,14 @@ import { unlessAborted } from '../within';
 import { type Account, aloneWith, type Login, readLogin, removeLogin, writeLogin } from './logins';
 import { clientOf, fieldsOf, oauthReason, readScopes, requireBearer, safeFetch } from './oauth';
 
-/** What a worker authorizes requests with. */
+/** The dependencies of authorized requests. */
 export interface AccessDeps {
   secrets: Secrets;
   /** How long an authorization server may take for one answer. Milliseconds. @default 15 seconds */
   answerMs?: number;
 }
 
-/** A server wants a person to log in. Nothing was done, and trying again does not help. */
+/** A server wants a person to log in. Nothing was done, and another attempt does not help. */
 export class LoginNeeded extends TransportError {
   constructor(server: string, why: string, args: readonly string[] = []) {
     super(`the MCP server ${server} ${why}; run \`${loginCommand(server, args)}\``, {
@@ -34,8 +34,9 @@ export function loginCommand(server: string, args: readonly string[] = []): stri
 }
 
 /**
- * A `fetch` that sends the token of an account, to the origin of its server only. A token that ends soon is renewed
- * before, one that is refused is renewed once. Rejects with LoginNeeded where a person has to log in; never starts that.
+ * A `fetch` that sends the token of an account, to the origin of its server only. A token that expires soon is renewed
+ * first; a token that the server refuses is renewed once. Rejects with LoginNeeded where a person has to log in; never
+ * starts a login.
  */
 export function authorizedFetch(base: FetchLike, account: Account, deps: AccessDeps): FetchLike {
   const { origin } = new URL(account.url);
@@ -60,7 +61,7 @@ function withToken(init: RequestInit, token: string | undefined): RequestInit {
   return { ...init, headers };
 }
 
-/** What fails here fails before anything was sent. */
+/** Waits for a token. An error here proves that nothing was sent. */
 async function ready<T>(token: Promise<T>, { name }: Account, signal: AbortSignal | null = null): Promise<T> {
   try {
     return await (signal === null ? token : unlessAborted(token, signal));
@@ -83,7 +84,7 @@ async function requireScopes(response: Response, { name }: Account): Promise<Res
   throw new LoginNeeded(name, `asks for the scopes ${list}`, ['--scopes', ...scopes]);
 }
 
-/** Undefined where nobody has logged in: the server may not ask for it. */
+/** The current token; undefined where nobody has logged in, because the server may not need a login. */
 async function currentToken(account: Account, deps: AccessDeps): Promise<string | undefined> {
   const login = readLogin(account, deps.secrets);
   if (login === undefined) return undefined;
@@ -98,7 +99,7 @@ async function currentToken(account: Account, deps: AccessDeps): Promise<string 
   }
 }
 
-/** Another token after one was refused. */
+/** A new token after the server refused one. */
 async function renewedToken(
   account: Account,
   refused: string | undefined,
@@ -117,7 +118,7 @@ function requireIssuer({ name, issuer }: Account, login: Login): void {
     throw new LoginNeeded(name, 'has a login of another authorization server than the config names');
 }
 
-/** Renews a token, unless another process has done so. A refresh token is good once: one process at a time sends it. */
+/** Renews a token, unless another process did. A refresh token works once, so one process at a time sends it. */
 function renew(account: Account, stale: string, deps: AccessDeps): Promise<string> {
   return aloneWith(account, async () => {
     const login = readLogin(account, deps.secrets);
@@ -125,7 +126,7 @@ function renew(account: Account, stale: string, deps: AccessDeps): Promise<strin
     if (login.accessToken !== stale) return login.accessToken;
     if (login.refreshToken === undefined) throw new LoginNeeded(account.name, 'refuses the login');
     const tokens = await refresh(account, { ...login, refreshToken: login.refreshToken }, deps);
-    // Older times must not stay where the server says none now.
+    // The old expiry times must not stay where the server sends none now.
     const { expiresAt: _, renewAt: __, ...kept } = login;
     const renewed: Login = { ...kept, ...fieldsOf(tokens) };
     for (const secret of [renewed.accessToken, renewed.refreshToken]) deps.secrets.keep(secret ?? '');
@@ -159,7 +160,7 @@ async function refresh(account: Account, login: Renewable, deps: AccessDeps): Pr
     // The cause may hold the answer, and with it a token.
     if (code !== 'invalid_grant')
       throw unsent(`the login at the MCP server ${account.name} could not be renewed: ${why}`);
-    // It would be refused again; and some servers end all logins of a person who sends a used one.
+    // The refresh token would be refused again, and some servers end all logins of a person who sends a used token.
     const { refreshToken: _, ...rest } = login;
     await writeLogin(account, rest);
     throw new LoginNeeded(account.name, `has ended the login (${why})`);
@@ -170,7 +171,7 @@ function unsent(message: string): TransportError {
   return new TransportError(message, { nothingSent: true });
 }
 
-/** What the authorization server said of itself at the login, as the client library wants it. */
+/** The metadata of the authorization server, as it was at the login, in the client library's form. */
 function metadataOf({ issuer, tokenEndpoint, authMethods }: Login): AuthorizationServerMetadata {
   return {
     issuer,
@@ -181,14 +182,14 @@ function metadataOf({ issuer, tokenEndpoint, authMethods }: Login): Authorizatio
   };
 }
 
-/** What became of a login that was forgotten. */
+/** The result of a logout. */
 export interface Logout {
-  /** `none`: nobody was logged in. `failed`: forgotten here, and it may still hold there. */
+  /** `none`: nobody was logged in. `failed`: the login is removed here, but it may still be valid at the server. */
   revoked: 'none' | 'yes' | 'not_offered' | 'failed';
   why?: string;
 }
 
-/** Forgets a login here first, and then asks the authorization server to end it. */
+/** Removes a login here first, and then asks the authorization server to revoke it. */
 export async function logOut(account: Account, secrets: Secrets, answerMs?: number): Promise<Logout> {
   let login: Login | undefined;
   try {
@@ -213,7 +214,7 @@ export async function logOut(account: Account, secrets: Secrets, answerMs?: numb
   }
 }
 
-/** RFC 7009. Ending the refresh token ends what came from it. */
+/** RFC 7009. The revocation of a refresh token also revokes the tokens that came from it. */
 async function revoke(
   account: Account,
   login: Login & { endpoint: string },

@@ -1,15 +1,15 @@
-/** Says when a server may be started again that keeps ending. */
+/** Decides when a server that keeps ending may be started again. */
 export interface Breaker {
-  /** How long to wait before the next start; undefined where that is too long for a call. */
+  /** How long to wait before the next start; undefined where this is too long for a call. */
   waitMs(): number | undefined;
   /** Seconds until the next start. */
   seconds(): number;
   started(): void;
-  /** It ended, or did not start. */
+  /** The server ended, or did not start. */
   ended(): void;
 }
 
-/** A server that ran for this long has worked. */
+/** A server that ran for this long counts as working. */
 const STABLE_MS = 30_000;
 const FIRST_MS = 500;
 const LONGEST_MS = 60_000;
@@ -17,8 +17,8 @@ const LONGEST_MS = 60_000;
 const PATIENCE_MS = 5_000;
 
 /**
- * Lets a server start again at once after its first end, and after each further one that comes early only after twice as
- * long, a minute at most. While that is more than a call can wait, calls fail without a start.
+ * Lets a server start again at once after its first end. After each further early end, the wait doubles, up to a
+ * minute. While the wait is longer than a call can wait, calls fail without a start.
  */
 export function createBreaker(now: () => number = () => performance.now()): Breaker {
   let ends = 0;

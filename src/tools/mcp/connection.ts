@@ -15,47 +15,47 @@ import { type CallQuestions, elicit, questionsOf } from './elicitation';
 import { type Breaker, createBreaker } from './breaker';
 import { failureOfCall } from './result';
 
-/** One call of a tool. */
+/** A call of a server's tool. */
 export interface McpCall {
   /** The server's own name of the tool. */
   tool: string;
   arguments: JsonObject;
-  /** The tool that was agreed to. Another one of this name is not called. */
+  /** The digest of the allowed tool. A different tool with this name is not called. */
   digest: string;
   signal: AbortSignal;
-  /** Takes what the server says of its work. */
+  /** Receives the server's progress. */
   onProgress(progress: { progress: number; total?: number | undefined; message?: string | undefined }): void;
-  /** Asks a person what the server asks in this call, until `withdraw` aborts. Absent: nobody can be asked. */
+  /** Asks a person a question of the server in this call, until `withdraw` aborts. Absent: nobody can be asked. */
   ask?(question: Question, withdraw: AbortSignal): Promise<CallReply>;
-  /** Called before it is sent, where it does not go to the start of the server to which the call before went. */
+  /** Called before the call is sent, where the server was started again since the previous call. */
   onLost?(): void;
 }
 
-/** A connection of this worker to one server. It is made when it is first needed, and again after it broke. */
+/** A connection of this worker to one server. It opens when it is first needed, and again after it broke. */
 export interface McpConnection {
   /**
-   * What the server lists now.
+   * The tools that the server lists now.
    *
    * @throws TransportError that proves that nothing was called.
    */
   list(signal: AbortSignal): Promise<Listed[]>;
   /**
-   * What the server answered, unread.
+   * Calls a tool, and returns the server's answer without parsing it.
    *
-   * @throws ToolError `conflict` where its tool is not the one that was agreed to; TransportError for everything between
-   * here and there, with `nothingSent` only where that is proven. A call whose answer did not come is never sent again.
+   * @throws ToolError `conflict` where the tool is not the allowed one; TransportError for every failure of the
+   * connection, with `nothingSent` only where this is proven. A call without an answer is never sent again.
    */
   call(call: McpCall): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** What a connection is made of. */
+/** The options of a connection. */
 export interface ConnectionOptions {
   /** The name that the config gives the server. */
   server: string;
   /** Makes a transport for each start. @throws where a value of the server's environment is missing. */
   makeTransport(signal: AbortSignal): Promise<Transport & { lastWords?(): string }>;
-  /** Takes what is worth a line in the worker's log. */
+  /** Receives lines for the worker's log. */
   warn(message: string): void;
   /** Whether the server may ask for input in the middle of a call. @default false */
   mayAsk?: boolean;
@@ -63,13 +63,13 @@ export interface ConnectionOptions {
   breaker?: Breaker;
 }
 
-/** A server that is fetched first takes its time. */
+/** A start may take this long, because some commands first download their server. */
 const START_MS = 60_000;
 const LIST_MS = 30_000;
-/** As long as Node's timers can be set: the executor ends calls in time. */
+/** The longest timer of Node: the executor ends calls in time, so the library need not. */
 const NEVER_MS = 2 ** 31 - 1;
 const MOST_PAGES = 64;
-/** Of what a server wrote before it ended. */
+/** The most bytes that we show of a server's output before its end. */
 const WORDS_BYTES = 500;
 
 /** A connection that is made on first use. */
@@ -77,7 +77,7 @@ export function createConnection(options: ConnectionOptions): McpConnection {
   return new Connection(options);
 }
 
-/** What a server lists, and the digests of it by name. */
+/** The tools that a server lists, and their digests by name. */
 interface Look {
   listed: Listed[];
   digests: ReadonlyMap<string, string>;
@@ -86,22 +86,22 @@ interface Look {
 /** One start of a server. */
 interface Link {
   client: Client;
-  /** Undefined where nobody looked since the server said that its tools have changed. */
+  /** Undefined where we have not asked since the server said that its tools changed. */
   tools: Promise<Look> | undefined;
   isOpen: boolean;
   /** Calls that wait for an answer. */
   busy: number;
-  /** Where the server may ask: what it asks in the only call that waits for an answer. */
+  /** Where the server may ask: the questions of the only call that waits for an answer. */
   questions?: CallQuestions;
 }
 
 class Connection implements McpConnection {
   private link: Promise<Link> | undefined;
-  /** Of the newest start. */
+  /** The client of the newest start. */
   private client: Client | undefined;
-  /** Where the server may ask: resolves when the calls before are over. */
+  /** Where the server may ask: resolves when the earlier calls are over. */
   private before: Promise<unknown> = Promise.resolve();
-  /** The start to which the last call went. */
+  /** The start that got the last call. */
   private used: Link | undefined;
   private readonly breaker: Breaker;
   /** Aborts when the connection is closed for good. */
@@ -121,7 +121,7 @@ class Connection implements McpConnection {
     }
   }
 
-  /** A server does not say in which call it asks. So one that may ask has one call at a time. */
+  /** A server does not say in which call it asks. So a server that may ask gets one call at a time. */
   call(call: McpCall): Promise<unknown> {
     if (this.options.mayAsk !== true) return this.callNow(call);
     const { signal } = call;
@@ -145,7 +145,7 @@ class Connection implements McpConnection {
 
   async close(): Promise<void> {
     this.closing.abort(new Error('the worker stops'));
-    // One that hangs while it starts is not waited for.
+    // We close the client and not the link, so that we do not wait for a server that hangs while it starts.
     await this.client?.close().catch(() => undefined);
   }
 
@@ -164,7 +164,7 @@ class Connection implements McpConnection {
     } catch (error) {
       const failure = failureOfCall(error, this.options.server);
       if (saysSessionOver(failure)) this.leave(link);
-      // It may go on, and what it asks then would count as asked in the next call.
+      // The server may continue with this call, and its questions would then count as questions of the next call.
       if (this.options.mayAsk === true && signal.aborted) this.leave(link);
       throw failure;
     } finally {
@@ -186,7 +186,7 @@ class Connection implements McpConnection {
     );
   }
 
-  /** Waits as long as the breaker says, and then starts the server, unless it runs. */
+  /** The link to the running server. Where none runs, waits as long as the breaker says and then starts the server. */
   private async open(signal: AbortSignal): Promise<Link> {
     if (this.closing.signal.aborted) throw unsent('the worker stops');
     if (this.link === undefined) {
@@ -208,7 +208,7 @@ class Connection implements McpConnection {
     starting.catch((error: unknown) => {
       this.link = undefined;
       if (this.closing.signal.aborted) return;
-      // The next call must see that somebody has logged in meanwhile.
+      // A missing login must not delay the next call, because somebody may have logged in since.
       if (!(error instanceof LoginNeeded)) this.breaker.ended();
       this.options.warn(errorMessage(error));
     });
@@ -219,7 +219,7 @@ class Connection implements McpConnection {
     const { server, makeTransport, mayAsk } = this.options;
     const { Client } = await import('@modelcontextprotocol/client');
     const transport = await makeTransport(AbortSignal.timeout(START_MS));
-    // No sampling and no roots; questions in forms only, because an address may be a trap.
+    // No sampling and no roots. Questions in forms only: a question with a URL could lead a person to a harmful page.
     const capabilities = mayAsk === true ? { elicitation: { form: {} } } : {};
     const client = new Client({ name: 'countersign', version: '1' }, { capabilities });
     this.client = client;
@@ -258,14 +258,14 @@ class Connection implements McpConnection {
     this.options.warn(`the MCP server ${this.options.server} has ended${said(words)}`);
   }
 
-  /** The next call makes a new session; those that wait in the old one may still get their answers. */
+  /** Makes the next call open a new session. Calls that wait in the old session may still get their answers. */
   private leave(link: Link): void {
     if (!link.isOpen) return;
     link.isOpen = false;
     this.link = undefined;
   }
 
-  /** What the server lists, asked once until it says that it has changed. */
+  /** The tools that the server lists. We ask once, and again after the server said that its tools changed. */
   private async toolsOf(link: Link, signal: AbortSignal): Promise<Look> {
     const looking = (link.tools ??= this.look(link));
     try {
@@ -317,7 +317,7 @@ function stoppedBefore(): Error {
   return nothingDone('it was stopped before anything was sent');
 }
 
-/** What a server of streamable HTTP answers once it has forgotten the session, such as after a restart. */
+/** True for the status of a streamable HTTP server that has lost the session, such as after a restart. */
 function saysSessionOver({ details }: TransportError): boolean {
   return isObject(details) && (details['status'] === 404 || details['status'] === 400);
 }

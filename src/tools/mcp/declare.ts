@@ -8,26 +8,26 @@ import { describeIssues } from '../options';
 import type { ToolOptions } from '../types';
 
 /**
- * A value of a server's environment or headers: text, in which `${NAME}` and `${NAME:-default}` stand for variables of the
- * worker's environment, or a secret of the config's provider by its name.
+ * A value of a server's environment or headers. Either text, in which `${NAME}` and `${NAME:-default}` stand for
+ * variables of the worker's environment, or the name of a secret of the config's provider.
  */
 export type McpValue = string | { secret: string };
 
 /**
- * Whose calls have a connection to a server in common, and with it what the server keeps in memory: all of a worker, those
- * of a turn, or those of all turns of a session.
+ * The calls that share a connection to a server, and so the server's memory: all calls of a worker, the calls of a
+ * turn, or the calls of all turns of a session.
  */
 export type McpState = 'worker' | 'turn' | 'session';
 
 /** A server that the worker starts and talks to over its standard input and output. */
 export interface McpCommand {
   type?: 'stdio';
-  /** A program, never a shell's line. With `npx` and `uvx` the package needs an exact version. */
+  /** A program, never a shell command line. With `npx` and `uvx` the package needs an exact version. */
   command: string;
   args?: readonly string[];
-  /** It gets these variables and HOME, LOGNAME, PATH, SHELL, TERM, USER of the worker; no others. */
+  /** The server's environment: these variables, and HOME, LOGNAME, PATH, SHELL, TERM, USER of the worker; no others. */
   env?: Readonly<Record<string, McpValue>>;
-  /** Its folder, relative to the current one. @default '.' */
+  /** The server's working directory, relative to the current one. @default '.' */
   cwd?: string;
   /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
   elicitation?: boolean;
@@ -39,9 +39,9 @@ export interface McpCommand {
 export interface McpAddress {
   type?: 'http' | 'streamable-http';
   url: string;
-  /** Sent with each request to that address, and never to another. With `Authorization` nobody logs in. */
+  /** Headers of each request to `url`, never sent to another origin. With `Authorization` nobody logs in. */
   headers?: Readonly<Record<string, McpValue>>;
-  /** For `countersign mcp login`. @default the server says how */
+  /** Settings for `countersign mcp login`. @default the server says how */
   oauth?: McpOAuth;
   /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
   elicitation?: boolean;
@@ -49,24 +49,24 @@ export interface McpAddress {
   state?: McpState;
 }
 
-/** How people log in to a server. Most servers need none of it: they register clients by themselves. */
+/** How people log in to a server. Most servers need none of this, because they register clients by themselves. */
 export interface McpOAuth {
-  /** Of a client that somebody registered. @default one is registered at each login */
+  /** The id of a client that somebody registered. @default one is registered at each login */
   clientId?: string;
-  /** Of that client; it goes to `issuer` only, and needs it. */
+  /** The secret of that client. It needs `issuer`, because it is sent to `issuer` only. */
   clientSecret?: McpValue;
-  /** What is asked for. @default what the server asks for */
+  /** The scopes to request. @default what the server asks for */
   scopes?: readonly string[];
   /** The only authorization server to log in at. @default the one that the server names */
   issuer?: string;
-  /** The port of the redirect to this machine, for a client that was registered with one. @default any that is free */
+  /** The port of the redirect to this machine, for a client registered with a port. @default any that is free */
   callbackPort?: number;
 }
 
 /** Servers by name, or the path of a `.mcp.json`, relative to the current folder. */
 export type McpServers = string | Readonly<Record<string, McpCommand | McpAddress>>;
 
-/** What the config says of one tool of a server. Without it a tool is dangerous and unsafe, whatever the server says. */
+/** The config's settings of a server's tool. Without them a tool is dangerous and unsafe, whatever the server says. */
 export type McpToolSettings = Pick<
   ToolOptions,
   | 'safety'
@@ -105,10 +105,10 @@ export interface McpHttpStart {
 /** A server that a config names. */
 export interface McpServer {
   name: string;
-  /** What the names of its tools begin with, before `__`. */
+  /** The first part of its tools' names, before `__`. */
   prefix: string;
   start: McpStart;
-  /** Absent: all calls of a worker have one connection. */
+  /** Absent: all calls of a worker share one connection. */
   state?: Exclude<McpState, 'worker'>;
 }
 
@@ -117,7 +117,7 @@ const values = z.record(z.string().regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'is not a 
 
 const state = z.enum(['worker', 'turn', 'session']).optional();
 
-// Loose: other clients keep settings of their own in the same file. None of them means anything here.
+// A loose object: other clients keep their own settings in the same file. We ignore these settings.
 const command = z.looseObject({
   type: z.literal('stdio').optional(),
   command: z.string().min(1),
@@ -152,11 +152,11 @@ const address = z.looseObject({
   headers: values.optional(),
   elicitation: z.boolean().optional(),
   state,
-  // Checked later: what is wrong inside of a union is not said.
+  // Checked later, because zod does not report the errors inside a union.
   oauth: z.unknown().optional(),
 });
 
-// What is wrong inside of a union is not said by itself.
+// Has its own error message, because zod does not report the errors inside a union.
 const server = z.union([command, address], {
   error: ({ input }) =>
     isObject(input) && !state.safeParse(input['state']).success
@@ -164,15 +164,15 @@ const server = z.union([command, address], {
       : 'needs `command`, or `url` with streamable HTTP',
 });
 
-/** A server's name as clients write it: `github`, `My Server`, `files-2`. */
+/** A server's name, in the usual forms of clients: `github`, `My Server`, `files-2`. */
 const NAME = /^[A-Za-z](?:[ ._-]?[A-Za-z0-9]){0,31}$/;
 
 const record = z.record(z.string().regex(NAME, 'is not a name of a server'), server);
 
-/** What `mcpServers` of a config may be. */
+/** The schema of a config's option `mcpServers`. */
 export const serversSchema = z.union([z.string().min(1), record]);
 
-/** What `mcpTools` of a config may be; `defineTool` checks the rest. */
+/** The schema of a config's option `mcpTools`; `defineTool` checks the rest. */
 export const settingsSchema = z.record(
   z.string(),
   z.strictObject({
@@ -225,7 +225,7 @@ async function readServers(path: string): Promise<z.output<typeof record>> {
   throw invalid(`${path}: ${describeIssues(parsed.error)}`, 'Write `{ "mcpServers": { … } }` as JSON.');
 }
 
-/** `My Server` as names of tools begin: `my_server`. No `__` in it, so that the first one ends it. */
+/** The prefix of a server's tool names: `my_server` for `My Server`. It has no `__`, so the first `__` ends it. */
 export function prefixOf(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9]/g, '_').toLowerCase();
 }
@@ -253,7 +253,7 @@ function toOAuth(name: string, oauth: unknown): McpOAuth {
   );
 }
 
-/** Whether people log in to a server: the config has the last word where it has the header itself. */
+/** Whether people log in to a server: false where the config sets the header `Authorization` itself. */
 export function usesLogin({ headers }: McpHttpStart): boolean {
   return !Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
 }
@@ -273,7 +273,7 @@ export function fillIn(text: string, env: NodeJS.ProcessEnv = process.env): stri
   });
 }
 
-/** The variables that a text names: with one, it says where a value comes from, and not the value. */
+/** The variables that a text names. A text with a variable shows where a value comes from, but not the value. */
 export function variablesIn(text: string): string[] {
   return [...text.matchAll(VARIABLE)].flatMap(([, name]) => name ?? []);
 }

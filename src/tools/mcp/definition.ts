@@ -10,8 +10,8 @@ import { resolveParameters } from '../parameters';
 const jsonObject = z.custom<JsonObject>(isJsonObject, 'is not an object of JSON');
 
 /**
- * What a server says of a tool, as far as anybody reads it. All of it is a stranger's text. `annotations` are digested
- * and shown, and never believed.
+ * The parts of a server's tool definition that we read. All of them are untrusted text. `annotations` are digested and
+ * shown, but never believed.
  */
 export const definitionSchema = z.strictObject({
   name: z.string().min(1),
@@ -24,25 +24,25 @@ export const definitionSchema = z.strictObject({
 
 export type Definition = z.output<typeof definitionSchema>;
 
-/** A tool that a server listed and that can be used, or why it cannot. */
+/** A tool that a server listed, or the reason why it cannot be used. */
 export type Listed = { definition: Definition } | { name: string; unfit: string };
 
-/** More tools than these are not read. */
+/** The most tools of a server that we read. */
 export const MOST_TOOLS = 1024;
-/** One definition as JSON. */
+/** The most bytes of one definition as JSON. */
 const DEFINITION_BYTES = 64 * 1024;
-/** Levels of its schemas. */
+/** The most levels of a definition. */
 const MOST_LEVELS = 24;
 const NAME_CHARACTERS = 128;
-/** A model reads it with every step; longer ones are an attack or a mistake. */
+/** The most characters of a description. Models read it at every step; a longer one is an attack or a mistake. */
 const DESCRIPTION_CHARACTERS = 8 * 1024;
 
-/** Of what a server listed, the tools that can be used. */
+/** The usable tools in a server's list. */
 export function definitionsIn(listed: readonly Listed[]): Definition[] {
   return listed.flatMap((one) => ('definition' in one ? [one.definition] : []));
 }
 
-/** What a server listed, in its order; what cannot be used says why. Never throws. */
+/** The tools that a server listed, in its order. A tool that cannot be used has the reason. Never throws. */
 export function readListed(tools: readonly unknown[]): Listed[] {
   const listed = tools.slice(0, MOST_TOOLS).map(readOne);
   const twice = repeated(listed.map(nameOf));
@@ -51,7 +51,7 @@ export function readListed(tools: readonly unknown[]): Listed[] {
   );
 }
 
-/** Those that are there more than once. */
+/** The names that occur more than once. */
 function repeated(names: readonly string[]): Set<string> {
   const seen = new Set<string>();
   return new Set(names.filter((name) => seen.size === seen.add(name).size));
@@ -85,18 +85,18 @@ function fitting(tool: unknown): Definition {
   if (!parsed.success) throw new Error('it has no name, no schema of its arguments, or a wrong one');
   if ((parsed.data.description ?? '').length > DESCRIPTION_CHARACTERS)
     throw new Error(`its description has more than ${DESCRIPTION_CHARACTERS} characters`);
-  // Size, references and patterns of linear time are what every tool's schema is held to.
+  // Checks size, references and patterns, as for the schema of every tool.
   resolveParameters(parametersOf(parsed.data));
   return parsed.data;
 }
 
-/** The schema that the model sees and arguments are checked against: the server's, without the name of its dialect. */
+/** The schema for the model and for the check of arguments: the server's schema without the name of its dialect. */
 export function parametersOf({ inputSchema }: Definition): Definition['inputSchema'] {
   const { $schema: _dialect, ...schema } = inputSchema;
   return schema;
 }
 
-/** SHA-256 over everything that people and models are shown of a tool, and over what it says of itself. */
+/** SHA-256 over the whole definition: all that people and models are shown, and the annotations. */
 export function digestDefinition(definition: Definition): string {
   const known = digests.get(definition);
   if (known !== undefined) return known;
@@ -105,15 +105,15 @@ export function digestDefinition(definition: Definition): string {
   return digest;
 }
 
-/** Nobody changes a definition that was read, and one is compared again and again. */
+/** A cache of digests. Definitions never change once they are read, and they are compared often. */
 const digests = new WeakMap<Definition, string>();
 
 const MOST_NAME = 64;
 const DIGITS = 8;
 
 /**
- * The name of a server's tool here: `server__tool`, in snake case. One that would be too long ends in a part of its digest.
- * Undefined where no letter or digit is left of it.
+ * Our name of a server's tool: `server__tool`, in snake case. A name that would be too long is cut and ends in a part
+ * of its digest. Undefined where the tool's name has no letter or digit, or where our name is not allowed.
  */
 export function toolName(prefix: string, name: string): string | undefined {
   const words = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();
@@ -127,7 +127,7 @@ export function toolName(prefix: string, name: string): string | undefined {
   return TOOL_NAME.test(short) && !RESERVED_TOOL_NAMES.includes(short) ? short : undefined;
 }
 
-/** The names of a server's tools here, by its own. Two that would be called the same are left out: nobody could tell them apart. */
+/** Maps a server's tool names to our names. Tools that would get the same name are left out as ambiguous. */
 export function toolNames(prefix: string, names: readonly string[]): Map<string, string> {
   const all = names.flatMap((name) => {
     const ours = toolName(prefix, name);

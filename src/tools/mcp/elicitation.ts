@@ -10,10 +10,10 @@ import { isSecretName } from '../../contract/text/redact';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { describeIssues } from '../options';
 
-/** How long a call may wait for the answers of people in all, beside its timeout. */
+/** How long a call may wait for the answers of people in total, in addition to its timeout. */
 export const ASK_MS = 60 * 60 * 1000;
 
-/** Whose tool was called when the server asked. */
+/** The server that asks, and the tool whose call it asks in. */
 export interface AskedBy {
   server: string;
   tool: string;
@@ -26,21 +26,21 @@ interface Asking {
   ask?(question: Question, withdraw: AbortSignal): Promise<CallReply>;
 }
 
-/** What a server asks in one call. */
+/** The questions of a server in one call. */
 export interface CallQuestions {
-  /** Asks a person. The question is withdrawn when `signal` aborts, as where the server cancels it or ends. */
+  /** Asks a person. The question is withdrawn when `signal` aborts: when the server cancels the question or ends. */
   elicit(params: unknown, signal: AbortSignal): Promise<ElicitAnswer>;
-  /** Withdraws what is still open: its call is over. Resolves when that is on record; never rejects. */
+  /** Withdraws all open questions, because the call is over. Resolves when this is recorded; never rejects. */
   close(): Promise<void>;
 }
 
-/** Who asks, and what takes lines for the worker's log. */
+/** The server that asks, and a function for lines in the worker's log. */
 interface AskingServer {
   server: string;
   warn(message: string): void;
 }
 
-/** Takes what a server asks in a call. */
+/** Handles the questions of a server in a call. */
 export function questionsOf(call: Asking, server: AskingServer): CallQuestions {
   const over = new AbortController();
   const open = new Set<Promise<unknown>>();
@@ -59,7 +59,7 @@ export function questionsOf(call: Asking, server: AskingServer): CallQuestions {
   };
 }
 
-/** What goes back to the server. */
+/** The answer to the server. */
 export type ElicitAnswer =
   { action: 'accept'; content: Record<string, string | number | boolean> } | { action: 'decline' | 'cancel' };
 
@@ -70,9 +70,9 @@ const request = z.object({
 });
 
 /**
- * Asks a person what a server asks in a call; undefined: it asked outside of one.
+ * Asks a person a question of a server. `call` is undefined where the server asked outside of a call.
  *
- * @throws ProtocolError that tells the server why nobody was asked. The log has it, too.
+ * @throws ProtocolError for the server, with the reason why nobody was asked. The log gets this reason too.
  */
 export async function elicit(
   params: unknown,
@@ -90,17 +90,17 @@ export async function elicit(
     const question = readElicitation(params, { server, tool: call.tool });
     return toElicitAnswer(await call.ask(question, call.withdraw));
   } catch (error) {
-    // The server reads no answer any more.
+    // The server does not wait for this answer any more.
     if (call.withdraw.aborted) return { action: 'cancel' };
     throw refused(errorMessage(error));
   }
 }
 
 /**
- * The question that a server asks a person in the middle of a call, in words that say who asks. A server is a stranger: its
- * form has the bounds of any other, and what could be for a password or a key is refused.
+ * The question of a server in the middle of a call, in words that say who asks. We do not trust the server: its form
+ * has the same limits as any other form, and a question that could be for a password or a key is refused.
  *
- * @throws Error that says why nobody is asked this.
+ * @throws Error with the reason why nobody is asked.
  */
 export function readElicitation(params: unknown, { server, tool }: AskedBy): Question {
   const { mode = 'form' } = isObject(params) ? params : {};
@@ -120,7 +120,7 @@ export function readElicitation(params: unknown, { server, tool }: AskedBy): Que
   return { text, form: made.form };
 }
 
-/** What became of the question, as the server reads it. Silence is not a refusal. */
+/** The reply as an answer to the server. A question without a reply is cancelled and not declined. */
 export function toElicitAnswer(reply: CallReply): ElicitAnswer {
   if (reply.answer === 'declined') return { action: 'decline' };
   if (reply.answer === 'unanswered') return { action: 'cancel' };
@@ -131,7 +131,7 @@ export function toElicitAnswer(reply: CallReply): ElicitAnswer {
   return { action: 'accept', content };
 }
 
-/** The same form in our words: choices with titles become plain choices, whose titles stand in the description. */
+/** The form in our own dialect: choices with titles become plain choices, and the titles move into the description. */
 function plain(schema: Record<string, unknown>): Record<string, unknown> {
   const { properties } = schema;
   if (!isObject(properties)) return schema;
@@ -166,7 +166,7 @@ function described(
 const SECRET_WORDS =
   /\b(pass(word|wd|phrase|code)?s?|secrets?|(api|access|private|secret|session|auth)[ _-]?(keys?|tokens?)|tokens?|credentials?|pin|cvv|cvc|otp|2fa)\b/i;
 
-/** Whether somebody may type a secret: a field for free text whose name or words speak of one, or the message does. */
+/** True where a form has a field for free text, and the message or such a field's name or words mention a secret. */
 function asksForSecret(message: string, form: JsonObject): boolean {
   const fields = Object.entries(isObject(form['properties']) ? form['properties'] : {});
   const free = fields.filter(([, field]) => isFreeText(field));

@@ -3,7 +3,7 @@ import { isUnreached } from '../../contract/network-errors';
 import { TransportError } from '../errors';
 import { ANSWER_LOST } from './result';
 
-/** A server to reach. */
+/** The address of a server, and how to send requests to it. */
 export interface Address {
   url: string;
   headers: Readonly<Record<string, string>>;
@@ -23,12 +23,12 @@ export interface HttpLibrary {
   ) => Transport;
 }
 
-/** One answer, or one event of a stream: as much as a line of a server on standard output. */
+/** The most bytes of an answer or of an event in a stream: as for a line on a server's standard output. */
 const MESSAGE_BYTES = 10 * 1024 * 1024;
 
 /**
- * A connection by streamable HTTP. Headers go to this origin only: a redirect elsewhere is refused. An answer that is too
- * long is cut off with an error. A request that reached nobody rejects with a TransportError that proves it.
+ * A connection over streamable HTTP. Headers go to this origin only: a redirect to another origin is refused. An answer
+ * that is too long ends with an error. A request that reached no server rejects with a TransportError that proves this.
  */
 export function httpTransport(
   { url, headers, authorize = (base) => base }: Address,
@@ -44,8 +44,8 @@ export function httpTransport(
 }
 
 /**
- * Ends a request at once whose stream ends without an answer, and which the library cannot take up again. The library
- * tells its transport so and lets the request wait without end otherwise. One that has its answer ignores this.
+ * Ends a request as soon as its stream ends without an answer and the library cannot resume it. The library reports
+ * this end to its transport only, so the request would otherwise wait without end. An answered request ignores this.
  */
 function endLostRequests(transport: Transport): void {
   const send = transport.send.bind(transport);
@@ -57,7 +57,7 @@ function endLostRequests(transport: Transport): void {
   };
 }
 
-/** A `fetch` whose bodies are bounded. */
+/** A `fetch` with a limit for the size of bodies. */
 export function boundedFetch(base: FetchLike, most = MESSAGE_BYTES): FetchLike {
   return async (url, init) => {
     const response = await base(url, init).catch((error: unknown) => {
@@ -75,7 +75,7 @@ function toUnreached(error: unknown): unknown {
   return new TransportError('the MCP server cannot be reached', { nothingSent: true, cause: error });
 }
 
-/** In a stream it is the events that are bounded: each ends with an empty line. */
+/** Limits the bytes of a body; in a stream, the bytes of each event. An event ends with an empty line. */
 function bound(most: number, isStream: boolean): TransformStream<Uint8Array, Uint8Array> {
   let bytes = 0;
   return new TransformStream({
@@ -91,7 +91,7 @@ function bound(most: number, isStream: boolean): TransformStream<Uint8Array, Uin
 const LF = 10;
 const CR = 13;
 
-/** Where the last event ends that ends in a chunk; 0 where none does. */
+/** The position after the last event that ends in a chunk; 0 where no event ends in it. */
 function endOfEvents(chunk: Uint8Array): number {
   for (let at = chunk.length - 1; at > 0; at--) {
     const [before, here] = [chunk[at - 1], chunk[at]];

@@ -17,10 +17,10 @@ export interface OpenConfig {
 }
 
 /**
- * Gives the agents of a config the tools of its MCP servers: those that the lock has, and that an agent names.
+ * Adds tools of its MCP servers to the agents of a config. An agent gets the tools that it names and that the lock has.
  *
- * @throws CountersignError `config_invalid` where servers or lock cannot be read or an agent names a tool that there is not,
- * `tool_invalid` where two tools have one name or settings do not fit.
+ * @throws CountersignError `config_invalid` where the servers or the lock cannot be read, or where an agent names a
+ * tool that does not exist; `tool_invalid` where two tools have one name or settings do not fit.
  */
 export async function openConfig(config: Config, deps: OpenDeps): Promise<OpenConfig> {
   if (config.mcpServers === undefined) {
@@ -51,7 +51,7 @@ export async function openConfig(config: Config, deps: OpenDeps): Promise<OpenCo
   }
 }
 
-/** A tenth of what widely used models can read, in every request. */
+/** A warning starts here: about a tenth of the context window of widely used models, taken in every request. */
 const MANY_TOKENS = 20_000;
 
 function warnOfTokens({ agents }: Config, { warn }: OpenDeps): void {
@@ -64,7 +64,7 @@ function warnOfTokens({ agents }: Config, { warn }: OpenDeps): void {
   }
 }
 
-/** A setting for a server that does not exist would be lost without a word, and its tool ask where nobody expects it. */
+/** Refuses settings for a tool of an unknown server: they would silently have no effect on the intended tool. */
 function requireSettingsUsed({ mcpTools }: Config, prefixes: readonly string[]): void {
   const unknown = Object.keys(mcpTools).find(
     (name) => !prefixes.some((prefix) => name.startsWith(`${prefix}__`)),
@@ -79,7 +79,7 @@ function requireSettingsUsed({ mcpTools }: Config, prefixes: readonly string[]):
   );
 }
 
-/** What the names of tools are looked for in. */
+/** The servers in which we look for the names of tools. */
 interface Known {
   open: readonly OpenServer[];
   prefixes: readonly string[];
@@ -99,8 +99,8 @@ function withServers(agent: Agent, known: Known): Agent {
 }
 
 /**
- * A name that fits no tool is a mistake of the config. A server that is not there and a tool that nobody has allowed are
- * not: a worker starts without them.
+ * Requires that a name or pattern fits a tool. A name that can fit no tool is a mistake in the config. A server that
+ * does not answer, or a tool that nobody has allowed, is not a mistake: a worker starts without it.
  *
  * @throws CountersignError `config_invalid`
  */
@@ -114,7 +114,7 @@ function requireTool(
   const [prefix = ''] = pattern.split('__', 1);
   const server = open.find((one) => one.prefix === prefix);
   const isPending = server?.others?.some((name) => fitsPattern(pattern, name)) === true;
-  // Who looks has said why, for each server and tool.
+  // `openServer` has already logged the reason for each server and tool.
   if (isPending || (prefixes.includes(prefix) && server?.others === undefined))
     return warn(`agent ${agent}: no allowed MCP tool is called ${pattern}`);
   const near =

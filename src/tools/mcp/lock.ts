@@ -8,10 +8,10 @@ import { describeIssues } from '../options';
 import { type McpOAuth, type McpStart, type McpValue, variablesIn } from './declare';
 import { type Definition, definitionSchema, digestDefinition } from './definition';
 
-/** Where the agreement is kept, unless the config says otherwise: beside the config, and reviewed like code. */
+/** The default name of the lock file. It lies beside the config and is reviewed like code. */
 export const LOCK_FILE = 'countersign.mcp.lock';
 
-/** How a server is started, as people agreed to it: names and sources of values, never the values. */
+/** How a server is started, as people allowed it: with the names and sources of values, never the values. */
 const startSchema = z.union([
   z.strictObject({
     command: z.string(),
@@ -44,11 +44,11 @@ const toolSchema = z.strictObject({ digest: z.string(), definition: definitionSc
 const serverSchema = z.strictObject({
   start: startSchema,
   tools: z.record(z.string(), toolSchema),
-  /** Digests of tools that people looked at and left out, by the server's own names. */
+  /** Digests of tools that people looked at and did not allow, by the server's own names. */
   refused: z.record(z.string(), z.string()).optional(),
 });
 
-/** What was agreed to of one server. */
+/** The part of the lock for one server: how it may be started, and its allowed tools. */
 export type LockedServer = z.output<typeof serverSchema>;
 
 const lockSchema = z.strictObject({
@@ -56,13 +56,13 @@ const lockSchema = z.strictObject({
   servers: z.record(z.string(), serverSchema),
 });
 
-/** What was agreed to of all servers, by name. */
+/** The content of the lock file: the allowed servers and tools, by server name. */
 export type Lock = z.output<typeof lockSchema>;
 
 /**
- * The agreement in a file; an empty one where there is no file.
+ * Reads the lock from a file; an empty lock where there is no file.
  *
- * @throws CountersignError `config_invalid` for a file that cannot be read, or in which a tool is not the one of its digest.
+ * @throws CountersignError `config_invalid` for a file that cannot be read, or where a tool does not match its digest.
  */
 export async function readLock(path: string): Promise<Lock> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
@@ -84,7 +84,7 @@ export function formatLock(lock: Lock): string {
   return `${JSON.stringify(sortKeys(lock), null, 2)}\n`;
 }
 
-/** A JSON value with the keys of its objects in order, as the lock has them. */
+/** A JSON value with the keys of its objects sorted, as in the lock. */
 export function sortKeys(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(sortKeys);
   if (typeof node !== 'object' || node === null) return node;
@@ -92,12 +92,12 @@ export function sortKeys(node: unknown): unknown {
   return Object.fromEntries(entries.map(([key, below]) => [key, sortKeys(below)]));
 }
 
-/** What the lock keeps of a tool. */
+/** The entry of a tool in the lock. */
 export function lockTool(definition: Definition): LockedServer['tools'][string] {
   return { digest: digestDefinition(definition), definition };
 }
 
-/** How a server is started, as the lock keeps it. */
+/** How a server is started, in the form of the lock. */
 export function lockStart(start: McpStart): LockedStart {
   const asks = defined({ elicitation: start.elicitation });
   if (start.kind === 'http') {
@@ -109,7 +109,7 @@ export function lockStart(start: McpStart): LockedStart {
   return { command, args: [...args], cwd, env: sourcesOf(env), ...asks };
 }
 
-/** The port is of the machine where somebody logs in. */
+/** The login settings in the form of the lock. The port is left out, because it depends on the machine of the login. */
 function lockOAuth({ clientId, clientSecret, issuer, scopes }: McpOAuth): LockedOAuth {
   return defined({
     clientId,
@@ -123,31 +123,34 @@ function sourcesOf(values: Readonly<Record<string, McpValue>>): Record<string, s
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, sourceOf(value)]));
 }
 
-/** Where a value comes from. One that stands in the config itself may be a secret: it is bound by its digest only. */
+/** The source of a value. A value in the config itself may be a secret, so the lock has only its digest. */
 function sourceOf(value: McpValue): string {
   if (typeof value !== 'string') return `secret ${value.secret}`;
   return variablesIn(value).length > 0 ? value : `sha256 ${digestJson(value)}`;
 }
 
-/** What names how a server is started: a decision about a call holds for this server only. */
+/** The digest of how a server is started. It binds a decision about a call to this server. */
 export function digestStart(start: LockedStart): string {
   return digestJson(start);
 }
 
-/** What was agreed to of one server; undefined where nothing was. */
+/** The lock's part for one server; undefined where nobody has allowed the server. */
 export function lockedServer({ servers }: Lock, name: string): LockedServer | undefined {
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
 
-/** Whether a server is started as people agreed to. */
+/** Whether a server is started in the way that people allowed. */
 export function isAgreed(start: LockedStart, locked: LockedServer | undefined): boolean {
   return locked !== undefined && digestStart(start) === digestStart(locked.start);
 }
 
-/** How a tool of a server stands to the agreement. */
+/** The state of a server's tool compared with the lock. */
 export type Standing = 'allowed' | 'refused' | 'new' | 'changed' | 'gone';
 
-/** How all tools stand that a server lists or that were agreed to, by the server's own names. What cannot be used counts as `gone`. */
+/**
+ * The state of each tool that a server lists or that the lock has, by the server's own names. A locked tool that the
+ * server lists in an unusable form counts as `gone`.
+ */
 export function standings(
   locked: Pick<LockedServer, 'tools' | 'refused'>,
   listed: readonly Definition[],
@@ -167,7 +170,7 @@ function standingOf(
   return Object.hasOwn(refused, name) && refused[name] === digest ? 'refused' : 'new';
 }
 
-/** Programs that fetch what they run: what says nothing of the package, what names it, and how it is named. */
+/** Programs that download the package that they run: options to skip, and the pattern of a package's exact name. */
 const FETCHERS: Readonly<Record<string, { flags: readonly string[]; package: RegExp }>> = {
   npx: { flags: ['-y', '--yes', '-q', '--quiet'], package: /^(@[^/@]+\/)?[^/@]+@\d+\.\d+\.\d+(-[\w.]+)?$/ },
   bunx: { flags: [], package: /^(@[^/@]+\/)?[^/@]+@\d+\.\d+\.\d+(-[\w.]+)?$/ },
@@ -176,7 +179,7 @@ const FETCHERS: Readonly<Record<string, { flags: readonly string[]; package: Reg
 
 const NAMING = ['-p', '--package', '--from'];
 
-/** Other ways to the same programs, by their first argument. */
+/** Other commands that do the same, by program and first argument. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   npm: ['exec', 'x'],
   pnpm: ['dlx'],
@@ -187,8 +190,8 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Why a server may not be started as it is declared, whoever agreed; undefined where it may. What is fetched without an
- * exact version is another program tomorrow.
+ * Why a server may not be started as it is declared, even where people allowed it; undefined where it may. A package
+ * without an exact version may be a different program tomorrow.
  */
 export function whyNotStarted(start: McpStart): string | undefined {
   if (start.kind === 'http') return whyNotReached(start.url);
@@ -204,7 +207,7 @@ export function whyNotStarted(start: McpStart): string | undefined {
   return isExact ? undefined : `${program} needs a package with an exact version, such as name@1.2.3`;
 }
 
-/** What a fetching program is asked to fetch. Empty where it has an option that we do not know. */
+/** The packages that a command line downloads. Empty where the command line has an option that we do not know. */
 function packagesIn(args: readonly string[], flags: readonly string[]): string[] {
   const named: string[] = [];
   for (let at = 0; at < args.length; at++) {

@@ -10,18 +10,18 @@ import type { McpOAuth } from './declare';
 import { type Account, aloneWith, type Login, writeLogin } from './logins';
 import { clientOf, fieldsOf, oauthReason, readScopes, requireBearer, requireSafe, safeFetch } from './oauth';
 
-/** What a login begins with. */
+/** The options of a login. */
 export interface LoginRequest {
   account: Account;
-  /** What every request to the server has, as the config says. */
+  /** The config's headers for every request to the server. */
   headers: Readonly<Record<string, string>>;
   oauth: McpOAuth;
-  /** Asked for beside those of the config, or of the server. */
+  /** Scopes to request in addition to the scopes of the config or of the server. */
   scopes: readonly string[];
-  /** Where the browser comes back to. */
+  /** The URL to which the browser returns. */
   redirectUrl: string;
   secrets: Secrets;
-  /** Ends the login; nothing is kept then. */
+  /** Ends the login. Nothing is kept then. */
   stop: AbortSignal;
   /** How long a server may take for one answer. Milliseconds. @default 15 seconds */
   answerMs?: number;
@@ -29,15 +29,15 @@ export interface LoginRequest {
 
 /** A login that waits for a person. */
 export interface OpenLogin {
-  /** Where the person agrees. */
+  /** The URL at which the person agrees. */
   url: string;
   issuer: string;
-  /** What is asked for; empty where the server chooses. */
+  /** The requested scopes; empty where the server chooses. */
   scopes: string[];
-  /** Whether an answer belongs to this login; others are not looked at. */
+  /** Whether an answer belongs to this login. Other answers are ignored. */
   isFor(answer: URLSearchParams): boolean;
   /**
-   * Fetches the tokens and keeps them, in place of an earlier login.
+   * Fetches the tokens and stores them. They replace an earlier login.
    *
    * @throws CountersignError `login_failed`
    */
@@ -45,8 +45,8 @@ export interface OpenLogin {
 }
 
 /**
- * Finds the authorization server of an MCP server, registers a client there unless the config has one, and says where the
- * person agrees. No browser is opened.
+ * Finds the authorization server of an MCP server, registers a client there unless the config has one, and returns the
+ * URL at which the person agrees. Opens no browser.
  *
  * @throws CountersignError `login_failed`
  */
@@ -80,16 +80,16 @@ interface Found {
   metadata: AuthorizationServerMetadata;
   /** RFC 7009; undefined where it is not offered. */
   revocationEndpoint: string | undefined;
-  /** What the tokens are for, as the server writes it; undefined where it does not say. */
+  /** The resource of the tokens, as the server writes it; undefined where the server names none. */
   resource: string | undefined;
-  /** To ask for; empty where the server chooses. */
+  /** The scopes to request; empty where the server chooses. */
   scopes: string[];
 }
 
 /**
- * Asks an MCP server and its authorization server what a login takes.
+ * Asks an MCP server and its authorization server for all that a login needs.
  *
- * @throws Error where one of them cannot be asked, or leads to a place that is not theirs.
+ * @throws Error where one of the servers cannot be asked, or leads to an address that does not belong to it.
  */
 async function discover(request: LoginRequest): Promise<Found> {
   const { checkResourceAllowed, discoverOAuthServerInfo } = await import('@modelcontextprotocol/client');
@@ -123,13 +123,13 @@ function optionalText(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Where the server says that its metadata is, and what it asks for. */
+/** The server's URL for its metadata, and the scopes that it asks for. */
 interface Challenge {
   at: { resourceMetadataUrl?: URL };
   scopes?: string[];
 }
 
-/** What a server answers to somebody who has not logged in. */
+/** The answer of a server to a request without a login. */
 async function challenge({ account, headers }: LoginRequest, fetchFn: FetchLike): Promise<Challenge> {
   const { extractWWWAuthenticateParams, LATEST_PROTOCOL_VERSION } =
     await import('@modelcontextprotocol/client');
@@ -230,7 +230,7 @@ async function exchange(request: LoginRequest, open: Exchange): Promise<Login> {
   return login;
 }
 
-/** RFC 9207 first: words of an authorization server that was not asked are not shown. */
+/** The code in an answer. Checks the issuer first (RFC 9207), so that no words of another server are shown. */
 async function codeIn(
   answer: URLSearchParams,
   metadata: AuthorizationServerMetadata,

@@ -9,19 +9,19 @@ import { type PrivateFault, readPrivateFile, replaceFile, userStateDir } from '.
 import { withLock } from '../../lock';
 import type { Secrets } from '../secrets';
 
-/** Who is logged in where: a server, and the client that the config names for it. Its values are filled in. */
+/** An account: a server, and the client that the config names for the server. Variables are filled in. */
 export interface Account {
   /** The name that the config gives the server. */
   name: string;
   url: string;
   clientId?: string;
-  /** The only authorization server that may be asked. */
+  /** The only authorization server to use. Absent: any that the server names. */
   issuer?: string;
-  /** The secret of that client; undefined where it has none. @throws ToolError where it cannot be had. */
+  /** The secret of the client; undefined where it has none. @throws ToolError where the secret cannot be read. */
   clientSecret(signal: AbortSignal): Promise<string | undefined>;
 }
 
-/** Read at each use, so strict: what is wrong in it came from somewhere else. */
+/** The schema of a login file. It is strict: only we write the file, so every error in it comes from elsewhere. */
 const loginSchema = z.strictObject({
   version: z.literal(1),
   /** The only URL that the tokens are for. */
@@ -30,37 +30,37 @@ const loginSchema = z.strictObject({
   issuer: z.string(),
   tokenEndpoint: z.url(),
   revocationEndpoint: z.url().optional(),
-  /** How clients prove who they are there. */
+  /** The methods by which clients authenticate at the token endpoint. */
   authMethods: z.array(z.string()).optional(),
-  /** What the tokens were asked for, as RFC 8707 has it. */
+  /** The resource for which the tokens were requested (RFC 8707). */
   resource: z.string().optional(),
   clientId: z.string(),
-  /** Of a client that was registered by the login. One of the config is not kept. */
+  /** The secret of a client that the login registered. A secret from the config is not stored. */
   clientSecret: z.string().optional(),
   scopes: z.array(z.string()).optional(),
   accessToken: z.string(),
-  /** Absent where there is none, or where it was used up. */
+  /** Absent where the server gave none, or where it has ended. */
   refreshToken: z.string().optional(),
   /** Milliseconds since 1970. Absent where the server did not say. */
   expiresAt: z.number().optional(),
-  /** From when on the token is renewed before it is used. */
+  /** From this time on, the token is renewed before it is used. Milliseconds since 1970. */
   renewAt: z.number().optional(),
 });
 
 /** A login as it is kept in its file. */
 export type Login = z.output<typeof loginSchema>;
 
-/** The file of an account: one for each URL and client, so that no two of them mix. */
+/** The file of an account. Each URL and client has its own file, so that logins do not mix. */
 export function loginFile({ url, clientId = '' }: Pick<Account, 'url' | 'clientId'>): string {
   const name = digestJson([url, clientId]).slice(0, 32);
   return join(userStateDir(), 'mcp', `${name}.json`);
 }
 
 /**
- * The login of an account; undefined where nobody has logged in. What is secret in it is kept out of all that leaves the
+ * The login of an account; undefined where nobody has logged in. Its secrets are redacted from all that leaves the
  * worker.
  *
- * @throws CountersignError `file_failed` where others can read the file, or it holds no login of this account.
+ * @throws CountersignError `file_failed` where others can read the file, or where it has no login of this account.
  */
 export function readLogin(account: Account, secrets: Secrets): Login | undefined {
   const file = loginFile(account);
@@ -76,19 +76,19 @@ export function readLogin(account: Account, secrets: Secrets): Login | undefined
   return parsed.data;
 }
 
-/** Does something while no other process changes the login of an account. */
+/** Does work under a lock, so that no other process changes the login of the account. */
 export async function aloneWith<T>(account: Account, work: () => Promise<T>): Promise<T> {
   const file = loginFile(account);
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   return withLock(`${file}.lock`, { progress: () => undefined, what: 'The login is changed' }, work);
 }
 
-/** Keeps a login; a crash after that does not lose it. The caller is alone with it. */
+/** Stores a login durably. The caller holds the account's lock. */
 export function writeLogin(account: Account, login: Login): Promise<void> {
   return replaceFile(loginFile(account), `${JSON.stringify(login, null, 2)}\n`);
 }
 
-/** Forgets a login. The caller is alone with it. */
+/** Removes a login. The caller holds the account's lock. */
 export function removeLogin(account: Account): Promise<void> {
   return rm(loginFile(account), { force: true });
 }

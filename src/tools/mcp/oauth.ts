@@ -11,7 +11,7 @@ import type { Secrets } from '../secrets';
 import { boundedFetch } from './http';
 import type { Account, Login } from './logins';
 
-/** The client of a login, with the secret that the config has for it. */
+/** The client of a login, with the secret from the config where the config has one. */
 export function clientOf(
   { clientId, clientSecret }: Pick<Login, 'clientId' | 'clientSecret'>,
   given: string | undefined,
@@ -19,10 +19,10 @@ export function clientOf(
   return { client_id: clientId, ...defined({ client_secret: given ?? clientSecret }) };
 }
 
-/** A token is renewed this long before its end; one with a shorter life after half of it. */
+/** A token is renewed this long before its end. A short-lived token is renewed after half of its life. */
 const EARLY_SECONDS = 30;
 
-/** Tokens as a login keeps them. */
+/** Tokens in the form of a login. */
 export function fieldsOf(
   tokens: OAuthTokens,
 ): Pick<Login, 'accessToken' | 'refreshToken' | 'expiresAt' | 'renewAt' | 'scopes'> {
@@ -42,9 +42,9 @@ export function fieldsOf(
 }
 
 /**
- * Tokens that can be sent as they are.
+ * Requires bearer tokens that can be sent in a header.
  *
- * @throws Error for another kind of token, and for one that does not fit into a header.
+ * @throws Error for another kind of token, and for a token that a header cannot carry.
  */
 export function requireBearer(tokens: OAuthTokens): OAuthTokens {
   if (tokens.token_type.toLowerCase() !== 'bearer') throw new Error('it gave a token of an unknown kind');
@@ -52,10 +52,10 @@ export function requireBearer(tokens: OAuthTokens): OAuthTokens {
   return tokens;
 }
 
-/** Why an authorization server did not give what it was asked for: nothing of its answer but its code and its words. */
+/** Why a request to an authorization server failed. Shows only the code and the message of the server's answer. */
 export function oauthReason(error: unknown, secrets: Secrets): string {
   if (isTransportError(error)) return 'the authorization server cannot be reached';
-  // Jest and some applications load the library into a context of its own, where `instanceof` says no.
+  // We read the name: Jest and some applications load the library into another context, where `instanceof` fails.
   const name = isObject(error) ? String(error['name']) : '';
   const code = errnoOf(error) ?? '';
   if (name === 'TimeoutError' || name === 'AbortError') return 'the authorization server did not answer';
@@ -64,7 +64,7 @@ export function oauthReason(error: unknown, secrets: Secrets): string {
   if (name === 'RegistrationRejectedError')
     return 'the authorization server does not register this client by itself';
   if (name === 'IssuerMismatchError') return 'the answer is not of the authorization server that was asked';
-  // The library puts an answer that it cannot read into the message.
+  // Where the library cannot read an answer, it puts the whole answer into the message.
   const isRaw = /Raw body|^HTTP /.test(errorMessage(error));
   if (name === 'OAuthError') return isRaw ? 'it answered with an error' : oauthText(code, error, secrets);
   return secrets.hide(escapeHidden(errorMessage(error)).slice(0, 300));
@@ -76,19 +76,19 @@ function oauthText(code: string, error: unknown, secrets: Secrets): string {
   return words === code ? known : `${known}: ${secrets.hide(escapeHidden(words.slice(0, 200)))}`;
 }
 
-/** A scope of RFC 6749. What else a server writes there is not made a part of a command. */
+/** A scope of RFC 6749. No other text of a server may become a part of a command. */
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]{1,256}$/;
 const MOST_SCOPES = 32;
 
-/** The scopes in a text as servers write them; those that break the rules are left out. */
+/** The scopes in a text of a server. Invalid scopes are left out. */
 export function readScopes(text: string): string[] {
   const found = text.split(' ').filter((one) => SCOPE.test(one));
   return [...new Set(found)].slice(0, MOST_SCOPES);
 }
 
 /**
- * A `fetch` for the authorization server of an account. A public server must not make this machine ask private addresses,
- * and secrets go over TLS.
+ * A `fetch` for the authorization server of an account. A public server must not make this machine send requests to
+ * private addresses, and secrets go over TLS.
  */
 export function safeFetch(account: Account, answerMs?: number, stop?: AbortSignal): FetchLike {
   const base = oauthFetch(answerMs, stop);
@@ -101,7 +101,7 @@ export function safeFetch(account: Account, answerMs?: number, stop?: AbortSigna
 const ANSWER_MS = 15_000;
 const ANSWER_BYTES = 1024 * 1024;
 
-/** A `fetch` for authorization servers: it does not wait forever, and reads no endless answer. */
+/** A `fetch` for authorization servers, with a limit for the time and the size of an answer. */
 function oauthFetch(answerMs = ANSWER_MS, stop?: AbortSignal): FetchLike {
   const bounded: FetchLike = (url, init = {}) => {
     const signals = [AbortSignal.timeout(answerMs), stop, init.signal].filter((one) => one != null);
@@ -110,7 +110,7 @@ function oauthFetch(answerMs = ANSWER_MS, stop?: AbortSignal): FetchLike {
   return boundedFetch(bounded, ANSWER_BYTES);
 }
 
-/** @throws Error for a place that a login of this account must not lead to. */
+/** @throws Error for a URL to which a login of this account must not lead. */
 export function requireSafe(place: string | URL, account: Account): void {
   const url = URL.canParse(String(place)) ? new URL(place) : undefined;
   const isOwn = url?.origin === new URL(account.url).origin;

@@ -11,14 +11,14 @@ import { whyNotStarted } from './lock';
 import type { Account } from './logins';
 import { stdioTransport } from './stdio';
 
-/** What a server is opened with. */
+/** The dependencies of connections to servers. */
 export interface OpenDeps {
   secrets: Secrets;
-  /** Takes lines for the worker's log. */
+  /** Receives lines for the worker's log. */
   warn(message: string): void;
 }
 
-/** A connection to a server, whatever was agreed: for people who look before they agree, and for workers after that. */
+/** A connection to a server, allowed or not: for people who look at its tools first, and for workers after approval. */
 export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDeps): McpConnection {
   return createConnection({
     server: name,
@@ -28,7 +28,7 @@ export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDep
   });
 }
 
-/** What a value is filled in with. */
+/** The source of secrets for values that are filled in, and a signal that stops waiting for them. */
 interface Sources {
   secrets: Secrets;
   signal: AbortSignal;
@@ -55,7 +55,7 @@ async function makeTransport(
   return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env }, library);
 }
 
-/** Who logs in to a server. */
+/** The account of a server. */
 export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secrets: Secrets): Account {
   const { clientId, clientSecret, issuer } = oauth;
   const fill = (text: string | undefined): string | undefined =>
@@ -91,7 +91,7 @@ async function pinnedSecret(name: string, { secrets, signal }: Sources): Promise
   return value;
 }
 
-/** What is secret by the name that it stands under, or by that of its variable, is kept out of all that leaves the worker. */
+/** Fills in the variables of a text. Values with the name of a secret are redacted from all that leaves the worker. */
 function filledIn(text: string, { secrets, isSecret = false }: FilledIn): string {
   for (const name of variablesIn(text)) {
     if (isSecret || isSecretName(name)) secrets.pin(process.env[name] ?? '');

@@ -5,22 +5,22 @@ import { isObject, isSoundJson, type Json, parseJson } from '../../contract/json
 import { toPrettyJson } from '../format-result';
 import { isTransportError, ToolError, TransportError } from '../errors';
 
-/** Loose: a kind of content that we do not know is kept as it is. */
+/** An answer to `tools/call`. Content of an unknown kind is kept unchanged. */
 const answerSchema = z.object({
   content: z.array(z.looseObject({ type: z.string() })).default([]),
   structuredContent: z.unknown().optional(),
   isError: z.boolean().optional(),
 });
 
-/** Which tool of which server was called. */
+/** The server and the tool of a call. */
 export interface Called {
   server: string;
   tool: string;
 }
 
 /**
- * What a handler returns for an answer to `tools/call`: the texts, what stands for the rest, and the structured content
- * where no text says it already.
+ * Turns an answer to `tools/call` into the text that a handler returns: the texts, descriptions of other content, and
+ * the structured content where no text repeats it.
  *
  * @throws ToolError where the server says that the tool failed; TransportError for an answer that cannot be understood:
  * the tool may have done its work.
@@ -39,7 +39,7 @@ export function readAnswer(answer: unknown, { server, tool }: Called): string {
   return [...texts, ...(extra === undefined ? [] : [extra])].join('\n');
 }
 
-/** Binary content that is longer is named by its size and digest. */
+/** The most characters of binary content. For longer content the model gets only size and digest. */
 const BINARY_CHARACTERS = 4 * 1024;
 
 function partText(part: { type: string; [key: string]: unknown }): string {
@@ -66,7 +66,7 @@ function binaryText(head: string, base64: string): string {
   return `[${head}, ${size}, SHA-256 ${createHash('sha256').update(base64, 'base64').digest('hex')}]`;
 }
 
-/** A server has to repeat its structured content as text, and most do. */
+/** The structured content as text; undefined where a text repeats it, as the protocol asks of servers. */
 function extraText(structured: unknown, texts: readonly string[]): string | undefined {
   const own = toPrettyJson(structured);
   const isSaid = texts.some((text) => text.trim() === own || sameJson(text, own));
@@ -84,22 +84,22 @@ function structuredDetails(structured: unknown): { structured?: Json } {
 }
 
 /**
- * The code of the error by which our transport ends a request whose answer was lost, from the range that JSON-RPC
- * leaves to implementations. A server that sends it leaves its call in doubt as well.
+ * The error code with which our transport ends a request whose answer was lost. It is from the range that JSON-RPC
+ * leaves to implementations. A server that sends this code also leaves its call in doubt.
  */
 export const ANSWER_LOST = -32099;
 
-/** What JSON-RPC and MCP answer to a request that was not taken up: nothing was called. */
+/** The error codes of JSON-RPC and MCP for a request that was not accepted: nothing was called. */
 const NOT_TAKEN_UP: readonly unknown[] = [-32700, -32600, -32601, -32602, -32021, -32022, -32042];
 
-/** HTTP says the same by these; 408 does not: the request may have arrived. */
+/** Whether an HTTP status says that a request was not accepted. 408 does not: that request may have arrived. */
 function isRefusal(status: unknown): boolean {
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 408;
 }
 
 /**
- * What a call came to that has no answer, or an error of the protocol instead of one. Only what says that the request was
- * not taken up proves that nothing was done. All else leaves an unsafe call in doubt.
+ * The error for a call without an answer, or with a protocol error instead. Only an error which says that the request
+ * was not accepted proves that nothing was done. Every other error leaves an unsafe call in doubt.
  */
 export function failureOfCall(error: unknown, server: string): TransportError {
   if (isTransportError(error)) return error;
@@ -118,7 +118,7 @@ interface ErrorFacts {
   status: unknown;
 }
 
-/** The errors of the client library have their code and data as fields; its classes may be another copy's. */
+/** Reads the code and data of an error of the client library. Its class may come from another copy of the library. */
 function factsOf(error: unknown): ErrorFacts {
   if (!(error instanceof Error)) return { code: undefined, data: undefined, status: undefined };
   const data: unknown = Reflect.get(error, 'data');

@@ -16,22 +16,22 @@ import { digestStart, isAgreed, type LockedServer, lockStart, standings, whyNotS
 import { connectTo, type OpenDeps } from './reach';
 import { readAnswer } from './result';
 
-/** A server that a worker uses: the tools that were agreed to, and the way to them. */
+/** A server that a worker uses, with its allowed tools. */
 export interface OpenServer {
   name: string;
   prefix: string;
   tools: Tool[];
-  /** Names here of tools that it lists or that were agreed to and that cannot be used. Undefined where it did not answer. */
+  /** Our names of listed or locked tools that cannot be used. Undefined where the server did not answer. */
   others: string[] | undefined;
   close(): Promise<void>;
 }
 
-/** How long a worker that starts waits for its servers; what was agreed to holds without them. */
+/** How long a starting worker waits for its servers. Without an answer, the worker uses the locked tools. */
 const LOOK_MS = 10_000;
 
 /**
- * Opens a server for a worker: its tools are those that were agreed to, unless it lists another one by that name now.
- * A server that was not agreed to is not started. Never rejects: a worker starts without a server, too.
+ * Opens a server for a worker. Its tools are the locked tools, without those that the server lists differently now or
+ * not at all. A server that nobody has allowed is not started. Never rejects: a worker also starts without a server.
  */
 export async function openServer(
   server: McpServer,
@@ -59,18 +59,18 @@ export async function openServer(
   return { name, prefix: server.prefix, tools, others, close: link.close };
 }
 
-/** The way of calls to a server. */
+/** Sends calls to a server, over one connection or several. */
 interface Link {
   call(call: McpCall, state: CallContext['state']): Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** A connection of a state is closed when it had no call for this long. */
+/** The connection of a state is closed after this time without a call. */
 const IDLE_MS = 30 * 60 * 1000;
-/** As many connections of states are open at once, of each server. */
+/** The most open connections of states to one server. */
 const MOST = 32;
 
-/** All calls go by the connection given, or those of each state by one of their own. */
+/** Sends all calls over the given connection, or the calls of each state over a connection of their own. */
 async function linkTo(server: McpServer, connection: McpConnection, deps: OpenDeps): Promise<Link> {
   if (server.state === undefined)
     return { call: (call) => connection.call(call), close: () => connection.close() };
@@ -92,7 +92,7 @@ async function linkTo(server: McpServer, connection: McpConnection, deps: OpenDe
   };
 }
 
-/** Why a server may not be started by a worker; undefined where it may. */
+/** Why a worker may not start a server; undefined where it may. */
 export function whyNotAgreed(
   { name, start }: McpServer,
   locked: LockedServer | undefined,
@@ -108,7 +108,7 @@ interface Agreed {
   warn(message: string): void;
 }
 
-/** The tools that were agreed to and are the same still, as far as the server can be asked; and the names of its others. */
+/** The locked tools that have not changed, or all locked tools without an answer; and our names of the other tools. */
 async function stillAgreed(
   { name, prefix }: McpServer,
   { locked, connection, warn }: Agreed,
@@ -141,7 +141,7 @@ async function stillAgreed(
 
 interface Origin {
   server: string;
-  /** What names how the server is started. */
+  /** The digest of how the server is started. */
   identity: string;
   start: McpStart;
   ours: string;
@@ -165,7 +165,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
     description,
     parameters,
     preview: (args) => {
-      // Lists of requests show the first line. What the model wrote stands on that line alone.
+      // Lists of requests show only the first line, so this line has the text of the model and nothing else.
       const what = argumentsSummary(args);
       return `${what === '' ? '' : `with ${what}\n`}The tool ${shown(name)} of the MCP server ${server}: ${describeStart(start)}`;
     },
@@ -177,7 +177,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
       return readAnswer(answer, { server, tool: name });
     },
   });
-  // A decision is for this tool of this server, started in this way.
+  // The digest binds a decision to this tool of this server, started in this way.
   return Object.freeze({
     ...tool,
     server,
@@ -186,13 +186,13 @@ function toTool(definition: Definition, origin: Origin): Tool {
   });
 }
 
-/** What a model reads of a tool beside its name. */
+/** The parts of a tool that a model reads, apart from its name. */
 export function shownToModels(
   definition: Definition,
 ): Pick<FunctionSchema['function'], 'description' | 'parameters'> {
   const { name, title = name, description = title } = definition;
   return {
-    // What nobody can see would reach the model and not the person who allowed it.
+    // Invisible characters would reach the model, but the person who allowed the tool could not see them.
     description: escapeHidden(description.trim() === '' ? name : description),
     parameters: parametersOf(definition),
   };
@@ -207,7 +207,7 @@ function progressOf({ progress: report }: CallContext): (said: Progress) => void
   };
 }
 
-/** How a server is started or reached, in one line that hides nothing. */
+/** How a server is started or reached, in one line without hidden characters. */
 export function describeStart(start: McpStart): string {
   if (start.kind === 'http') return escapeHidden(start.url);
   const line = [start.command, ...start.args].map(shellWord).join(' ');

@@ -8,32 +8,32 @@ import { TransportError } from '../errors';
 import { killGroup, killLeftBehind, markedEnvironment, newMark } from '../run-process';
 import { within } from '../within';
 
-/** A server to start: its program, never through a shell. */
+/** The program of a server to start, never through a shell. */
 export interface Program {
   command: string;
   args: readonly string[];
   cwd: string;
-  /** All of its environment. */
+  /** The whole environment of the program. */
   env: Readonly<Record<string, string>>;
 }
 
-/** How text becomes a message of the protocol and back; the client's own functions. */
+/** The client library's functions between text and messages of the protocol. */
 export interface Codec {
-  /** @throws Error for what is not a message. */
+  /** @throws Error for a line that is not a message. */
   deserializeMessage(line: string): JSONRPCMessage;
   serializeMessage(message: JSONRPCMessage): string;
 }
 
-/** One line of a server: more than the largest result that a tool may have. */
+/** The most bytes of a server's line: more than the largest result of a tool. */
 const LINE_BYTES = 10 * 1024 * 1024;
 
-/** Lines that are no messages, in a row, until the server counts as broken. */
+/** How many lines in a row may not be messages, before the server counts as broken. */
 const MOST_RUBBISH = 1000;
 
-/** What is kept of its standard error, for people who look for the reason of an end. */
+/** The bytes of standard error that are kept, for people who look for the reason of an end. */
 const STDERR_BYTES = 8 * 1024;
 
-/** What was in the pipe when a server ended is read this long; something it left behind may hold the pipe. */
+/** How long we read the pipe after a server has ended. A process that it left behind may hold the pipe open. */
 const DRAIN_MS = 200;
 
 /** How long a server gets to end by itself, and again after SIGTERM. */
@@ -41,14 +41,15 @@ const GRACE_MS = 1000;
 
 /** A connection to a server that runs as a process of this worker. */
 export interface StdioTransport extends Transport {
-  /** What it wrote to its standard error last. */
+  /** The last text that the server wrote to its standard error. */
   lastWords(): string;
 }
 
 /**
- * Starts a program when the client connects, in a process group of its own. What it leaves behind is killed when it has ended. The process keeps nothing alive here, and ends with this one.
+ * Starts a program when the client connects, in a process group of its own. When the program has ended, the processes
+ * that it left behind are killed. The program does not keep this process running, and ends with it.
  *
- * `send` rejects with a TransportError that proves that nothing was sent where the process is not there any more.
+ * `send` rejects where the program has ended, with a TransportError that proves that nothing was sent.
  */
 export function stdioTransport(program: Program, codec: Codec): StdioTransport {
   return new Stdio(program, codec);
@@ -114,7 +115,7 @@ class Stdio implements StdioTransport {
     }
   }
 
-  /** Whether a line was a message. */
+  /** Handles a line. False where the line is not a message. */
   private take(line: string): boolean {
     let message: JSONRPCMessage;
     try {
@@ -143,7 +144,7 @@ class Stdio implements StdioTransport {
   }
 }
 
-/** Takes lines apart, and gives up on a server that writes none, or none that is a message. */
+/** Splits output into lines. Throws for a line that is too long, or for too many lines that are not messages. */
 class Lines {
   private parts: Buffer[] = [];
   private bytes = 0;
@@ -187,7 +188,7 @@ function launch({ command, args, cwd, env }: Program, mark: string): ChildProces
       cwd,
       env: { ...env, ...markedEnvironment(mark) },
       stdio: ['pipe', 'pipe', 'pipe'],
-      // A group of its own, so that everything it starts can be killed with it.
+      // A process group of its own, so that all processes that it starts can be killed with it.
       detached: true,
     });
   } catch (error) {
@@ -200,7 +201,7 @@ function startError(error: unknown, command: string): TransportError {
   return new TransportError(`${command} could not be started: ${why}`, { nothingSent: true, cause: error });
 }
 
-/** What waits for an answer keeps the process by its own timer. */
+/** Lets this process end although the program runs. A call that waits keeps it running by a timer of its own. */
 function letGo(child: ChildProcess): void {
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr])
@@ -222,7 +223,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** Servers of this process. They end with it, also those that do not look at their standard input. */
+/** The servers of this process. They end with it, also servers that ignore the end of their standard input. */
 const live = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of live) killGroup(child, 'SIGKILL');

@@ -14,10 +14,10 @@ import { within } from '../within';
 import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
 
-/** As whom programs run: as this worker, as somebody whom root becomes for them, or as root without its rights. */
+/** The user that programs run as: the worker's user, another user that root switches to, or root without its rights. */
 export type Identity = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
 
-/** What this machine has for a sandbox. */
+/** The programs of this machine for a sandbox. */
 export interface Parts {
   bwrap: string;
   /** Options that this bubblewrap knows. */
@@ -54,7 +54,7 @@ async function findProgram(name: string, path: string): Promise<string | undefin
 /** User and group that own nothing. */
 const NOBODY = 65_534;
 
-/** As whom programs run. Root is limited in nothing but by a control group, so it becomes who owns the folders. */
+/** Chooses the user that programs run as. Only a control group limits root, so root switches to the folders' owner. */
 export async function chooseIdentity(mounts: readonly Mount[], uid = process.geteuid?.()): Promise<Identity> {
   if (uid !== 0) return { kind: 'own' };
   const owners = await Promise.all(
@@ -66,13 +66,13 @@ export async function chooseIdentity(mounts: readonly Mount[], uid = process.get
   return isOne && first.uid !== 0 ? { kind: 'other', uid: first.uid, gid: first.gid } : { kind: 'root' };
 }
 
-/** Without the second one, a user namespace inside could mount a /tmp of its own. */
+/** Why `tmp` is not limited. The limit needs `--disable-userns` too: else a program could mount a /tmp of its own. */
 const OLD_BUBBLEWRAP = 'this bubblewrap cannot limit /tmp (0.8 can)';
 
 const hasAll = (options: ReadonlySet<string>, names: readonly string[]): boolean =>
   names.every((name) => options.has(name));
 
-/** Why a limit does not hold on this machine, for those that do not. */
+/** The limits that this machine cannot enforce, each with the reason. */
 export function unenforced(parts: Parts, identity: Identity): Map<LimitName, string> {
   const { options, prlimit } = parts;
   const reasons = LIMIT_NAMES.map((name): [LimitName, string | undefined] => {
@@ -86,17 +86,17 @@ export function unenforced(parts: Parts, identity: Identity): Map<LimitName, str
   return new Map(reasons.flatMap(([name, why]) => (why === undefined ? [] : [[name, why]])));
 }
 
-/** What a program is started with. */
+/** A program to start, and all that the sandbox shows it. */
 export interface Launch {
   argv: readonly string[];
-  /** Absolute, inside. */
+  /** The absolute path inside the sandbox. */
   cwd: string;
   mounts: readonly Mount[];
-  /** Files of ours that are shown at a path inside. */
+  /** Our own files, each with the path at which the sandbox shows it. */
   files: readonly (readonly [outside: string, inside: string])[];
 }
 
-/** How sandboxes of one kind are made. */
+/** The settings that all launches of one sandbox share. */
 export interface Build {
   parts: Parts;
   identity: Identity;
@@ -117,16 +117,16 @@ export function bubblewrapWords({ parts, identity, limits, enforced }: Build, la
     ...become,
     ...[parts.bwrap, '--unshare-user', '--unshare-ipc', '--unshare-pid', '--unshare-net', '--unshare-uts'],
     ...['--unshare-cgroup-try', '--die-with-parent', '--new-session', '--hostname', 'sandbox'],
-    // A user namespace inside could mount a /tmp without a limit, and is a way to more of the kernel.
+    // A user namespace inside could mount a /tmp without a limit, and would expose more of the kernel.
     ...(options.has('--disable-userns') ? ['--disable-userns'] : []),
     ...['--cap-drop', 'ALL', '--json-status-fd', '3'],
     ...systemWords(),
     ...hidden.flatMap((path) => ['--tmpfs', path]),
-    // Whoever is root outside could write there what the kernel runs.
+    // Read-only, because a program of root could otherwise set here what the kernel runs.
     ...['--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys', '--dev', '/dev'],
     ...[...size(limits.tmp), '--perms', '1777', '--tmpfs', '/dev/shm'],
     ...[...size(limits.tmp), '--perms', '1777', '--tmpfs', '/tmp'],
-    // Below the /tmp that is the sandbox's own, Node would be hidden by it.
+    // After /tmp, because the sandbox's own /tmp would hide a Node below /tmp.
     ...runtimePaths()
       .filter((path) => isReachable(path, identity))
       .flatMap((path) => ['--ro-bind', path, path]),
@@ -136,7 +136,7 @@ export function bubblewrapWords({ parts, identity, limits, enforced }: Build, la
       path,
       path,
     ]),
-    // Both are memory of the machine, and nothing limits how much of it.
+    // Read-only, because these are memory of the machine without a limit.
     ...['/', '/dev', ...hidden].flatMap((path) => ['--remount-ro', path]),
     ...['--chdir', launch.cwd, '--'],
     ...(prlimit === undefined ? [] : underLimits(limits, enforced, prlimit)),
@@ -144,7 +144,7 @@ export function bubblewrapWords({ parts, identity, limits, enforced }: Build, la
   ];
 }
 
-/** What programs need to find of the system, and nothing that is a key. */
+/** Files in /etc that programs need. None of them is a key. */
 const ETC = [
   ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'timezone', 'mime.types'],
   ...['protocols', 'services', 'ssl/certs', 'ssl/openssl.cnf', 'ca-certificates', 'pki/tls/certs'],
@@ -162,7 +162,7 @@ function systemWords(): string[] {
   ];
 }
 
-/** Folders of the system's that hold no programs: sources, and where this worker's user works and lives. */
+/** Folders below /usr that we hide because they hold no programs: sources, and the worker's folder and home. */
 function workPlaces(): string[] {
   const all = ['/usr/src', process.cwd(), homedir()].filter(
     (path) => isWithin(path, '/usr') && existsSync(path) && !isWithin(process.execPath, path),
@@ -170,14 +170,14 @@ function workPlaces(): string[] {
   return [...new Set(all)].filter((path) => !all.some((one) => one !== path && isWithin(path, one)));
 }
 
-/** Where this Node and its packages are, as far as the system's own folders do not hold them. */
+/** The paths of this Node and its packages, where they lie outside the system's own folders. */
 export function runtimePaths(node = process.execPath): string[] {
   if (isWithin(node, '/usr')) return [];
   const packages = join(dirname(dirname(node)), 'lib', 'node_modules');
   return [node, packages].filter(existsSync);
 }
 
-/** Whether programs may read a path, as whom they run: a Node below the home of root is closed to anybody else. */
+/** Whether the user that programs run as may read a path. For example, others cannot read a Node below root's home. */
 export function isReachable(path: string, identity: Identity): boolean {
   if (identity.kind !== 'other') return true;
   const may = (at: string, wanted: number): boolean => {
@@ -196,10 +196,10 @@ const etcFiles = ({ uid, gid }: { uid: number; gid: number }): Readonly<Record<s
   'nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files dns\n',
 });
 
-/** Folders of ours that go with this process. */
+/** Our folders, which are removed when this process exits. */
 const ours = new Set<string>();
 
-/** A folder that only programs of the sandbox and this worker can look into, with the files of `/etc` that we make. */
+/** Makes a folder that only sandboxed programs and this worker can read, with our own files for `/etc`. */
 export async function makeOwnFolder(identity: Identity) {
   const folder = await makeFolder();
   const own = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
@@ -209,7 +209,7 @@ export async function makeOwnFolder(identity: Identity) {
   return { folder, files: texts.map(([name]) => [join(folder, name), `/etc/${name}`] as const) };
 }
 
-/** A folder for this user alone, which goes with this process. */
+/** Makes a folder for this user only. It is removed when this process exits. */
 export async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-sandbox-'));
   if (ours.size === 0) process.once('exit', removeAll);
@@ -226,9 +226,12 @@ const statusSchema = z.union([
   z.looseObject({ 'exit-code': z.int() }),
 ]);
 
-/** What bubblewrap says of a sandbox. */
+/** Follows the processes of a sandbox by the reports of bubblewrap. */
 export interface BubblewrapHolder extends Holder {
-  /** False only where the program was never started: bubblewrap tells how it ended where it was. Asked after its end. */
+  /**
+   * False only where the program was never started: bubblewrap reports the exit code of every program that it started.
+   * Call it after the end.
+   */
   mayHaveRun(): boolean;
 }
 
@@ -236,10 +239,10 @@ export interface BubblewrapHolder extends Holder {
 const GONE_MS = 2000;
 const LOOK_AGAIN_MS = 5;
 
-/** Until a process whose parent has ended is ended by the kernel. */
+/** How long we wait for the kernel to end a process whose parent has ended. */
 const MOMENT_MS = 50;
 
-/** Follows one sandbox: its first process is gone only when all the others are. */
+/** Follows one sandbox. Its first process ends only after all its other processes. */
 export function followBubblewrap(): BubblewrapHolder {
   let text = '';
   let isWhole = false;
@@ -262,7 +265,7 @@ export function followBubblewrap(): BubblewrapHolder {
     mayHaveRun: () => !isWhole || said().some((one) => 'exit-code' in one),
     async leftBehind() {
       await within(closed, MOMENT_MS);
-      // One that had not yet asked the kernel to end with bubblewrap is left when that is killed early.
+      // The first process survives an early kill of bubblewrap, if it has not yet asked the kernel to end with it.
       if (first !== undefined && isThere(first)) killFirst(first);
       await within(closed, GONE_MS);
       return { killed: 0, survivors: first !== undefined && (await outlives(first)) ? 1 : 0 };
@@ -270,7 +273,7 @@ export function followBubblewrap(): BubblewrapHolder {
   };
 }
 
-/** The first process of a sandbox, by its number outside and when it was started: numbers are used again. */
+/** The first process of a sandbox: its id outside the sandbox, and its start time, because ids are reused. */
 interface First {
   pid: number;
   started: string;
@@ -296,7 +299,7 @@ function isThere({ pid, started }: First): boolean {
   return now.started === started && !['', 'Z', 'X'].includes(now.state);
 }
 
-/** State and start of a process, as `/proc` tells them; empty where there is none. */
+/** State and start time of a process, from `/proc`; empty where there is no such process. */
 function lookAt(pid: number): { state: string; started: string } {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'latin1');

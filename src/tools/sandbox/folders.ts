@@ -3,23 +3,23 @@ import { homedir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { CountersignError, systemReason, errorMessage } from '../../contract/errors';
 
-/** A folder or a file of this machine that programs in a sandbox see, at the path that it has outside. */
+/** A folder or file of this machine that programs in a sandbox see, at the same path as outside. */
 export interface Mount {
   /** Absolute. */
   path: string;
   isWritable: boolean;
 }
 
-/** Never shown: keys, sockets and devices of the machine. */
+/** Folders that are never shown: they hold keys, sockets and devices of the machine. */
 const NEVER_SHOWN = ['/proc', '/sys', '/dev', '/run', '/var/run', '/etc', '/boot'];
 
-/** Seen by every sandbox, and never written. */
+/** Folders of the system. Sandboxes see them, and never write them. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/System', '/Library'];
 
 /**
- * The folders of a sandbox, as they are listed.
+ * The folders of a sandbox, as the options list them.
  *
- * @throws CountersignError `config_invalid` for one that would show or change more than a folder of work.
+ * @throws CountersignError `config_invalid` for a folder that would show or change more than a working folder.
  */
 export function listFolders(read: readonly string[], write: readonly string[]): Mount[] {
   const mounts = [
@@ -55,12 +55,12 @@ export function isWithin(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder === sep ? sep : `${folder}${sep}`);
 }
 
-/** Finds where listed folders really are. */
+/** Finds the real paths of the listed folders. */
 export type FindFolders = () => Promise<Mount[]>;
 
 /**
- * Looks at each use where the listed folders are. One that leads elsewhere than at the first use is refused: what may be
- * written by a program may be made a link by it. For the same reason no link may be in a folder that can be written.
+ * Resolves the listed folders at each use. Refuses a folder that leads elsewhere than at the first use: a program may
+ * replace a writable folder by a link. For the same reason, no path may go over a link in a writable folder.
  */
 export function createFolders(listed: readonly Mount[]): FindFolders {
   let first: readonly string[] | undefined;
@@ -89,10 +89,10 @@ async function assertNoLinkIn(writable: readonly Mount[], path: string): Promise
   );
 }
 
-/** As many links as Linux follows. */
+/** The most links that we follow, as on Linux. */
 const MOST_LINKS = 40;
 
-/** Where the links really are that a path goes over, also those behind other links. */
+/** The real paths of all links that a path goes over, including links behind other links. */
 async function linksOn(path: string): Promise<string[]> {
   const links: string[] = [];
   const rest = path.split(sep).filter(Boolean);
@@ -125,8 +125,8 @@ async function realPathOf({ path }: Mount): Promise<string> {
 }
 
 /**
- * The same mounts, parents first, and each folder between a mount and one inside it as a mount of its own: what is
- * mounted cannot be renamed inside, so a program cannot put a link in the way of a later sandbox.
+ * The mounts, parents first. Each folder between a mount and a mount inside it becomes a mount too: a program cannot
+ * rename a mount, so it cannot put a link in the path of a later sandbox.
  */
 export function pinned(mounts: readonly Mount[]): Mount[] {
   const all = new Map(mounts.map((mount) => [mount.path, mount]));

@@ -1,6 +1,7 @@
 /**
- * Runs inside a sandbox, given as text: `node -e … -- SOCKET PROGRAM WORDS…`. It listens on the sandbox's own loopback, passes each
- * connection on to the Unix socket of the proxy outside, and runs the program with the proxy's variables.
+ * Runs inside a sandbox, which gets this file as text: `node -e … -- SOCKET PROGRAM WORDS…`. Listens on the sandbox's
+ * own loopback, passes each connection on to the Unix socket of the proxy outside, and runs the program with the
+ * proxy's variables.
  */
 'use strict';
 const { spawn } = require('node:child_process');

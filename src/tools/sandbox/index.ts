@@ -24,21 +24,23 @@ import { createFolders, holderOf, listFolders, type Mount } from './folders';
 import { describeLimits, LIMIT_NAMES, type LimitName, limitsSchema } from './limits';
 import { type Machine, prepareMachine, type Settings, type Wrapped } from './machine';
 
-/** What a sandbox is made for. Paths are relative to the current folder, and the same inside as outside. */
+/** The options of a sandbox. Paths are relative to the current folder. Programs see the same paths as outside. */
 export interface SandboxOptions {
-  /** Folders and files that programs may read, beside the system's programs. @default none */
+  /** Folders and files that programs may read, besides the system's programs. @default none */
   read?: readonly string[];
-  /** Folders that programs may read and write; a `read` in one of them stays as it is. @default none */
+  /** Folders that programs may read and write. A `read` folder inside one of them stays read-only. @default none */
   write?: readonly string[];
   /**
-   * Hosts that HTTP and HTTPS reach, by a proxy of ours that programs find in `https_proxy`: `api.example.com`,
-   * `*.example.com`, `10.0.0.7:8080`. `privateHosts`: those of them whose addresses may be private. @default false
+   * Hosts that programs reach over HTTP and HTTPS, through our proxy, which they find in `https_proxy`:
+   * `api.example.com`, `*.example.com`, `10.0.0.7:8080`. `privateHosts`: hosts whose addresses may be private.
+   *
+   * @default false
    */
   network?: false | { hosts: readonly string[]; privateHosts?: readonly string[] };
   limits?: SandboxLimits;
-  /** Limits that this machine need not hold. Others that it cannot hold are a refusal. @default none */
+  /** Limits that this machine need not enforce. If it cannot enforce another limit, nothing runs. @default none */
   allowUnlimited?: readonly LimitName[];
-  /** Where this machine has no sandbox, programs run without one instead of being refused. @default false */
+  /** True: where this machine has no sandbox, programs run without one instead of being refused. @default false */
   unsandboxed?: boolean;
 }
 
@@ -46,11 +48,11 @@ export interface SandboxOptions {
 export interface SandboxLimits {
   /** Processor time of each process. @default 60 s */
   cpu?: Duration;
-  /** Memory of each process that is its own. @default 1 GiB */
+  /** Private memory of each process. @default 1 GiB */
   memory?: number;
   /** Processes and threads of one sandbox together. @default 128 */
   processes?: number;
-  /** Of each process. @default 1024 */
+  /** Open files of each process. @default 1024 */
   openFiles?: number;
   /** The largest file. @default 256 MiB */
   fileSize?: number;
@@ -62,9 +64,9 @@ export interface SandboxLimits {
 export interface SandboxCommand {
   /** Program and arguments; no shell reads them. */
   argv: readonly string[];
-  /** In a listed folder. @default '/tmp' inside */
+  /** The working directory, in a listed folder. @default '/tmp' inside */
   cwd?: string;
-  /** Variables beside those that every sandbox has. @default none */
+  /** Variables in addition to the variables of every sandbox. @default none */
   env?: Readonly<Record<string, string>>;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
@@ -74,32 +76,32 @@ export interface SandboxCommand {
 
 /** Runs programs apart from this machine. Made by `sandbox`. */
 export interface Sandbox {
-  /** True where programs change nothing outside and reach nobody. */
+  /** True where programs can neither read listed folders, nor change anything outside, nor use the network. */
   readonly isClosed: boolean;
   /**
-   * What programs can reach, in words for whoever approves.
+   * Everything that programs can reach, in words for the person who approves.
    *
-   * @throws CountersignError `sandbox_unavailable` where this machine cannot hold what was asked for.
+   * @throws CountersignError `sandbox_unavailable` where this machine cannot enforce the settings.
    */
   describe(): Promise<string>;
   /** @throws CountersignError `config_invalid` for a folder that programs do not see. */
   assertShown(folder: string): void;
   /**
-   * Runs a program to its end, and ends all that it started.
+   * Runs a program to its end, and ends all processes that it started.
    *
-   * @throws ToolError where it cannot be started; it proves that nothing was done.
+   * @throws ToolError where the program cannot be started. The error proves that nothing was done.
    */
   run(command: SandboxCommand): Promise<ProcessEnd>;
-  /** Starts a program that stays; `channel` is its descriptor 4. Throws as `run` does. */
+  /** Starts a program that keeps running. Its descriptor 4 is a channel to us. Throws as `run` does. */
   start(command: Pick<SandboxCommand, 'argv' | 'cwd'>): Promise<SandboxedProcess>;
 }
 
-/** A program that stays. */
+/** A program that keeps running. */
 export interface SandboxedProcess {
   child: ChildProcess;
-  /** Kills it with all that it started; resolves to whether all of it is gone. Also to be called once it has ended. */
+  /** Kills the program and all that it started. Resolves to true when none is left. Call it also after its own end. */
   end(): Promise<boolean>;
-  /** False only where the program was never started. Asked after its end. */
+  /** False only where the program was never started. Call it after the program's end. */
   mayHaveRun(): boolean;
 }
 
@@ -118,10 +120,10 @@ const optionsSchema = z.strictObject({
 });
 
 /**
- * A place apart for programs: they see the system's programs and the folders listed, no home, no sockets, no variables of
- * this worker, and no network but the hosts listed. By bubblewrap on Linux and `sandbox-exec` on macOS.
+ * A sandbox for programs. They see the system's programs and the listed folders, no home, no sockets, no variables of
+ * this worker, and no network except the listed hosts. Uses bubblewrap on Linux and `sandbox-exec` on macOS.
  *
- * @throws CountersignError `config_invalid` for a wrong option. What this machine cannot do is found at the first use.
+ * @throws CountersignError `config_invalid` for a wrong option. What this machine cannot do shows at the first use.
  * @example
  * createShellTools({ root: './site', sandbox: sandbox({ write: ['./site'], network: { hosts: ['registry.npmjs.org'] } }) });
  */
@@ -129,7 +131,7 @@ export function sandbox(options: SandboxOptions = {}): Sandbox {
   return createSandbox(options);
 }
 
-/** The same with a resolver of its own, for tests. */
+/** Makes a sandbox with a given resolver, for tests. */
 export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
@@ -166,7 +168,7 @@ function toNetwork(
   return { hosts: list('hosts'), privateHosts: list('privateHosts'), lookup };
 }
 
-/** Does work once; after a failure the next call does it again, since the machine may have been put right. */
+/** Does work once. After a failure the next call tries again, because somebody may have corrected the machine. */
 function once<T>(work: () => Promise<T>): () => Promise<T> {
   let done: Promise<T> | undefined;
   return () => {
@@ -178,7 +180,7 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** What is started, with its variables. */
+/** The command line to start, with its environment. */
 type Started = Wrapped & { env: Readonly<Record<string, string>> };
 
 function invalid(message: string): CountersignError {
@@ -226,7 +228,7 @@ function describe({ listed, hosts, limits }: Described, { kind, enforced }: Mach
   ].join('\n');
 }
 
-/** What every program gets. The runtime's folder comes last: a name that the system has means the system's. */
+/** The environment of every program. Node's folder is last in PATH, so that the system's programs take precedence. */
 const environment = (tmp: string): Record<string, string> => ({
   PATH: `/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:${dirname(process.execPath)}`,
   HOME: tmp,
@@ -261,10 +263,10 @@ function start({ argv, cwd, env, holder }: Started): SandboxedProcess {
   });
   return {
     child,
-    // What was killed cannot tell any more.
+    // A killed bubblewrap reports nothing, so the program may have run.
     mayHaveRun: () => child.signalCode !== null || holder?.mayHaveRun() !== false,
     end: async () => {
-      // The group: bubblewrap's own first process may not yet have asked to end with it.
+      // Kills the group, because bubblewrap's first process may not yet have asked the kernel to end with bubblewrap.
       killGroup(child, 'SIGKILL');
       await exited;
       const left = holder?.leftBehind() ?? killLeftBehind(child.pid ?? 0, mark);

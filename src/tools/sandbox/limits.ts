@@ -4,7 +4,7 @@ import { duration } from '../options';
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
-/** What a sandbox can limit. */
+/** The names of a sandbox's limits. */
 export const LIMIT_NAMES = ['cpu', 'memory', 'processes', 'openFiles', 'fileSize', 'tmp'] as const;
 export type LimitName = (typeof LIMIT_NAMES)[number];
 
@@ -22,14 +22,14 @@ export const limitsSchema = z.strictObject({
 /** Limits with every default filled in: milliseconds and bytes. */
 export type Limits = z.output<typeof limitsSchema>;
 
-/** What enforces a limit here; absent: nothing does. */
+/** The limits that this machine enforces. */
 export type Enforced = ReadonlySet<LimitName>;
 
-/** A program and its words under resource limits, which all that it starts inherits and none of it can raise. */
+/** The words before a command line that set resource limits. Child processes inherit them and cannot raise them. */
 export function underLimits(limits: Limits, enforced: Enforced, prlimit: string): string[] {
   const words = {
     cpu: `--cpu=${Math.ceil(limits.cpu / 1000)}`,
-    // Private memory that can be written. The address space would count what V8 only reserves.
+    // Limits writable private memory. A limit of the address space would count memory that V8 only reserves.
     memory: `--data=${limits.memory}`,
     processes: `--nproc=${limits.processes}`,
     openFiles: `--nofile=${limits.openFiles}`,
@@ -39,7 +39,7 @@ export function underLimits(limits: Limits, enforced: Enforced, prlimit: string)
   return [prlimit, '--core=0', ...held, '--'];
 }
 
-/** The same by a shell, for systems without `prlimit`; the words are its arguments, so nothing in them is expanded. */
+/** The same limits by a shell, for systems without `prlimit`. The words are its arguments, so none is expanded. */
 export function underShellLimits(limits: Limits, enforced: Enforced): string[] {
   const letters = {
     cpu: `-t ${Math.ceil(limits.cpu / 1000)}`,
@@ -57,7 +57,7 @@ export function underShellLimits(limits: Limits, enforced: Enforced): string[] {
 const has = (enforced: Enforced, name: string): boolean =>
   LIMIT_NAMES.some((known) => known === name && enforced.has(known));
 
-/** The limits in words, and what is not limited, for whoever approves. */
+/** The limits in words, and the names of limits that do not apply here, for the person who approves. */
 export function describeLimits(limits: Limits, enforced: Enforced): string {
   const words: Record<LimitName, string> = {
     cpu: `${limits.cpu / 1000} s of processor time a process`,

@@ -24,7 +24,7 @@ import type { FindFolders, Mount } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underShellLimits } from './limits';
 import { startProxy } from './proxy';
 
-/** What a sandbox has to hold, checked. */
+/** The checked settings that a sandbox has to enforce. */
 export interface Settings {
   limits: Limits;
   allowUnlimited: readonly LimitName[];
@@ -32,7 +32,7 @@ export interface Settings {
   network: { hosts: HostList; privateHosts: HostList; lookup?: Lookup | undefined } | undefined;
 }
 
-/** How this machine holds it. */
+/** How this machine enforces the settings. */
 export interface Machine {
   kind: 'bubblewrap' | 'seatbelt' | 'none';
   enforced: Enforced;
@@ -41,7 +41,7 @@ export interface Machine {
   wrap(launch: Omit<Launch, 'files'>): Wrapped;
 }
 
-/** The command line of a program inside, where to start it, and who follows it. */
+/** The command line that runs a program in the sandbox, its working directory, and the holder that follows it. */
 export interface Wrapped {
   argv: string[];
   cwd: string;
@@ -49,9 +49,9 @@ export interface Wrapped {
 }
 
 /**
- * Finds out what this machine has for a sandbox.
+ * Finds the sandbox that this machine offers.
  *
- * @throws CountersignError `sandbox_unavailable` where that is not enough.
+ * @throws CountersignError `sandbox_unavailable` where the machine cannot enforce the settings.
  */
 export async function prepareMachine(settings: Settings, folders: FindFolders): Promise<Machine> {
   if (process.platform === 'darwin') return prepareMac(settings);
@@ -81,7 +81,7 @@ async function findPartsUnless(isOptional: boolean): Promise<Parts | undefined> 
   }
 }
 
-/** Where programs inside find the proxy. */
+/** The path of the proxy's socket inside the sandbox. */
 const PROXY = '/countersign/proxy.sock';
 
 async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly Mount[]): Promise<Machine> {
@@ -120,7 +120,7 @@ async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly M
   };
 }
 
-/** @throws CountersignError `sandbox_unavailable` where a program is this Node, and may not be read as whom it runs. */
+/** @throws CountersignError `sandbox_unavailable` where a program is this Node and its user may not read that file. */
 function requireNode(program: string | undefined, identity: Identity): void {
   if (program !== process.execPath || isReachable(program, identity)) return;
   throw unavailable(
@@ -147,7 +147,7 @@ async function prepareMac(settings: Settings): Promise<Machine> {
   };
 }
 
-/** @throws CountersignError `sandbox_unavailable` naming each limit that nothing holds here and nobody gave up. */
+/** @throws CountersignError `sandbox_unavailable` naming each limit that is not enforced here and is not optional. */
 function enforcedOf({ allowUnlimited }: Settings, reasons: ReadonlyMap<LimitName, string>): Enforced {
   const refused = [...reasons].filter(([name]) => !allowUnlimited.includes(name));
   if (refused.length > 0) {
@@ -161,13 +161,13 @@ function enforcedOf({ allowUnlimited }: Settings, reasons: ReadonlyMap<LimitName
   return new Set(LIMIT_NAMES.filter((name) => !reasons.has(name)));
 }
 
-/** Why a limit does not hold on macOS, for those that do not. */
+/** The limits that macOS cannot enforce, each with the reason. */
 const UNENFORCED_ON_MACOS: ReadonlyMap<LimitName, string> = new Map([
   ['memory', 'macOS does not limit the memory of a process'],
   ['tmp', 'macOS has no /tmp of a limited size'],
 ]);
 
-/** What every program on macOS reads to start. */
+/** Folders that every program on macOS reads when it starts. */
 const SYSTEM = [
   ...['/usr', '/bin', '/sbin', '/System', '/Library/Apple', '/Library/Developer/CommandLineTools'],
   ...['/opt/homebrew', '/private/var/db/dyld', '/private/var/db/timezone', '/private/etc/ssl'],
@@ -175,17 +175,17 @@ const SYSTEM = [
 
 const DEVICES = ['/dev/null', '/dev/zero', '/dev/random', '/dev/urandom', '/dev/dtracehelper'];
 
-/** Files that hold no secret and that programs look up users and hosts in. */
+/** Files without secrets in which programs look up users and hosts. */
 const FILES = ['/private/etc/passwd', '/private/etc/group', '/private/etc/hosts', '/private/etc/services'];
 
-/** Ways to services of the system without which programs do not start. Nothing that opens files or apps for others. */
+/** System services without which programs do not start. None of them opens files or apps for a program. */
 const SERVICES = [
   'com.apple.system.opendirectoryd.libinfo',
   'com.apple.system.notification_center',
   'com.apple.system.logger',
 ];
 
-/** What a sandbox on macOS is made from. Paths are real ones. */
+/** The inputs of a profile on macOS. Paths are real paths. */
 interface SeatbeltPlan {
   mounts: readonly Mount[];
   /** The sandbox's own folder for temporary files. */
@@ -194,7 +194,7 @@ interface SeatbeltPlan {
   runtime: readonly string[];
 }
 
-/** The profile for `sandbox-exec`: what is not named is denied, and a later rule wins over an earlier one. */
+/** The profile for `sandbox-exec`. All that it does not allow is denied. A later rule overrides an earlier one. */
 export function seatbeltProfile({ mounts, tmp, runtime }: SeatbeltPlan): string {
   const shown = [...SYSTEM, ...runtime, ...mounts.map(({ path }) => path), tmp];
   const rules = mounts.map(({ path, isWritable }) =>
@@ -228,11 +228,11 @@ function parentsOf(paths: readonly string[]): string[] {
   const found = new Set<string>();
   for (const path of paths)
     for (let parent = dirname(path); parent !== '/'; parent = dirname(parent)) found.add(parent);
-  // Links of the system that programs go through.
+  // The last three are links of the system that programs go through.
   return [...found, '/var', '/tmp', '/etc'].sort();
 }
 
-/** A string of the profile's language: only the quote and the backslash mean something in it. */
+/** A string in the profile's language, in which only the quote and the backslash have a special meaning. */
 function quote(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&')}"`;
 }

@@ -7,30 +7,30 @@ import type { HostList } from '../http/hosts';
 import { isToolError } from '../errors';
 import { checkedAddresses, type Lookup, systemLookup, wayTo } from '../http/send';
 
-/** Where programs of a sandbox may connect to. */
+/** The options of a proxy: its socket, and the hosts that programs may reach through it. */
 export interface ProxyPlan {
   /** The Unix socket to listen on. */
   path: string;
   hosts: HostList;
-  /** May be reached although their addresses are private. */
+  /** The hosts that may be reached although their addresses are private. */
   privateHosts: HostList;
   /** For tests. @default the system's resolver */
   lookup?: Lookup | undefined;
 }
 
-/** A proxy that runs. */
+/** A running proxy. */
 export interface Proxy {
   close(): Promise<void>;
 }
 
-/** More connections at once are refused: they cost the worker, not the sandbox. */
+/** The most connections at once. More are refused, because they use the worker's resources and not the sandbox's. */
 const MOST_CONNECTIONS = 64;
 /** A connection on which nothing is sent for this long is closed. */
 const IDLE_MS = 120_000;
 
 /**
- * Starts the one way out of a sandbox: HTTP, and CONNECT for HTTPS, to listed hosts. A name is looked up here, and the
- * connection goes to the address that was checked, whatever the resolver says later.
+ * Starts the proxy, the only network of a sandbox: HTTP, and CONNECT for HTTPS, to listed hosts. The proxy looks up a
+ * name itself and connects to the checked address, whatever the resolver says later.
  */
 export async function startProxy(plan: ProxyPlan): Promise<Proxy> {
   const open = new Set<Duplex>();
@@ -47,7 +47,7 @@ export async function startProxy(plan: ProxyPlan): Promise<Proxy> {
     server.once('error', reject);
     server.listen(plan.path, resolve);
   });
-  // It is in a folder that only this worker and the sandbox can enter.
+  // This mode is safe, because the socket is in a folder that only this worker and the sandbox can enter.
   await chmod(plan.path, 0o666);
   server.unref();
   const close = async (): Promise<void> => {
@@ -60,7 +60,7 @@ export async function startProxy(plan: ProxyPlan): Promise<Proxy> {
 interface Tunnel {
   request: IncomingMessage;
   socket: Duplex;
-  /** What the program sent already. */
+  /** The bytes that the program has already sent. */
   head: Buffer;
 }
 
@@ -68,7 +68,7 @@ async function tunnel(plan: ProxyPlan, { request, socket, head }: Tunnel): Promi
   socket.on('error', () => socket.destroy());
   try {
     const target = await dial(plan, targetOf(`https://${request.url ?? ''}/`));
-    // It may have gone away while the target was dialled.
+    // The program may have disconnected while we connected to the target.
     if (socket.destroyed) target.destroy();
     socket.once('close', () => target.destroy());
     target.on('error', () => socket.destroy());
@@ -82,7 +82,7 @@ async function tunnel(plan: ProxyPlan, { request, socket, head }: Tunnel): Promi
   }
 }
 
-/** Headers that are meant for one connection, not for the server behind it. */
+/** Headers that concern one connection only. We do not pass them on. */
 const OF_THE_HOP =
   /^(connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|host|http2-settings)$/i;
 
@@ -110,12 +110,12 @@ async function forward(plan: ProxyPlan, incoming: IncomingMessage, response: Ser
   }
 }
 
-/** A body whose length nobody said goes on in the same way: without it the server would take it for a request. */
+/** Passes a chunked body on as chunked. Otherwise the server would read the body as another request. */
 function framing({ headers }: IncomingMessage): { 'transfer-encoding'?: string } {
   return headers['transfer-encoding'] === undefined ? {} : { 'transfer-encoding': 'chunked' };
 }
 
-/** An answer that is not one, such as the status 099, ends the connection. */
+/** Passes an answer on. An invalid answer, such as one with the status 099, ends the connection. */
 function sendBack(answer: IncomingMessage, response: ServerResponse): void {
   try {
     const back = Object.entries(answer.headers).filter(([name]) => !OF_THE_HOP.test(name));
@@ -127,7 +127,7 @@ function sendBack(answer: IncomingMessage, response: ServerResponse): void {
   }
 }
 
-/** The system's own errors are of the way; all others say that it is not taken. */
+/** 502 for errors of the system, which mean a failed connection. 403 for all others, which mean a refused host. */
 function statusOf(error: unknown): number {
   return isToolError(error) || errnoOf(error) === undefined ? 403 : 502;
 }
@@ -139,7 +139,7 @@ function targetOf(text: string): URL {
   return url;
 }
 
-/** @throws Error that says why this host is not reached. */
+/** @throws Error with the reason why this host is not reached. */
 async function dial({ hosts, privateHosts, lookup = systemLookup }: ProxyPlan, url: URL): Promise<Socket> {
   if (!hosts(url)) throw new Error(`${url.host} is not among the hosts of this sandbox`);
   const addresses = await checkedAddresses(url, { privateHosts, lookup });

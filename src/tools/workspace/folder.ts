@@ -5,20 +5,20 @@ import { ToolError } from '../errors';
 import { errnoOf } from '../../contract/errors';
 import { explain } from './path';
 
-/** A folder inside the root that stays the same folder while it is held, whatever is renamed around it. */
+/** A folder inside the root. While it is held, it stays the same folder, whatever is renamed around it. */
 export interface Folder {
   /** A path to a name in this folder, safe to open as long as the name itself is opened without following links. */
   at(name: string): string;
-  /** Throws where what was opened as `name` is not what this folder holds. Call it before using what was opened. */
+  /** Throws where an opened file is not the file that this folder has under `name`. Call it before using the file. */
   confirm(name: string, facts: Pick<Stats, 'dev' | 'ino'>): Promise<void>;
-  /** Throws where the folder is no longer where it was; called after an operation that could not be pinned. */
+  /** Throws where the folder is not at its path any more. Called after an operation that could not use a descriptor. */
   verify(): Promise<void>;
   /** Flushes the folder's names to disk. */
   sync(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Which folder to hold: names below a root. */
+/** The folder to hold: names below a root. */
 interface FolderPath {
   root: string;
   names: readonly string[];
@@ -27,12 +27,12 @@ interface FolderPath {
 }
 
 /**
- * How folders are held. `descriptors`: by open descriptors (Linux); nothing can be swapped in. `checks`: by paths, looked
- * at before and after; what was opened is compared before it is used.
+ * How folders are held. `descriptors`: by open descriptors (Linux), so that nothing can be swapped in. `checks`: by
+ * paths that are checked before and after; an opened file is compared before it is used.
  */
 export type FolderAccess = 'descriptors' | 'checks';
 
-/** The stronger way that this system has: only Linux resolves names below an open folder through /proc. */
+/** The strongest method of this system. Only Linux resolves names below an open folder, through /proc. */
 export const FOLDER_ACCESS: FolderAccess =
   process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptors' : 'checks';
 
@@ -42,9 +42,9 @@ export async function openFolder(path: FolderPath, holding: FolderAccess = FOLDE
 }
 
 /**
- * Holds a folder by its path, for systems that cannot open names below a descriptor. Every folder on the way is looked at
- * before and after, and what was opened has to be what stands there: a folder swapped for a link is noticed before
- * anything is read or written through it.
+ * Holds a folder by its path, for systems that cannot open names below a descriptor. Every folder on the path is
+ * checked before and after, and an opened file has to be the file at its path. So a folder that was swapped for a link
+ * is noticed before anything is read or written through the link.
  */
 async function openByChecks({ root, names, make = false }: FolderPath): Promise<Folder> {
   const base = await realpath(root);
@@ -88,7 +88,7 @@ async function makeFolders(base: string, names: readonly string[]): Promise<void
   }
 }
 
-/** Device and inode of every folder on the way; throws at a link. */
+/** Device and inode of every folder on the path. Throws at a link. */
 async function identify(base: string, names: readonly string[]): Promise<string> {
   const parts: string[] = [];
   for (let depth = 0; depth <= names.length; depth++) {
@@ -113,8 +113,8 @@ const ROOT = constants.O_RDONLY | constants.O_DIRECTORY;
 const DIRECTORY = ROOT | constants.O_NOFOLLOW;
 
 /**
- * Holds a folder by a descriptor. Each name is opened relative to the folder before it, so a folder that is swapped for
- * a link between two names is either the one already held, or refused.
+ * Holds a folder by a descriptor. Each name is opened relative to the folder before it. So a folder that is swapped for
+ * a link meanwhile is either held already, or the link is refused.
  */
 async function openByDescriptors({ root, names, make = false }: FolderPath): Promise<Folder> {
   let handle = await open(root, ROOT);
@@ -145,12 +145,12 @@ async function makeBelow(parent: FileHandle, name: string): Promise<void> {
   }
 }
 
-/** The kernel resolves this against the open folder itself, not against its name. */
+/** A path that the kernel resolves against the open folder itself, not against the folder's name. */
 function through(handle: FileHandle, name: string): string {
   return `/proc/self/fd/${handle.fd}/${name}`;
 }
 
-/** What was opened through the descriptor needs no second look. */
+/** A folder held by a descriptor. Files that are opened through it need no further check. */
 function toFolder(handle: FileHandle): Folder {
   return {
     at: (name) => through(handle, name),

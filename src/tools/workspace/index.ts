@@ -13,12 +13,12 @@ import { type Change, describeWritten, executePlan, planFile, previewOf } from '
 import { normalPath } from './path';
 import { type Encoding, fromModel, splitLines } from './text';
 
-/** What a workspace pack is made for. */
+/** The options of `createWorkspaceTools`. */
 export interface WorkspaceOptions {
-  /** The one folder the tools may touch; relative to where the worker runs. It has to exist when they are used. */
+  /** The only folder that the tools may touch, relative to the worker's folder. It has to exist when a tool is used. */
   root: string;
   limits?: {
-    /** Bytes of a file that is read or changed at most. @default 10 MiB */
+    /** The most bytes of a file that is read or changed. @default 10 MiB */
     fileBytes?: number;
   };
   /** The queue of the worker that has the files. @default the turn's own */
@@ -26,9 +26,9 @@ export interface WorkspaceOptions {
 }
 
 /**
- * Tools over the files of one folder. Reading is safe; everything that writes is dangerous and asks first. Nothing
- * outside the folder is reached, neither by path nor by link: no link is followed at all. Only regular files are touched;
- * writes are atomic.
+ * Makes tools over the files of one folder. Tools that read are safe; tools that write are dangerous and ask first.
+ * They reach nothing outside the folder, neither by path nor by link, and follow no links at all. They touch regular
+ * files only, and writes are atomic.
  *
  * @throws CountersignError `config_invalid` for a `root` that does not name a folder.
  */
@@ -61,7 +61,10 @@ const replace_all = z
   .default(false)
   .describe('Replace every occurrence; old_text may then stand more than once.');
 
-/** The tools that write the content of one file. Each is planned, shown as a diff, and executed on the bytes it was planned on. */
+/**
+ * The tools that write the content of one file. Each change is planned, shown as a diff, and executed only on the bytes
+ * for which it was planned.
+ */
 export function createContentTools(root: Root, pack: Pack): Tool[] {
   const tool = contentTool(root, pack);
   return [
@@ -112,7 +115,7 @@ export function createContentTools(root: Root, pack: Pack): Tool[] {
   ];
 }
 
-/** What one of these tools is made of. */
+/** The definition of a tool that writes content. */
 interface ContentTool<P extends z.ZodObject> {
   name: string;
   description: string;
@@ -135,12 +138,12 @@ function contentTool(root: Root, pack: Pack) {
     });
 }
 
-/** Every schema above has a path; the compiler cannot see it through the generic. */
+/** The path in the arguments. Every schema above has a path, but the compiler cannot see this through the generic. */
 function pathOf(args: unknown): string {
   return isObject(args) ? String(args['path']) : '';
 }
 
-/** The approved plan. Another file than the arguments name was never shown beside them. */
+/** The approved plan. Refuses a plan for another file, because people never saw it with these arguments. */
 function approved(path: string, { plan }: CallContext): FilePlan | undefined {
   if (plan === undefined || plan.path === normalPath(path)) return plan;
   throw new ToolError(`The approved plan is for "${plan.path}". Nothing was written.`, { code: 'conflict' });
@@ -151,20 +154,24 @@ async function execute(root: Root, plan: FilePlan, { hunks, attempt, signal }: C
   return describeWritten(await executePlan(root, plan, { hunks, attempt }));
 }
 
-/** A file's text, held in its encoding. */
+/** The text of a file in the file's encoding; `base` is null where there is no file. */
 interface Based {
   path: string;
   base: string | null;
   encoding: Encoding;
 }
 
-/** A piece of text and what takes its place. */
+/** A piece of text and its replacement. */
 interface Replacement {
   old_text: string;
   new_text: string;
 }
 
-/** Replaces pieces of text, in order, each on what the ones before left. @throws ToolError where one is not there exactly once. */
+/**
+ * Replaces pieces of text in order, each in the result of the edits before it.
+ *
+ * @throws ToolError where a piece does not occur, or occurs more than once without `replace_all`.
+ */
 export function editText(args: Based & { edits: readonly Replacement[]; replace_all: boolean }): string {
   let text = existing(args);
   for (const [index, edit] of args.edits.entries()) {
@@ -176,10 +183,10 @@ export function editText(args: Based & { edits: readonly Replacement[]; replace_
   return text;
 }
 
-/** Characters of a text that replacing everywhere may make: as large as a file that is read. */
+/** The most characters of a text after replacements: as many as the default limit for a file's bytes. */
 const MOST_CHARACTERS = 10 * 1024 * 1024;
 
-/** Unlike in String.replaceAll, `$` in `made` has no meaning. */
+/** Replaces all occurrences. Unlike in String.replaceAll, `$` in `made` has no special meaning. */
 function replaceAll(text: string, wanted: string, made: string): string {
   const pieces = text.split(wanted);
   const length = text.length + (pieces.length - 1) * (made.length - wanted.length);
@@ -200,7 +207,7 @@ function notOnce(what: string, path: string, times: number): ToolError {
   return new ToolError(`${what} stands in "${path}" more than once; nothing was changed. ${how}.`);
 }
 
-/** 0, 1, or 2 for more; places that overlap count too, since it is not known which of them is meant. */
+/** 0, 1, or 2 for more occurrences. Overlapping ones count too, because it is not known which of them is meant. */
 function countOf(text: string, wanted: string): number {
   const first = text.indexOf(wanted);
   if (first === -1) return 0;
@@ -208,8 +215,8 @@ function countOf(text: string, wanted: string): number {
 }
 
 /**
- * A replacement as the file spells it. Line ends become those of the file. In a file that is not UTF-8, text that does
- * not stand there as UTF-8 is looked for as Latin-1, which is how the file is shown.
+ * A replacement in the file's spelling. Its line ends become the file's line ends. In a file that is not UTF-8, we
+ * first look for the text as UTF-8 and then as Latin-1, in which the file is shown.
  */
 function spell(base: string, { old_text, new_text }: Replacement, encoding: Encoding) {
   const wanted = lineEndsOf(base, fromModel(old_text, encoding));
@@ -223,13 +230,13 @@ function isLatin(text: string): boolean {
   return Buffer.from(text, 'latin1').toString('latin1') === text;
 }
 
-/** A file whose every line ends in CRLF keeps that: models write `\n`. Mixed line ends are left as they are given. */
+/** Where all lines of a file end in CRLF, the text gets CRLF too: models write `\n`. Otherwise it stays unchanged. */
 function lineEndsOf(base: string, text: string): string {
   const crlf = base.includes('\r\n') && !/(?<!\r)\n/.test(base);
   return crlf && !text.includes('\r') ? text.replaceAll('\n', '\r\n') : text;
 }
 
-/** Puts text before a line; a line end is added where the text has none. @throws ToolError where there is no such line. */
+/** Inserts text before a line. Adds a line end where the text has none. @throws ToolError for a line past the end. */
 export function insertLine(args: Based & { line: number; text: string }): string {
   const base = existing(args);
   const lines = splitLines(base);
@@ -245,7 +252,7 @@ export function insertLine(args: Based & { line: number; text: string }): string
   return before + gap + piece + base.slice(before.length);
 }
 
-/** A byte order mark stays first. */
+/** The byte order mark of a text, which has to stay first. */
 function markOf(base: string): string {
   return base.startsWith('\ufeff') ? '\ufeff' : '';
 }

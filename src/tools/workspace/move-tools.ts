@@ -11,7 +11,7 @@ import { moveSeen, removeSeen } from './write-atomic';
 import { makeHunks, renderHunks } from './plan';
 import { decodeText, encodingOf, isBinary } from './text';
 
-/** The tools that move and delete files: not safe to run twice, so each can tell afterwards whether it happened. */
+/** The tools that move and delete files. They are unsafe to run twice, so each can verify whether it took effect. */
 export function createMoveTools(root: Root, pack: Pack): Tool[] {
   return [moveFile(root, pack), deleteFile(root, pack)];
 }
@@ -104,20 +104,20 @@ function deleted(path: string): string {
   return `Deleted ${onOneLine(normalPath(path))}.`;
 }
 
-/** How many bytes of a file that is to be deleted are shown. */
+/** The most bytes of a file to delete that the preview shows. */
 const SHOWN_BYTES = 16 * 1024;
 
-/** Hashing more would outlast a preview. Of a larger file its size, its time and both ends are hashed. */
+/** The most bytes to hash: more take too long for a preview. Of a larger file we hash size, time and both ends. */
 const MOST_HASHED = 512 * 1024 * 1024;
 const END_BYTES = 1024 * 1024;
 
-/** A file on one line, and the plan that binds a call to the bytes it has now. */
+/** A file on one line, and the plan that binds a call to the file's current bytes. */
 interface DescribedFile {
   line: string;
   plan: FilePlan;
 }
 
-/** A file as an approver is shown it: its path, size and hash. @throws ToolError where it is not a regular file. */
+/** A file described for the approver: path, size and hash. @throws ToolError where it is not a regular file. */
 async function describeFile(place: FileLocation): Promise<DescribedFile> {
   return withFile(place, async (handle, { size }) => {
     const baseHash = await hashFile(handle);
@@ -127,7 +127,7 @@ async function describeFile(place: FileLocation): Promise<DescribedFile> {
   });
 }
 
-/** Refuses to touch a file whose bytes are not those that were shown; without a plan there is nothing to compare. */
+/** Refuses a file whose bytes have changed since the approval. Without a plan there is nothing to compare. */
 async function assertAsShown(handle: FileHandle, plan: FilePlan | undefined): Promise<void> {
   if (plan === undefined || (await hashFile(handle)) === plan.baseHash) return;
   const message = `Conflict: "${plan.path}" changed since this was approved. Nothing was done. Look at it and ask anew.`;
@@ -151,7 +151,7 @@ async function hashPart(hash: Hash, handle: FileHandle, part: { start: number; e
   for await (const chunk of handle.createReadStream({ ...part, autoClose: false })) hash.update(chunk);
 }
 
-/** The first lines of a file, as the diff that deletes them. */
+/** The first lines of a file, as a diff that deletes them. */
 async function showDeletion(place: FileLocation): Promise<string> {
   return withFile(place, async (handle, { size }) => {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(SHOWN_BYTES), 0, SHOWN_BYTES, 0);
@@ -165,13 +165,13 @@ async function showDeletion(place: FileLocation): Promise<string> {
   });
 }
 
-/** A cut in the middle of a line could split a character. */
+/** The complete lines of a beginning, because a cut in the middle of a line could split a character. */
 function wholeLines(head: Buffer, size: number): Buffer {
   const end = head.lastIndexOf('\n');
   return head.length >= size || end === -1 ? head : head.subarray(0, end + 1);
 }
 
-/** Whether a path is a regular file, or nothing at all. @throws ToolError where it is anything else. */
+/** True for a regular file, false where nothing has this path. @throws ToolError for anything else. */
 async function isThere(root: Root, path: string): Promise<boolean> {
   const there = root.inParent(path, (place) => withFile(place, async () => true));
   return unlessMissing(there, false);

@@ -1,17 +1,17 @@
 import { ToolError } from '../errors';
 import { errnoOf } from '../../contract/errors';
 
-/** As long as Linux takes. */
+/** The most bytes of a path, as on Linux. */
 const MOST_BYTES = 4096;
 
-/** Nobody nests more folders than this; each would have to be opened. */
+/** The most names in a path. Each folder has to be opened, and nobody nests more folders. */
 const MOST_NAMES = 100;
 
 /**
- * Splits a path of a model into names below the root. Nothing is decoded or expanded: `%2e`, `~` and `$HOME` are names
- * like any other.
+ * Splits a model's path into names below the root. Nothing is decoded or expanded: `%2e`, `~` and `$HOME` are ordinary
+ * names.
  *
- * @throws ToolError for a path that is absolute, goes up, or holds what no file name can hold.
+ * @throws ToolError for a path that is absolute, goes up, is too long, or has a character that no file name can have.
  */
 export function splitPath(path: string): string[] {
   if (path.includes('\0')) throw new ToolError('A path cannot hold a NUL byte.');
@@ -24,25 +24,25 @@ export function splitPath(path: string): string[] {
   return names;
 }
 
-/** Whether a text holds half a character: the system would get another one than was shown. */
+/** Whether a text has half a character. The system would get another character than people saw. */
 export function hasLoneSurrogate(text: string): boolean {
   return /\p{Cs}/u.test(text);
 }
 
-/** The same path as every tool writes it: relative, with single `/`; `.` for the root. */
+/** The path in the form that every tool writes: relative, with single `/`; `.` for the root. */
 export function normalPath(path: string): string {
   return splitPath(path).join('/') || '.';
 }
 
-/** What ends a line, moves it, or does not show. */
+/** Characters that end a line, change its direction, or are invisible. */
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}]/gu;
 
-/** How entries of our own and their notes look: no name may begin or end like one. */
+/** The beginnings and ends of quoted paths and of our notes. A path that begins or ends like this is quoted. */
 const OURS = /^[\s"(]|[\s)]$/u;
 
 /**
- * A path on one line. One that could pass for more than one line, or for a note of ours such as `x (link)`, is written as
- * a JSON string, which can be given back as a path.
+ * A path on one line. A path that could look like several lines, or like a note of ours such as `x (link)`, is written
+ * as a JSON string, which can be parsed back into the path.
  */
 export function onOneLine(path: string): string {
   if (path.search(HIDDEN) === -1 && !OURS.test(path)) return path;
@@ -58,11 +58,14 @@ function outside(path: string, why: string): ToolError {
   return new ToolError(`"${path.slice(0, 200)}" is outside the workspace: ${why}.`);
 }
 
-/** Characters that some file systems leave out when they compare names. */
+/** Characters that some file systems ignore when they compare names. */
 const IGNORED =
   /[\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]/g;
 
-/** What a write to these names comes to, and what else to do. Names are folded; each counts at any depth, as a file or a folder. */
+/**
+ * Protected names, each with the danger of a write and the alternative. Names are folded. Each name is protected at any
+ * depth, as a file and as a folder.
+ */
 const KINDS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ['it could run code later. Use git itself', ['.git', '.gitconfig', '.githooks', '.husky', '.hg', '.hgrc']],
   ['it holds the record of what ran', ['.countersign']],
@@ -105,25 +108,25 @@ const KINDS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ],
 ];
 
-/** Why a name is protected. */
+/** The reason why a name is protected, by name. */
 const PROTECTED: ReadonlyMap<string, string> = new Map(
   KINDS.flatMap(([why, names]) => names.flatMap((name) => [name, shortName(name)].map((one) => [one, why]))),
 );
 
-/** Whole families of names, by the start of a name: `.env.local`, `countersign.config.ts`. */
+/** Families of protected names, by the beginning of a name: `.env.local`, `countersign.config.ts`. */
 const FAMILIES: readonly (readonly [start: string, like: string])[] = [
   ['.env.', '.env'],
   ['countersign.config.', 'countersign.mcp.lock'],
 ];
 
-/** What some file systems also take for a name that begins with a dot: `git~1`. */
+/** The short name that some file systems also accept for a name that begins with a dot: `git~1`. */
 function shortName(name: string): string {
   return `${name.replaceAll('.', '').slice(0, 6)}~1`;
 }
 
 /**
- * Refuses to write below a protected name, at any depth and in any spelling that a file system may take for it, whether
- * or not it exists: a write there runs code later, opens a way out, or undoes what keeps the promise.
+ * Refuses a path with a protected name, at any depth and in any spelling that a file system may accept, whether or not
+ * the name exists. A write there could run code later, give access to secrets, or change what agents may do.
  */
 export function assertWritable(names: readonly string[]): void {
   for (const name of names) {
@@ -134,13 +137,13 @@ export function assertWritable(names: readonly string[]): void {
   }
 }
 
-/** Letters without case under NFKC; a stream (`name:stream`), dots and blanks at the end do not count on some systems. */
+/** A name in lower case under NFKC, without what some systems ignore: a stream (`name:stream`), final dots, blanks. */
 function fold(name: string): string {
   const plain = name.replace(IGNORED, '').normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
   return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '');
 }
 
-/** Codes that the system gives, in words for the model. */
+/** The error codes of the system, in words for the model. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist. Look at the folder with list_directory',
   ELOOP: 'is a link; links are not followed. Name the file itself',
@@ -157,8 +160,8 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * What the system refused, as an error that the model can act on and that holds no path of this machine. Anything that
- * does not come from the system is given back as it is.
+ * Turns an error of the system into an error that the model can act on and that has no path of this machine. Returns
+ * any other error unchanged.
  */
 export function explain(error: unknown, shown: string): unknown {
   const code = errnoOf(error);
@@ -167,7 +170,7 @@ export function explain(error: unknown, shown: string): unknown {
   return new ToolError(`"${shown.slice(0, 200)}" ${words}.`, { cause: error });
 }
 
-/** What a promise gives, or `instead` where it fails because something does not exist. */
+/** The value of a promise, or `instead` where the promise rejects because something does not exist. */
 export async function unlessMissing<T, U>(promise: Promise<T>, instead: U): Promise<T | U> {
   try {
     return await promise;

@@ -6,10 +6,13 @@ import { type FileLocation, readBytes, readIfThere, type Root } from './root';
 import { decodeText, encodeText, type Encoding, encodingOf, hashBytes, isBinary, splitLines } from './text';
 import { writeAtomic } from './write-atomic';
 
-/** What a file should become. `base` is null where there is none; texts are in the file's encoding. Throws what the model should read. */
+/**
+ * Makes the new text of a file. `base` is null where there is no file. Texts are in the file's encoding. Throws an
+ * error for the model.
+ */
 export type Change = (base: string | null, encoding: Encoding) => string;
 
-/** Plans a change of one file; nothing is written. @throws ToolError where it cannot be made, or would change nothing. */
+/** Plans a change of one file. Writes nothing. @throws ToolError where it cannot be made, or would change nothing. */
 export async function planFile(root: Root, path: string, change: Change): Promise<FilePlan> {
   assertWritable(splitPath(path));
   const current = await readIfThere(root, path);
@@ -32,14 +35,14 @@ function makePlan(path: string, bytes: Buffer | null, change: Change): FilePlan 
   };
 }
 
-/** What an approver is shown: the unified diff. */
+/** The preview for an approver: the unified diff. */
 export function previewOf(plan: FilePlan): Preview {
   const note = plan.encoding === 'latin1' ? '(not UTF-8: shown as Latin-1, every byte is kept)\n' : '';
   const empty = plan.hunks.length === 0 ? '\n(an empty file)' : '';
   return { text: note + renderDiff(plan) + empty, plan };
 }
 
-/** What was done to a file. */
+/** The result of executing a plan. */
 interface Written {
   path: string;
   /** Size of the file now; 0 where nothing was written. */
@@ -49,7 +52,7 @@ interface Written {
   rejected: Hunk[];
 }
 
-/** Which attempt executes a plan, and which of its hunks. */
+/** The attempt that executes a plan, and the hunks to apply. */
 interface PlanRun {
   /** Ids of the hunks to apply. @default all */
   hunks?: readonly string[] | undefined;
@@ -58,8 +61,8 @@ interface PlanRun {
 }
 
 /**
- * Applies the approved hunks to the very bytes they were planned on. A file that already is the target needs nothing; any
- * other is a conflict, and this attempt writes nothing.
+ * Applies the approved hunks to the same bytes for which they were planned. Where the file already is the target, there
+ * is nothing to do. Any other file is a conflict, and this attempt writes nothing.
  *
  * @throws ToolError `conflict`.
  */
@@ -104,12 +107,15 @@ function choose(plan: FilePlan, chosen: readonly string[] | undefined) {
   return { kept, rejected: plan.hunks.filter((hunk) => !kept.includes(hunk)) };
 }
 
-/** Whether an earlier attempt has written these hunks already. Where only some hunks were kept, undoing them has to give the planned bytes. */
+/**
+ * Whether an earlier attempt has already written these hunks. Where only some hunks were kept, reversing them has to
+ * give the bytes for which they were planned.
+ */
 function isDone(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer): boolean {
   const hash = hashBytes(bytes);
   if (hash === plan.baseHash) return false;
   if (kept.length === plan.hunks.length) return hash === plan.targetHash;
-  // Bytes that are not UTF-8 would be read as U+FFFD and taken for it.
+  // Bytes that are not UTF-8 would be decoded as U+FFFD and would then match a real U+FFFD.
   if (plan.encoding === 'utf8' && encodingOf(bytes) !== 'utf8') return false;
   try {
     const before = encodeText(reverseHunks(decodeText(bytes, plan.encoding), kept), plan.encoding);
@@ -140,7 +146,7 @@ function applyPlanned(plan: FilePlan, kept: readonly Hunk[], base: string): stri
   }
 }
 
-/** What the model reads of a write. */
+/** The result of a write for the model. */
 export function describeWritten({ path, bytes, done, rejected }: Written): string {
   if (done === 'rejected') {
     return `Nothing was written to ${path}: a person rejected every hunk. Stop, and do not propose this change again.`;
@@ -155,17 +161,17 @@ export function describeWritten({ path, bytes, done, rejected }: Written): strin
   return `${what} A person rejected ${left} left out: ${names.join(', ')}. Do not propose that part again.`;
 }
 
-/** The lines of a hunk are not those that it was made on. */
+/** The text does not have the lines that a hunk was made for. */
 export class HunkMismatch extends Error {
   override readonly name = 'HunkMismatch';
 }
 
-/** The text with only these hunks applied. @throws HunkMismatch where a line is not what the hunk was made on. */
+/** The text with only these hunks applied. @throws HunkMismatch where a line differs from the hunk's line. */
 export function applyHunks(base: string, hunks: readonly Hunk[]): string {
   return replaceLines(base, hunks.map(forward));
 }
 
-/** The text before these hunks were applied, where no others were. @throws HunkMismatch as `applyHunks`. */
+/** The text before these hunks, and no others, were applied. @throws HunkMismatch as `applyHunks`. */
 export function reverseHunks(current: string, hunks: readonly Hunk[]): string {
   let shift = 0;
   const edits = hunks.map((hunk) => {
@@ -177,7 +183,7 @@ export function reverseHunks(current: string, hunks: readonly Hunk[]): string {
   return replaceLines(current, edits);
 }
 
-/** Lines (with their line ends) that stand at an index and what takes their place. */
+/** The lines (with their line ends) at an index, and the lines that replace them. */
 interface Edit {
   from: number;
   removed: string[];
@@ -188,7 +194,7 @@ function forward(hunk: Hunk): Edit {
   return { from: hunk.oldStart - 1, removed: sideOf(hunk, '-'), added: sideOf(hunk, '+') };
 }
 
-/** One side of a hunk as lines with line ends; a mark takes the line end from the line before it. */
+/** One side of a hunk as lines with line ends. A line before the mark `\ No newline` gets no line end. */
 function sideOf({ lines }: Hunk, sign: '-' | '+'): string[] {
   const side: string[] = [];
   for (const [index, line] of lines.entries()) {
@@ -215,12 +221,12 @@ function replaceLines(text: string, edits: readonly Edit[]): string {
 
 const CONTEXT = 3;
 
-/** Beyond so many changed lines the best diff takes too long; one hunk then holds all that differs. */
+/** The most changed lines for the best diff, which would take too long for more. Then one hunk has all differences. */
 const MOST_EDITS = 2000;
 
 const NO_NEWLINE = '\\ No newline at end of file';
 
-/** The changes between two texts, three lines of context, ids from `'1'`. Line ends are kept as they are. */
+/** The changes between two texts, with three lines of context and ids from `'1'`. Line ends stay unchanged. */
 export function makeHunks(base: string, target: string): Hunk[] {
   const patch = structuredPatch('', '', base, target, '', '', {
     context: CONTEXT,
@@ -280,7 +286,7 @@ export function renderHunks(hunks: readonly Hunk[]): string[] {
   ]);
 }
 
-/** A unified diff names the line before an empty range. */
+/** A range in a hunk's header. For an empty range, a unified diff has the number of the line before it. */
 function range(start: number, lines: number): string {
   return `${lines === 0 ? start - 1 : start},${lines}`;
 }

@@ -80,7 +80,7 @@ async function contentFacts(place: FileLocation): Promise<object> {
 
 const folderPath = z.string().default('.').describe('Folder, relative to the workspace root.');
 
-/** The most lines that a listing has. */
+/** The most lines of a listing. */
 const MOST_ENTRIES = 2000;
 
 /** The tools that list folders. */
@@ -141,7 +141,7 @@ interface Entry {
   kind: 'file' | 'folder' | 'link' | 'other';
 }
 
-/** The entries of a folder by name; folders and files alike. Links are named, never followed. */
+/** The entries of a folder, files and folders, sorted by name. Links are listed but never followed. */
 export async function listFolder(root: Root, path: string): Promise<Entry[]> {
   return root.inFolder(path, async (folder) => {
     const found = await readdir(folder.at('.'), { withFileTypes: true });
@@ -159,10 +159,10 @@ function kindOf(found: Dirent): Entry['kind'] {
   return found.isFile() ? 'file' : 'other';
 }
 
-/** Folders that are not walked into unless they are asked for by name: not written by hand, and large. */
+/** Folders that a walk skips, unless it starts there: they are large and not written by hand. */
 const SKIPPED: readonly string[] = ['.git', 'node_modules'];
 
-/** How far a walk goes. */
+/** The limits of a walk. */
 export interface WalkLimits {
   entries: number;
   depth: number;
@@ -174,11 +174,11 @@ export interface Step extends Entry {
   /** Relative to the root, with `/`. */
   path: string;
   depth: number;
-  /** A folder that was not walked into, and why. */
+  /** The reason why a folder was skipped. */
   skipped?: 'skipped' | 'too deep' | 'not readable';
 }
 
-/** Everything below a folder, folders first named and then walked. Ends at its limits; no link is followed, so it ends. */
+/** Yields all entries below a folder, each folder before its entries. Stops at the limits. Follows no links. */
 export async function* walk(root: Root, path: string, limits: WalkLimits): AsyncGenerator<Step> {
   yield* walkBelow(root, { path, depth: 1 }, limits);
 }
@@ -202,7 +202,7 @@ function skipReason(entry: Entry, depth: number, limits: WalkLimits): Step['skip
   return depth >= limits.depth ? 'too deep' : undefined;
 }
 
-/** A folder that went away or may not be read does not end the walk. */
+/** Walks into a folder. A folder that has gone or may not be read does not end the walk. */
 async function* walkInto(root: Root, step: Step, limits: WalkLimits): AsyncGenerator<Step> {
   try {
     yield* walkBelow(root, { path: step.path, depth: step.depth + 1 }, limits);

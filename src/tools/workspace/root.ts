@@ -6,14 +6,14 @@ import { ToolError } from '../errors';
 import { explain, splitPath, unlessMissing } from './path';
 import { type Folder, type FolderAccess, openFolder } from './folder';
 
-/** Bytes of a file that a tool reads or plans at most, unless set. */
+/** The default for the most bytes of a file that a tool reads or plans. */
 const MOST_BYTES = 10 * 1024 * 1024;
 
-/** The one folder that the tools of a pack may touch. */
+/** The only folder that the tools of a pack may touch. */
 export interface Root {
   /** Absolute. */
   readonly directory: string;
-  /** Holds the folder that a path's last name is in, while `use` runs. `make`: missing folders are made. */
+  /** Holds the folder that contains a path's last name, while `use` runs. `make`: makes missing folders. */
   inParent<T>(
     path: string,
     use: (place: FileLocation) => Promise<T>,
@@ -21,7 +21,7 @@ export interface Root {
   ): Promise<T>;
   /** Holds a folder itself, while `use` runs. */
   inFolder<T>(path: string, use: (folder: Folder) => Promise<T>): Promise<T>;
-  /** The same, for what may do anything to the folder while it runs: it is not looked at again afterwards. */
+  /** As `inFolder`, for work that may change the folder itself: does not check the folder again afterwards. */
   startIn<T>(path: string, use: (folder: Folder) => Promise<T>): Promise<T>;
 }
 
@@ -29,27 +29,27 @@ export interface Root {
 export interface FileLocation {
   folder: Folder;
   name: string;
-  /** Path to open it by; see Folder.at. */
+  /** The path for opening the file; see Folder.at. */
   at: string;
-  /** For messages: as the model wrote it, in normal form. */
+  /** The model's path in normal form, for messages. */
   shown: string;
   names: readonly string[];
   /** Larger files are not read whole. */
   mostBytes: number;
 }
 
-/** How a root works. */
+/** The options of a root. */
 export interface RootOptions {
   /** For tests. @default the strongest this system has */
   holding?: FolderAccess | undefined;
-  /** Bytes of a file that is read or planned at most. @default 10 MiB */
+  /** The most bytes of a file that is read or planned. @default 10 MiB */
   fileBytes?: number | undefined;
 }
 
 /**
- * Makes the root of a pack. The folder has to exist when it is used, not yet when it is made.
+ * Makes the root of a pack. The folder has to exist when the root is used, but not yet when the root is made.
  *
- * @throws CountersignError `config_invalid` for what does not name a folder.
+ * @throws CountersignError `config_invalid` for a value that does not name a folder.
  */
 export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES }: RootOptions = {}): Root {
   const root = resolve(checkDirectory(directory));
@@ -70,7 +70,7 @@ export function createRoot(directory: string, { holding, fileBytes = MOST_BYTES 
   };
 }
 
-/** JavaScript passes anything; an empty name would be the folder in which the worker happens to run. */
+/** Checks the name: JavaScript callers may pass anything, and an empty name would mean the worker's current folder. */
 function checkDirectory(directory: unknown): string {
   if (typeof directory === 'string' && directory !== '' && !directory.includes('\0')) return directory;
   const got = typeof directory === 'string' ? JSON.stringify(directory) : nameOf(directory);
@@ -82,7 +82,7 @@ function nameOf(value: unknown): string {
   return value === undefined || value === null ? String(value) : `of type ${typeof value}`;
 }
 
-/** What was done counts only where the folder is still the same. */
+/** Does work in a folder, and throws where the folder was swapped meanwhile. */
 function verified<T>(use: (folder: Folder) => Promise<T>): (folder: Folder) => Promise<T> {
   return async (folder) => {
     const used = await use(folder);
@@ -91,7 +91,7 @@ function verified<T>(use: (folder: Folder) => Promise<T>): (folder: Folder) => P
   };
 }
 
-/** Only the root itself fails without an explanation. */
+/** Explains an error of opening the root itself. Errors of folders below it are explained already. */
 function failOpen(error: unknown): never {
   if (error instanceof ToolError || errnoOf(error) === undefined) throw error;
   throw new ToolError(
@@ -113,7 +113,7 @@ function toPlace(folder: Folder, names: readonly string[], mostBytes: number): F
   return { folder, name, at: folder.at(name), shown: names.join('/'), names, mostBytes };
 }
 
-/** O_NONBLOCK: opening a pipe would otherwise wait for somebody to write to it. */
+/** O_NONBLOCK, because opening a pipe would otherwise wait until somebody writes to the pipe. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Opens a regular file without following a link, while `use` runs. */
@@ -135,7 +135,7 @@ export async function withFile<T>(
   }
 }
 
-/** A file's bytes, and what the system says about it. */
+/** The bytes of a file, and the system's facts about the file. */
 export interface Content {
   bytes: Buffer;
   facts: Stats;
@@ -151,7 +151,7 @@ export async function readBytes(place: FileLocation): Promise<Content> {
 
 const CHUNK = 64 * 1024;
 
-/** Bounded by what is read, not by what was promised: a file may grow meanwhile. */
+/** Reads a whole file. The limit applies to the bytes that are read, because the file may grow meanwhile. */
 async function readWhole(handle: FileHandle, place: FileLocation): Promise<Buffer> {
   const chunks: Buffer[] = [];
   for (let total = 0; total <= place.mostBytes;) {
@@ -174,7 +174,7 @@ function tooLarge({ shown, mostBytes }: FileLocation, size: number): ToolError {
   );
 }
 
-/** What the tools of one pack have in common; spread into each definition. */
+/** The settings that all tools of one pack share. They are spread into each definition. */
 export interface Pack {
   categories: readonly string[];
   /** The queue of the worker that has the files. */

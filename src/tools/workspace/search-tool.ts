@@ -12,11 +12,11 @@ import { errorMessage } from '../../contract/errors';
 
 const MOST_ENTRIES = 50_000;
 const MOST_DEPTH = 40;
-/** Larger files are seldom written by hand; they would hold up everything else. */
+/** The most bytes of a searched file. Larger files are seldom written by hand, and would delay the search. */
 const MOST_FILE_BYTES = 2 * 1024 * 1024;
-/** Longer lines are cut in results, not in matching. */
+/** The most characters of a line in the results. Matching uses the whole line. */
 const LINE_CHARACTERS = 300;
-/** After so many lines, others get their turn: matching runs on the worker's one thread. */
+/** After this many lines the search lets other work run, because matching runs on the worker's only thread. */
 const LINES_AT_ONCE = 5000;
 
 const parameters = z.strictObject({
@@ -41,16 +41,16 @@ const parameters = z.strictObject({
 });
 type Query = z.output<typeof parameters>;
 
-/** One search: what is asked, and what was passed over. */
+/** A search: its query, and what it has skipped. */
 interface Search {
   root: Root;
   query: Query;
   signal: AbortSignal;
   matches(line: string): boolean;
   wanted(path: string): boolean;
-  /** Files too large or not readable. */
+  /** The number of files that were too large or not readable. */
   passed: number;
-  /** Whether the folder has more than a search looks at. */
+  /** Whether the folder has more entries than a search reads. */
   cut: boolean;
 }
 
@@ -117,7 +117,7 @@ async function* filesOf(search: Search): AsyncGenerator<string> {
   search.cut = limits.entries < 0;
 }
 
-/** Whether one file is asked for; whatever else the path is, walking it says so. */
+/** Whether the path is a single file. For any other path, the walk reports the error. */
 async function isFile(root: Root, path: string): Promise<boolean> {
   try {
     return await root.inParent(path, (place) => withFile(place, async () => true));
@@ -127,7 +127,7 @@ async function isFile(root: Root, path: string): Promise<boolean> {
   }
 }
 
-/** Binary files have no lines; files that are too large or gone are counted. */
+/** The lines of a file. Binary files have none. Files that are too large or gone are counted as skipped. */
 async function linesOf(search: Search, path: string): Promise<string[]> {
   try {
     const read = search.root.inParent(path, (place) => readBytes({ ...place, mostBytes: MOST_FILE_BYTES }));
@@ -141,8 +141,8 @@ async function linesOf(search: Search, path: string): Promise<string[]> {
 }
 
 /**
- * Whether a path (relative, with `/`) matches a glob: `*`, `?`, `**` and `{a,b}`; anything else means itself. A glob
- * without `/` is about the name alone. Matching takes linear time.
+ * Makes a function that says whether a path (relative, with `/`) matches a glob. A glob may have `*`, `?`, `**` and
+ * `{a,b}`. A glob without `/` matches the name only. Matching takes linear time.
  */
 function globMatcher(glob: string): (path: string) => boolean {
   const pattern = compile(glob);
@@ -180,14 +180,14 @@ const TRANSLATED: ReadonlyMap<string, string> = new Map([
   ['}', ')'],
 ]);
 
-/** What to look for in a line. */
+/** The text or pattern to find in a line. */
 interface LineQuery {
   query: string;
   regex: boolean;
   case_sensitive: boolean;
 }
 
-/** Whether a line has the text. RE2 matches in time linear in the line, whatever the pattern. */
+/** Makes a function that says whether a line matches. RE2 takes linear time in the line, whatever the pattern. */
 function lineMatcher(query: LineQuery): (line: string) => boolean {
   if (!query.regex && query.case_sensitive) return (line) => line.includes(query.query);
   const pattern = compilePattern(query);
@@ -195,9 +195,9 @@ function lineMatcher(query: LineQuery): (line: string) => boolean {
 }
 
 /**
- * What to look for, as a pattern of RE2.
+ * Compiles a query to a pattern of RE2.
  *
- * @throws ToolError where RE2 does not know the pattern.
+ * @throws ToolError where RE2 does not support the pattern.
  */
 export function compilePattern({ query, regex, case_sensitive }: LineQuery): RE2JS {
   try {

@@ -4,10 +4,10 @@ import type { FilePlan } from '../../contract/plan';
 import { ToolError } from '../errors';
 import { hasLoneSurrogate } from './path';
 
-/** How bytes are held as text. */
+/** The encoding in which bytes are held as text. */
 export type Encoding = FilePlan['encoding'];
 
-/** UTF-8 where the bytes are that; otherwise one character a byte, so that every byte survives. */
+/** UTF-8 where the bytes are valid UTF-8; otherwise Latin-1, one character per byte, so that no byte is lost. */
 export function encodingOf(bytes: Uint8Array): Encoding {
   return isUtf8(bytes) ? 'utf8' : 'latin1';
 }
@@ -17,15 +17,15 @@ export function decodeText(bytes: Buffer, encoding: Encoding): string {
   return bytes.toString(encoding);
 }
 
-/** Text that `decodeText` made, as bytes. */
+/** The bytes of a text that `decodeText` made. */
 export function encodeText(text: string, encoding: Encoding): Buffer {
   return Buffer.from(text, encoding);
 }
 
 /**
- * Text of a model, in the form that a file of this encoding is held in.
+ * Converts text of a model into the form in which a file of this encoding is held.
  *
- * @throws ToolError for half a character: the file would get another one than was shown.
+ * @throws ToolError for half a character: the file would get another character than people saw.
  */
 export function fromModel(text: string, encoding: Encoding): string {
   if (hasLoneSurrogate(text))
@@ -38,7 +38,7 @@ export function hashBytes(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
-/** Whether bytes are not text: a NUL in the first 8,000, as git decides it. */
+/** Whether bytes are binary: a NUL in the first 8,000 bytes, by git's rule. */
 export function isBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 8000).includes(0);
 }

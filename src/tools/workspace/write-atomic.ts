@@ -8,8 +8,9 @@ import type { FileLocation } from './root';
 const TEMP = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
 /**
- * Puts bytes in place so that anyone who looks, and any crash, finds the old file or the new one whole. `replaced` is the file that the bytes were made from and that they replace; without it the file is new and the name has to be free. Other
- * names of a replaced file (hard links) keep the old bytes.
+ * Writes a file atomically: readers, also after a crash, find the complete old file or the complete new file.
+ * `replaced` is the file that the bytes were made from and replace. Without `replaced`, the file is new and the name
+ * has to be free. Other names of a replaced file (hard links) keep the old bytes.
  *
  * @throws ToolError `conflict` where the name is taken, or the replaced file was touched since it was read.
  */
@@ -35,12 +36,12 @@ export async function writeAtomic(place: FileLocation, bytes: Uint8Array, replac
   await place.folder.sync();
 }
 
-/** A name that nobody else uses. */
+/** A random name for a temporary file. */
 function privateName(): string {
   return `.countersign-${randomBytes(12).toString('hex')}.tmp`;
 }
 
-/** A replaced file keeps its permissions, but no write gains a set-user or set-group bit. */
+/** The mode of the new file. A replaced file keeps its permissions, but no set-user or set-group bit. */
 function modeOf(replaced: Stats | undefined): number {
   return replaced === undefined ? 0o644 & ~process.umask() : replaced.mode & 0o777;
 }
@@ -55,17 +56,17 @@ async function putOver(temp: string, place: FileLocation, replaced: Stats): Prom
 
 const FACTS = ['dev', 'ino', 'size', 'mtimeMs', 'ctimeMs'] as const;
 
-/** Of file systems that have no hard links. */
+/** The error codes of file systems without hard links. */
 const NO_LINKS: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
-/** `link` fails where the name is taken; `rename` would replace it. */
+/** Uses `link`, which fails where the name is taken; `rename` would replace the file. */
 async function putNew(temp: string, place: FileLocation): Promise<void> {
   await linkNewName(temp, place);
   await unlink(temp).catch(ignoreMissing);
 }
 
 /**
- * Gives a file a name that has to be free; its old name stays, except where the file system has no hard links.
+ * Gives a file an additional name, which has to be free. On a file system without hard links, the old name goes.
  *
  * @throws ToolError `conflict` where the name is taken.
  */
@@ -97,17 +98,18 @@ function taken({ shown }: FileLocation, cause: unknown): ToolError {
   });
 }
 
-/** A file that was opened and looked at: its handle, and what the system said about it before. */
+/** A file that was opened and inspected: its handle, and the system's facts about it at that time. */
 export interface SeenFile {
   handle: FileHandle;
   facts: Stats;
 }
 
 /**
- * Removes the file that was looked at, and not another one that has taken its name since: the file is renamed to a private
- * name first, and compared there. A crash in between leaves it under that name.
+ * Removes the inspected file, but not another file that has taken its name since. The file is first renamed to a
+ * private name and compared there. A crash in between leaves the file under the private name.
  *
- * @throws ToolError `conflict` where another file has the name, or it was written to since. The file then has its name back.
+ * @throws ToolError `conflict` where another file has the name, or the file was written to since. The file then gets
+ * its name back.
  */
 export async function removeSeen(place: FileLocation, seen: SeenFile): Promise<void> {
   const aside = await setAside(place);
@@ -117,10 +119,10 @@ export async function removeSeen(place: FileLocation, seen: SeenFile): Promise<v
 }
 
 /**
- * Gives the file that was looked at a new name, which has to be free. The new name comes first: a crash in between leaves
- * the file with both names, never with none.
+ * Moves the inspected file to a new name, which has to be free. The file gets the new name before it loses the old one,
+ * so a crash in between leaves the file with both names, never with none.
  *
- * @throws ToolError `conflict` where the new name is taken, another file has the old one, or it was written to since.
+ * @throws ToolError `conflict` where the new name is taken, another file has the old name, or the file was written to.
  */
 export async function moveSeen(place: FileLocation, seen: SeenFile, target: FileLocation): Promise<void> {
   await linkNewName(place.at, target);
@@ -131,14 +133,14 @@ export async function moveSeen(place: FileLocation, seen: SeenFile, target: File
   await removeOld(place, seen).catch(ignoreMissing);
 }
 
-/** The file has its new name already, so another file under the old name is left alone. */
+/** Removes the old name. Another file under the old name stays: the moved file already has its new name. */
 async function removeOld(place: FileLocation, { handle }: SeenFile): Promise<void> {
   const aside = await setAside(place);
   if (sameFile(await lstat(aside.at), await handle.stat())) await unlink(aside.at);
   else await giveBack(aside, place);
 }
 
-/** Renames whatever has this name to a private name in the same folder. */
+/** Renames the file with this name to a private name in the same folder. */
 async function setAside(place: FileLocation): Promise<Pick<FileLocation, 'at' | 'shown'>> {
   const name = privateName();
   const at = place.folder.at(name);
@@ -146,7 +148,7 @@ async function setAside(place: FileLocation): Promise<Pick<FileLocation, 'at' | 
   return { at, shown: [...place.names.slice(0, -1), name].join('/') };
 }
 
-/** Whether a path leads to the very file that is open, and nobody has written to it. Other names of it do not matter. */
+/** Whether a path leads to the open file, and nobody has written to this file since. Other hard links do not matter. */
 async function isSeen(path: string, { handle, facts }: SeenFile): Promise<boolean> {
   const [there, open] = [await lstat(path), await handle.stat()];
   return sameFile(there, open) && open.size === facts.size && open.mtimeMs === facts.mtimeMs;
@@ -159,13 +161,13 @@ function sameFile(one: Stats, other: Stats): boolean {
 /**
  * Gives a file its old name back.
  *
- * @throws ToolError `conflict` where somebody has taken it meanwhile: the file stays where it is then, and is not lost.
+ * @throws ToolError `conflict` where another file has taken the name meanwhile. The file then stays where it is.
  */
 async function giveBack(from: Pick<FileLocation, 'at' | 'shown'>, place: FileLocation): Promise<void> {
   try {
     await linkNewName(from.at, place);
   } catch (cause) {
-    // Both names lead to one file where the old one was never lost.
+    // Both names lead to the same file where the file never lost its old name.
     if (!sameFile(await lstat(from.at), await lstat(place.at))) {
       const message = `"${place.shown}" was replaced twice just now; what it was before is kept at "${from.shown}".`;
       throw new ToolError(message, { code: 'conflict', cause });
@@ -180,7 +182,7 @@ function changedNow({ shown }: FileLocation, what: string): ToolError {
   });
 }
 
-/** Ignores that there is nothing to remove. */
+/** Ignores the error that there is no file to remove. */
 export function ignoreMissing(error: unknown): void {
   if (errnoOf(error) !== 'ENOENT') throw error;
 }
