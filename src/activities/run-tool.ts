@@ -60,7 +60,8 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const tool = named && asCalled(named, input.arguments);
   const key = idempotencyKey(input);
   // The server says whether it is paused while the signatures are checked; the look below takes this answer for a second.
-  if (input.decision?.votes?.some(({ signature }) => signature !== undefined)) void pausedCall(deps, input, false);
+  if (input.decision?.votes?.some(({ signature }) => signature !== undefined))
+    void pausedCall(deps, input, false);
   const checked =
     agent === undefined || tool === undefined
       ? undefined

@@ -90,7 +90,10 @@ async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
   const { openBrowsers } = await import('./notify/browsers.js');
   for (const channel of Object.values((await loadChannels(file)).channels))
     if (channel.kind === 'web-push') return { publicKey: channel.publicKey, ...openBrowsers(channel, env) };
-  throw usageError(`${file} has no channel of web push`, 'See docs/notifications.md for each kind of channel.');
+  throw usageError(
+    `${file} has no channel of web push`,
+    'See docs/notifications.md for each kind of channel.',
+  );
 }
 
 type Opened = Required<Pick<WebOptions, 'signer' | 'grantSigner' | 'passkeys' | 'people' | 'voters'>> &
