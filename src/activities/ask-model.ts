@@ -2,7 +2,8 @@ import { errorMessage } from '../contract/errors';
 import type { JsonObject } from '../contract/json';
 import { span } from '../contract/text/times';
 import type { TurnOrigin } from '../contract/call';
-import { type Model, ModelError, type ModelReply, type ModelRequest } from '../models/model';
+import { addUsage, estimatedTokens, type Usage } from '../contract/spending/usage';
+import { type Model, ModelError, type ModelReply, type ModelRequest, type Settle } from '../models/model';
 import { modelOf } from '../models/providers';
 import type { Agent } from '../tools/define-agent';
 import { unlessAborted } from '../tools/within';
@@ -12,11 +13,14 @@ import { lackOf, leaveToAnother, modelFailure } from './failures';
 import { EmptyReply, ModelTries } from './model-tries';
 import { inChatSpan } from './spans';
 
-/** The model that one attempt asks, and for how long. */
+/** The model that one attempt asks. */
 export interface Asking {
   model: Model;
   guard: AttemptGuard;
-  timeoutMs: number;
+  /** How long it may ask from now on. */
+  timeLeft(): number;
+  /** Waits until the provider has room for a request of so many bytes. */
+  admit(bytes: number): Promise<Settle>;
   /** Takes how one question to the model ended. */
   note(asked: { outcome: string; since: number }): void;
   /** Asks once, in a span. */
@@ -46,12 +50,14 @@ export async function withModel<T>(
   tries.checkOver();
   const guard = startHeartbeat(tries.details);
   try {
-    const { model, timeoutMs } = tries;
-    const head = { kind: 'model', agent: agent.name, model: model.id } as const;
-    const note: Asking['note'] = (asked) => deps.observe?.({ ...head, ...asked, at: Date.now() });
-    const asked = { agent: agent.name, model: model.id, origin };
+    const { model } = tries;
+    const of = { agent: agent.name, model: model.id };
+    const note: Asking['note'] = (asked) =>
+      deps.observe?.({ kind: 'model', ...of, ...asked, at: Date.now() });
+    const asked = { ...of, origin };
     const inSpan: Asking['inSpan'] = (request, ask) => inChatSpan(deps, asked, { request, ask });
-    return await work({ model, guard, timeoutMs, note, inSpan });
+    const admit = admission(deps, { model, guard, of });
+    return await work({ model, guard, timeLeft: () => tries.timeLeft(), admit, note, inSpan });
   } catch (error) {
     // Stopped first: another heartbeat would replace the details that the failure leaves for the next attempt.
     guard.stop();
@@ -59,6 +65,31 @@ export async function withModel<T>(
   } finally {
     guard.stop();
   }
+}
+
+/** How an attempt waits for its model's provider: said to people who look, and measured where it waited. */
+function admission(
+  { report, observe }: ActivityDeps,
+  { model, guard, of }: Pick<Asking, 'model' | 'guard'> & { of: { agent: string; model: string } },
+): Asking['admit'] {
+  const say = (text: string): void => (report ?? guard.report)({ progress: { text } });
+  return async (bytes) => {
+    if (model.admit === undefined) return () => undefined;
+    const since = performance.now();
+    let hasWaited = false;
+    const onWait = (): void => {
+      hasWaited = true;
+      say(`waits until the provider of ${model.id} has room`);
+    };
+    try {
+      return await model.admit({ tokens: estimatedTokens(bytes), signal: guard.signal, onWait });
+    } finally {
+      if (hasWaited) {
+        observe?.({ kind: 'held', ...of, ms: performance.now() - since });
+        say(`asks ${model.id}`);
+      }
+    }
+  };
 }
 
 /** The agent of this name; where this worker lacks it, another one of the queue may have it. */
@@ -80,14 +111,40 @@ function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined):
   throw leaveToAnother(deps, `agent "${name}" has no model "${named}" here; its models: ${names}`);
 }
 
-/** Lets `ask` ask the model, as long as the attempt has time and is ours. What it throws names the model. */
+/** Asks a model once. */
+type Generate = (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>;
+
+/**
+ * Lets `ask` ask the model once its provider has room for so many bytes, as long as the attempt has time and is ours. What it
+ * throws names the model.
+ */
 export async function inTime<T>(
-  { model, guard, timeoutMs, note, inSpan }: Asking,
-  ask: (generate: (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>) => Promise<T>,
+  asking: Asking,
+  bytes: number,
+  ask: (generate: Generate) => Promise<T>,
 ): Promise<T> {
+  const { model, guard } = asking;
+  try {
+    return await askWithin(asking, await asking.admit(bytes), ask);
+  } catch (error) {
+    const lostReason = guard.lost();
+    // The next attempt asks again; it is not the model's fault.
+    if (lostReason !== undefined)
+      throw modelFailure(new Error(describeLostAttempt(lostReason), { cause: error }));
+    throw named(model, error);
+  }
+}
+
+async function askWithin<T>(
+  { model, guard, timeLeft, note, inSpan }: Asking,
+  settle: Settle,
+  ask: (generate: Generate) => Promise<T>,
+): Promise<T> {
+  const timeoutMs = timeLeft();
   const timeout = AbortSignal.timeout(timeoutMs);
   const signal = AbortSignal.any([timeout, guard.signal]);
-  const generate = (request: Omit<ModelRequest, 'signal'>): Promise<ModelReply> =>
+  let used: Usage = {};
+  const generate: Generate = (request) =>
     unlessAborted(
       model.generate({ ...request, signal }),
       // A model that ignores its signal must not hold the attempt.
@@ -95,15 +152,15 @@ export async function inTime<T>(
       () => new Error('the request was ended by its caller'),
     );
   try {
-    return await ask((request) =>
-      inSpan(request, () => noted(() => generate(request), { note, timeout, signal })),
-    );
+    return await ask(async (request) => {
+      const one = (): Promise<ModelReply> => noted(() => generate(request), { note, timeout, signal });
+      const reply = await inSpan(request, one);
+      used = addUsage(used, reply.usage);
+      settle(used);
+      return reply;
+    });
   } catch (error) {
-    const lostReason = guard.lost();
-    // The next attempt asks again; it is not the model's fault.
-    if (lostReason !== undefined)
-      throw modelFailure(new Error(describeLostAttempt(lostReason), { cause: error }));
-    throw named(model, timeout.aborted ? tooSlow(timeoutMs, error) : error);
+    throw timeout.aborted ? tooSlow(timeoutMs, error) : error;
   }
 }
 

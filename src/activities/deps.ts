@@ -1,3 +1,4 @@
+import type { Beat } from '../contract/call';
 import type { Logger } from '@temporalio/common';
 import type { Pricing } from '../contract/spending/usage';
 import type { PolicyRules } from '../authority/policy';
@@ -34,6 +35,8 @@ export interface ActivityDeps {
   files?: FileStore;
   /** What models write, for people who watch. Absent: nobody can. */
   texts?: TextStreams;
+  /** Takes news for the heartbeats. Absent: the attempt has heartbeats of its own. */
+  report?: (news: Beat) => void;
   /** Who decides what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
   /** Absent: the config has no policy rules. */

@@ -126,12 +126,13 @@ export class ModelTries {
     return openTries(this.tried);
   }
 
-  /** How long this attempt may ask, in milliseconds. */
-  get timeoutMs(): number {
+  /** How long this attempt may ask from now on, in milliseconds. */
+  timeLeft(): number {
     const { modelTimeoutMs, modelRetryForMs } = this.agent;
     const { startToCloseTimeoutMs } = Context.current().info;
     const left = modelRetryForMs - this.before.spentMs;
-    return Math.max(1, Math.min(modelTimeoutMs, left, startToCloseTimeoutMs - MARGIN_MS));
+    const inTime = startToCloseTimeoutMs - MARGIN_MS - (performance.now() - this.from);
+    return Math.max(1, Math.min(modelTimeoutMs, left, inTime));
   }
 
   /** @throws ApplicationFailure for good, where asking is over: the activity before failed so, or it has ended too many workers. */

@@ -30,6 +30,7 @@ export type WaitEnd = (typeof WAIT_ENDS)[number];
  * - `doubted`: a call is in doubt.
  * - `turn`: a turn is over; `since` is when its first run started.
  * - `model`: a model was asked once; `outcome` is `success` or the kind of the error.
+ * - `held`: a question waited here until the provider of its model had room.
  * - `usage`: what a reply took of a model.
  * - `journal`: an intent or an outcome of an unsafe call was written, or could not be.
  */
@@ -55,6 +56,7 @@ export type Fact =
       steps?: number;
     }
   | { kind: 'model'; agent: string; model: string; outcome: string; since: number; at: number }
+  | { kind: 'held'; agent: string; model: string; ms: number }
   | { kind: 'usage'; agent: string; model: string; usage: Usage }
   | { kind: 'journal'; write: 'intent' | 'outcome'; outcome: 'success' | 'failed'; ms: number };
 

@@ -161,7 +161,8 @@ async function askModel(
   { asking, store, writer }: { asking: Asking; store: ActivityDeps['files']; writer?: TextWriter },
 ): Promise<ValuedReply> {
   const messages = await toMessages(entries, { model: asking.model, store });
-  return inTime(asking, async (generate) => {
+  const bytes = bytesOf(entries) + utf8Bytes(agent.instructions);
+  return inTime(asking, bytes, async (generate) => {
     const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
       generate({
         instructions: instructionsOf(agent),

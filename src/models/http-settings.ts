@@ -23,6 +23,13 @@ export interface HttpModelOptions {
    * @default true where somebody can watch, as in every worker
    */
   stream?: boolean;
+  /**
+   * The most tokens that this worker sends and gets in a minute, with all its models of the same address, name and key. Calls
+   * wait for their turn. What the provider says of its own limits counts anyway.
+   *
+   * @default as the provider says
+   */
+  tokensPerMinute?: number;
   /** Shown in the timeline. */
   id?: string;
   /**
@@ -44,6 +51,7 @@ export interface HttpModelSettings {
   /** Absent: where somebody takes the words. */
   stream: boolean | undefined;
   takes: readonly string[];
+  tokensPerMinute?: number;
   /** Texts that no message may show. */
   secrets: string[];
 }
@@ -69,6 +77,7 @@ export const HTTP_MODEL_OPTIONS = {
   headers: z.record(z.string(), z.string()).optional(),
   timeout: z.union([z.number(), z.string()]).optional(),
   stream: z.boolean().optional(),
+  tokensPerMinute: z.int().positive().optional(),
   id: z.string().min(1).optional(),
   takes: z.array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/, 'is not a media type')).optional(),
 };
@@ -102,6 +111,7 @@ export function toSettings(
     timeoutMs: checkTimeout(kind, timeout),
     stream,
     takes: options.takes ?? kind.takes ?? [],
+    ...defined({ tokensPerMinute: options.tokensPerMinute }),
     secrets: [...(apiKey === undefined ? [] : [apiKey]), ...secretHeaders(headers)],
   };
 }

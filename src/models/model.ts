@@ -65,8 +65,26 @@ export interface Model {
    * reads that they are there, and of text their text. @default none
    */
   readonly takes?: readonly string[];
+  /**
+   * Waits until its provider has room for a request. A wait is neither an attempt nor a failure, and `generate` comes after it.
+   *
+   * @default there is always room
+   */
+  admit?(asked: Admission): Promise<Settle>;
   generate(request: ModelRequest): Promise<ModelReply>;
 }
+
+/** A request that is about to be sent. */
+export interface Admission {
+  /** About how many tokens it has. */
+  tokens: number;
+  signal: AbortSignal;
+  /** Called once, where it has to wait. */
+  onWait(): void;
+}
+
+/** Takes what an admitted request used in the end. Undefined: nobody knows. */
+export type Settle = (used: Usage | undefined) => void;
 
 /** Why a model failed. `rate_limit`, `timeout`, `server` and `network` are retried; `auth`, `refused` and `request` are not. */
 export type ModelErrorKind = 'rate_limit' | 'timeout' | 'server' | 'network' | 'auth' | 'refused' | 'request';

@@ -1,0 +1,126 @@
+import { defined } from '../contract/defined';
+import { retryAfter } from './sdk-errors';
+
+/** What a provider said is left of one of its limits, which fills up evenly until `fullAt`. Times are of a clock that only goes forward. */
+export interface LimitWindow {
+  unit: 'tokens' | 'requests';
+  remaining: number;
+  heardAt: number;
+  fullAt: number;
+  /** Absent: the provider does not say how much it is when full. */
+  limit?: number;
+}
+
+/** The time of day, and a clock that nobody sets, in milliseconds. */
+export interface Clocks {
+  wall: number;
+  steady: number;
+}
+
+type Unit = LimitWindow['unit'];
+
+/** Where providers say it: the name of a header by what it is of, and the unit it counts. */
+const FAMILIES: readonly { unit: Unit; name: (what: 'limit' | 'remaining' | 'reset') => string }[] = [
+  { unit: 'tokens', name: (what) => `x-ratelimit-${what}-tokens` },
+  { unit: 'requests', name: (what) => `x-ratelimit-${what}-requests` },
+  { unit: 'tokens', name: (what) => `anthropic-ratelimit-tokens-${what}` },
+  { unit: 'tokens', name: (what) => `anthropic-ratelimit-input-tokens-${what}` },
+  { unit: 'requests', name: (what) => `anthropic-ratelimit-requests-${what}` },
+];
+
+/** A limit that is longer than this until it is full does not fill up while a call waits. */
+const LONGEST_MS = 3_600_000;
+
+/**
+ * What the headers of a response say is left; empty where they say nothing that can be read. Anything may stand there: what is
+ * negative, cut or of another form counts as not said.
+ *
+ * @param status 429 with `retry-after`: nothing is taken before that.
+ */
+export function readWindows(headers: Headers, status: number, clocks: Clocks): LimitWindow[] {
+  const windows = FAMILIES.flatMap(({ unit, name }): LimitWindow[] => {
+    const remaining = countIn(headers.get(name('remaining')));
+    const resetMs = resetIn(headers.get(name('reset')), wallOf(headers, clocks));
+    if (remaining === undefined || resetMs === undefined) return [];
+    const limit = countIn(headers.get(name('limit')));
+    return [{ unit, remaining, ...until(resetMs, clocks), ...defined({ limit }) }];
+  });
+  const asked = status === 429 ? retryAfter(Object.fromEntries(headers), clocks.wall) : undefined;
+  if (asked === undefined) return windows;
+  return [...windows, { unit: 'requests', remaining: 0, ...until(asked, clocks) }];
+}
+
+function until(ms: number, { steady }: Clocks): Pick<LimitWindow, 'heardAt' | 'fullAt'> {
+  return { heardAt: steady, fullAt: steady + Math.min(LONGEST_MS, ms) };
+}
+
+function countIn(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+/** The time of day at the provider, which its times are of; this machine's clock may be wrong. */
+function wallOf(headers: Headers, { wall }: Clocks): number {
+  const theirs = Date.parse(headers.get('date') ?? '');
+  return Number.isNaN(theirs) ? wall : theirs;
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
+const SPAN = /^(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,9}(?:\.\d{1,9})?)s)?(?:(\d{1,9}(?:\.\d{1,9})?)ms)?$/;
+
+/** Milliseconds until a reset: `6m0s` and `12ms` as OpenAI writes, seconds, or a time as Anthropic writes. */
+function resetIn(text: string | null, wall: number): number | undefined {
+  if (text === null || text === '') return undefined;
+  if (/^\d{1,9}(?:\.\d{1,9})?$/.test(text)) return Number(text) * 1000;
+  if (TIME.test(text)) {
+    const at = Date.parse(text);
+    return Number.isNaN(at) ? undefined : Math.max(0, at - wall);
+  }
+  const [found, hours = 0, minutes = 0, seconds = 0, ms = 0] = SPAN.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  return Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(ms);
+}
+
+/** How long until a window has room for a request of so many tokens, in milliseconds. 0: there is room. */
+export function windowWait(window: LimitWindow, tokens: number, now: number): number {
+  const { unit, remaining, heardAt, fullAt, limit } = window;
+  const needed = unit === 'requests' ? 1 : tokens;
+  const left = fullAt - now;
+  if (left <= 0 || remaining >= needed) return 0;
+  if (limit === undefined || limit <= remaining) return left;
+  // More than the whole limit never fits: the provider has to refuse it.
+  const share = (Math.min(needed, limit) - remaining) / (limit - remaining);
+  return Math.max(0, Math.ceil(heardAt + share * (fullAt - heardAt) - now));
+}
+
+/** A request that was let through, and what it took as far as is known. */
+export interface Passed {
+  at: number;
+  tokens: number;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Those of the last minute. */
+export function lastMinute(passed: readonly Passed[], now: number): Passed[] {
+  return passed.filter(({ at }) => at > now - MINUTE_MS);
+}
+
+/**
+ * How long until a request of so many tokens fits `perMinute`, in milliseconds. 0: it fits. One that is larger than the whole
+ * limit goes alone.
+ */
+export function minuteWait(
+  passed: readonly Passed[],
+  { tokens, perMinute }: { tokens: number; perMinute: number },
+  now: number,
+): number {
+  const counted = lastMinute(passed, now);
+  const room = perMinute - Math.min(tokens, perMinute);
+  let sum = counted.reduce((total, one) => total + one.tokens, 0);
+  if (sum <= room) return 0;
+  for (const { at, tokens: gone } of counted) {
+    sum -= gone;
+    if (sum <= room) return Math.min(MINUTE_MS, at + MINUTE_MS - now);
+  }
+  return MINUTE_MS;
+}
