@@ -38,6 +38,14 @@ const SIGNATURE = {
 /** A signature over what a person says. */
 export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
 
+/** In whose place somebody who is their delegate says it: `entry` is the id of the out-of-office that names both. */
+const IN_PLACE_OF = {
+  type: 'object',
+  properties: { person: { type: 'string', minLength: 1, maxLength: 200 }, entry: id },
+  required: ['person', 'entry'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
 /** Who says something about which call, and where they saw it. */
 const COMMON = {
   callId,
@@ -71,6 +79,7 @@ export const DECISION = {
     hunks: { type: 'array', items: id, maxItems: 10_000 },
     /** Of what the person saw: arguments, preview and plan. Without it the decision is not bound to what was seen. */
     seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    inPlaceOf: IN_PLACE_OF,
     signature: SIGNATURE,
   },
   required: ['callId', 'decision'],
@@ -91,6 +100,7 @@ export const RESOLUTION = {
     resolution: { enum: RESOLUTIONS },
     /** Only with `happened`: what the call returned, as far as the person knows. */
     content: { type: 'string', maxLength: LIMITS.outputBytes },
+    inPlaceOf: IN_PLACE_OF,
     signature: SIGNATURE,
   },
   required: ['callId', 'resolution'],
