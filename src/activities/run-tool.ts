@@ -193,7 +193,10 @@ interface RecheckedBy {
  * policy still holds, a call that needs a decision has one, and one of a dry world changes nothing. This attempt has run
  * nothing yet, so saying no is always safe; whoever asks knows of earlier ones.
  */
-export async function recheck({ agent, tool, away, ...by }: RecheckedBy, input: CallInput): Promise<Rechecked> {
+export async function recheck(
+  { agent, tool, away, ...by }: RecheckedBy,
+  input: CallInput,
+): Promise<Rechecked> {
   const changed = whatChanged(tool, input);
   if (changed !== undefined) return refused(changed);
   const parsed = tool.parse(input.arguments);

@@ -22,6 +22,7 @@ import { readHistories, readPlace, readRunEvents, readTimeline, readTurn } from 
 import { readHistory } from '../history/run';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
+import { makeAway } from './control/away';
 import { makeGrants } from './control/grants';
 import { pause, readControl, resume } from './control/pauses';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
@@ -238,6 +239,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     resume: (asked) => resume(context, asked),
     pauses: () => readControl(context),
     grants: makeGrants(context),
+    away: makeAway(context),
     close,
   };
 }

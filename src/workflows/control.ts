@@ -199,5 +199,17 @@ const CONFIRMATION = {
   fits: isConfirmAsked,
   ...BY_GRANTS,
 };
-const REVOCATION = { what: 'revocation', bytes: BYTES, fields: ['id', 'by', 'reason'], fits: isRevokeAsked, ...BY_GRANTS };
-const USE = { what: 'use of a grant', bytes: BYTES, fields: [...CALL, 'key'], fits: isUseAsked, ...BY_GRANTS };
+const REVOCATION = {
+  what: 'revocation',
+  bytes: BYTES,
+  fields: ['id', 'by', 'reason'],
+  fits: isRevokeAsked,
+  ...BY_GRANTS,
+};
+const USE = {
+  what: 'use of a grant',
+  bytes: BYTES,
+  fields: [...CALL, 'key'],
+  fits: isUseAsked,
+  ...BY_GRANTS,
+};

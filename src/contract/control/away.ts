@@ -114,7 +114,10 @@ function whyNotTaken(state: AwayState, asked: AwayAsked, now: number): AwayRefus
   );
   return (
     other &&
-    refuse('away_refused', `${from} is away then already, until ${other.end}; ${other.to} votes in their place`)
+    refuse(
+      'away_refused',
+      `${from} is away then already, until ${other.end}; ${other.to} votes in their place`,
+    )
   );
 }
 

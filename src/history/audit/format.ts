@@ -22,6 +22,7 @@ export const SEALED_FIELDS = [
   'files',
   'arguments',
   'approver',
+  'inPlaceOf',
   'identity',
   'channel',
   'reason',

@@ -145,7 +145,7 @@ export function takeDecision(
     decisionId: at.decisionId,
     callId: decision.callId,
     decision: decision.decision,
-    approver: standing.approver,
+    approver: decision.approver ?? 'somebody',
     at: standing.at,
     ...(asksAgain ? { asksAgain } : {}),
     ...(isUnbound(decision) ? { unbound: true } : {}),
