@@ -238,8 +238,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     pause: (asked) => pause(context, asked),
     resume: (asked) => resume(context, asked),
     pauses: () => readControl(context),
-    grants: makeGrants(context),
-    away: makeAway(context),
+    ...{ grants: makeGrants(context), away: makeAway(context) },
     close,
   };
 }
