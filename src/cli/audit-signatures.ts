@@ -219,7 +219,7 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
   // Accepting no hunk is a denial.
   const word = line.type === 'resolution' ? resolution : hunks === '' ? 'denied' : decision;
   const signature = { kind, armored, statement };
-  const place = valueOf(line, 'inPlaceOf');
+  const place = valueOf(line, 'place');
   const inPlaceOf = place === undefined ? undefined : parseJson(place);
   return { decision: word, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
 }

@@ -22,7 +22,7 @@ export const SEALED_FIELDS = [
   'files',
   'arguments',
   'approver',
-  'inPlaceOf',
+  'place',
   'identity',
   'channel',
   'reason',

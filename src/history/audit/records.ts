@@ -276,7 +276,7 @@ function messageSealed(event: DecisionMade | Resolved | Answered) {
   const message = judgement.accepted === false ? judgement.message : undefined;
   return {
     approver,
-    inPlaceOf: inPlaceOf && JSON.stringify(inPlaceOf),
+    place: inPlaceOf && JSON.stringify(inPlaceOf),
     identity,
     channel,
     reason,

@@ -15,18 +15,17 @@ const FILE = parseApprovers(
   `installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
 people: { dora: { mail: dora@example.com }, xena: {}, yan: {}, rita: {} }
 rules:
-  - { name: pay, then: ask, approvers: { any: [dora], notRequester: true } }
+  - { name: pay, tools: [pay], then: ask, approvers: { any: [dora], notRequester: true } }
   - { name: default, then: by_safety }
 `,
   'approvers.yaml',
 );
 const AUTHORITY: Authority = {
   ...{ fileDigest: 'f', ruleDigest: 'r', people: FILE.people, requesters: ['rita'] },
-  rule:
-    FILE.rules[0] ??
-    (() => {
-      throw new Error('no rule');
-    })(),
+  rule: {
+    ...{ name: 'pay', then: 'ask', rosters: [['dora']], need: 1, groups: [] },
+    ...{ notRequester: true, denyNeeds: 1, assurance: 'claimed' },
+  },
 };
 const VOTE: Vote = {
   ...{ voter: 'xena', decision: 'approved', decisionId: 'd', at: iso(0) },
