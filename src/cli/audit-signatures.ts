@@ -155,7 +155,7 @@ const record = z.object({
 const SIGNED_FIELDS = [
   'signature',
   'approver',
-  'inPlaceOf',
+  'place',
   'reason',
   'requesters',
 ] as const satisfies SealedField[];
