@@ -81,7 +81,7 @@ const bundle = async () => {
  */
 const withoutComments = async (bundled) => {
   const { transform } = await import('esbuild');
-  const options = { legalComments: 'none', sourcemap: 'external', charset: 'utf8' };
+  const options = { legalComments: 'none', minifySyntax: true, sourcemap: 'external', charset: 'utf8' };
   const { code, map } = await transform(bundled, options);
   const bare = await withoutMemberComments(code.trimEnd());
   const [flush, shifted] = await withoutIndentation(bare, JSON.parse(map));

@@ -31,9 +31,15 @@ export interface BundleWorkflowsOptions extends Pick<
  * may be here: the SDK keeps the scope of a workflow in its modules, and ends that when any workflow leaves the cache.
  */
 const SHARED = [
-  ...['digest', 'payloads', 'schema/schema', 'worker-tools', 'control/grant-forms', 'control/pauses'].map(
-    (name) => `contract/${name}`,
-  ),
+  ...[
+    'digest',
+    'payloads',
+    'schema/schema',
+    'worker-tools',
+    'control/grant-forms',
+    'control/away-forms',
+    'control/pauses',
+  ].map((name) => `contract/${name}`),
   ...['decide', 'messages', 'moving', 'resolve', 'state', 'transitions'].map(
     (name) => `workflows/approvals/${name}`,
   ),

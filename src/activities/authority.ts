@@ -19,6 +19,7 @@ import { contentDigest } from '../tools/content-digest';
 import { type Config, rulesAbout } from '../tools/define-config';
 import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tighten } from '../tools/policy';
 import type { Tool } from '../tools/types';
+import { type AwayReader, placesOf } from './control/away';
 import type { ActivityDeps } from './deps';
 
 /** Whose rules hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
@@ -156,8 +157,10 @@ export interface VoteCheck {
   own?: Authority | undefined;
   /** Absent: this worker has no file, so no signature counts here. */
   file?: Approvers | undefined;
-  /** Asked only where a vote is signed. */
+  /** Asked only where a vote is signed, or cast in somebody's place. */
   place(): Promise<SignedPlace>;
+  /** Absent: no vote in somebody's place counts here. */
+  away?: AwayReader | undefined;
   /** Milliseconds since 1970. */
   now: number;
 }
@@ -184,7 +187,12 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
     ? await judgeOf(check, input, authority)
     : undefined;
   const judged = new Map(votes.map((vote) => [vote, judge?.(vote)]));
-  const { struck, standing, why } = countVotes(authority, votes, proofsBy(judged, decision));
+  const whyNoPlace = await placesOf({ ...check, authority }, votes);
+  const proofOf = proofsBy(judged, decision);
+  const { struck, standing, why } = countVotes(authority, votes, (vote) => {
+    const no = whyNoPlace(vote);
+    return no === undefined ? proofOf(vote) : { why: no };
+  });
   if (struck.length === 0 && standing.state === 'approved') {
     const roster = await rosterOf(check.file, judged);
     return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };

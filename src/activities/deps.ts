@@ -11,6 +11,7 @@ import type { Traces } from '../traces';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
+import type { AwayReader } from './control/away';
 import type { GrantsReader } from './control/grants';
 import type { PausesReader } from './control/pauses';
 import type { TextStreams } from './text-streams';
@@ -45,6 +46,8 @@ export interface ActivityDeps {
   pauses?: PausesReader;
   /** Asked where a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
+  /** Asked where a vote is cast in somebody's place. Absent: none counts here. */
+  away?: AwayReader;
   /** By which secret answers are read. Absent: none can be asked for. */
   answerKeys?: AnswerKeys;
   journal: Journal;

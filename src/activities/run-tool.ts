@@ -10,6 +10,7 @@ import type { ActivityDeps } from './deps';
 import { outdatedDecision, signedStart } from './earlier-start';
 import { cachedOutput, execute, type Execution, notRunResult, withNote } from './execution';
 import { lackOf, notHere, retryFailure } from './failures';
+import type { AwayReader } from './control/away';
 import { authorityFor, claimGrant, type GrantedCall, voidGrant } from './control/grants';
 import { lookForChild } from './child-turn';
 import { heldState, withHolder } from './held-state';
@@ -65,10 +66,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const checked =
     agent === undefined || tool === undefined
       ? undefined
-      : await recheck(
-          { agent, tool, log: deps.run.log, approvers: deps.approvers, rules: deps.rules },
-          input,
-        );
+      : await recheck({ agent, tool, log: deps.run.log, ...rulesIn(deps) }, input);
   const unsafe = input.effect === 'unsafe' || tool?.effect === 'unsafe';
   const earlier = unsafe ? await startedBefore({ deps, tool, input, key }) : undefined;
   if (earlier !== undefined) return { output: earlier };
@@ -179,12 +177,18 @@ type Rechecked =
   | AskAgain;
 
 /** Whose policy is asked, and which tool would run. */
+/** What a worker knows of who may decide. */
+function rulesIn({ approvers, rules, away }: ActivityDeps): Omit<RecheckedBy, 'agent' | 'tool' | 'log'> {
+  return { approvers, rules, away };
+}
+
 interface RecheckedBy {
   agent: Agent;
   tool: Tool;
   log?: CallLog | undefined;
   approvers?: ApproversSource | undefined;
   rules?: PolicyRules | undefined;
+  away?: AwayReader | undefined;
 }
 
 /**
@@ -192,7 +196,10 @@ interface RecheckedBy {
  * policy still holds, a call that needs a decision has one, and one of a dry world changes nothing. This attempt has run
  * nothing yet, so saying no is always safe; whoever asks knows of earlier ones.
  */
-export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallInput): Promise<Rechecked> {
+export async function recheck(
+  { agent, tool, away, ...by }: RecheckedBy,
+  input: CallInput,
+): Promise<Rechecked> {
   const changed = whatChanged(tool, input);
   if (changed !== undefined) return refused(changed);
   const parsed = tool.parse(input.arguments);
@@ -218,7 +225,7 @@ export async function recheck({ agent, tool, ...by }: RecheckedBy, input: CallIn
     return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file } };
   }
   try {
-    const votes = await checkVotes({ own, file, place: placeHere, now: Date.now() }, input);
+    const votes = await checkVotes({ own, file, away, place: placeHere, now: Date.now() }, input);
     return 'askAgain' in votes ? votes : { ...votes, value: parsed.value };
   } catch (error) {
     // Votes that nobody could check are neither good nor bad.

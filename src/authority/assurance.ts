@@ -39,6 +39,7 @@ const voteSchema = z.object({
   reason: z.string().optional(),
   /** A person of the approvers file, by name or mail; signed as it is written here. */
   approver: z.string(),
+  inPlaceOf: z.object({ person: z.string(), entry: z.string() }).optional(),
   at: z.string(),
   /** Required with a signature. */
   notAfter: z.string().optional(),
@@ -54,10 +55,10 @@ export type Vote = z.input<typeof voteSchema>;
 export function judgedVote(vote: KeptVote): Vote {
   const { voter: approver, at: takenAt, runsAgain, signature: signed, ...said } = vote;
   const decision = runsAgain === true ? ('run-again' as const) : vote.decision;
-  const { reason, seenDigest } = said;
+  const { reason, inPlaceOf, seenDigest } = said;
   const { at = takenAt, notAfter, kind, armored, statement } = signed ?? {};
   const signature = kind === undefined || armored === undefined ? undefined : { kind, armored, statement };
-  return { decision, reason, approver, at, notAfter, seenDigest, signature };
+  return { decision, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
 }
 
 /** Why a signed vote does not count, and what that means. */
@@ -112,8 +113,8 @@ export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   if (voter === undefined) return bad('unknown_person');
   if (notAfter === undefined) return bad('malformed');
   const { facts } = judge;
-  const { decision, reason = '', seenDigest } = read.data;
-  const expected = statementOf(facts, { decision, reason, approver, at, notAfter });
+  const { decision, reason = '', inPlaceOf, seenDigest } = read.data;
+  const expected = statementOf(facts, { decision, reason, approver, inPlaceOf, at, notAfter });
   if (expected === undefined) return bad('malformed');
   if (seenDigest !== facts.seenDigest)
     return bad(differenceFrom(expected, signed.statement) ?? 'wrong_arguments');
@@ -224,6 +225,7 @@ const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['decision', 'vote_changed'],
   ['reason', 'vote_changed'],
   ['approver', 'vote_changed'],
+  ['inPlaceOf', 'vote_changed'],
   ['at', 'vote_changed'],
   ['notAfter', 'vote_changed'],
 ];

@@ -2,9 +2,9 @@ import { termsIn } from '../contract/control/confirmations';
 import type { CastGrantVote, SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import { canonicalJson } from '../contract/digest';
-import type { Approvers } from './approvers';
-import { CLOCK_TOLERANCE, VOTE_FAULTS, type VoteJudgement } from './assurance';
-import { GRANT_NAMESPACE, INBOX_GRANT_NAMESPACE, verifySshSignature } from './ssh-signature';
+import { VOTE_FAULTS, type VoteJudgement } from './assurance';
+import { assuranceOfText, type TextJudge } from './signed-text';
+import { GRANT_NAMESPACE, INBOX_GRANT_NAMESPACE } from './ssh-signature';
 
 /** Where a grant holds. */
 export interface GrantPlace {
@@ -28,11 +28,7 @@ function givenBy({ by: voter, at }: GrantTerms): SaysOfGrant {
 }
 
 /** What a worker knows by itself. */
-export interface GrantJudge extends GrantPlace {
-  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'inboxKeys'>;
-  /** Milliseconds since 1970. */
-  now: number;
-}
+export interface GrantJudge extends GrantPlace, TextJudge {}
 
 /**
  * How sure it is that a vote on a grant is its voter's own. The file is today's: a key that was taken out counts no more.
@@ -44,25 +40,10 @@ export function assuranceOfGrant(
   { approvers, now, ...place }: GrantJudge,
 ): VoteJudgement {
   const { until } = grant;
-  if (signature === undefined) return { ok: true, assurance: 'claimed' };
-  const voter = approvers.personOf(name);
-  if (voter === undefined) return { ok: false, why: 'unknown_person' };
-  const [from, to] = [Date.parse(at), Date.parse(until)];
-  if (signature.at !== at || signature.notAfter !== until) return { ok: false, why: 'vote_changed' };
-  if (from > now + CLOCK_TOLERANCE) return { ok: false, why: 'in_future' };
-  if (!(to > now)) return { ok: false, why: 'expired' };
-  const isOwn = signature.kind === 'ssh';
-  const verdict = verifySshSignature({
-    armored: signature.armored,
-    message: Buffer.from(grantText(grant, place, { voter: name, at })),
-    keys: isOwn ? approvers.keysOf(voter) : approvers.inboxKeys,
-    namespace: isOwn ? GRANT_NAMESPACE : INBOX_GRANT_NAMESPACE,
-    requireTouch: true,
-    moments: [from, now],
-  });
-  if (!verdict.ok) return { ok: false, why: verdict.why === 'unknown_key' ? 'key_removed' : verdict.why };
-  const { fingerprint, isHardware } = verdict;
-  return { ok: true, assurance: isOwn ? 'signed_ssh' : 'signed_in', voter, fingerprint, isHardware };
+  return assuranceOfText(
+    { signature, signer: name, at, until, text: grantText(grant, place, { voter: name, at }) },
+    { approvers, now, uses: { own: GRANT_NAMESPACE, inbox: INBOX_GRANT_NAMESPACE } },
+  );
 }
 
 /** Why the signature on a grant does not count, in words. */

@@ -9,6 +9,9 @@ export const INBOX_NAMESPACE = 'countersign-inbox';
 /** The same for grants: a signature on one call never passes for one on many, nor the other way around. */
 export const GRANT_NAMESPACE = 'countersign-grant';
 export const INBOX_GRANT_NAMESPACE = 'countersign-inbox-grant';
+/** The same for who is away. */
+export const AWAY_NAMESPACE = 'countersign-away';
+export const INBOX_AWAY_NAMESPACE = 'countersign-inbox-away';
 
 /** Why a signature does not count, and what that means. */
 export const SSH_FAULTS = {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { canonicalJson, digestText } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
 import { LIMITS } from '../contract/limits';
-import type { Requesters } from '../contract/authority/votes';
+import type { InPlaceOf, Requesters } from '../contract/authority/votes';
 
 /** What a signed vote can say. `run-again`: a call in doubt is started once more, as the next generation. */
 export const SIGNED_DECISIONS = [...DECISIONS, 'run-again'] as const;
@@ -27,9 +27,9 @@ function isMoment(value: string): boolean {
   return !Number.isNaN(at) && new Date(at).toISOString() === value;
 }
 
-const statementSchema = z.strictObject({
-  /** Of this form: fields are neither added nor left out within one version. */
-  v: z.literal(1),
+const statementFields = z.strictObject({
+  /** Of this form: fields are neither added nor left out within one version. 2 has `inPlaceOf`. */
+  v: z.literal([1, 2]),
   /** Of the approvers file. */
   installation: z.string().regex(/^[0-9a-f]{32}$/),
   /** Namespace, workflow and first run as the server names them. */
@@ -56,11 +56,17 @@ const statementSchema = z.strictObject({
   /** Empty where none was given. */
   reason: text(LIMITS.reasonBytes),
   approver: id,
+  /** In whose place the approver votes, and by which out-of-office. */
+  inPlaceOf: z.strictObject({ person: id, entry: id }).optional(),
   /** When it was signed, by the signer's clock. */
   at: moment,
   /** Until when a call may start by it. */
   notAfter: moment,
 });
+const statementSchema = statementFields.refine(
+  ({ v, inPlaceOf }) => v === (inPlaceOf === undefined ? 1 : 2),
+  'must be of version 2 with inPlaceOf, and of version 1 without',
+);
 
 /** What a countersignature is over. */
 export type Statement = z.output<typeof statementSchema>;
@@ -83,15 +89,16 @@ export interface CallFacts
 /** What a person adds to that. */
 export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 'at' | 'notAfter'> {
   reason?: string;
+  inPlaceOf?: InPlaceOf | undefined;
 }
 
 /** The statement of a vote on a call; undefined where a part is not in its form. */
 export function statementOf(facts: CallFacts, vote: SignableVote): Statement | undefined {
   const { installation, namespace, workflowId, firstExecutionRunId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;
-  const { decision, reason = '', approver, at, notAfter } = vote;
+  const { decision, reason = '', approver, inPlaceOf, at, notAfter } = vote;
   return statementSchema.safeParse({
-    v: 1,
+    ...(inPlaceOf === undefined ? { v: 1 } : { v: 2, inPlaceOf }),
     ...{ installation, namespace, workflowId, firstExecutionRunId, callKey, generation },
     ...{ agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest },
     ...{ requesters: sorted(requesters ?? []), decision, reason, approver, at, notAfter },

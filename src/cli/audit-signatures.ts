@@ -152,7 +152,13 @@ const record = z.object({
 });
 
 /** Everything that a signature is over, and that can be taken out. */
-const SIGNED_FIELDS = ['signature', 'approver', 'reason', 'requesters'] as const satisfies SealedField[];
+const SIGNED_FIELDS = [
+  'signature',
+  'approver',
+  'place',
+  'reason',
+  'requesters',
+] as const satisfies SealedField[];
 
 type Judged =
   | { state: 'verified' | 'carried'; voter: string }
@@ -213,7 +219,9 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
   // Accepting no hunk is a denial.
   const word = line.type === 'resolution' ? resolution : hunks === '' ? 'denied' : decision;
   const signature = { kind, armored, statement };
-  return { decision: word, reason, approver, at, notAfter, seenDigest, signature };
+  const place = valueOf(line, 'place');
+  const inPlaceOf = place === undefined ? undefined : parseJson(place);
+  return { decision: word, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
 }
 
 /** The value of a field; undefined where it was taken out, or never was there. */

@@ -11,6 +11,7 @@ import { addDeploy, addDrain } from './commands/deploy';
 import { addDoctor, addSetup } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
+import { addAway, addBack } from './commands/away';
 import { addGrants } from './commands/grants';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
@@ -66,6 +67,8 @@ const COMMANDS = [
   addClose,
   addInbox,
   addGrants,
+  addAway,
+  addBack,
   addWatch,
   addNotify,
   addShow,

@@ -22,6 +22,7 @@ import { readHistories, readRunEvents, readTimeline, readTurn } from '../history
 import { readHistory } from '../history/run';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
+import { makeAway } from './control/away';
 import { makeGrants } from './control/grants';
 import { pause, readControl, resume } from './control/pauses';
 import { abandonTurn, cancelTurn, planTurnReset, resetTurn } from './control-turn';
@@ -240,7 +241,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
     pause: (asked) => pause(context, asked),
     resume: (asked) => resume(context, asked),
     pauses: () => readControl(context),
-    grants: makeGrants(context),
+    ...{ grants: makeGrants(context), away: makeAway(context) },
     close,
   };
 }

@@ -55,7 +55,7 @@ function requireNamed(
   if (phase !== 'in_doubt' || authority === undefined) return;
   const { approver = 'somebody' } = by;
   const asked = isEscalated === true ? escalatedAuthority(authority) : authority;
-  const why = whyMayNot(asked, approver);
+  const why = whyMayNot(asked, { approver });
   if (why === undefined) return;
   throw new CountersignError('not_allowed', `${approver} may not give up ${turn}/${callId}: ${why}`, {
     hint: 'one of those has to, or resolves the call',

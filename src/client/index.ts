@@ -70,6 +70,9 @@ export type {
   Revoked,
 } from '../contract/control/grants';
 export type { Condition, Narrowing } from '../contract/control/narrowing';
+export type { Away, AwayAsked, AwaySeen, AwayTerms, BackAsked } from '../contract/control/away';
+export type { InPlaceOf } from '../contract/authority/votes';
+export { type AwayList, awayTerms } from './control/away';
 export type { ConfirmAsked } from '../contract/control/confirmations';
 export type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan, Grants } from './control/grant-types';
 export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';

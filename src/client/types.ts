@@ -2,6 +2,7 @@ import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
+import type { AwayList } from './control/away';
 import type { Grants } from './control/grant-types';
 import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 import type { TextDelta } from '../contract/streamed-text';
@@ -537,6 +538,8 @@ export interface Countersign {
   pauses(): Promise<Pauses>;
   /** Calls that may run without being asked about. */
   grants: Grants;
+  /** Who is away, and who votes in their place. */
+  away: AwayList;
   /** Closes the connection, unless it was given. */
   close(): Promise<void>;
 }

@@ -41,6 +41,14 @@ const SIGNATURE = {
 /** A signature over what a person says. */
 export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
 
+/** In whose place somebody who is their delegate says it: `entry` is the id of the out-of-office that names both. */
+const IN_PLACE_OF = {
+  type: 'object',
+  properties: { person: { type: 'string', minLength: 1, maxLength: 200 }, entry: id },
+  required: ['person', 'entry'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
 /** The fields that decisions, resolutions and answers share. */
 const COMMON = {
   callId,
@@ -76,6 +84,7 @@ export const DECISION = {
      * The digest of what the person saw: arguments, preview and plan. Without it, the decision is not bound to that.
      */
     seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+    inPlaceOf: IN_PLACE_OF,
     signature: SIGNATURE,
   },
   required: ['callId', 'decision'],
@@ -96,6 +105,7 @@ export const RESOLUTION = {
     resolution: { enum: RESOLUTIONS },
     /** Only with `happened`: what the call returned, as far as the person knows. */
     content: { type: 'string', maxLength: LIMITS.outputBytes },
+    inPlaceOf: IN_PLACE_OF,
     signature: SIGNATURE,
   },
   required: ['callId', 'resolution'],

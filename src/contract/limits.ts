@@ -148,6 +148,10 @@ export const LIMITS = {
   grantsBytes: 1024 * KIB,
   /** People who confirm one grant, apart from the person who gave it. */
   grantVotes: 20,
+  /** People who are away or will be, and those who came back before their time. With all grants they have to fit one payload. */
+  away: 200,
+  awayBytes: 128 * KIB,
+  awayEnded: 200,
   /**
    * Updates after which the workflow that holds the pauses continues as new: a worker replays all of them to answer
    * one.

@@ -24,7 +24,7 @@ export const WORKFLOWS = {
   control: 'countersignControl',
 } as const;
 
-/** The one workflow of a namespace that holds its pauses and grants, and the queue that every worker of turns polls for it. */
+/** The one workflow of a namespace that holds its pauses and grants and who is away, and the queue that every worker of turns polls for it. */
 export const CONTROL = { workflowId: 'countersign-control', taskQueue: 'countersign-control' } as const;
 
 /** Our own activity types. The type of a tool's activity is the name of the tool. */
@@ -62,7 +62,8 @@ export const SIGNALS = {
  * new run on the current build; it is refused with FAILURES.held. By `ask` a call that runs asks a person; it is answered
  * with a CallReply, or refused with FAILURES.ask. `pause` and `resume` go to the workflow of CONTROL; it answers with a
  * PauseTaken or the pauses that ended, or refuses with FAILURES.pause. So do `grant` and `confirm`, `revoke`
- * and `use`: answered with a GrantSeen, a Revoked and a UseTaken, or refused with FAILURES.grant.
+ * and `use`: answered with a GrantSeen, a Revoked and a UseTaken, or refused with FAILURES.grant. `away` and `back` are
+ * answered with an Away, or refused with FAILURES.away.
  */
 export const UPDATES = {
   decide: 'decide',
@@ -78,17 +79,21 @@ export const UPDATES = {
   confirm: 'confirm',
   revoke: 'revoke',
   use: 'use',
+  away: 'away',
+  back: 'back',
 } as const;
 
 /**
  * Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool, `record` what a session keeps of a turn.
- * A session answers `transcript` and `session`, a SessionView. The workflow of CONTROL answers `grants`, a GrantsSeen.
+ * A session answers `transcript` and `session`, a SessionView. The workflow of CONTROL answers `grants`, a GrantsSeen, and
+ * `away`, an AwaySeen.
  */
 export const QUERIES = {
   transcript: 'transcript',
   tools: 'tools',
   record: 'record',
   grants: 'grants',
+  away: 'away',
 } as const;
 
 /**
@@ -112,7 +117,7 @@ export const SCHEDULED_BY = 'TemporalScheduledById';
 export const ASKED = 'asked:';
 export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 
-/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]; `session`: of a turn the id of its session, of a session a SessionMemo; `pauses`: Pause[], and `grants`: a GrantsMemo, only of the workflow of CONTROL. */
+/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]; `session`: of a turn the id of its session, of a session a SessionMemo; `pauses`: Pause[], `grants`: a GrantsMemo, and `away`: how many are away or will be, only of the workflow of CONTROL. */
 export const MEMO = {
   prompt: 'prompt',
   fork: 'fork',
@@ -123,6 +128,7 @@ export const MEMO = {
   session: 'session',
   pauses: 'pauses',
   grants: 'grants',
+  away: 'away',
 } as const;
 
 /** Memo key of one call that a user's workflow gates; it holds a ValidCall while the request is open. */
@@ -169,6 +175,8 @@ export const FAILURES = {
   pause: 'countersign.pause',
   /** A request about grants is refused; details hold a GrantRefused. */
   grant: 'countersign.grant',
+  /** What somebody says of who is away is refused; details hold an AwayRefused. */
+  away: 'countersign.away',
 } as const;
 
 /**

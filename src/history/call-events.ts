@@ -1,3 +1,4 @@
+import type { InPlaceOf } from '../contract/authority/votes';
 import type { Authority } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import type { Roster } from '../contract/authority/roster';
@@ -286,6 +287,8 @@ export interface Reapplied extends EventHeader {
 export interface Attribution {
   /** The name that was claimed; `somebody` where none was. */
   approver: string;
+  /** In whose place, as claimed; only what is counted as a vote has it. */
+  inPlaceOf?: InPlaceOf;
   reason?: string;
   channel: string;
   /** The channel says that the approver was signed in there. */

@@ -1,3 +1,4 @@
+import { voterText } from '../contract/authority/votes';
 import type { FileRef } from '../contract/session/files';
 import { describeFile } from '../contract/text/bytes';
 import { isDenial } from '../contract/decision';
@@ -257,7 +258,7 @@ function decisionLine(what: string, event: Attribution & { judgement: Judgement 
 }
 
 function attributionText(by: Attribution): string {
-  return `${by.approver} (${howKnown(by)})`;
+  return `${voterText({ ...by, voter: by.approver })} (${howKnown(by)})`;
 }
 
 function inBrackets(reason: string | undefined): string {

@@ -4,7 +4,7 @@ import {
   someNames,
   standingUnder,
 } from '../contract/authority/authority';
-import { assuranceText, type CastVote, type Standing } from '../contract/authority/votes';
+import { assuranceText, type CastVote, type Standing, voterText } from '../contract/authority/votes';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
@@ -248,7 +248,7 @@ export function describeVoting(call: CallView): string | undefined {
   const { name, need, groups, assurance } = authority.rule;
   const wanted = counted(Math.max(need, groups.length), 'approval');
   const sure = assurance === 'claimed' ? '' : `, ${assuranceText(assurance)}`;
-  const votes = call.votes.map((vote) => `${vote.voter} ${vote.decision} (${howKnown(vote)})`);
+  const votes = call.votes.map((vote) => `${voterText(vote)} ${vote.decision} (${howKnown(vote)})`);
   const verb = assurance === 'claimed' ? 'vote' : assurance === 'signed_in' ? 'vote, signed in' : 'sign';
   const missing = standing.state === 'open' ? [missingText(standing, verb)] : [];
   return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');

@@ -29,7 +29,7 @@ export function forgetVotes(call: CallView): void {
 /** Notes a vote in the place of an earlier one of the same person. */
 export function voted(
   call: CallView,
-  { approver, signature }: Pick<DecisionMade, 'approver' | 'signature'>,
+  { approver, inPlaceOf, signature }: Pick<DecisionMade, 'approver' | 'inPlaceOf' | 'signature'>,
   decision: DecisionKind | undefined,
 ): void {
   const authority = call.request?.authority;
@@ -37,7 +37,7 @@ export function voted(
   const others = call.votes.filter((one) => one.voter !== voter);
   if (authority === undefined || decision === undefined) return;
   if (decision === 'withdrawn' || decision === 'ask-again') return void (call.votes = others);
-  const signed = defined({ signedBy: signature?.kind });
+  const signed = defined({ inPlaceOf, signedBy: signature?.kind });
   call.votes = [...others, { voter, decision: wordOf(decision), ...signed }];
 }
 

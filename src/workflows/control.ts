@@ -9,7 +9,8 @@ import {
   uuid4,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { RawValue, UpdateDefinition } from '@temporalio/common';
+import type { RawValue } from '@temporalio/common';
+import { readAway } from '../contract/control/away-forms';
 import { confirmGrant } from '../contract/control/confirmations';
 import {
   isConfirmAsked,
@@ -21,7 +22,6 @@ import {
 import {
   addGrant,
   claimUse,
-  type GrantRefused,
   grantSeen,
   type GrantsState,
   memoOf,
@@ -35,7 +35,6 @@ import {
   endPauses,
   PAUSE,
   type Pause,
-  type PauseRefused,
   readPauses,
   RESUME,
 } from '../contract/control/pauses';
@@ -47,6 +46,8 @@ import { describeIssues } from '../contract/read-json';
 import { messageCheck, messageGuard } from '../contract/schema/message';
 import type { MessageOf, MessageSchema } from '../contract/schema/message';
 import { whyUnreadable } from '../contract/unreadable';
+import { type HeldAway, awayInput, takeAway } from './control/away';
+import { readAs, refusal, take, takenOf } from './control/take';
 import {
   type Bounds,
   confirmUpdate,
@@ -64,15 +65,14 @@ const BYTES = 8 * 1024;
 /** A grant with its signature and what that is over, as JSON. */
 const GRANT_BYTES = 32 * 1024;
 
-/** What is held, and how often it was changed in this run. */
-interface Held {
+/** What is held. */
+interface Held extends HeldAway {
   pauses: Pause[];
   grants: GrantsState;
-  updates: number;
 }
 
 /**
- * Holds the pauses and the grants of a namespace. Its memo has the pauses, and which grants are void, so that whoever starts
+ * Holds the pauses and the grants of a namespace, and who is away. Its memo has the pauses, and which grants are void, so that whoever starts
  * something learns of them by one question to the server, with no worker of this workflow up. It never ends by itself: once
  * it was seen and is closed, nothing with an effect starts.
  */
@@ -80,17 +80,19 @@ export async function countersignControl(input?: ControlInput): Promise<void> {
   const held = heldIn(input);
   takePauses(held);
   takeGrants(held);
+  takeAway(held);
   const isLong = (): boolean =>
     held.updates >= LIMITS.pauseUpdates || (held.updates > 0 && workflowInfo().continueAsNewSuggested);
   // Whoever cancels it would hold everything. That takes ending it by force.
   await CancellationScope.nonCancellable(() => condition(() => isLong() && allHandlersFinished()));
-  const { pauses, grants } = held;
+  const { pauses, grants, away } = held;
   const hasGrants = grants !== noGrants();
   const memo = defined({
     [MEMO.pauses]: pauses.length === 0 ? undefined : pauses,
     [MEMO.grants]: hasGrants ? memoOf(grants) : undefined,
+    [MEMO.away]: away.entries.length === 0 ? undefined : away.entries.length,
   });
-  const next: ControlInput = { pauses, ...(hasGrants ? { grants } : {}) };
+  const next: ControlInput = { pauses, ...(hasGrants ? { grants } : {}), ...awayInput(away) };
   await makeContinueAsNewFunc<typeof countersignControl>({ memo })(next);
 }
 
@@ -113,16 +115,10 @@ function takePauses(held: Held): void {
     // An id is drawn only where the pause is taken: nothing is on record of what a validator draws.
     { validator: (message) => void takenOf(pausing(message, UNNAMED), FAILURES.pause) },
   );
-  setHandler(
-    resumeUpdate,
-    (message) => {
-      held.updates += 1;
-      const { pauses: now, ended } = takenOf(resuming(message), FAILURES.pause);
-      publish(now);
-      return ended;
-    },
-    { validator: (message) => void takenOf(resuming(message), FAILURES.pause) },
-  );
+  take(held, { update: resumeUpdate, failure: FAILURES.pause }, resuming, ({ pauses: now, ended }) => {
+    publish(now);
+    return ended;
+  });
 }
 
 /** As long as an id and a time are. */
@@ -142,41 +138,25 @@ function takeGrants(held: Held): void {
     confirmGrant(held.grants, readAs(message, CONFIRMATION), Date.now());
   const revoking = (message: RawValue) => revokeGrants(held.grants, readAs(message, REVOCATION), Date.now());
   const claiming = (message: RawValue) => claimUse(held.grants, readAs(message, USE), Date.now());
-  take(held, grantUpdate, giving, ({ state, grant }) => {
+  const failure = FAILURES.grant;
+  take(held, { update: grantUpdate, failure }, giving, ({ state, grant }) => {
     publish(state);
     return grantSeen(grant);
   });
   // Neither votes nor claims are in the memo: each would be one more event, and no worker reads them there.
-  take(held, confirmUpdate, confirming, ({ state, grant }) => {
+  take(held, { update: confirmUpdate, failure }, confirming, ({ state, grant }) => {
     held.grants = state;
     return grantSeen(grant);
   });
-  take(held, revokeUpdate, revoking, ({ state, revoked }) => {
+  take(held, { update: revokeUpdate, failure }, revoking, ({ state, revoked }) => {
     publish(state);
     return revoked;
   });
-  take(held, useUpdate, claiming, ({ state, taken }) => {
+  take(held, { update: useUpdate, failure }, claiming, ({ state, taken }) => {
     held.grants = state;
     return taken;
   });
   setHandler(grantsQuery, () => seenOf(held.grants));
-}
-
-/** Judges in the validator, so that what is refused leaves nothing in history, and again in the handler: another update of the same task may have come first. */
-function take<T extends object, R>(
-  held: Held,
-  update: UpdateDefinition<R, [RawValue]>,
-  judge: (message: RawValue) => T | GrantRefused,
-  apply: (taken: T) => R,
-): void {
-  setHandler(
-    update,
-    (message) => {
-      held.updates += 1;
-      return apply(takenOf(judge(message), FAILURES.grant));
-    },
-    { validator: (message) => void takenOf(judge(message), FAILURES.grant) },
-  );
 }
 
 /** What a worker without the key cannot read, another one can: the task waits for it. */
@@ -186,7 +166,9 @@ function heldIn(input: unknown): Held {
   const given = isObject(input) ? input : {};
   const pauses = readPauses(given['pauses']);
   const grants = readGrants(given['grants']);
-  if (pauses !== undefined && grants !== undefined) return { pauses, grants, updates: 0 };
+  const away = readAway(given['away']);
+  if (pauses !== undefined && grants !== undefined && away !== undefined)
+    return { pauses, grants, away, updates: 0 };
   throw ApplicationFailure.nonRetryable('this is not the input of the workflow that holds pauses and grants');
 }
 
@@ -200,11 +182,7 @@ function read<S extends MessageSchema>(message: RawValue, schema: S, what: strin
   throw refusal({ code: 'malformed', message: `not a ${what}: ${issues}` }, FAILURES.pause);
 }
 
-/** What a message about grants has to be. */
-interface Form<T> extends Bounds {
-  fits(value: unknown): value is T;
-}
-
+const BY_GRANTS = { failure: FAILURES.grant };
 const CALL = ['id', 'agent', 'tool', 'toolDigest', 'ruleDigest', 'policyDigest'];
 const TERMS = [...CALL, 'narrowing', 'times', 'until', 'at', 'by'];
 const GRANT = {
@@ -212,36 +190,26 @@ const GRANT = {
   bytes: GRANT_BYTES,
   fields: [...TERMS, 'reason', 'signature', 'authority'],
   fits: isGrantAsked,
+  ...BY_GRANTS,
 };
 const CONFIRMATION = {
   what: 'confirmation of a grant',
   bytes: GRANT_BYTES,
   fields: ['id', 'voter', 'at', 'seenDigest', 'signature'],
   fits: isConfirmAsked,
+  ...BY_GRANTS,
 };
-const REVOCATION = { what: 'revocation', bytes: BYTES, fields: ['id', 'by', 'reason'], fits: isRevokeAsked };
-const USE = { what: 'use of a grant', bytes: BYTES, fields: [...CALL, 'key'], fits: isUseAsked };
-
-function readAs<T>(message: RawValue, form: Form<T>): T {
-  const found = readMessage(message, form);
-  if (!found.ok) throw refusal({ code: 'malformed', message: found.message }, FAILURES.grant);
-  if (form.fits(found.value)) return found.value;
-  throw refusal({ code: 'malformed', message: `this is not a ${form.what}` }, FAILURES.grant);
-}
-
-type Refused = PauseRefused | GrantRefused;
-
-function takenOf<T extends object>(answer: T | Refused, type: string): T {
-  if (isRefused(answer)) throw refusal(answer, type);
-  return answer;
-}
-
-function isRefused(answer: object): answer is Refused {
-  return 'code' in answer;
-}
-
-/** Thrown in the validator, it leaves nothing in history, and the sender gets the answer at once. */
-function refusal(refused: Refused, type: string): ApplicationFailure {
-  const { message } = refused;
-  return ApplicationFailure.create({ type, message, nonRetryable: true, details: [refused] });
-}
+const REVOCATION = {
+  what: 'revocation',
+  bytes: BYTES,
+  fields: ['id', 'by', 'reason'],
+  fits: isRevokeAsked,
+  ...BY_GRANTS,
+};
+const USE = {
+  what: 'use of a grant',
+  bytes: BYTES,
+  fields: [...CALL, 'key'],
+  fits: isUseAsked,
+  ...BY_GRANTS,
+};

@@ -28,7 +28,6 @@ import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
 import { contentDigest } from '../../tools/content-digest';
 import type { Tool } from '../../tools/types';
 import { within } from '../../tools/within';
-import { createPausesReader, lookAtControl, type PausesReader } from './pauses';
 
 /** Asks about grants in the name of calls. Nothing of it rejects. */
 export interface GrantsReader {
@@ -51,7 +50,7 @@ interface ReaderParts {
 /** One reader for all calls of a process. A list counts for a second, and is asked for only where the memo says that there are grants. */
 export function createGrantsReader({
   memo,
-  query = queryGrants,
+  query = () => queryControl(QUERIES.grants),
   update = claimByUpdate,
   now = () => performance.now(),
 }: ReaderParts): GrantsReader {
@@ -87,12 +86,6 @@ export function createGrantsReader({
   };
 }
 
-/** What the calls of a process ask of the workflow that holds pauses and grants. */
-export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader } {
-  const pauses = createPausesReader({ look: lookAtControl });
-  return { pauses, grants: createGrantsReader({ memo: pauses.grants }) };
-}
-
 /** A refusal in the words of the workflow that holds the grants; everything else as what it is. */
 function reasonOf(error: unknown): string {
   const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
@@ -101,9 +94,10 @@ function reasonOf(error: unknown): string {
   return `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`;
 }
 
-function queryGrants(): Promise<unknown> {
+/** Asks the workflow that holds pauses, grants and who is away, by the client of the current activity. */
+export function queryControl(query: string): Promise<unknown> {
   const { client } = Context.current();
-  return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(QUERIES.grants));
+  return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(query));
 }
 
 function claimByUpdate(asked: UseAsked): Promise<unknown> {

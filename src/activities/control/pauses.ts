@@ -12,7 +12,10 @@ import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
 
 /** What the server says of the workflow that holds the pauses and the grants. `absent`: there is none. */
 export type ControlLook =
-  { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo } | { state: 'closed' | 'absent' };
+  | { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo; away: number }
+  | { state: 'closed' | 'absent' };
+
+type OpenLook = Extract<ControlLook, { state: 'open' }>;
 
 /** Tells whether something may start now. */
 export interface PausesReader {
@@ -20,10 +23,12 @@ export interface PausesReader {
   whyHeld(what: AboutToStart): Promise<string | undefined>;
 }
 
-/** Says what is known of grants without asking for them. */
+/** Says what is known of grants, and of who is away, without asking for them. */
 export interface ControlReader extends PausesReader {
   /** Which of them are void, by the same reading as the pauses; or why that is not known, in words. Never rejects. */
   grants(): Promise<GrantsMemo | { why: string }>;
+  /** How many people are away or will be, likewise. */
+  away(): Promise<number | { why: string }>;
 }
 
 /** Where a reader looks, and by which clock it knows how old that is. */
@@ -48,25 +53,30 @@ export function createPausesReader({ look, now = () => performance.now() }: Read
     last = begun;
     return begun.read;
   };
+  const seen = async (): Promise<ControlLook> => {
+    const found = await read();
+    wasSeen ||= found.state !== 'absent';
+    return found;
+  };
+  const known = async <T>(of: (open: OpenLook) => T): Promise<T | { why: string }> => {
+    try {
+      const found = await seen();
+      return found.state === 'open' ? of(found) : { why: `${CONTROL.workflowId} is ${found.state}` };
+    } catch (error) {
+      return { why: errorMessage(error) };
+    }
+  };
   return {
     whyHeld: async (what) => {
       try {
-        const found = await read();
-        wasSeen ||= found.state !== 'absent';
+        const found = await seen();
         return whyHeld(found, what, wasSeen);
       } catch (error) {
         return `nobody can tell whether it is paused: ${errorMessage(error)}`;
       }
     },
-    grants: async () => {
-      try {
-        const found = await read();
-        wasSeen ||= found.state !== 'absent';
-        return found.state === 'open' ? found.grants : { why: `${CONTROL.workflowId} is ${found.state}` };
-      } catch (error) {
-        return { why: errorMessage(error) };
-      }
-    },
+    grants: () => known(({ grants }) => grants),
+    away: () => known(({ away }) => away),
   };
 }
 
@@ -101,7 +111,9 @@ async function describeControl(client: Client): Promise<ControlLook> {
   if (status.name !== 'RUNNING') return { state: 'closed' };
   const pauses = readPauses(memo?.[MEMO.pauses]);
   const grants = readGrantsMemo(memo?.[MEMO.grants]);
-  if (pauses !== undefined && grants !== undefined) return { state: 'open', pauses, grants };
+  const away = memo?.[MEMO.away] ?? 0;
+  if (pauses !== undefined && grants !== undefined && typeof away === 'number')
+    return { state: 'open', pauses, grants, away };
   throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
 }
 

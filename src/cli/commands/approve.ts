@@ -32,10 +32,11 @@ import { changedLines, proposalLines, type Story } from '../print/request';
 import { canAsk, confirm, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks, unsignedHunks } from '../review/acts';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/grant';
+import { addPlaceOption, placeFor, type PlaceOption } from '../review/place';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 
-interface ApproveOptions extends BatchOptions, SignOptions, GrantFlags {
+interface ApproveOptions extends BatchOptions, SignOptions, GrantFlags, PlaceOption {
   args?: string;
   set?: string[];
   hunks?: string;
@@ -59,7 +60,7 @@ export function addApprove(program: Command, context: Context): void {
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
   const yes = 'do not ask: with --all, or for the new preview of changed arguments';
-  addBatchOptions(addGrantOptions(addSignOptions(command)), yes).action(
+  addBatchOptions(addGrantOptions(addSignOptions(addPlaceOption(command))), yes).action(
     (target: string | undefined, options: ApproveOptions) =>
       options.all === true ? approveAll(target, options, context) : approve(target, options, context),
   );
@@ -70,8 +71,9 @@ async function approveAll(
   options: ApproveOptions,
   context: Context,
 ): Promise<void> {
-  const { edit, patch, args, set, hunks, saw, sign } = options;
-  const flags = { edit, patch, args, set, hunks, saw, sign, ...grantFlags(options) };
+  const { edit, patch, args, set, hunks, saw, sign, inPlaceOf } = options;
+  const place = { 'in-place-of': inPlaceOf };
+  const flags = { edit, patch, args, set, hunks, saw, sign, ...place, ...grantFlags(options) };
   const [own] = Object.keys(defined(flags));
   if (own !== undefined) {
     const hint = 'Calls are approved together only as they are.';
@@ -103,7 +105,8 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
       signer,
       context: at,
     });
-    const said = { approver, ...defined({ reason: options.reason }) };
+    const place = await placeFor(options, { client, call, approver, screen: at.screen });
+    const said = { approver, ...place, ...defined({ reason: options.reason }) };
     const subject: Subject = {
       client,
       turn,

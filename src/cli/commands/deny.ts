@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Countersign } from '../../client';
 import { reportAnswer } from '../answer';
 import { addBatchOptions, type BatchOptions, checkNoBatch, decideBatch, readBatch } from '../batch';
 import { decide, idOf, requestOf, type Subject } from '../review/decision';
@@ -6,10 +7,11 @@ import { nextRevision, notTaken } from '../review/changed';
 import { escapeText } from '../print/escape';
 import { type Context, osUser } from '../context';
 import { defined } from '../../contract/defined';
+import { addPlaceOption, placeFor, type PlaceOption } from '../review/place';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 
-interface DenyOptions extends BatchOptions, SignOptions {
+interface DenyOptions extends BatchOptions, SignOptions, PlaceOption {
   reason: string;
 }
 
@@ -21,10 +23,11 @@ export function addDeny(program: Command, context: Context): void {
     .requiredOption('--reason <text>', 'why; the model reads it')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
-  addBatchOptions(addSignOptions(command)).action(async (target: string | undefined, options: DenyOptions) =>
-    options.all === true
-      ? decideBatch(await readBatch(options, 'denied', target), context)
-      : deny(target, options, context),
+  addBatchOptions(addSignOptions(addPlaceOption(command))).action(
+    async (target: string | undefined, options: DenyOptions) =>
+      options.all === true
+        ? decideBatch(await readBatch(options, 'denied', target), context)
+        : deny(target, options, context),
   );
 }
 
@@ -76,7 +79,7 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
   await say('denied', namedCall(target), options, context);
 }
 
-type Said = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions> & { reason?: string };
+type Said = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions | keyof PlaceOption> & { reason?: string };
 
 async function say(
   decision: 'denied' | 'withdrawn',
@@ -84,9 +87,13 @@ async function say(
   options: Said,
   context: Context,
 ): Promise<void> {
-  await withSubject(target, options, context, async (subject) => {
-    const answer = await decide(subject, { decision });
-    reportAnswer(answer, { id: idOf(subject), json: options.json === true }, context.screen);
+  await withSubject(target, options, context, async ({ said, ...subject }, client) => {
+    const { screen } = context;
+    const asking = { client, call: subject.call, approver: said.approver, screen };
+    // A vote is taken back by whose it is, whatever place it was cast in.
+    const place = decision === 'denied' ? await placeFor(options, asking) : {};
+    const answer = await decide({ ...subject, said: { ...said, ...place } }, { decision });
+    reportAnswer(answer, { id: idOf(subject), json: options.json === true }, screen);
   });
 }
 
@@ -94,7 +101,7 @@ async function withSubject(
   target: string,
   options: Said,
   context: Context,
-  act: (subject: Subject) => Promise<void>,
+  act: (subject: Subject, client: Countersign) => Promise<void>,
 ): Promise<void> {
   const named = parseTarget(target);
   namedCall(named.call);
@@ -104,9 +111,8 @@ async function withSubject(
     const view = await client.view(turn);
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
-    await act({
-      ...{ client, turn, said: { approver, ...defined({ reason }) }, context, ...defined({ sign }) },
-      ...{ agent: view.agent, call: findCall(view, named.call) },
-    });
+    const said = { approver, ...defined({ reason }) };
+    const subject = { client, turn, said, context, ...defined({ sign }), agent: view.agent };
+    await act({ ...subject, call: findCall(view, named.call) }, client);
   });
 }

@@ -5,10 +5,11 @@ import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
 import { readText, usageError } from '../options';
 import { keyOf, signing } from '../review/decision';
+import { addPlaceOption, placeFor, type PlaceOption } from '../review/place';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
 
-interface ResolveOptions extends SignOptions {
+interface ResolveOptions extends SignOptions, PlaceOption {
   reason: string;
   content?: string;
   as?: string;
@@ -25,8 +26,9 @@ export function addResolve(program: Command, context: Context): void {
     .option('--content <text|@file>', 'with happened: what the call returned')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');
-  addSignOptions(command).action((target: string, outcome: ResolutionKind, options: ResolveOptions) =>
-    resolve(target, outcome, options, context),
+  addSignOptions(addPlaceOption(command)).action(
+    (target: string, outcome: ResolutionKind, options: ResolveOptions) =>
+      resolve(target, outcome, options, context),
   );
 }
 
@@ -49,9 +51,10 @@ async function resolve(
     const call = findCall({ agent, ...view }, named.call);
     const name = as ?? osUser();
     const { approver = name, sign } = (await signerOf(options, name, { client, context })) ?? {};
-    const subject = { turn, agent, call, ...defined({ sign }) };
+    const place = await placeFor(options, { client, call, approver, screen: context.screen });
+    const subject = { turn, agent, call, said: place, ...defined({ sign }) };
     const signed = outcome === 'run-again' ? await signing(subject, outcome, reason) : {};
-    const said = { resolution: outcome, reason, approver, channel: 'cli', ...signed };
+    const said = { resolution: outcome, reason, approver, channel: 'cli', ...place, ...signed };
     const resolution = { ...said, ...defined({ content: returned }), callId: call.callId, ...keyOf(call) };
     const answer = await client.resolve(turn, resolution);
     reportAnswer(answer, { id: `${turn}/${call.callId}`, json: json === true }, context.screen);

@@ -4,7 +4,7 @@ import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
 import { type Decision, isDenial, type VoteSignature } from '../../contract/decision';
 import { assuranceWanted } from '../../contract/authority/authority';
-import { assuranceText } from '../../contract/authority/votes';
+import { assuranceText, type InPlaceOf } from '../../contract/authority/votes';
 import { CountersignError } from '../../contract/errors';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view';
@@ -20,8 +20,8 @@ export interface Subject {
   turn: string;
   agent: string;
   call: CallView;
-  /** Who decides, and why where it was said already. */
-  said: { approver: string; reason?: string };
+  /** Who decides, in whose place, and why where it was said already. */
+  said: { approver: string; inPlaceOf?: InPlaceOf; reason?: string };
   /** Signs what they say. Absent: nobody asked for that. */
   sign?: Sign;
   context: Pick<Context, 'screen' | 'env'>;
@@ -66,12 +66,13 @@ export async function decide(
  * @throws CountersignError `signature_needed` where they do not, and the rule counts nothing else; what signing throws.
  */
 export async function signing(
-  subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'>,
+  subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'> & { said?: Pick<Subject['said'], 'inPlaceOf'> },
   decision: 'approved' | 'denied' | 'run-again',
   reason: string | undefined,
 ): Promise<{ signature?: VoteSignature }> {
-  const { turn, agent, call, sign } = subject;
-  if (sign !== undefined) return { signature: await sign({ turn, agent, call, decision, reason }) };
+  const { turn, agent, call, sign, said } = subject;
+  if (sign !== undefined)
+    return { signature: await sign({ turn, agent, call, decision, reason, inPlaceOf: said?.inPlaceOf }) };
   const wanted = assuranceWanted(call.request?.authority, decision);
   if (wanted === undefined) return {};
   const message = `the rule of ${call.callId} wants decisions ${assuranceText(wanted)}, and this one is not signed`;

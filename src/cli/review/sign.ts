@@ -9,12 +9,13 @@ import type { SignerKey } from '../../authority/ssh-key';
 import type { Statement } from '../../authority/statement';
 import type { SignedAt } from '../../authority/to-sign';
 import type { SaysOfGrant } from '../../contract/control/grant-votes';
+import type { AwayTerms } from '../../contract/control/away';
 import type { GrantTerms } from '../../contract/control/grants';
 import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { readIfThere } from '../../files';
-import { assuranceText, isAssured } from '../../contract/authority/votes';
+import { assuranceText, type InPlaceOf, isAssured, voterText } from '../../contract/authority/votes';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
 import { usageError } from '../options';
@@ -49,6 +50,7 @@ export type Sign = (about: {
   call: CallView;
   decision: Statement['decision'];
   reason: string | undefined;
+  inPlaceOf?: InPlaceOf | undefined;
 }) => Promise<VoteSignature>;
 
 /** Who signs, by the name in the file, and how. */
@@ -57,6 +59,9 @@ export interface Signer {
   sign: Sign;
   /** `says`: who confirms it and when. Absent: the person gives it. */
   signGrant(terms: GrantTerms, namespace: string, says?: SaysOfGrant): Promise<VoteSignature>;
+  signAway(terms: AwayTerms, namespace: string): Promise<VoteSignature>;
+  /** The name of a person in the file. @throws CountersignError `usage` where the file has nobody of that name. */
+  nameOf(person: string): string;
 }
 
 /**
@@ -80,7 +85,15 @@ export async function signerOf(
   if (approvers.keysOf(name).length === 0)
     throw noKey(`${file} has no key of ${name}`, 'Ask an administrator to add the line of your public key.');
   const by = { approvers, name, named: sign, ...at };
-  return { approver: name, sign: signWith(by), signGrant: grantSigner(by) };
+  const nameOf = (person: string): string => {
+    const found = approvers.personOf(person);
+    if (found === undefined) throw usageError(`${file} names nobody '${person}'`);
+    return found;
+  };
+  return {
+    ...{ approver: name, nameOf },
+    ...{ sign: signWith(by), signGrant: grantSigner(by), signAway: awaySigner(by) },
+  };
 }
 
 function noKey(message: string, hint: string): CountersignError {
@@ -96,7 +109,7 @@ interface SignWith {
 }
 
 function signWith({ approvers, name, named, client, context }: SignWith): Sign {
-  return async ({ agent, turn, call, decision, reason }) => {
+  return async ({ agent, turn, call, decision, reason, inPlaceOf }) => {
     const { factsToSign, signatureOf, timesToSign } = await import('../../authority/to-sign.js');
     const { statementOf, statementText } = await import('../../authority/statement.js');
     const { signStatement } = await import('../../authority/sign-statement.js');
@@ -109,7 +122,10 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
         'Decide it without --sign, or name an approvers file in the config of its worker.',
       );
     const times = timesToSign(call, Date.now());
-    const statement = statementOf(facts, { decision, approver: name, ...times, ...defined({ reason }) });
+    const statement = statementOf(facts, {
+      ...{ decision, approver: name, ...times },
+      ...defined({ reason, inPlaceOf }),
+    });
     if (statement === undefined) throw usageError('a part of this call or its reason cannot be signed');
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented(statementLines(statement))]) screen.note(line);
@@ -122,28 +138,47 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
   };
 }
 
-/** Signs a grant: another text, and for another use, than any decision. */
-function grantSigner({ approvers, name, named, context }: SignWith): Signer['signGrant'] {
-  return async (terms, namespace, says) => {
-    const { grantText } = await import('../../authority/grant-statement.js');
+/** Signs any text for a use: what is signed is shown first. */
+function textSigner({ approvers, name, named, context }: SignWith) {
+  return async (text: string, namespace: string): Promise<string> => {
     const { signText } = await import('../../authority/sign-statement.js');
-    const { GRANT_NAMESPACE } = await import('../../authority/ssh-signature.js');
-    const text = grantText(terms, { installation: approvers.installation, namespace }, says);
     const { screen, env } = context;
     for (const line of ['what you sign:', ...indented([escapeText(text)])]) screen.note(line);
     const keys = approvers.keysOf(name);
     const onWait = (line: string): void => screen.note(escapeText(line));
-    const { armored } = await withKeyFile({ named, keys, env, name }, (keyFile) =>
-      signText(text, { keyFile, keys, onWait, env, namespace: GRANT_NAMESPACE }),
+    const signed = await withKeyFile({ named, keys, env, name }, (keyFile) =>
+      signText(text, { keyFile, keys, onWait, env, namespace }),
     );
+    return signed.armored;
+  };
+}
+
+/** Signs a grant: another text, and for another use, than any decision. */
+function grantSigner(by: SignWith): Signer['signGrant'] {
+  return async (terms, namespace, says) => {
+    const { grantText } = await import('../../authority/grant-statement.js');
+    const { GRANT_NAMESPACE } = await import('../../authority/ssh-signature.js');
+    const text = grantText(terms, { installation: by.approvers.installation, namespace }, says);
+    const armored = await textSigner(by)(text, GRANT_NAMESPACE);
     return { kind: 'ssh', armored, at: (says ?? terms).at, notAfter: terms.until };
+  };
+}
+
+/** The same for who is away. */
+function awaySigner(by: SignWith): Signer['signAway'] {
+  return async (terms, namespace) => {
+    const { awayText } = await import('../../authority/away-statement.js');
+    const { AWAY_NAMESPACE } = await import('../../authority/ssh-signature.js');
+    const text = awayText(terms, { installation: by.approvers.installation, namespace });
+    const armored = await textSigner(by)(text, AWAY_NAMESPACE);
+    return { kind: 'ssh', armored, at: terms.at, notAfter: terms.end };
   };
 }
 
 /** A statement as a person reads it; what is signed is its canonical JSON. */
 function statementLines(statement: Statement): string[] {
   return Object.entries(statement).map(([name, value]) => {
-    const text = Array.isArray(value) ? value.join(', ') : String(value);
+    const text = typeof value === 'object' ? Object.values(value).join(', ') : String(value);
     return `${name.padEnd(19)} ${escapeText(text === '' ? '(none)' : text)}`;
   });
 }
@@ -226,14 +261,24 @@ export async function votesOn(
   const said = [...call.decisions, ...call.resolutions].filter(
     ({ judgement }) => judgement.accepted === true,
   );
-  return call.votes.map(({ voter, decision }) => {
-    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
+  return call.votes.map(({ decision, ...cast }) => {
+    const voter = voterText(cast);
+    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === cast.voter);
     const { signature, reason } = event ?? {};
     if (facts === undefined || signature === undefined)
       return { voter, decision, proof: 'claimed', counts: decision === 'denied' || wanted === 'claimed' };
     const { kind, armored, at, notAfter, statement } = signature;
+    const { inPlaceOf } = cast;
     const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
-    const vote = { decision: word, reason, approver: voter, at, notAfter, seenDigest: facts.seenDigest };
+    const vote = {
+      decision: word,
+      reason,
+      approver: cast.voter,
+      inPlaceOf,
+      at,
+      notAfter,
+      seenDigest: facts.seenDigest,
+    };
     const judged = assuranceOf(
       { ...vote, signature: { kind, armored, statement } },
       { facts, approvers, now: Date.now() },

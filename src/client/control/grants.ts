@@ -62,20 +62,25 @@ function revokeGrants(context: ClientContext, asked: RevokeAsked): Promise<Revok
 
 /** All grants. None where no worker has started the workflow that holds them. */
 async function listGrants(context: ClientContext): Promise<GrantsSeen> {
-  const { client } = context;
-  try {
-    const found = await client.withDeadline(Date.now() + TIMES.updateAnswer, () =>
-      client.workflow.getHandle(CONTROL.workflowId).query<unknown, []>(QUERIES.grants),
-    );
-    if (isGrantsSeen(found)) return found;
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound) return { grants: [] };
-    if (isSilence(error)) throw unavailable('no worker answered, so it is not known which grants there are');
-    throw toCountersignError(error, 'asking for the grants');
-  }
+  const found = await queryControl(context, QUERIES.grants, 'which grants there are');
+  if (found === undefined) return { grants: [] };
+  if (isGrantsSeen(found)) return found;
   throw new CountersignError('server_failed', 'the answer to which grants there are cannot be read', {
     hint: 'are the workers of this version? countersign doctor shows it',
   });
+}
+
+/** What the workflow that holds pauses, grants and who is away answers; undefined where no worker has started it. */
+export async function queryControl({ client }: ClientContext, query: string, what: string): Promise<unknown> {
+  try {
+    return await client.withDeadline(Date.now() + TIMES.updateAnswer, () =>
+      client.workflow.getHandle(CONTROL.workflowId).query<unknown, []>(query),
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound) return undefined;
+    if (isSilence(error)) throw unavailable(`no worker answered, so it is not known ${what}`);
+    throw toCountersignError(error, `asking ${what}`);
+  }
 }
 
 function update<R, A>(context: ClientContext, name: string, asked: A): Promise<R> {

@@ -6,6 +6,7 @@ import {
   type Assurance,
   ASSURANCES,
   type CastVote,
+  type InPlaceOf,
   RULE_ACTIONS,
   type RuleSnapshot,
   seatingOf,
@@ -119,12 +120,12 @@ export function voterIn({ people }: Partial<Authority> = {}, approver: string): 
 }
 
 /** Looks an approver up among those who may vote. */
-export function votingOf(authority: Authority, approver: string): Voting {
+export function votingOf(authority: Authority, approver: string, place?: InPlaceOf): Voting {
   const { people, requesters } = authority;
-  if (people === undefined) return { ok: true, voter: voterIn(authority, approver) };
-  const voter = personIn(people, approver);
-  if (voter === undefined) return { ok: false, why: 'unknown_person' };
-  const seating = seatingOf(ruleInForce(authority), { people, requesters })(voter);
+  const voter = voterIn(authority, approver);
+  if (people === undefined)
+    return place === undefined ? { ok: true, voter } : { ok: false, why: 'no_places' };
+  const seating = seatingOf(ruleInForce(authority), { people, requesters })(voter, place);
   return seating.ok ? { ok: true, voter } : seating;
 }
 
@@ -216,15 +217,18 @@ export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
   requester: 'asked for the turn',
   requesters_delegate: 'is a delegate of who asked for the turn',
   requester_unknown: 'may not: nobody knows who asked for the turn',
+  place_not_named: 'may not vote in the place of somebody whom the rule does not name',
+  own_place: 'cannot vote in their own place',
+  no_places: 'may vote as themselves: the rule lets everybody',
 };
 
 /** Why somebody may not decide, with those who may; undefined: they may. */
 export function whyMayNot(
   authority: Authority,
-  approver: string,
+  { approver, inPlaceOf }: { approver: string; inPlaceOf?: InPlaceOf | undefined },
   votes: Parameters<typeof standingUnder>[1] = [],
 ): string | undefined {
-  const voting = votingOf(authority, approver);
+  const voting = votingOf(authority, approver, inPlaceOf);
   if (voting.ok) return undefined;
   const { mayVote } = standingUnder(authority, votes);
   const others = mayVote.length === 0 ? 'nobody else may' : `these may: ${someNames(mayVote)}`;

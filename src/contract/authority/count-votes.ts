@@ -41,7 +41,7 @@ function lookAt<V extends CastVote>(
   vote: V,
   proofOf: (vote: V) => VoteProof,
 ): { voter: string; assurance: Assurance } | { why: string } {
-  const voting = votingOf(authority, vote.voter);
+  const voting = votingOf(authority, vote.voter, vote.inPlaceOf);
   if (!voting.ok) return { why: `${vote.voter} ${WHY_NOT[voting.why]}` };
   const proof = proofOf(vote);
   if ('why' in proof) return proof;

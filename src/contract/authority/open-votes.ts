@@ -31,7 +31,11 @@ const MOST_BYTES = 500;
 /** How votes stand under an authority, in short. */
 export function votingUnder(authority: Authority, votes: readonly CastVote[]): Voting {
   const { escalated } = authority;
-  const cast = votes.map(({ voter, decision, signedBy }) => ({ voter, decision, ...defined({ signedBy }) }));
+  const cast = votes.map(({ voter, decision, inPlaceOf, signedBy }) => ({
+    voter,
+    decision,
+    ...defined({ inPlaceOf, signedBy }),
+  }));
   const since = escalated === true ? newVotersOf(authority).slice(0, MOST_NAMED) : [];
   return {
     votes: cast,

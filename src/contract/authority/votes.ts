@@ -46,12 +46,27 @@ export interface Voter {
   mail?: string;
 }
 
+/** In whose place a vote is cast, and by which out-of-office. The workflow checks the names only. */
+export interface InPlaceOf {
+  /** By the name in the file. */
+  person: string;
+  /** The id of the out-of-office. */
+  entry: string;
+}
+
 /** One vote as it stands; a person who changed their mind has one. */
 export interface CastVote {
   voter: string;
   decision: 'approved' | 'denied';
+  /** Absent: the voter votes as themselves, or for whom the file makes them a delegate of. */
+  inPlaceOf?: InPlaceOf;
   /** Whose signature came with it. Absent: none did, so the name is as claimed. The worker says whether it counts. */
   signedBy?: SignatureKind;
+}
+
+/** Who voted, in words. */
+export function voterText({ voter, inPlaceOf }: Pick<CastVote, 'voter' | 'inPlaceOf'>): string {
+  return inPlaceOf === undefined ? voter : `${voter} in place of ${inPlaceOf.person}`;
 }
 
 /** Who asked for a turn, by name. Undefined, or nobody: it is not known who did. */
@@ -59,7 +74,14 @@ export type Requesters = readonly string[] | undefined;
 
 /** Why somebody may not vote. */
 export type VoteRefusal =
-  'unknown_person' | 'not_named' | 'requester' | 'requesters_delegate' | 'requester_unknown';
+  | 'unknown_person'
+  | 'not_named'
+  | 'requester'
+  | 'requesters_delegate'
+  | 'requester_unknown'
+  | 'place_not_named'
+  | 'own_place'
+  | 'no_places';
 
 /** The seats that a person may take: the people in whose place they vote. */
 export type Seating = { ok: true; seats: readonly string[] } | { ok: false; why: VoteRefusal };
@@ -123,6 +145,9 @@ export interface Among {
   requesters: Requesters;
 }
 
+/** Says which seats a person may take: in somebody's place that person's seat alone, whether the voter is named or not. */
+export type SeatingFor = (name: string, place?: InPlaceOf) => Seating;
+
 /**
  * Says for any person which seats they may take: their own, or those of the people they are a delegate of. Delegation
  * does not pass on: a delegate's delegate has no seat.
@@ -130,7 +155,7 @@ export interface Among {
 export function seatingOf(
   rule: Pick<VoteRule, 'rosters' | 'notRequester'>,
   { people, requesters }: Among,
-): (name: string) => Seating {
+): SeatingFor {
   const isNamed = namedBy(rule.rosters);
   const byName = new Map(people.map((one) => [one.name, one]));
   const asked = new Set(rule.notRequester ? requesters : []);
@@ -140,13 +165,22 @@ export function seatingOf(
   for (const one of people)
     for (const name of isNamed(one) && !asked.has(one.name) ? one.delegates : [])
       delegators.set(name, [...(delegators.get(name) ?? []), one.name]);
-  return (name) => {
+  const seatOf = (person: string, voter: string): Seating => {
+    const seat = byName.get(person);
+    if (person === voter) return { ok: false, why: 'own_place' };
+    if (asked.has(person)) return { ok: false, why: 'requesters_delegate' };
+    return seat !== undefined && isNamed(seat)
+      ? { ok: true, seats: [person] }
+      : { ok: false, why: 'place_not_named' };
+  };
+  return (name, place) => {
     const person = byName.get(name);
-    if (person === undefined) return { ok: false, why: 'unknown_person' };
+    if (person === undefined && place === undefined) return { ok: false, why: 'unknown_person' };
     if (isUnknown) return { ok: false, why: 'requester_unknown' };
     if (asked.has(name)) return { ok: false, why: 'requester' };
     if (standIns.has(name)) return { ok: false, why: 'requesters_delegate' };
-    if (isNamed(person)) return { ok: true, seats: [name] };
+    if (place !== undefined) return seatOf(place.person, name);
+    if (person !== undefined && isNamed(person)) return { ok: true, seats: [name] };
     const seats = delegators.get(name) ?? [];
     return seats.length === 0 ? { ok: false, why: 'not_named' } : { ok: true, seats };
   };
@@ -191,9 +225,13 @@ export function standingOf(rule: VoteRule, votes: readonly CastVote[], among: Am
       return seating.ok ? [[name, seating.seats] as const] : [];
     }),
   );
-  const last = new Map(votes.map((vote) => [vote.voter, vote.decision]));
-  const allowed = [...last].filter(([voter]) => seats.has(voter));
-  const approvers = allowed.flatMap(([voter, decision]) => (decision === 'approved' ? voter : []));
+  const last = new Map(votes.map((vote) => [vote.voter, vote]));
+  for (const { voter, inPlaceOf } of last.values()) {
+    const seating = inPlaceOf && seatingFor(voter, inPlaceOf);
+    if (seating !== undefined) seats.set(voter, seating.ok ? seating.seats : []);
+  }
+  const allowed = [...last.values()].filter(({ voter }) => (seats.get(voter) ?? []).length > 0);
+  const approvers = allowed.flatMap(({ voter, decision }) => (decision === 'approved' ? voter : []));
   const mayVote = [...seats.keys()].filter((name) => !last.has(name));
   const { counted, missingGroups } = countOf(rule, approvers, { seats, people: among.people });
   const best = countOf(rule, [...approvers, ...mayVote], { seats, people: among.people });

@@ -1,8 +1,8 @@
 import { AUTHORITY } from '../authority/authority';
 import { LIMITS } from '../limits';
-import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 import type { ConfirmAsked } from './confirmations';
+import { DIGEST, DIGEST_OR_NONE, form, ID, MOMENT, NAME, reader, SIGNATURE, TEXT } from './forms';
 import {
   type GrantAsked,
   type GrantsMemo,
@@ -16,25 +16,6 @@ import {
 } from './grants';
 import type { Narrowing } from './narrowing';
 
-const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
-const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 200 };
-const ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' };
-const DIGEST: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
-const DIGEST_OR_NONE: JsonSchema = { type: 'string', pattern: '^([0-9a-f]{64})?$' };
-/** Exactly one text for each moment: a signature is over the text. */
-const MOMENT: JsonSchema = {
-  type: 'string',
-  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
-};
-const form = (
-  properties: Record<string, JsonSchema>,
-  optional: Record<string, JsonSchema> = {},
-): JsonSchema => ({
-  type: 'object',
-  properties: { ...properties, ...optional },
-  required: Object.keys(properties),
-  additionalProperties: false,
-});
 const CONDITION: JsonSchema = {
   anyOf: [
     form({ is: { const: 'equal' }, value: {} }),
@@ -44,15 +25,6 @@ const CONDITION: JsonSchema = {
     form({ is: { const: 'glob' }, glob: TEXT }),
   ],
 };
-const SIGNATURE = form(
-  {
-    kind: { enum: ['ssh', 'inbox'] },
-    armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
-    at: MOMENT,
-    notAfter: MOMENT,
-  },
-  { statement: { type: 'string', maxLength: LIMITS.statementCharacters } },
-);
 const NARROWING: JsonSchema = { type: 'object', additionalProperties: CONDITION };
 const TERMS: Record<string, JsonSchema> = {
   ...{ id: ID, agent: NAME, tool: NAME, toolDigest: DIGEST },
@@ -103,29 +75,6 @@ const TAKEN = form(
   },
   { again: { const: true } },
 );
-
-/** What anybody may have sent, by its schema. */
-function reader<T>(schema: JsonSchema): (value: unknown) => value is T {
-  const issuesOf = soundCheck(schema);
-  return (value): value is T => issuesOf(value).length === 0 && areMoments(value);
-}
-
-/** The 31st of February fits the pattern. */
-function areMoments(value: unknown): boolean {
-  if (Array.isArray(value)) return value.every(areMoments);
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([name, one]) => {
-    if (name === 'narrowing' || name === 'authority') return true;
-    return MOMENTS.includes(name) && typeof one === 'string' ? isMoment(one) : areMoments(one);
-  });
-}
-
-const MOMENTS: readonly string[] = ['at', 'until', 'takenAt', 'floor', 'notAfter'];
-
-function isMoment(text: string): boolean {
-  const at = Date.parse(text);
-  return !Number.isNaN(at) && new Date(at).toISOString() === text;
-}
 
 export const isNarrowing = /* @__PURE__ */ reader<Narrowing>(NARROWING);
 export const isGrantTerms = /* @__PURE__ */ reader<GrantTerms>(form(TERMS));

@@ -59,7 +59,8 @@ export function confirmerOf(grant: GrantVotes, name: string): { voter: string } 
   const { authority, by } = grant;
   if (authority === undefined) return { why: 'nobody has to confirm it: who gave it was enough' };
   const voting = votingOf(authority, name);
-  if (!voting.ok) return { why: whyMayNot(authority, name, votesOn(grant)) ?? `${name} may not` };
+  if (!voting.ok)
+    return { why: whyMayNot(authority, { approver: name }, votesOn(grant)) ?? `${name} may not` };
   if (voting.voter === by) return { why: `${by} gave it, so it takes somebody else` };
   return { voter: voting.voter };
 }

@@ -179,7 +179,8 @@ export function whyFull(grants: readonly Grant[]): GrantRefused | undefined {
     : undefined;
 }
 
-function reasonIssue(reason: string): string | undefined {
+/** Why a reason cannot be kept; undefined: it can. */
+export function reasonIssue(reason: string): string | undefined {
   if (utf8Bytes(reason) > LIMITS.pauseReasonBytes)
     return `the reason has over ${LIMITS.pauseReasonBytes} bytes`;
   const problem = reasonProblem(reason);

@@ -4,6 +4,7 @@ import { defined } from '../defined';
 import { isObject } from '../json';
 import type { MessageOf, MessageSchema } from '../schema/message';
 import { utf8Bytes } from '../text/bytes';
+import type { AwayState } from './away';
 import type { GrantsState } from './grants';
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
@@ -87,6 +88,8 @@ export interface ControlInput {
   pauses: Pause[];
   /** Absent: there are none. */
   grants?: GrantsState;
+  /** Absent: nobody is. */
+  away?: AwayState;
 }
 
 /** What one change of the pauses comes to. */

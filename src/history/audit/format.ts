@@ -22,6 +22,7 @@ export const SEALED_FIELDS = [
   'files',
   'arguments',
   'approver',
+  'place',
   'identity',
   'channel',
   'reason',

@@ -122,7 +122,7 @@ function attributionOf(
   { identity, door, verdict, reapplied }: Judged,
   said: Partial<Pick<Decision | Resolution, keyof Decision & keyof Resolution>>,
 ): Attribution {
-  const { signature, approver, channel, authenticated, reason, decisionId } = said;
+  const { signature, approver, inPlaceOf, channel, authenticated, reason, decisionId } = said;
   return {
     approver: verdict?.approver ?? approver ?? 'somebody',
     channel: channel ?? door,
@@ -130,6 +130,7 @@ function attributionOf(
     identity,
     ...defined({
       authenticated,
+      inPlaceOf,
       signature,
       reason,
       decisionId: verdict?.decisionId ?? decisionId,

@@ -27,6 +27,7 @@ import {
 import { refuseDecision } from './answer';
 import type { Approvals, CallState, FinalDecision } from './state';
 import type { Vote } from '../../contract/authority/authority';
+import { voterText } from '../../contract/authority/votes';
 import type { SpentDecision } from '../../contract/call';
 import { seenDigestOf } from '../../contract/plan';
 import { closeCall, denialOf } from './transitions';
@@ -144,7 +145,7 @@ export function takeDecision(
     decisionId: at.decisionId,
     callId: decision.callId,
     decision: decision.decision,
-    approver: standing.approver,
+    approver: decision.approver ?? 'somebody',
     at: standing.at,
     ...(asksAgain ? { asksAgain } : {}),
     ...(isUnbound(decision) ? { unbound: true } : {}),
@@ -179,7 +180,9 @@ function takeVote(
 
 function standingOf(decision: Decision, now: number): FinalDecision {
   const word = isDenial(decision) ? 'denied' : decision.decision;
-  return { decision: word, approver: decision.approver ?? 'somebody', at: new Date(now).toISOString() };
+  const { approver: voter = 'somebody', inPlaceOf } = decision;
+  const approver = voterText({ voter, ...defined({ inPlaceOf }) });
+  return { decision: word, approver, at: new Date(now).toISOString() };
 }
 
 /** Whether it lets a call run without naming what its approver saw. */

@@ -74,11 +74,11 @@ export function takeResolution(
 /** Running it again needs what the call needed before. Returns what is missing yet; undefined: it may run. */
 function voteForAnother(
   state: CallState,
-  { approver, callId, reason, signature }: Resolution,
+  { approver, inPlaceOf, callId, reason, signature }: Resolution,
   { decisionId, iso }: TakenAt & { iso: string },
 ): Accepted['needs'] {
   const { seenDigest } = state;
-  const said = { approver, callId, reason, seenDigest, signature };
+  const said = { approver, inPlaceOf, callId, reason, seenDigest, signature };
   const ballot = { ...said, decision: 'approved' as const, runsAgain: true as const };
   const cast = castVote(state, ballot, { decisionId, iso });
   return cast === undefined || cast.standing.state === 'approved' ? undefined : cast.needs;

@@ -4,11 +4,12 @@ import {
   joinedAuthority,
   standingUnder,
   type Vote,
+  voterIn,
   votingOf,
   whyMayNot,
 } from '../../contract/authority/authority';
 import { needsIn } from '../../contract/authority/open-votes';
-import type { Standing } from '../../contract/authority/votes';
+import { type InPlaceOf, type Standing, voterText } from '../../contract/authority/votes';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
 import { notRenewed } from '../../contract/call-messages';
@@ -20,6 +21,7 @@ import type { Approvals, CallState } from './state';
 interface Said {
   callId: string;
   approver?: string | undefined;
+  inPlaceOf?: InPlaceOf | undefined;
   decisionId?: string | undefined;
 }
 
@@ -32,13 +34,15 @@ export function authorityOf({ call, isEscalated }: CallState): Authority | undef
 /** Why somebody may not say this of a call, with those who may; undefined: nothing forbids it. */
 export function checkAllowed(state: CallState, message: Said): Refused | undefined {
   const authority = authorityOf(state);
-  if (authority === undefined) return undefined;
-  const { approver = 'somebody' } = message;
-  const why = whyMayNot(authority, approver, state.votes);
+  const { approver = 'somebody', inPlaceOf } = message;
+  if (authority === undefined) return inPlaceOf && refuse('malformed', NO_PLACE, message);
+  const why = whyMayNot(authority, { approver, inPlaceOf }, state.votes);
   if (why === undefined) return undefined;
   const said = `${approver} may not decide by the rule '${authority.rule.name}': ${why}`;
   return refuse('not_allowed', said, message);
 }
+
+const NO_PLACE = 'no rule says who decides it, so nobody has a place in which another could vote';
 
 /** Why a decision is not a vote that can be cast; undefined: it can. */
 export function checkVote(state: CallState, decision: Decision): Refused | undefined {
@@ -46,9 +50,8 @@ export function checkVote(state: CallState, decision: Decision): Refused | undef
   if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
   // Who may is today's word, and those whom the frozen rule names may all have left: the worker checks it.
   if (decision.decision === 'ask-again') return checkRenewal(state, decision);
-  if (authority === undefined) return undefined;
   const forbidden = checkAllowed(state, decision);
-  if (forbidden !== undefined || decision.decision === 'denied') return forbidden;
+  if (authority === undefined || forbidden !== undefined || decision.decision === 'denied') return forbidden;
   if (decision.seenDigest === undefined)
     return refuse('malformed', 'a vote has to say what its voter saw, in "seenDigest"', decision);
   const isForAll = decision.hunks === undefined || decision.hunks.length === 0;
@@ -62,6 +65,7 @@ export function checkVote(state: CallState, decision: Decision): Refused | undef
     return refuse('malformed', 'a signature is for the whole: edit it, deny it, or approve all', decision);
   const before = voteOf(state, decision);
   if (before?.decision !== 'approved' || decision.decision !== 'approved') return undefined;
+  if (before.inPlaceOf?.entry !== decision.inPlaceOf?.entry) return undefined;
   const { voter, at } = before;
   const standing = { decision: 'approved', approver: voter, at };
   return {
@@ -85,9 +89,8 @@ function checkWithdrawal(
 }
 
 function voteOf(state: CallState, { approver = 'somebody' }: Said): Vote | undefined {
-  const authority = authorityOf(state);
-  const voting = authority && votingOf(authority, approver);
-  return voting?.ok === true ? state.votes?.find(({ voter }) => voter === voting.voter) : undefined;
+  const voter = voterIn(authorityOf(state), approver);
+  return state.votes?.find((one) => one.voter === voter);
 }
 
 /** How a request stands once a vote is taken. */
@@ -114,13 +117,13 @@ export function castVote(
 ): Cast | undefined {
   const authority = authorityOf(state);
   if (authority === undefined) return undefined;
-  const { decision, approver = 'somebody', seenDigest, reason, signature, runsAgain } = ballot;
-  const voting = votingOf(authority, approver);
+  const { decision, approver = 'somebody', inPlaceOf, seenDigest, reason, signature, runsAgain } = ballot;
+  const voting = votingOf(authority, approver, inPlaceOf);
   if (!voting.ok) throw new Error(`${approver} may not vote on call ${state.call.callId}`);
   const { voter } = voting;
   const { decisionId, iso } = at;
-  const signed = { signature, signedBy: signature?.kind, runsAgain };
-  const vote: Vote = { voter, decision, decisionId, at: iso, ...defined({ seenDigest, reason, ...signed }) };
+  const said = { inPlaceOf, seenDigest, reason, signature, signedBy: signature?.kind, runsAgain };
+  const vote: Vote = { voter, decision, decisionId, at: iso, ...defined(said) };
   state.votes = [...withoutVoter(state, voter), vote];
   const standing = standingUnder(authority, state.votes);
   return { standing, votes: state.votes, needs: needsIn(standing) };
@@ -146,7 +149,7 @@ export function needsOf(state: CallState): VotesNeeded | undefined {
 /** The approvals that decided, and the names of their voters as one. */
 export function approvalsIn(votes: readonly Vote[]): { votes: Vote[]; approver: string } {
   const approvals = votes.filter(({ decision }) => decision === 'approved');
-  return { votes: approvals, approver: approvals.map(({ voter }) => voter).join(', ') };
+  return { votes: approvals, approver: approvals.map(voterText).join(', ') };
 }
 
 /** When those whom a rule names for this may decide, too; null: never, or they may already. Workflow time in ms. */

@@ -1,0 +1,13 @@
+import { type AwayReader, createAwayReader } from './away';
+import { createGrantsReader, type GrantsReader } from './grants';
+import { createPausesReader, lookAtControl, type PausesReader } from './pauses';
+
+/** What the calls of a process ask of the workflow that holds pauses, grants and who is away. */
+export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader; away: AwayReader } {
+  const pauses = createPausesReader({ look: lookAtControl });
+  return {
+    pauses,
+    grants: createGrantsReader({ memo: pauses.grants }),
+    away: createAwayReader({ count: pauses.away }),
+  };
+}

@@ -1,0 +1,77 @@
+import type { Command } from 'commander';
+import type { Countersign } from '../../client';
+import { needsPlace, type Place, placesOf } from '../../contract/authority/places';
+import type { InPlaceOf } from '../../contract/authority/votes';
+import { relative } from '../../contract/text/times';
+import { authorityOn } from '../../history/labels';
+import type { CallView } from '../../history/view';
+import { usageError } from '../options';
+import { escapeText } from '../print/escape';
+import type { Screen } from '../print/screen';
+
+/** An option of a command by which somebody decides for another person. */
+export interface PlaceOption {
+  inPlaceOf?: string;
+}
+
+/** Adds it to a command. */
+export function addPlaceOption(command: Command): Command {
+  return command.option('--in-place-of <person>', 'vote for this person, who is away and named you');
+}
+
+interface Asking {
+  client: Pick<Countersign, 'away'>;
+  call: CallView;
+  approver: string;
+  screen: Pick<Screen, 'note'>;
+}
+
+/**
+ * In whose place somebody votes: in that of whom they name; or, where the rule does not name them, of the one person who is
+ * away and named them. Says so. Nothing: they vote as themselves, and the turn says whether they may.
+ *
+ * @throws CountersignError `usage` where they name somebody whose place they do not have, or have to choose.
+ */
+export async function placeFor(
+  { inPlaceOf: named }: PlaceOption,
+  { client, call, approver, screen }: Asking,
+): Promise<{ inPlaceOf?: InPlaceOf }> {
+  const authority = authorityOn(call);
+  if (authority === undefined) {
+    if (named === undefined) return {};
+    throw usageError(
+      `no rule says who decides ${call.callId}, so nobody has a place in which you could vote`,
+    );
+  }
+  if (named === undefined && !needsPlace(authority, approver)) return {};
+  const [entries, now] = [await entriesOf(client, named), Date.now()];
+  const places = placesOf(authority, approver, { entries, now });
+  const chosen = named === undefined ? places : places.filter(({ person }) => isName(person, named));
+  const [place, other] = chosen;
+  if (other !== undefined) throw ambiguous(places);
+  if (place === undefined) {
+    if (named === undefined) return {};
+    throw usageError(
+      `you have no vote in place of ${named}: the rule does not name them, or they are not away with you in their place`,
+      'countersign away shows who is away.',
+    );
+  }
+  const { person, entry, until } = place;
+  screen.note(escapeText(`you vote in place of ${person}, who is away; it ends ${relative(until, now)}`));
+  return { inPlaceOf: { person, entry } };
+}
+
+/** Who did not ask for a place gets the word of the turn where nobody can tell. */
+async function entriesOf({ away }: Pick<Countersign, 'away'>, named: string | undefined) {
+  const listed = away.list();
+  return (await (named === undefined ? listed.catch(() => ({ entries: [] })) : listed)).entries;
+}
+
+function isName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+function ambiguous(places: readonly Place[]) {
+  const who = places.map(({ person }) => person).join(' and ');
+  return usageError(`you may vote in place of ${who}`, 'Choose one of them with --in-place-of <person>.');
+}

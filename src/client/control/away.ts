@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import {
+  type Away,
+  type AwayAsked,
+  type AwayRefused,
+  type AwaySeen,
+  type AwayTerms,
+  type BackAsked,
+} from '../../contract/control/away';
+import { isAwaySeen } from '../../contract/control/away-forms';
+import { CountersignError } from '../../contract/errors';
+import { TIMES } from '../../contract/limits';
+import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
+import { ask } from '../../history/server-errors';
+import type { ClientContext } from '../context';
+import { queryControl } from './grants';
+import { startControl, tellControl, unavailable } from './pauses';
+
+/** Who is away, and who votes in their place meanwhile. */
+export interface AwayList {
+  /**
+   * Says that somebody is away, with their signature where rules want decisions signed; resolves once every worker finds it.
+   * Needs a worker.
+   *
+   * @throws CountersignError `usage`, `away_refused`, `away_full`, `control_unavailable`.
+   */
+  put(asked: AwayAsked): Promise<Away>;
+  /** Ends an out-of-office: votes by it count no more. Needs a worker. @throws CountersignError `away_not_found`, `control_unavailable`. */
+  end(asked: BackAsked): Promise<Away>;
+  /** Who is away or will be. Needs a worker. @throws CountersignError `control_unavailable`. */
+  list(): Promise<AwaySeen>;
+}
+
+/** Who is away in a namespace. */
+export function makeAway(context: ClientContext): AwayList {
+  return {
+    put: async (asked) => {
+      await ask(context, 'starting the workflow that holds who is away', () =>
+        startControl(context.client, 'unless closed'),
+      );
+      const entry = await update<AwayAsked>(context, UPDATES.away, asked);
+      // What workers knew before is too old then.
+      await delay(TIMES.pausesKnown);
+      return entry;
+    },
+    end: (asked) => update<BackAsked>(context, UPDATES.back, asked),
+    list: () => listAway(context),
+  };
+}
+
+/** What somebody says who is away; nothing of it is in effect yet. `start`, `end`: milliseconds since 1970. */
+export function awayTerms(
+  who: Pick<AwayTerms, 'from' | 'to'>,
+  { start, end }: { start: number; end: number },
+): AwayTerms {
+  const iso = (moment: number): string => new Date(moment).toISOString();
+  return { id: randomUUID(), ...who, start: iso(start), end: iso(end), at: iso(Date.now()) };
+}
+
+async function listAway(context: ClientContext): Promise<AwaySeen> {
+  const found = await queryControl(context, QUERIES.away, 'who is away');
+  if (found === undefined) return { entries: [] };
+  if (isAwaySeen(found)) return found;
+  throw new CountersignError('server_failed', 'the answer to who is away cannot be read', {
+    hint: 'are the workers of this version? countersign doctor shows it',
+  });
+}
+
+function update<A>(context: ClientContext, name: string, asked: A): Promise<Away> {
+  return tellControl<Away, A, AwayRefused['code']>(
+    context,
+    { name, asked },
+    {
+      codes: ['malformed', 'away_refused', 'away_full', 'away_not_found'],
+      refusal,
+      absent: () => unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`),
+      doing: name === UPDATES.back ? 'ending an out-of-office' : 'saying who is away',
+    },
+  );
+}
+
+const HINTS: Readonly<Record<AwayRefused['code'], string>> = {
+  malformed: 'see countersign away --help',
+  away_refused: 'countersign away shows who is away; countersign back ends it',
+  away_full: 'end those that are not needed with countersign back <person>',
+  away_not_found: 'countersign away shows who is away',
+};
+
+function refusal({ code, message }: AwayRefused): CountersignError {
+  return new CountersignError(code === 'malformed' ? 'usage' : code, message, { hint: HINTS[code] });
+}

@@ -1,0 +1,31 @@
+import { LIMITS } from '../limits';
+import type { JsonSchema } from '../tool';
+import { type AwayAsked, type AwaySeen, type AwayState, type BackAsked, nobodyAway } from './away';
+import { form, ID, MOMENT, NAME, reader, SIGNATURE, TEXT } from './forms';
+
+const TERMS = { id: ID, from: NAME, to: NAME, start: MOMENT, end: MOMENT, at: MOMENT };
+const GIVEN = { reason: TEXT, signature: SIGNATURE };
+const HELD: JsonSchema = {
+  type: 'array',
+  items: form({ ...TERMS, takenAt: MOMENT }, GIVEN),
+  maxItems: LIMITS.away,
+};
+const ENDED: JsonSchema = {
+  type: 'array',
+  items: form({ id: ID, end: MOMENT }),
+  maxItems: LIMITS.awayEnded,
+};
+
+/** The fields of what a client sends. */
+export const AWAY_FIELDS = [...Object.keys(TERMS), ...Object.keys(GIVEN)];
+
+export const isAwayAsked = /* @__PURE__ */ reader<AwayAsked>(form(TERMS, GIVEN));
+export const isBackAsked = /* @__PURE__ */ reader<BackAsked>(form({ id: ID, by: NAME }));
+export const isAwaySeen = /* @__PURE__ */ reader<AwaySeen>(form({ entries: HELD }));
+const isState = /* @__PURE__ */ reader<AwayState>(form({ entries: HELD, ended: ENDED }));
+
+/** What a run took along; undefined: it cannot be read. */
+export function readAway(value: unknown): AwayState | undefined {
+  if (value === undefined || value === null) return nobodyAway();
+  return isState(value) ? value : undefined;
+}

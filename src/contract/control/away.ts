@@ -1,0 +1,144 @@
+import type { VoteSignature } from '../decision';
+import { LIMITS } from '../limits';
+import { utf8Bytes } from '../text/bytes';
+import { CLOCK_SKEW_MS, MOST_GRANT_MS, reasonIssue } from './grants';
+
+/** That somebody is away, and who votes in their place meanwhile. A signature is over all fields. */
+export interface AwayTerms {
+  /** Drawn by who is away; one that was ended never comes back. */
+  id: string;
+  /** Who is away. This and `to` are names of the approvers file. */
+  from: string;
+  /** Who votes in their place. It does not pass on. */
+  to: string;
+  /** ISO 8601. */
+  start: string;
+  /** ISO 8601: from then on nobody votes by it. */
+  end: string;
+  /** When it was said, by the clock of who is away; ISO 8601. */
+  at: string;
+}
+
+/** An out-of-office as it comes in. */
+export interface AwayAsked extends AwayTerms {
+  reason?: string;
+  /** Only the worker can say whether it counts. */
+  signature?: VoteSignature;
+}
+
+/** An out-of-office that is kept. */
+export interface Away extends AwayAsked {
+  /** Workflow time, ISO 8601. */
+  takenAt: string;
+}
+
+/** All that is known of who is away. */
+export interface AwayState {
+  entries: readonly Away[];
+  /** Those that were ended before their end. */
+  ended: readonly Pick<AwayTerms, 'id' | 'end'>[];
+}
+
+/** Who is away or will be, for people and for workers. */
+export interface AwaySeen {
+  entries: Away[];
+}
+
+/** Ends an out-of-office before its end. */
+export interface BackAsked {
+  id: string;
+  by: string;
+}
+
+/** Why nothing changed. */
+export interface AwayRefused {
+  code: 'malformed' | 'away_refused' | 'away_full' | 'away_not_found';
+  message: string;
+}
+
+const EMPTY: AwayState = { entries: [], ended: [] };
+
+/** Before the first one. */
+export const nobodyAway = (): AwayState => EMPTY;
+
+/** As long as a grant holds at most. */
+const MOST_AWAY_MS = MOST_GRANT_MS;
+const MOST_AHEAD_MS = 366 * 24 * 3600 * 1000;
+
+function withoutPast({ entries, ended }: AwayState, now: number): AwayState {
+  const isLeft = ({ end }: { end: string }): boolean => Date.parse(end) + CLOCK_SKEW_MS > now;
+  return { entries: entries.filter(isLeft), ended: ended.filter(isLeft) };
+}
+
+/** Whether somebody is away at a moment, in milliseconds since 1970: from the start on, and no more at the end. */
+export function isOpenAt({ start, end }: Pick<AwayTerms, 'start' | 'end'>, moment: number): boolean {
+  return Date.parse(start) <= moment && moment < Date.parse(end);
+}
+
+/** Takes an out-of-office; the same one a second time changes nothing. */
+export function addAway(
+  before: AwayState,
+  asked: AwayAsked,
+  now: number,
+): { state: AwayState; entry: Away } | AwayRefused {
+  const state = withoutPast(before, now);
+  const known = state.entries.find(({ id }) => id === asked.id);
+  if (known !== undefined) {
+    const isSame = JSON.stringify({ ...asked, takenAt: known.takenAt }) === JSON.stringify(known);
+    return isSame ? { state, entry: known } : refuse('away_refused', 'there is another one of this id');
+  }
+  const why = whyNotTaken(state, asked, now);
+  if (why !== undefined) return why;
+  const entry: Away = { ...asked, takenAt: new Date(now).toISOString() };
+  const entries = [...state.entries, entry];
+  const isFull = entries.length > LIMITS.away || utf8Bytes(JSON.stringify(entries)) > LIMITS.awayBytes;
+  return isFull
+    ? refuse('away_full', 'those who are away already leave no room for another')
+    : { state: { ...state, entries }, entry };
+}
+
+function whyNotTaken(state: AwayState, asked: AwayAsked, now: number): AwayRefused | undefined {
+  const { id, from, to, reason = '' } = asked;
+  const [start, end] = [Date.parse(asked.start), Date.parse(asked.end)];
+  const wrong = reasonIssue(reason);
+  if (wrong !== undefined) return refuse('malformed', wrong);
+  if (isName(from, to)) return refuse('away_refused', 'nobody votes in their own place');
+  if (Date.parse(asked.at) > now + CLOCK_SKEW_MS)
+    return refuse('away_refused', 'it is dated in the future: the clock of who is away is wrong');
+  if (!(start < end) || end <= now) return refuse('away_refused', 'it would be over already');
+  if (end - start > MOST_AWAY_MS) return refuse('away_refused', 'one lasts at most 30 days');
+  if (start - now > MOST_AHEAD_MS) return refuse('away_refused', 'it starts in more than a year');
+  if (state.ended.some((one) => one.id === id)) return refuse('away_refused', 'it was ended');
+  const other = state.entries.find(
+    (one) => isName(one.from, from) && Date.parse(one.start) < end && start < Date.parse(one.end),
+  );
+  return (
+    other &&
+    refuse(
+      'away_refused',
+      `${from} is away then already, until ${other.end}; ${other.to} votes in their place`,
+    )
+  );
+}
+
+function isName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+function refuse(code: AwayRefused['code'], message: string): AwayRefused {
+  return { code, message };
+}
+
+/** Ends an out-of-office. It never comes back: whoever kept its signature cannot put it in a second time. */
+export function endAway(
+  before: AwayState,
+  { id }: BackAsked,
+  now: number,
+): { state: AwayState; entry: Away } | AwayRefused {
+  const state = withoutPast(before, now);
+  const entry = state.entries.find((one) => one.id === id);
+  if (entry === undefined) return refuse('away_not_found', `there is no out-of-office ${id}`);
+  const entries = state.entries.filter((one) => one !== entry);
+  const ended = [...state.ended, { id, end: entry.end }].slice(-LIMITS.awayEnded);
+  return { state: { entries, ended }, entry };
+}

@@ -1,0 +1,57 @@
+import { LIMITS } from '../limits';
+import { soundCheck } from '../schema/message';
+import type { JsonSchema } from '../tool';
+
+export const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
+export const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 200 };
+export const ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' };
+export const DIGEST: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
+export const DIGEST_OR_NONE: JsonSchema = { type: 'string', pattern: '^([0-9a-f]{64})?$' };
+/** Exactly one text for each moment: a signature is over the text. */
+export const MOMENT: JsonSchema = {
+  type: 'string',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
+};
+/** An object with these fields and no others. */
+export const form = (
+  properties: Record<string, JsonSchema>,
+  optional: Record<string, JsonSchema> = {},
+): JsonSchema => ({
+  type: 'object',
+  properties: { ...properties, ...optional },
+  required: Object.keys(properties),
+  additionalProperties: false,
+});
+/** A signature by a key that stands in the approvers file. */
+export const SIGNATURE = form(
+  {
+    kind: { enum: ['ssh', 'inbox'] },
+    armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
+    at: MOMENT,
+    notAfter: MOMENT,
+  },
+  { statement: { type: 'string', maxLength: LIMITS.statementCharacters } },
+);
+
+/** What anybody may have sent, by its schema. */
+export function reader<T>(schema: JsonSchema): (value: unknown) => value is T {
+  const issuesOf = soundCheck(schema);
+  return (value): value is T => issuesOf(value).length === 0 && areMoments(value);
+}
+
+/** The 31st of February fits the pattern. */
+function areMoments(value: unknown): boolean {
+  if (Array.isArray(value)) return value.every(areMoments);
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.entries(value).every(([name, one]) => {
+    if (name === 'narrowing' || name === 'authority') return true;
+    return MOMENTS.includes(name) && typeof one === 'string' ? isMoment(one) : areMoments(one);
+  });
+}
+
+const MOMENTS: readonly string[] = ['at', 'until', 'takenAt', 'floor', 'notAfter', 'start', 'end'];
+
+function isMoment(text: string): boolean {
+  const at = Date.parse(text);
+  return !Number.isNaN(at) && new Date(at).toISOString() === text;
+}

@@ -1,0 +1,96 @@
+import fc from 'fast-check';
+import { type Authority, standingUnder, votingOf } from '../../../src/contract/authority/authority';
+import { needsPlace, placesOf } from '../../../src/contract/authority/places';
+import type { CastVote, RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
+import type { Away } from '../../../src/contract/control/away';
+import '../../support/properties';
+
+const NOW = Date.parse('2026-11-25T12:00:00.000Z');
+const iso = (ms: number): string => new Date(NOW + ms).toISOString();
+const person = (name: string, groups: string[], delegates: string[] = []): Voter => ({
+  name,
+  groups,
+  delegates,
+});
+const PEOPLE = [
+  person('dora', ['finance']),
+  person('ed', ['finance'], ['fay']),
+  person('rita', ['finance'], ['sam']),
+  person('fay', []),
+  person('sam', []),
+];
+const under = (changes: Partial<RuleSnapshot> = {}, people: Authority['people'] = PEOPLE): Authority => ({
+  ...{ fileDigest: 'f', ruleDigest: 'r', requesters: ['rita'] },
+  ...(people === undefined ? {} : { people }),
+  rule: {
+    ...{ name: 'large', then: 'ask', rosters: [['group:finance']], need: 1, groups: [] },
+    ...{ notRequester: true, denyNeeds: 1, assurance: 'claimed' },
+    ...changes,
+  },
+});
+const away = (from: string, to: string, start = 0, end = 1000): Away => ({
+  ...{ id: `${from}-${to}`, from, to, start: iso(start), end: iso(end), at: iso(0), takenAt: iso(0) },
+});
+const inPlaceOf = (name: string) => ({ person: name, entry: 'e' });
+
+it.each<[voter: string, place: string, why: string | undefined, changes?: Partial<RuleSnapshot>]>([
+  ['xena', 'dora', undefined],
+  ['ed', 'dora', undefined],
+  ['xena', 'xena', 'own_place'],
+  ['dora', 'dora', 'own_place'],
+  ['xena', 'fay', 'place_not_named'],
+  ['xena', 'nobody', 'place_not_named'],
+  ['xena', 'rita', 'requesters_delegate'],
+  ['rita', 'dora', 'requester'],
+  ['sam', 'dora', 'requesters_delegate'],
+  ['xena', 'rita', undefined, { notRequester: false }],
+])('lets %s vote in the place of %s: %s', (voter, place, why, changes) => {
+  const voting = votingOf(under(changes), voter, inPlaceOf(place));
+  expect(voting).toEqual(why === undefined ? { ok: true, voter } : { ok: false, why });
+});
+
+it('needs nobody in whose place to vote where everybody may', () => {
+  const anybody: Authority = { ...under({ rosters: [] }) };
+  delete anybody.people;
+  expect(votingOf(anybody, 'xena', inPlaceOf('dora'))).toEqual({ ok: false, why: 'no_places' });
+  expect(needsPlace(anybody, 'xena')).toBe(false);
+});
+
+it.each<[string, string, Away[], string[]]>([
+  ['one', 'xena', [away('dora', 'xena')], ['dora']],
+  ['two', 'XENA', [away('dora', 'xena'), away('ed', 'xena')], ['dora', 'ed']],
+  ['none that has not begun', 'xena', [away('dora', 'xena', 1)], []],
+  ['none that is over', 'xena', [away('dora', 'xena', -1, 0)], []],
+  ['none of another delegate', 'yan', [away('dora', 'xena')], []],
+  ['none of a delegate of the file', 'xena', [away('fay', 'xena')], []],
+  ['none of who asked', 'xena', [away('rita', 'xena')], []],
+])('finds %s in whose place somebody may vote', (_what, voter, entries, expected) => {
+  const found = placesOf(under(), voter, { entries, now: NOW });
+  expect(found.map(({ person: name }) => name)).toEqual(expected);
+});
+
+it('knows who has to vote in a place to vote at all', () => {
+  const names = ['xena', 'dora', 'fay', 'rita'];
+  expect(names.map((name) => needsPlace(under(), name))).toEqual([true, false, false, false]);
+});
+
+it('counts one vote a person and one a seat, whatever is cast', () => {
+  const vote: fc.Arbitrary<CastVote> = fc.record(
+    {
+      voter: fc.constantFrom('dora', 'ed', 'xena', 'yan', 'fay'),
+      decision: fc.constantFrom('approved' as const, 'denied' as const),
+      inPlaceOf: fc.constantFrom('dora', 'ed', 'rita', 'fay', 'xena').map(inPlaceOf),
+    },
+    { requiredKeys: ['voter', 'decision'] },
+  );
+  fc.assert(
+    fc.property(fc.array(vote, { maxLength: 8 }), (votes) => {
+      const { counted } = standingUnder(under({ need: 2 }), votes);
+      const [voters, seats] = [counted.map(({ voter }) => voter), counted.map(({ seat }) => seat)];
+      expect(new Set(voters).size).toBe(voters.length);
+      expect(new Set(seats).size).toBe(seats.length);
+      // Only those whom the rule names have a seat, and who asked has none.
+      expect(seats.every((seat) => seat === 'dora' || seat === 'ed')).toBe(true);
+    }),
+  );
+});
