@@ -2,7 +2,6 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Session } from '../../server/api';
 import { readSession } from '../http';
-import { KEYS } from '../model/keys';
 import { hrefOf, type Route } from '../model/route';
 import { storedTheme, storeTheme, type Theme } from '../theme';
 import { useAppContext } from '../ui/app';
@@ -134,6 +133,29 @@ function ThemeSwitch(): JSX.Element {
     </button>
   );
 }
+
+/** The keys of the page, and what they do. */
+const KEYS: readonly (readonly [string, string])[] = [
+  ['j / k', 'next, previous in the list'],
+  ['Enter', 'open it'],
+  ['/', 'search the inbox or the turns'],
+  ['n', 'scroll to what was not in sight yet'],
+  ['a, then Enter', 'approve; what you changed is approved with the changes'],
+  ['e', 'change the arguments'],
+  ['d, then Ctrl+Enter', 'deny, with a reason'],
+  ['Ctrl+Enter in a changed field', 'approve with the changes'],
+  ['1 … 9', 'tick or untick a hunk'],
+  ['1, 2, 3', 'for a call in doubt: it happened, it did not, run it again'],
+  ['x', 'select it, to decide several at once'],
+  ['z', 'undo a decision that is not sent yet'],
+  ['u', 'the whole turn'],
+  ['Esc', 'leave a field; back'],
+  ['g', 'the inbox'],
+  ['t', 'turns'],
+  ['c', 'conversations'],
+  ['s', 'stats'],
+  ['?', 'this list'],
+];
 
 /** The list of keys. */
 export function HelpDialog({ close }: { close: () => void }): JSX.Element {
