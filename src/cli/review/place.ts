@@ -16,7 +16,7 @@ export interface PlaceOption {
 
 /** Adds it to a command. */
 export function addPlaceOption(command: Command): Command {
-  return command.option('--in-place-of <person>', 'vote for this person, who is away and named you');
+  return command.option('--in-place-of <who>', 'vote for who is away and named you');
 }
 
 interface Asking {
@@ -73,5 +73,5 @@ function isName(one: string, other: string): boolean {
 
 function ambiguous(places: readonly Place[]) {
   const who = places.map(({ person }) => person).join(' and ');
-  return usageError(`you may vote in place of ${who}`, 'Choose one of them with --in-place-of <person>.');
+  return usageError(`you may vote in place of ${who}`, 'Choose one of them with --in-place-of <who>.');
 }
