@@ -128,7 +128,7 @@ async function voteOn(turn: string, approver: string, entry?: Pick<Away, 'from' 
 async function signVote(turn: string, vote: Decision, said: Partial<SignableVote> = {}): Promise<Decision> {
   const { approver = '', inPlaceOf } = vote;
   const call = await callOf(turn);
-  const at = { installation: INSTALLATION, ...(await client.placeOf(turn)) };
+  const at = { installation: INSTALLATION, ...client.placeOf(await client.view(turn)) };
   const facts = factsToSign({ agent: 'clerk' }, call, at);
   const times = timesToSign(call, Date.now());
   const statement =
