@@ -21,6 +21,7 @@ import type { TurnEvent } from '../history/events';
 import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
+import type { TurnPlace } from '../history/view-types';
 import type { FileStore } from '../store';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
 import type { FollowOptions, InboxQuery, StartRequest } from './requests';
@@ -465,11 +466,7 @@ export interface Countersign {
   /** The turn as it is now. @throws CountersignError `turn_not_found`. */
   view(turn: string): Promise<TurnView>;
   /** The place of a turn that a signed decision names, as the server gave it when the turn was read. */
-  placeOf(view: Pick<TurnView, 'turn' | 'firstRunId'>): {
-    namespace: string;
-    workflowId: string;
-    firstExecutionRunId: string;
-  };
+  placeOf(view: Pick<TurnView, 'turn' | 'firstRunId'>): TurnPlace;
   /**
    * Requests of a turn whose tool has changed since they were made, as its worker knows. If they are approved, they are
    * refused before they run. Undefined where no worker answers within 2 s.

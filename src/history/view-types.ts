@@ -125,6 +125,13 @@ export interface ThinkingView {
   lastFailure?: string;
 }
 
+/** Where a turn is, as the server says. */
+export interface TurnPlace {
+  namespace: string;
+  workflowId: string;
+  firstExecutionRunId: string;
+}
+
 /** A turn as it is after the events so far. */
 export interface TurnView {
   turn: string;
