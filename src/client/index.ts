@@ -72,9 +72,16 @@ export type {
 export type { Condition, Narrowing } from '../contract/control/narrowing';
 export type { Away, AwayAsked, AwaySeen, AwayTerms, BackAsked } from '../contract/control/away';
 export type { InPlaceOf } from '../contract/authority/votes';
-export { type AwayList, awayTerms } from './control/away';
+export { awayTerms } from './control/away';
 export type { ConfirmAsked } from '../contract/control/confirmations';
-export type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan, Grants } from './control/grant-types';
+export type {
+  AwayList,
+  ConfirmationPlan,
+  GrantCoverage,
+  GrantOptions,
+  GrantPlan,
+  Grants,
+} from './control/types';
 export type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 export type { TextDelta } from '../contract/streamed-text';
 export type { TurnEvent } from '../history/events';

@@ -2,8 +2,7 @@ import type { History } from '../history/decode/decode';
 import type { Client, Connection } from '@temporalio/client';
 import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
-import type { AwayList } from './control/away';
-import type { Grants } from './control/grant-types';
+import type { AwayList, Grants } from './control/types';
 import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
 import type { TextDelta } from '../contract/streamed-text';
 import type {

@@ -5,7 +5,7 @@ import type { DecidedAnswer, DecidedCall } from '../client/decided';
 import type { Refusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
-import type { GrantOptions } from '../client/control/grant-types';
+import type { GrantOptions } from '../client/control/types';
 import type { GrantSeen, GrantTerms } from '../contract/control/grants';
 import type { Condition } from '../contract/control/narrowing';
 import type { Role } from '../contract/authority/permits';

@@ -16,21 +16,7 @@ import { ask } from '../../history/server-errors';
 import type { ClientContext } from '../context';
 import { queryControl } from './grants';
 import { startControl, tellControl, unavailable } from './pauses';
-
-/** Who is away, and who votes in their place meanwhile. */
-export interface AwayList {
-  /**
-   * Says that somebody is away, with their signature where rules want decisions signed; resolves once every worker finds it.
-   * Needs a worker.
-   *
-   * @throws CountersignError `usage`, `away_refused`, `away_full`, `control_unavailable`.
-   */
-  put(asked: AwayAsked): Promise<Away>;
-  /** Ends an out-of-office: votes by it count no more. Needs a worker. @throws CountersignError `away_not_found`, `control_unavailable`. */
-  end(asked: BackAsked): Promise<Away>;
-  /** Who is away or will be. Needs a worker. @throws CountersignError `control_unavailable`. */
-  list(): Promise<AwaySeen>;
-}
+import type { AwayList } from './types';
 
 /** Who is away in a namespace. */
 export function makeAway(context: ClientContext): AwayList {

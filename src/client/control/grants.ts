@@ -19,7 +19,7 @@ import { readTimeline } from '../../history/read';
 import { viewOf } from '../../history/view';
 import { listTurnsPage } from '../list';
 import type { Countersign } from '../types';
-import type { Grants } from './grant-types';
+import type { Grants } from './types';
 import { startControl, tellControl, unavailable } from './pauses';
 import { coverageOf, planGrant } from './plan-grant';
 

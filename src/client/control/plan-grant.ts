@@ -20,7 +20,7 @@ import type { RequestOpened } from '../../history/call-events';
 import { type CallView, type TurnView, viewOf } from '../../history/view';
 import { readTurns } from '../read-turns';
 import type { Countersign } from '../types';
-import type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan } from './grant-types';
+import type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan } from './types';
 
 const DAY = 24 * 3600 * 1000;
 

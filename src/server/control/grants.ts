@@ -7,7 +7,7 @@ import {
   planGrant,
   requireAssured,
 } from '../../client/control/plan-grant';
-import type { GrantPlan } from '../../client/control/grant-types';
+import type { GrantPlan } from '../../client/control/types';
 import type { Answer } from '../../client/types';
 import { voterIn } from '../../contract/authority/authority';
 import { termsDigest } from '../../contract/control/confirmations';

@@ -1,5 +1,6 @@
 import type { Authority } from '../../contract/authority/authority';
 import type { Assurance } from '../../contract/authority/votes';
+import type { Away, AwayAsked, AwaySeen, BackAsked } from '../../contract/control/away';
 import type { ConfirmAsked } from '../../contract/control/confirmations';
 import type {
   GrantAsked,
@@ -92,4 +93,19 @@ export interface Grants {
    * @throws CountersignError `grant_not_found`, `control_unavailable`.
    */
   revoke(asked: RevokeAsked): Promise<Revoked>;
+}
+
+/** Who is away, and who votes in their place meanwhile. */
+export interface AwayList {
+  /**
+   * Says that somebody is away, with their signature where rules want decisions signed; resolves once every worker finds it.
+   * Needs a worker.
+   *
+   * @throws CountersignError `usage`, `away_refused`, `away_full`, `control_unavailable`.
+   */
+  put(asked: AwayAsked): Promise<Away>;
+  /** Ends an out-of-office: votes by it count no more. Needs a worker. @throws CountersignError `away_not_found`, `control_unavailable`. */
+  end(asked: BackAsked): Promise<Away>;
+  /** Who is away or will be. Needs a worker. @throws CountersignError `control_unavailable`. */
+  list(): Promise<AwaySeen>;
 }
