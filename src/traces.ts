@@ -45,6 +45,8 @@ export interface Traces {
   /** Runs `work` in a span, in which spans of libraries come to lie. */
   within<T>(place: SpanPlace, span: NewSpan, work: (open: OpenSpan) => Promise<T>): Promise<T>;
   record(place: SpanPlace, span: PastSpan): void;
+  /** What the spans in a turn lie in, as a W3C `traceparent`. Undefined where that is not known. */
+  parentOf(place: SpanPlace): string | undefined;
 }
 
 type Api = typeof Otel;
@@ -70,15 +72,26 @@ export async function openTraces({ hasContent = false } = {}): Promise<Traces | 
     record: (place, span) => {
       safely(() => record(api, place, span));
     },
+    parentOf: (place) => safely(() => traceparentOf(api, contextOf(api, place))),
   };
 }
 
 /** The span that is active where this is called, as a `traceparent`; undefined where none is. */
 export async function activeTrace(): Promise<string | undefined> {
   const api = await loadApi();
-  const active = api?.trace.getSpanContext(api.context.active());
-  if (api === undefined || active === undefined || !api.isSpanContextValid(active)) return undefined;
-  return `00-${active.traceId}-${active.spanId}-${(active.traceFlags & 1).toString(16).padStart(2, '0')}`;
+  return api && traceparentOf(api, api.context.active());
+}
+
+function traceparentOf(api: Api, context: Otel.Context): string | undefined {
+  const found = api.trace.getSpanContext(context);
+  if (found === undefined || !api.isSpanContextValid(found)) return undefined;
+  return `00-${found.traceId}-${found.spanId}-${(found.traceFlags & 1).toString(16).padStart(2, '0')}`;
+}
+
+/** What a message to another system carries of the span that is active where this is called. Empty where none is active. */
+export async function activeCarrier(): Promise<{ traceparent?: string }> {
+  const traceparent = await activeTrace();
+  return traceparent === undefined ? {} : { traceparent };
 }
 
 async function within<T>(

@@ -140,7 +140,7 @@ describe('the rooms of lib', () => {
     ['workflows', ['contract']],
     ['history', ['contract']],
     ['engine', ['contract', LOCK, PROBE]],
-    ['tools', ['contract', FILES, LOCK]],
+    ['tools', ['contract', FILES, LOCK, TRACES]],
     ['models', ['contract', 'tools']],
     ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
     ['client', ['contract', 'history', 'encryption', 'sealing', STORE, PROBE, TRACES]],

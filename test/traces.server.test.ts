@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { connect, type Countersign } from '../src/client';
 import { freePorts } from '../src/engine/server-args';
 import { approveNext, denyNext } from '../src/testing';
+import { agentTool } from '../src/tools/builtin/agent-tool';
 import { defineAgent } from '../src/tools/define-agent';
 import { turnSpanIds } from '../src/traces';
 import { recordTool, useEffects } from './support/effects';
@@ -74,6 +75,7 @@ const tools = [
   recordTool(effects, { name: 'pay', safety: 'dangerous' }),
 ];
 const agent = defineAgent({ name: 'traced', instructions: 'do', model: book.model, tools });
+const boss = defineAgent({ name: 'boss', instructions: 'do', model: book.model, tools: [agentTool(agent)] });
 const usage = { inputTokens: 12, outputTokens: 3 };
 
 let fixture: Fixture;
@@ -94,7 +96,7 @@ beforeAll(async () => {
   provider = new NodeTracerProvider({ idGenerator: turnSpanIds(), spanProcessors });
   provider.register();
   // Each workflow task replays the turn from its start.
-  fixture = await startFixture({ agents: [agent], worker: { maxCachedWorkflows: 0 } });
+  fixture = await startFixture({ agents: [agent, boss], worker: { maxCachedWorkflows: 0 } });
   client = await connect({ client: fixture.client });
 });
 
@@ -192,6 +194,40 @@ it('says how long a person took and how each call ended, without any text', asyn
   // Nobody started it in a span: it is a trace of its own.
   expect(parentNames(found)).toEqual([...IN_A_TURN, 'invoke_agent traced < nothing']);
 });
+
+it.each([true, false])(
+  'puts a child turn into the turn that calls it (started in a span: %s)',
+  async (isIn) => {
+    const task = book.add({ text: 'done' });
+    const prompt = book.add({ toolCalls: [{ name: 'traced', arguments: { task } }] }, readBack);
+    const start = async (): Promise<string> =>
+      (await client.start({ agent: 'boss', prompt, taskQueue: fixture.taskQueue })).turn;
+    const turn = await (isIn
+      ? trace.getTracer('app').startActiveSpan('request', async (span) => {
+          span.end();
+          return start();
+        })
+      : start());
+    await fixture.client.workflow.getHandle(turn).result();
+    const child = (await client.view(turn)).calls[0]?.child ?? '';
+    const found = await spansOf(child);
+    const [parent] = await until('the span of its parent', async () => {
+      await good.forceFlush();
+      const some = spans.filter(
+        ({ name, attributes }) =>
+          name === 'invoke_agent boss' && attributes['gen_ai.conversation.id'] === turn,
+      );
+      return some.length > 0 && some;
+    });
+    expect(parentNames(found)).toEqual([
+      'chat book < invoke_agent traced',
+      'invoke_agent traced < invoke_agent boss',
+    ]);
+    expect(new Set(found.map(({ traceId }) => traceId))).toEqual(new Set([parent?.traceId]));
+    const [own] = found.filter(({ name }) => name === 'invoke_agent traced');
+    expect(own?.parentSpanId).toBe(parent?.spanId);
+  },
+);
 
 it('joins the trace of a program that starts turns with the interceptors of the SDK', async () => {
   const ids = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };

@@ -9,12 +9,14 @@ import {
 } from '@temporalio/common';
 import type { CallOutput } from '../contract/call';
 import type { ChildEnd, ChildWaitInput } from '../contract/turn';
+import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import type { ToolFailure } from '../contract/result';
 import { amountText } from '../contract/spending/budget';
 import type { SubAgent } from '../tools/types';
 import { cachedOutput, type Execution, notRunResult } from './execution';
 import { isResetRun, readResetHistory } from './reset-history';
+import { traceHere } from './spans';
 
 /**
  * Looks whether the child turn of a call may start, right before it does. Nothing starts here: one command of the workflow
@@ -28,7 +30,7 @@ export async function lookForChild(execution: Execution, child: SubAgent): Promi
   if ((await describe(asked.turn)) !== undefined) return { child: 'there' };
   if (isResetRun(execution.input) && (await mayHaveStarted(asked.turn)))
     return cachedOutput(execution.deps, notRunResult(execution, GONE));
-  return { child: 'absent' };
+  return { child: 'absent', ...defined({ trace: traceHere(execution.deps, execution.input.origin) }) };
 }
 
 /** Whether a run that this one was reset from asked for the child turn, or is no longer there to tell. */

@@ -18,6 +18,12 @@ function placeNow(origin: TurnOrigin | undefined): SpanPlace | undefined {
   return { namespace, turn: workflowExecution.workflowId, trace: origin?.trace };
 }
 
+/** What spans in the turn of this moment lie in, as a `traceparent`; undefined where nobody writes spans. */
+export function traceHere({ traces }: ActivityDeps, origin: TurnOrigin | undefined): string | undefined {
+  const place = placeNow(origin);
+  return place && traces?.parentOf(place);
+}
+
 /** What is asked of a model, and for whom. */
 export interface AskedModel {
   agent: string;

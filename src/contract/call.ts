@@ -293,6 +293,8 @@ export type CallOutput =
 /** The call is a child turn, which may start or exists already. */
 export interface ChildReady {
   child: ChildLook;
+  /** What the spans of the child turn lie in, as a W3C `traceparent`. Absent: its worker writes no spans. */
+  trace?: string;
 }
 
 /** The handler was not called: the decision does not count in this run, or not by the rules. */

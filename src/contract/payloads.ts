@@ -17,7 +17,7 @@ import { FILES_SCHEMA } from './session/files';
 import { BUDGET, isRaise } from './spending/budget';
 import { CARRIED_SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
-import { CHILD_INPUT, ORIGIN, type TurnInput } from './turn';
+import { CHILD_INPUT, ORIGIN, TRACE, type TurnInput } from './turn';
 
 /**
  * Reads the output of activities strictly. An operator may complete any activity with anything (`temporal activity
@@ -159,7 +159,7 @@ const isCallOutput = guard<CallOutput>({
     object({ askAgain: TEXT }, ASKED_AGAIN),
     object({ notHere: TEXT }, { secret: TEXT }),
     object({ paused: TEXT }, { secret: TEXT, mayHaveRun: { const: true } }),
-    object({ child: { enum: [...CHILD_LOOKS] } }),
+    object({ child: { enum: [...CHILD_LOOKS] } }, { trace: TRACE }),
   ],
 });
 const isVerifyOutput = guard<VerifyOutput>({

@@ -288,6 +288,9 @@ export function readChildEnd(value: unknown): ChildEnd | undefined {
 /** Text without control characters and without other invisible ones. */
 const PLAIN: JsonSchema = { type: 'string', minLength: 1, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' };
 
+/** The schema of a W3C `traceparent`. */
+export const TRACE: JsonSchema = { type: 'string', pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' };
+
 /** The schema of a turn's origin that comes from outside. */
 export const ORIGIN: JsonSchema = {
   type: 'object',
@@ -300,7 +303,7 @@ export const ORIGIN: JsonSchema = {
       propertyNames: { pattern: '^[a-z][a-z0-9_.-]{0,31}$' },
       additionalProperties: { ...PLAIN, maxLength: 128 },
     },
-    trace: { type: 'string', pattern: '^00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]$' },
+    trace: TRACE,
   },
   additionalProperties: false,
 };

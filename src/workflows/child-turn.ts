@@ -1,4 +1,4 @@
-import type { ChildAsked, ChildLook, ChildSettings } from '../contract/call';
+import type { ChildAsked, ChildReady, ChildSettings } from '../contract/call';
 import {
   ActivityCancellationType,
   ApplicationFailure,
@@ -132,14 +132,14 @@ export function releaseChild(turn: Turn, state: CallState): void {
  * Runs the child turn of a call that a worker has let start, until it has ended. Never throws: whatever becomes of it is a
  * result. What it has spent counts for this turn.
  */
-export async function runChild(turn: Turn, state: CallState, look: ChildLook): Promise<ToolResult> {
+export async function runChild(turn: Turn, state: CallState, ready: ChildReady): Promise<ToolResult> {
   const { child: settings } = state.call.settings;
   const child = childOf(turn, state);
   const outputBytes = settings?.outputBytes ?? LIMITS.outputBytes;
   const end =
     settings === undefined
       ? { kind: 'failed' as const, message: 'its call names no agent' }
-      : await endOf(turn, state, { child, settings, look });
+      : await endOf(turn, state, { child, settings, ready });
   if (end.kind === 'completed' && isTurnResult(end.result))
     turn.spending.spent = addSpent(turn.spending.spent, spentBy(end.result));
   const of = { child, head: headOf(state), facts: factsOf(state, Date.now()), outputBytes };
@@ -154,15 +154,15 @@ function spentBy({ spent, usage, steps }: { spent?: Spent; usage: object; steps:
 interface ChildPlan {
   child: string;
   settings: ChildSettings;
-  look: ChildLook;
+  ready: ChildReady;
 }
 
 async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<ChildEnd> {
   try {
-    if (plan.look === 'there') return await waitFor(turn, state, plan.child);
+    if (plan.ready.child === 'there') return await waitFor(turn, state, plan.child);
     const handle = await startChildTurn({
       turn: plan.child,
-      input: inputOf(turn, state, plan.settings),
+      input: inputOf(turn, state, plan),
       ...defined({ taskQueue: plan.settings.taskQueue }),
     });
     return { kind: 'completed', result: await handle.result() };
@@ -192,16 +192,16 @@ function failedEnd(error: unknown): ChildEnd {
   };
 }
 
-function inputOf(turn: Turn, state: CallState, { agent }: ChildSettings): TurnInput {
+function inputOf(turn: Turn, state: CallState, { settings, ready: { trace } }: ChildPlan): TurnInput {
   const { workflowId } = workflowInfo();
   const { task } = state.effective;
   const cap = state.child?.given;
   return {
-    agent,
+    agent: settings.agent,
     prompt: typeof task === 'string' ? task : JSON.stringify(state.effective),
     lineage: [...turn.lineage, { turn: workflowId, callId: state.call.callId, agent: turn.agent }],
     ...defined({
-      origin: turn.origin,
+      origin: trace === undefined ? turn.origin : { ...turn.origin, trace },
       cap: cap === undefined || Object.keys(cap).length === 0 ? undefined : cap,
     }),
   };

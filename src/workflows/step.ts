@@ -206,7 +206,7 @@ function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {
       (error: unknown) => apply(settlementOf(state, error, Date.now())),
     );
   const apply = (settlement: Settlement | NotHere | Paused | ChildReady): void => {
-    if ('child' in settlement) void runChild(turn, state, settlement.child).then((result) => end({ result }));
+    if ('child' in settlement) void runChild(turn, state, settlement).then((result) => end({ result }));
     else if ('notHere' in settlement) void untilNextRound(turn, state, settlement).then(next);
     else if ('paused' in settlement) void untilResumed(turn, state, settlement).then(next);
     else {

@@ -59,6 +59,9 @@ const ways = {
     for (let n = 0; n < 100; n++) process.stdout.write(part);
     process.stdout.write('"}]}}\n');
   },
+  // It gives back strange notes of its own.
+  meta: (id, _args, meta) =>
+    write({ id, result: { ...text(JSON.stringify(meta)), _meta: { traceparent: 7, progressToken: {} } } }),
   progress: (id, _args, meta) => {
     const progressToken = meta?.progressToken;
     write({

@@ -6,6 +6,7 @@ import { errorMessage } from '../../contract/errors';
 import { isObject, type JsonObject } from '../../contract/json';
 import type { Question } from '../../contract/question';
 import { escapeHidden } from '../../contract/text/unsafe-text';
+import { activeCarrier } from '../../traces';
 import { cutOutput } from '../cut-output';
 import { nothingDone, ToolError, TransportError } from '../errors';
 import { queueAfter, unlessAborted } from '../within';
@@ -151,7 +152,7 @@ class Connection implements McpConnection {
 
   private async send(link: Link, call: McpCall): Promise<unknown> {
     const { tool, arguments: args, signal, onProgress } = call;
-    const params = { name: tool, arguments: args };
+    const params = { name: tool, arguments: args, _meta: await activeCarrier() };
     const questions = questionsOf(call, this.options);
     link.busy += 1;
     link.questions = questions;

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { context, trace } from '@opentelemetry/api';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
+import { z } from 'zod';
 import { describeFailure } from '../../../src/tools/format-result';
 import { isTransportError, provenBy, TransportError } from '../../../src/tools/errors';
 import type { McpConnection } from '../../../src/tools/mcp/connection';
@@ -43,6 +46,33 @@ it('passes progress on', async () => {
   const said: unknown[] = [];
   await act(connection, 'progress', { onProgress: (progress) => said.push(progress) });
   expect(said).toEqual([{ progress: 1, total: 2, message: 'half' }]);
+});
+
+describe('the span in which a call is made', () => {
+  const provider = new NodeTracerProvider();
+  beforeAll(() => provider.register());
+  afterAll(async () => {
+    await provider.shutdown();
+    trace.disable();
+    context.disable();
+  });
+  const metaOf = async (): Promise<Record<string, unknown>> =>
+    z.record(z.string(), z.unknown()).parse(JSON.parse(read(await act(connection, 'meta'))));
+
+  it('goes to the server, beside what the protocol puts there', async () => {
+    await trace.getTracer('test').startActiveSpan('call', async (span) => {
+      const { traceId, spanId } = span.spanContext();
+      expect(await metaOf()).toEqual({
+        progressToken: expect.anything(),
+        traceparent: `00-${traceId}-${spanId}-01`,
+      });
+      span.end();
+    });
+  });
+
+  it('is not made up where there is none', async () => {
+    expect(Object.keys(await metaOf())).toEqual(['progressToken']);
+  });
 });
 
 it('M11: says nothing to a server that asks for input', async () => {
