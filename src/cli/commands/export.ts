@@ -29,7 +29,7 @@ export function addExport(program: Command, context: Context): void {
     .action((turn: string, options: ExportOptions) => exportTurn(parseTarget(turn).turn, options, context));
 }
 
-/** The exported file: its runs and events, and what was taken out of it. */
+/** The exported file: the number of its runs and events, and the values that were taken out. */
 interface Exported {
   turn: string;
   file: string;
