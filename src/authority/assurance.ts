@@ -40,7 +40,7 @@ const signature = z.strictObject({
 const voteSchema = z.object({
   decision: z.enum(SIGNED_DECISIONS),
   reason: z.string().optional(),
-  /** A person of the approvers file, by name or mail; signed as it is written here. */
+  /** A person of the approvers file, by name or mail. The signature is over the name as it is written here. */
   approver: z.string(),
   inPlaceOf: z.object({ person: z.string(), entry: z.string() }).optional(),
   at: z.string(),

@@ -6,7 +6,7 @@ import { VOTE_FAULTS, type VoteJudgement } from './assurance';
 import { assuranceOfText, type TextJudge } from './signed-text';
 import { GRANT_NAMESPACE, INBOX_GRANT_NAMESPACE } from './ssh-signature';
 
-/** Where a grant holds. */
+/** The installation and the namespace in which a grant holds. */
 export interface GrantPlace {
   /** The `installation` of the approvers file. */
   installation: string;

@@ -28,7 +28,7 @@ export interface AuditFile {
   known: ExportedRuns;
   /** Appends a record, unless the file has it. */
   add(record: AuditRecord): Promise<void>;
-  /** Signs what is not signed yet, makes it durable and closes the file. */
+  /** Signs the records that are not signed yet, makes the file durable and closes it. */
   finish(at: string): Promise<Written>;
   /**
    * Closes the file without writing the records that are not signed yet. The next export continues after the last

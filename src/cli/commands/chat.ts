@@ -106,7 +106,7 @@ async function atTerminal(
 }
 
 /**
- * Takes each line of stdin as a message, one after the other, and prints the answers; Everything else goes to stderr.
+ * Takes each line of stdin as a message, one after the other, and prints the answers. Everything else goes to stderr.
  *
  * @throws CountersignError `turn_failed` at the end, where a turn gave no answer.
  */

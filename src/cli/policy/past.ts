@@ -13,7 +13,7 @@ export interface PastCall {
   callId: string;
   agent: string;
   tool: string;
-  /** The arguments as the policy saw them: those that the model asked for, with defaults. */
+  /** The arguments that the policy saw: the model's arguments with defaults filled in. */
   args: JsonObject;
   /** Whether the call ran at once, a person was asked, or the call was refused without a person. */
   was: PolicyAction;

@@ -49,7 +49,10 @@ function loginText(login: ServerReport['login'], server: string): string | undef
     : undefined;
 }
 
-/** Says whether a server is unchanged since a person allowed it, and lists the tools that are not. */
+/**
+ * Says whether a server is unchanged since a person allowed it, and lists the tools that are neither allowed nor
+ * refused.
+ */
 export function testLines(report: ServerReport, { style }: ScreenFormat): string[] {
   const { server, state, why, tools } = report;
   const head = `${isFine(report) ? style.good('ok ') : style.bad('bad')} ${escapeText(server)}`;

@@ -26,7 +26,7 @@ export interface ReplaceIntent {
   kind: 'replace';
   from: string;
   to: string;
-  /** The files that the request names. Absent: all files, or those under `under`. */
+  /** The files that the request names. Absent: all files, or the files under `under`. */
   paths?: string[];
   under?: string;
 }

@@ -142,7 +142,7 @@ function describe(call: PlannedCall, outcome: Outcome | undefined, characters: n
   return `${name}: done.${note}\n${indent(cut(outcome.text, characters))}`.trimEnd();
 }
 
-/** Tool and what it was asked to work on, such as `delete_file a.txt`. */
+/** The name of a tool and the subject of its call, such as `delete_file a.txt`. */
 function nameOf({ tool, arguments: args }: PlannedCall): string {
   const { path, from, to, query, argv } = args;
   const words = [
