@@ -21,19 +21,19 @@ import type { RevokedKeys } from './check-keys';
 import type { SignerKey } from './ssh-key';
 import type { Mistake } from './yaml';
 
-/** What the rules say about a call. */
+/** The first rule that fits a call, and the action that follows. */
 export interface Ruling {
-  /** Safety and rule together. */
+  /** The action that follows from the rule and the tool's safety together. */
   action: Exclude<RuleAction, 'by_safety'>;
   rule: RuleSnapshot;
   ruleDigest: string;
   /** The condition of this rule could not be worked out, so the call is refused. */
   failed?: string;
-  /** Rules of its tool and agent that were looked at before, and are not the one. */
+  /** Names of the rules for this tool and agent that were looked at before, and do not fit the call. */
   passed: readonly string[];
 }
 
-/** The content of one approvers file. Immutable: a changed file is another one. */
+/** The content of one approvers file. Immutable: a changed file becomes a new object. */
 export interface Approvers {
   readonly file: string;
   readonly installation: string;
@@ -43,13 +43,16 @@ export interface Approvers {
   readonly rules: readonly RuleSnapshot[];
   /** The first rule that fits a call. Never throws. */
   rulingOn(call: RuledCall): Ruling;
-  /** Who decides by a rule, as it is frozen in a request. `asked`: whoever asked for the turn, by the names they gave. */
+  /**
+   * The people who may decide under a rule, in the form that a request keeps. `asked`: the names that the people who
+   * asked for the turn gave.
+   */
   authorityBy(ruling: Pick<Ruling, 'rule' | 'ruleDigest'>, asked: readonly string[]): Authority;
-  /** The person of a name or a mail address, whatever its case. */
+  /** The person with this name or mail address. Case does not matter. */
   personOf(name: string): string | undefined;
-  /** The person whose `oidc` a subject is. */
+  /** The person whose `oidc` equals this subject. */
   personOfSubject(subject: string): string | undefined;
-  /** The person whose `slack` an id is. */
+  /** The person whose `slack` equals this id. */
   personOfSlack(id: string): string | undefined;
   /** The `slack` of a person, by the name in the file. */
   slackOf(person: string): string | undefined;
@@ -57,7 +60,10 @@ export interface Approvers {
   hasSubject(person: string): boolean;
   /** The groups of a person, by the name in the file. */
   groupsOf(person: string): readonly string[];
-  /** What somebody may do in the web inbox, and what they see, by a name or a mail address; also of those who are not in the file. */
+  /**
+   * What a person may do and see in the web inbox. Takes a name or a mail address, also of somebody who is not in the
+   * file.
+   */
   permitOf(name: string): Permit;
   /** Agents that `visibility` names. */
   readonly visibleAgents: readonly string[];
@@ -65,15 +71,15 @@ export interface Approvers {
   keysOf(person: string): readonly SignerKey[];
   /** The passkeys of a person, by the name in the file. */
   passkeysOf(person: string): readonly Passkey[];
-  /** Where passkeys are used; undefined: the file has none. */
+  /** The site where passkeys are used. Undefined: the file names none. */
   readonly passkeySite: PasskeySite | undefined;
-  /** Whose passkey this is, by its id. */
+  /** The person to whom the passkey with this id belongs. */
   ownerOfPasskey(id: string): string | undefined;
-  /** Whose key this is, by its fingerprint. */
+  /** The person to whom the key with this fingerprint belongs. */
   ownerOf(fingerprint: string): string | undefined;
   /** Keys of web inboxes. */
   readonly inboxKeys: readonly SignerKey[];
-  /** Keys that count no more. Nobody has one of them here. */
+  /** Keys that are revoked. `keysOf`, `passkeysOf` and `inboxKeys` leave them out. */
   readonly revoked: RevokedKeys;
 }
 
@@ -93,7 +99,7 @@ export async function loadApprovers(file: string, known?: Known): Promise<Approv
   return parseApprovers(text, file, known);
 }
 
-/** As `loadApprovers`, from its text. */
+/** Like `loadApprovers`, but takes the text of the file. */
 export function parseApprovers(text: string, file: string, known?: Known): Approvers {
   const read = readApproversFile(text);
   if (!read.ok) throw invalid(file, read.mistakes);
@@ -153,7 +159,7 @@ function passkeysIn(
   };
 }
 
-/** People as an issuer knows them. */
+/** Finds people by their subject at the OIDC issuer. */
 function subjectsOf(
   people: FileContent['people'],
 ): Pick<Approvers, 'personOfSubject' | 'hasSubject' | 'groupsOf'> {
@@ -168,7 +174,7 @@ function subjectsOf(
   };
 }
 
-/** People as Slack knows them. */
+/** Finds people by their member id at Slack, and the id by the person. */
 function slackIdsOf(people: FileContent['people']): Pick<Approvers, 'personOfSlack' | 'slackOf'> {
   const ids = new Map(
     Object.entries(people).flatMap(([name, { slack }]) =>
@@ -195,7 +201,10 @@ function authorityBy(
   };
 }
 
-/** Those who may vote at any time, those in whose place they do, and those who asked. */
+/**
+ * Everybody where the rule has no rosters. Otherwise the people of the rosters and of the escalation, their delegates,
+ * and the people who asked.
+ */
 function concernedBy(
   { rosters, escalate }: RuleSnapshot,
   people: readonly Voter[],
@@ -222,7 +231,7 @@ function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
   });
 }
 
-/** A rule, ready to be asked. */
+/** A rule with its digest and its parsed condition. */
 interface Ruled {
   snapshot: RuleSnapshot;
   digest: string;

@@ -22,28 +22,31 @@ import type { Assurance } from '../contract/authority/votes';
 import { SIGNATURE_KINDS } from '../contract/decision';
 
 /**
- * How far the clocks of signer and worker may differ, in milliseconds. A signature from further in the future is refused,
- * and one counts this long after its `notAfter`.
+ * How far the clocks of signer and worker may differ, in milliseconds. A signature that is dated further in the future
+ * is refused. A signature still counts for this long after its `notAfter`.
  */
 export const CLOCK_TOLERANCE = 10 * 60 * 1000;
 
 const signature = z.strictObject({
   kind: z.enum(SIGNATURE_KINDS),
   armored: z.string(),
-  /** The text that was signed. It proves nothing; with it a signature over something else can say over what. */
+  /**
+   * The text that was signed. It proves nothing. Where the signature does not match, this text shows which field
+   * differs.
+   */
   statement: z.string().optional(),
 });
 
 const voteSchema = z.object({
   decision: z.enum(SIGNED_DECISIONS),
   reason: z.string().optional(),
-  /** A person of the approvers file, by name or mail; signed as it is written here. */
+  /** A person of the approvers file, by name or mail. The signature is over the name as it is written here. */
   approver: z.string(),
   inPlaceOf: z.object({ person: z.string(), entry: z.string() }).optional(),
   at: z.string(),
   /** Required with a signature. */
   notAfter: z.string().optional(),
-  /** Of what the person saw. Required with a signature. */
+  /** The digest of what the person saw. Required with a signature. */
   seenDigest: z.string().optional(),
   signature: signature.optional(),
 });
@@ -51,7 +54,7 @@ const voteSchema = z.object({
 /** A vote as it came in. */
 export type Vote = z.input<typeof voteSchema>;
 
-/** A vote as it is kept, in the form in which it is judged. */
+/** Converts a kept vote into the form in which votes are judged. */
 export function judgedVote(vote: KeptVote): Vote {
   const { voter: approver, at: takenAt, runsAgain, signature: signed, ...said } = vote;
   const decision = runsAgain === true ? ('run-again' as const) : vote.decision;
@@ -61,7 +64,7 @@ export function judgedVote(vote: KeptVote): Vote {
   return { decision, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
 }
 
-/** Why a signed vote does not count, and what that means. */
+/** The reasons why a signed vote does not count, each with its meaning in words. */
 export const VOTE_FAULTS = {
   ...PASSKEY_FAULTS,
   ...SSH_FAULTS,
@@ -82,17 +85,23 @@ export const VOTE_FAULTS = {
   in_future: 'it is dated more than 10 minutes in the future',
   expired: 'it has expired',
 } as const;
-/** A key that is not listed is `key_removed` or `other_persons_key` here. */
+/**
+ * The reasons that a judgement of a vote uses. A key that is not listed is `key_removed`, `key_revoked` or
+ * `other_persons_key`.
+ */
 export type VoteFault = Exclude<keyof typeof VOTE_FAULTS, 'unknown_key'>;
 
-/** What a vote proves. A bad signature is bad: the vote is not taken as one without. */
+/**
+ * How sure it is that a vote is the approver's own, or why the vote does not count. A vote with a bad signature is
+ * refused: it is not treated as an unsigned vote.
+ */
 export type VoteJudgement =
   | { ok: true; assurance: Assurance; voter?: string; fingerprint?: string; isHardware?: boolean }
   | { ok: false; why: VoteFault };
 
 type PasskeyParts = 'passkeysOf' | 'passkeySite' | 'ownerOfPasskey';
 
-/** What the worker knows by itself. */
+/** What the worker itself knows, against which a vote is checked. */
 export interface Judge {
   facts: CallFacts;
   approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'ownerOf' | 'inboxKeys' | 'revoked' | PasskeyParts>;
@@ -101,8 +110,8 @@ export interface Judge {
 }
 
 /**
- * How sure it is that a vote is the approver's own. Says nothing of whether they may vote. The file is today's: a key that
- * was taken out counts no more. Never throws, whatever the vote.
+ * How sure it is that a vote is the approver's own. Does not check whether the approver may vote. The approvers file is
+ * the current one: a key that was removed from it no longer counts. Never throws, whatever the vote.
  */
 export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   const read = voteSchema.safeParse(vote);
@@ -151,7 +160,10 @@ const CHECKS: Readonly<Record<Signature['kind'], Check>> = {
   passkey: checkPasskey,
 };
 
-/** A passkey proves a yes, but not against the web server, whose page says what is signed: it never is `signed_ssh`. */
+/**
+ * A passkey proves that the person decided. It does not protect against the web server, whose page chooses the text to
+ * sign. So the vote is `signed`, never `signed_ssh`.
+ */
 function checkPasskey(
   { armored, statement }: Signature,
   { expected, voter, judge: { approvers } }: Expected,
@@ -181,7 +193,7 @@ function checkSsh(
     keys: isOwn ? approvers.keysOf(voter) : approvers.inboxKeys,
     namespace: isOwn ? SIGNATURE_NAMESPACE : INBOX_NAMESPACE,
     requireTouch: true,
-    // A key that has expired could be used with an older date.
+    // Both times are checked: somebody could use an expired key with an older date.
     moments: [at, now],
   });
   if (verdict.ok) {
@@ -196,7 +208,7 @@ function checkSsh(
 
 interface Listing {
   isOthers: boolean;
-  /** What names the key; undefined: nothing does. */
+  /** The fingerprint or the passkey id that names the key. Undefined: nothing names it. */
   mark: string | undefined;
   approvers: Pick<Approvers, 'revoked'>;
 }
@@ -207,7 +219,7 @@ function faultOf(why: SshFault | PasskeyFault, { isOthers, mark, approvers }: Li
   return isOthers ? 'other_persons_key' : 'key_removed';
 }
 
-/** The fault that a difference in a field is, the weightiest first. */
+/** The fault that a difference in each field causes. The most important field comes first. */
 const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['installation', 'wrong_installation'],
   ['namespace', 'wrong_turn'],
@@ -230,7 +242,7 @@ const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['notAfter', 'vote_changed'],
 ];
 
-/** Words for people only: the text that comes with a signature may be any. */
+/** Finds which field differs, to explain a fault to people. The text that comes with a signature is not trusted. */
 function differenceFrom(expected: Statement, written: string | undefined): VoteFault | undefined {
   const signed = written === undefined ? undefined : readStatement(written);
   if (signed === undefined) return undefined;

@@ -9,26 +9,30 @@ import { checkPermits } from './permits';
 import { checkEntry, checkPeople, groupIn, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
 import type { Complain, Mistake, Path } from './yaml';
 
-/** A tool as far as rules go. */
+/** The parts of a tool that rules are checked against. */
 export interface RuledTool {
   safety: Safety;
   schema: JsonSchema;
 }
 
-/** What the file is checked against; without it names of tools and agents are taken as they are. */
+/**
+ * The tools and agents that the file is checked against. Without them, every name of a tool or an agent is accepted.
+ */
 export interface Known {
   tools: ReadonlyMap<string, RuledTool>;
   agents: readonly string[];
-  /** MCP servers whose tools are not known yet: `server__…` may be any of theirs. */
+  /**
+   * MCP servers whose tools are not known yet. Every name that begins with `server__` is accepted for such a server.
+   */
   servers: readonly string[];
 }
 
-/** What the conditions of rules may name. */
+/** The variables that conditions of rules may name. */
 export const RULE_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect'] as const;
 
-/** What the parts of a file come to, and everything that is wrong with it. */
+/** The checked parts of a file, and all mistakes in it. */
 export interface Checked {
-  /** By the position of their rule. */
+  /** Each condition by the position of its rule. */
   conditions: ReadonlyMap<number, Condition>;
   keys: CheckedKeys;
   passkeys: CheckedPasskeys;
@@ -60,7 +64,10 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   return { conditions, keys, passkeys, revoked, mistakes };
 }
 
-/** A turn asks for more budget as for a dangerous call, and rules can name that as they name tools. */
+/**
+ * Adds the requests for more budget as dangerous tools. A turn asks for more budget as for a dangerous call, and rules
+ * can name these requests as they name tools.
+ */
 function withRaises({ tools, ...known }: Known): Known {
   const safety: Safety = 'dangerous';
   const kinds = BUDGET_KINDS.map((kind) => raiseSchema(kind)['properties']);
@@ -125,7 +132,7 @@ function checkNumbers(
   }
 }
 
-/** A rule as far as it says which calls it fits: of the approvers file, or of the policy. */
+/** The parts of a rule that say which calls it fits. The rule is from the approvers file or from the policy. */
 export interface Matching {
   name: string;
   tools?: readonly string[] | undefined;
@@ -139,7 +146,9 @@ interface AboutTools {
   complain: Complain;
 }
 
-/** `mayRun`: the rule may let a dangerous tool run without a decision. */
+/**
+ * Checks that the tools and agents of a rule exist. `mayRun`: the rule may let a dangerous tool run without a decision.
+ */
 export function checkNames(
   rule: Matching,
   at: number,
@@ -158,7 +167,9 @@ export function checkNames(
       complain(['rules', at, 'agents', index], `there is no agent '${agent}'`);
 }
 
-/** The condition of a rule; undefined where it has none, or one that cannot be read. */
+/**
+ * Reads and checks the condition of a rule. Undefined where the rule has no condition, or the condition cannot be read.
+ */
 export function checkWhen(
   rule: Matching,
   at: number,
@@ -203,7 +214,10 @@ function mayHave({ properties, additionalProperties, ...schema }: JsonSchema, fi
   );
 }
 
-/** First match wins, so a rule after one that takes all its calls takes none. `takes`: a rule that decides whatever it fits. */
+/**
+ * Checks for rules of the same name, and for rules that can never match because an earlier rule takes all of their
+ * calls. `takes`: whether a rule decides every call that it fits.
+ */
 export function checkCovered<R extends Matching>(
   rules: readonly R[],
   { conditions, complain }: { conditions: ReadonlyMap<number, Condition>; complain: Complain },

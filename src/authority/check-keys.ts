@@ -4,13 +4,13 @@ import { readKeyLine, type SignerKey } from './ssh-key';
 import { SIGNATURE_NAMESPACE } from './ssh-signature';
 import type { Complain, Path } from './yaml';
 
-/** Whose keys may sign. */
+/** The keys that may sign, of people and of web inboxes. */
 export interface CheckedKeys {
   people: ReadonlyMap<string, readonly SignerKey[]>;
   inbox: readonly SignerKey[];
 }
 
-/** Reads all keys. One key is one person's, or web inboxes'. */
+/** Reads all keys. A key belongs to one person only, or to web inboxes. */
 export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKeys {
   const owners = new Map<string, string>();
   const readAll = (lines: readonly string[], owner: string, place: Path): SignerKey[] =>
@@ -48,18 +48,23 @@ export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKey
   return { people, inbox };
 }
 
-/** Keys that count no more, whoever lists them. */
+/** Keys that are revoked. They do not count, even where a person or a web inbox still lists them. */
 export interface RevokedKeys {
   ssh: readonly SignerKey[];
   passkeys: readonly Passkey[];
-  /** Since when, as the file says: by the fingerprint of a key, or the id of a passkey. Undefined: it is not revoked. */
+  /**
+   * The time from which a key is revoked, as the file writes it. Takes the fingerprint of a key or the id of a passkey.
+   * Undefined: the key is not revoked.
+   */
   since(mark: string): string | undefined;
 }
 
 /** No key is revoked. */
 export const NONE_REVOKED: RevokedKeys = { ssh: [], passkeys: [], since: () => undefined };
 
-/** Reads the keys that are revoked. A person may still have one in the file: it has to end at once. */
+/**
+ * Reads the keys that are revoked. The file may still list such a key for a person: revoking must take effect at once.
+ */
 export function checkRevoked({ content }: ReadFile, complain: Complain): RevokedKeys {
   const times = new Map<string, string>();
   const ssh: SignerKey[] = [];

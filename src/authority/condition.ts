@@ -4,29 +4,31 @@ import { isObject, type Json, type JsonObject } from '../contract/json';
 import { findReference } from '../contract/schema/reference';
 import type { JsonSchema } from '../contract/tool';
 
-/** What a condition can speak of. */
+/** The variables that a condition can name. */
 export const VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect', 'turn', 'age'] as const;
 type Variable = (typeof VARIABLES)[number];
 
-/** What a condition is asked about: those of its variables that are known. */
+/** The values of the variables that are known when a condition is evaluated. */
 export type Facts = Readonly<Partial<Record<Variable, CelInput>>>;
 
 /** A condition that was read. */
 export interface Condition {
   text: string;
-  /** Fields of `args` that it names, without those that it only looks for with `has`. */
+  /**
+   * The fields of `args` that the condition reads. A field that the condition only tests with `has` is not among them.
+   */
   fields: readonly string[];
-  /** Speaks of nothing, so it is the same for every call. */
+  /** The condition names no variable, so it has the same result for every call. */
   isConstant: boolean;
-  /** What it comes to: a truth value, or why it has none. */
+  /** The result of the condition: true or false, or the reason why it could not be evaluated. */
   evaluate(facts: Facts): boolean | { failed: string };
 }
 
-/** What is wrong with a condition, and where in it, in characters from 0. */
+/** A mistake in a condition, and its position in characters from 0. */
 export type ConditionMistake = { message: string; at: number };
 
 const LONGEST = 2_000;
-/** Lists and maps that a condition goes through have at most as many entries. */
+/** Where a condition loops over a list or a map, no list or map in its facts may have more entries than this. */
 const MOST_ENTRIES = 1_000;
 
 const env = celEnv({});
@@ -72,7 +74,10 @@ function outcomeOf(evaluate: () => unknown): boolean | { failed: string } {
   }
 }
 
-/** The parser lists everything that could have been there; that says less than what was. */
+/**
+ * The parser's message lists everything that could stand at this position. The list is cut off, because the text that
+ * the parser found says more.
+ */
 function shortMessage(error: unknown): string {
   const message = isObject(error) ? error['rawMessage'] : undefined;
   const text = typeof message === 'string' ? message : errorMessage(error);
@@ -94,7 +99,10 @@ interface Seen {
   goesThrough: boolean;
 }
 
-/** Looks at each part of a condition once; what it must not have is the answer. `bound`: names that it made itself. */
+/**
+ * Looks at each part of a condition once. Returns a message where a part is not allowed. `bound`: names that a loop in
+ * the condition defines.
+ */
 function look(expression: Expression | undefined, seen: Seen, bound: readonly string[]): string | undefined {
   const kind = expression?.exprKind;
   if (kind === undefined) return undefined;
@@ -153,8 +161,9 @@ function isTooLong(value: CelInput): boolean {
 }
 
 /**
- * Arguments as a condition sees them. JSON has one kind of number; CEL adds no whole number to a fraction, so a field that
- * the tool's schema calls `integer` becomes one. Without a schema, whole numbers do.
+ * The arguments in the form that a condition reads. JSON has one kind of number, but CEL cannot add a whole number to a
+ * fraction. So a number becomes a whole number of CEL where the tool's schema says `integer`. Without a schema, each
+ * number without a fraction does.
  */
 export function conditionArguments(args: JsonObject, schema: JsonSchema | undefined): CelInput {
   return celValue(args, schema, schema);
@@ -165,7 +174,7 @@ function celValue(value: Json, schema: Json | undefined, root: JsonSchema | unde
   if (typeof value === 'number') return isWhole(value, own, root) ? BigInt(value) : value;
   if (Array.isArray(value)) return value.map((item, at) => celValue(item, itemSchema(own, at), root));
   if (typeof value !== 'object' || value === null) return value;
-  // A map, because a name of an object could be one of JavaScript's own.
+  // A map, because a field could have the name of a property that every JavaScript object has.
   return new Map(
     Object.entries(value).map(([name, item]) => [name, celValue(item, fieldSchema(own, name), root)]),
   );
@@ -181,7 +190,7 @@ function resolved(schema: JsonObject, root: JsonSchema | undefined): JsonObject 
   return own;
 }
 
-/** What is within a JSON Schema is JSON. */
+/** Everything inside a JSON Schema is JSON, so an object in it is a `JsonObject`. */
 function isSchema(value: unknown): value is JsonObject {
   return isObject(value);
 }
@@ -210,7 +219,7 @@ function fieldSchema(schema: JsonObject | undefined, name: string): Json | undef
   return isOwn ? properties[name] : schema?.['additionalProperties'];
 }
 
-/** A time as CEL has it: `age > duration('10m')`. */
+/** A duration as a CEL value, for conditions such as `age > duration('10m')`. */
 export function celDuration(ms: number): CelValue {
   const made = run('duration(text)', { text: `${(ms / 1000).toFixed(3)}s` });
   if (isCelError(made)) throw new RangeError(`${ms} ms cannot be a duration: ${made.message}`);

@@ -6,16 +6,17 @@ import { VOTE_FAULTS, type VoteJudgement } from './assurance';
 import { assuranceOfText, type TextJudge } from './signed-text';
 import { GRANT_NAMESPACE, INBOX_GRANT_NAMESPACE } from './ssh-signature';
 
-/** Where a grant holds. */
+/** The installation and the namespace in which a grant holds. */
 export interface GrantPlace {
-  /** Of the approvers file. */
+  /** The `installation` of the approvers file. */
   installation: string;
   namespace: string;
 }
 
 /**
- * The text that is signed where somebody gives a grant, or confirms one: canonical JSON (RFC 8785). It says of itself that it
- * is one, so no reader of decisions takes it. A confirmation names who confirms and when beside all that the grant says.
+ * The text that is signed where somebody gives or confirms a grant: canonical JSON (RFC 8785). The text says that it is
+ * a grant, so a check of decisions never accepts it. A confirmation has all terms of the grant, and also the person who
+ * confirms and the time.
  */
 export function grantText(terms: GrantTerms, place: GrantPlace, says: SaysOfGrant = givenBy(terms)): string {
   const { installation, namespace } = place;
@@ -27,12 +28,12 @@ function givenBy({ by: voter, at }: GrantTerms): SaysOfGrant {
   return { voter, at };
 }
 
-/** What a worker knows by itself. */
+/** What the worker itself knows, against which a vote on a grant is checked. */
 export interface GrantJudge extends GrantPlace, TextJudge {}
 
 /**
- * How sure it is that a vote on a grant is its voter's own. The file is today's: a key that was taken out counts no more.
- * Never throws, whatever grant and vote.
+ * How sure it is that a vote on a grant is the voter's own. The approvers file is the current one: a key that was
+ * removed from it no longer counts. Never throws, whatever grant and vote.
  */
 export function assuranceOfGrant(
   grant: GrantTerms,

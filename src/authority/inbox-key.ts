@@ -16,17 +16,18 @@ import { factsToSign, type ShownCall, signatureOf, type SignedAt, timesToSign } 
 
 /** The key with which a web inbox signs that the approver was signed in. */
 export interface InboxKey {
-  /** What an administrator adds to `inboxKeys` of the approvers file. */
+  /** The line that an administrator adds to `inboxKeys` of the approvers file. */
   line: string;
   fingerprint: string;
-  /** A signature in the form of OpenSSH, with a namespace of its own. */
+  /** Signs a statement. The signature has the form of OpenSSH and a namespace of its own. */
   sign(statement: Statement): string;
-  /** The same over the text of a grant, for that use alone. */
+  /** Signs the text of a grant, with a namespace that is for grants only. */
   signGrant(text: string): string;
 }
 
 /**
- * The key in a file that only its owner may read; made where there is no such file yet.
+ * Reads the key from a file that only its owner may read. Creates the file with a new key where there is no such file
+ * yet.
  *
  * @throws CountersignError `inbox_key`.
  */
@@ -44,7 +45,7 @@ export async function openInboxKey(file: string): Promise<InboxKey> {
   return readInboxKey(file);
 }
 
-/** As `openInboxKey`, without making one. @throws CountersignError `inbox_key`. */
+/** Like `openInboxKey`, but never creates a key. @throws CountersignError `inbox_key`. */
 export function readInboxKey(file: string): InboxKey {
   const read = readPrivateFile(file, { strict: true });
   if (!('text' in read)) throw refused(file, FAULTS[read.fault], read.cause);
@@ -67,7 +68,7 @@ function refused(file: string, why: string, cause?: unknown): CountersignError {
   });
 }
 
-/** As text: Node 20 hangs if it collects garbage while a key that it has just made is exported. */
+/** Generates the key as text: Node 20 hangs if it collects garbage while a key that it has just made is exported. */
 function newKey(): string {
   const { privateKey } = generateKeyPairSync('ed25519', {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -104,18 +105,21 @@ function privateKeyIn(pem: string): KeyObject | undefined {
   }
 }
 
-/** What somebody who is signed in says of a call. */
+/** The vote of a signed-in person on a call. */
 export interface SignedInVote {
   agent: string;
   call: ShownCall;
   place: Omit<SignedAt, 'installation'>;
   decision: Statement['decision'];
-  /** As they are signed in. */
+  /** The name under which the person is signed in. */
   approver: string;
   reason?: string;
 }
 
-/** Signs what people say who are signed in; undefined where nobody would check it, or the file does not name them. */
+/**
+ * Signs the votes of people who are signed in. Undefined where nobody would check the signature, or the file does not
+ * name the person.
+ */
 export function inboxSigner({
   key,
   approvers,
@@ -135,16 +139,18 @@ export function inboxSigner({
   };
 }
 
-/** A grant that somebody who is signed in gives; or confirms, where `says` has who they are in it. */
+/** A grant that a signed-in person gives. Where `says` is set, the person confirms the grant, and `says` names them. */
 export interface SignedInGrant {
   terms: GrantTerms;
   namespace: string;
-  /** As they are signed in. */
+  /** The name under which the person is signed in. */
   user: string;
   says?: SaysOfGrant;
 }
 
-/** Signs grants of people who are signed in; undefined where the file does not name them as the grant does. */
+/**
+ * Signs the grants of people who are signed in. Undefined where the file names the person differently from the grant.
+ */
 export function inboxGrantSigner({
   key,
   approvers,

@@ -2,18 +2,18 @@ import type { JsonObject } from '../contract/json';
 import type { Effect, JsonSchema, Safety } from '../contract/tool';
 import { type Condition, conditionArguments, type Facts } from './condition';
 
-/** A call that rules are asked about. */
+/** A call to which rules are applied. */
 export interface RuledCall {
   agent: string;
   tool: string;
   safety: Safety;
   effect: Effect;
   args: JsonObject;
-  /** Absent: all whole numbers are whole numbers for conditions, too. */
+  /** Absent: conditions read every number without a fraction as a whole number. */
   schema?: JsonSchema;
 }
 
-/** Which calls a rule fits: those of its tools and agents, all where it names none, whose condition is true. */
+/** The parts of a rule that say which calls it fits. An absent part fits every call. */
 interface Matching {
   tools?: readonly string[] | undefined;
   agents?: readonly string[] | undefined;
@@ -39,8 +39,8 @@ export function actionBy<Action extends string>(
 }
 
 /**
- * Says which rules fit a call: looks at those of its tool and agent, one by one in their order, so whoever asks may stop.
- * They are kept by tool, so that those of other tools cost nothing.
+ * Looks at the rules for the tool and the agent of a call, one by one in their order, so that the caller may stop
+ * early. The rules are indexed by tool, so that the rules of other tools cost nothing.
  */
 export function rulesThatFit<R extends Matching>(
   rules: readonly R[],

@@ -8,17 +8,30 @@ import type { ApproversSource } from './source';
 import { statementOf, statementText } from './statement';
 import { factsToSign, signatureOf, timesToSign } from './to-sign';
 
-/** Has people who are signed in sign with their passkeys. */
+/** Asks signed-in people for signatures with their passkeys, and checks these signatures. */
 export interface PasskeySigner {
-  /** Where a person makes a passkey, by the name under which they are signed in; undefined: the file has no place for one. */
+  /**
+   * The site at which a person creates a passkey, by the name under which they are signed in. Undefined: the file does
+   * not name the person, or has no site for passkeys.
+   */
   placeOf(user: string): Promise<PasskeyPlace | undefined>;
-  /** Undefined: the person has no passkey in the file, or nobody would check a signature. */
+  /**
+   * The text to sign and the passkeys that may sign it. Undefined: the person has no passkey in the file, or nobody
+   * would check a signature.
+   */
   ask(vote: SignedInVote): Promise<PasskeyAsk | undefined>;
-  /** The signature as it goes with the vote. @throws CountersignError `signature_needed` where the worker would refuse it. */
+  /**
+   * Checks a signature and returns it in the form that is sent with the vote.
+   *
+   * @throws CountersignError `signature_needed` where the worker would refuse it.
+   */
   take(vote: SignedInVote, signed: SignedByPasskey): Promise<VoteSignature>;
 }
 
-/** Asks by the file of today, and keeps nothing: what was asked comes back with the answer. */
+/**
+ * Reads the current approvers file for each request and keeps no state: the answer brings back all that is needed to
+ * rebuild the signed statement.
+ */
 export function passkeySigner(approvers: ApproversSource): PasskeySigner {
   const read = async ({ agent, call, place, approver: user }: SignedInVote) => {
     const file = await approvers.current();
@@ -49,7 +62,8 @@ export function passkeySigner(approvers: ApproversSource): PasskeySigner {
       const { file, approver, facts } = await read(vote);
       if (approver === undefined || facts === undefined) throw refused(VOTE_FAULTS.unknown_person);
       const now = Date.now();
-      // The worker takes it until `notAfter`, so that others have time to vote; the page has no reason to wait.
+      // The worker accepts the signature until `notAfter`, so that other people have time to vote. The page has no
+      // reason to wait, so an old signature is refused here.
       if (!(now - Date.parse(at) <= CLOCK_TOLERANCE)) throw refused('it is too old to be sent');
       const { decision, reason } = vote;
       const said = { decision, approver, at, notAfter, ...defined({ reason }) };

@@ -9,32 +9,32 @@ import type { Complain } from './yaml';
 
 /** A passkey of a person: a credential of WebAuthn, as its line in the approvers file says. */
 export interface Passkey {
-  /** As the browser names it, in base64url. */
+  /** The credential id, in base64url, as the browser reports it. */
   id: string;
   key: KeyObject;
   /** `SHA256:…` of the public key, in the form in which fingerprints of SSH keys are written. */
   fingerprint: string;
-  /** As it is in the file. */
+  /** The line as it is in the file. */
   line: string;
 }
 
 export type PasskeySite = RosterSite;
 
-/** The passkey of a line; or what is wrong with it, and at which of its characters. */
+/** The passkey of a line, or the mistake in the line and its position in characters. */
 export type ReadPasskeyLine = { ok: true; passkey: Passkey } | { ok: false; why: string; at: number };
 
-/** A line begins with it. */
+/** The first word of a passkey's line. */
 export const PASSKEY = 'passkey';
 const NOT_A_PASSKEY =
   'this is not the line of a passkey, passkey <id> <public key>; the page of the web inbox prints one';
-/** As WebAuthn says. */
+/** The longest credential id that WebAuthn allows. */
 const MOST_ID_BYTES = 1023;
 const LEAST_RSA_BITS = 2048;
 const MOST_RSA_BITS = 8192;
 
 /**
- * Reads `passkey <id> <public key> [comment]`. The public key is the one that browsers hand out: an X.509
- * SubjectPublicKeyInfo, in base64url. Nothing has to read CBOR then.
+ * Reads `passkey <id> <public key> [comment]`. The public key has the form in which browsers hand it out: an X.509
+ * SubjectPublicKeyInfo, in base64url. So no code here has to read CBOR.
  */
 export function readPasskeyLine(line: string): ReadPasskeyLine {
   const bad = (why: string, at = 0): ReadPasskeyLine => ({ ok: false, why, at });
@@ -56,7 +56,10 @@ export function readPasskeyLine(line: string): ReadPasskeyLine {
   return { ok: true, passkey: { id, key, fingerprint, line } };
 }
 
-/** Bytes of base64url without padding, in their one spelling; undefined for anything else, and for none. */
+/**
+ * Decodes base64url without padding. Undefined for an empty text, for another spelling of the same bytes, and for
+ * anything else.
+ */
 export function readBase64url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
   return bytes.length > 0 && bytes.toString('base64url') === text ? bytes : undefined;
@@ -65,14 +68,14 @@ export function readBase64url(text: string): Buffer | undefined {
 function publicKeyIn(der: Buffer): KeyObject | undefined {
   try {
     const key = createPublicKey({ key: der, type: 'spki', format: 'der' });
-    // Node ignores what comes after it: a key has one line only.
+    // Node ignores bytes after the key. They are refused here, so that a key has only one spelling.
     return key.export({ type: 'spki', format: 'der' }).equals(der) ? key : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** ES256, EdDSA and RS256, by the kind of the key. */
+/** Why a key is not accepted. Keys for ES256, EdDSA and RS256 are accepted. */
 function whyNotTaken({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: KeyObject): string | undefined {
   if (type === 'ed25519') return undefined;
   const { namedCurve, modulusLength = 0, publicExponent = 0n } = asymmetricKeyDetails;
@@ -88,11 +91,11 @@ function whyNotTaken({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: Key
 /** Passkeys of people, and where they are used. */
 export interface CheckedPasskeys {
   people: ReadonlyMap<string, readonly Passkey[]>;
-  /** Absent: the file names none, and so nobody has a passkey. */
+  /** Absent: the file names no site, so nobody has a passkey. */
   site?: PasskeySite;
 }
 
-/** Reads all passkeys. One is one person's. */
+/** Reads all passkeys. A passkey belongs to one person only. */
 export function checkPasskeys({ content }: ReadFile, complain: Complain): CheckedPasskeys {
   const owners = new Map<string, string>();
   const claim = (what: string, by: string): string | undefined => {
@@ -146,7 +149,7 @@ function siteIn(
   return undefined;
 }
 
-/** Browsers take a passkey at its domain and below it, over https; and at localhost. */
+/** Browsers accept a passkey at its domain and the subdomains over https. At localhost they also accept http. */
 function isOriginOf(origin: string, rpId: string): boolean {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);
@@ -156,7 +159,7 @@ function isOriginOf(origin: string, rpId: string): boolean {
   return url.origin === origin && isBelow && isSafe;
 }
 
-/** Why what a passkey signed does not count, and what that means. */
+/** The reasons why a passkey's signature does not count, each with its meaning in words. */
 export const PASSKEY_FAULTS = {
   malformed: 'this is not a signature by a passkey',
   too_large: 'it is larger than any signature',
@@ -170,9 +173,9 @@ export const PASSKEY_FAULTS = {
 } as const;
 export type PasskeyFault = keyof typeof PASSKEY_FAULTS;
 
-/** What an authenticator and its browser say of one signature, as bytes. */
+/** The data of one signature from an authenticator and its browser, as bytes. */
 export interface Assertion {
-  /** Of the passkey, in base64url. */
+  /** The id of the passkey, in base64url. */
   id: string;
   authenticatorData: Buffer;
   clientData: Buffer;
@@ -192,11 +195,11 @@ export function readAssertion(text: string): Assertion | undefined {
   return { id: idBytes.toString('base64url'), authenticatorData, clientData, signature };
 }
 
-/** What to check. */
+/** A signature to check, and what it is checked against. */
 export interface PasskeyCheck {
   /** In the form of `readAssertion`. */
   assertion: string;
-  /** What was to be signed: a digest. */
+  /** The digest that had to be signed. */
   challenge: Buffer;
   /** Passkeys of the one person who is named as the signer. */
   passkeys: readonly Passkey[];
@@ -211,7 +214,7 @@ const PRESENT = 0x01;
 const VERIFIED = 0x04;
 const HAS_CREDENTIAL = 0x40;
 const HAS_EXTENSIONS = 0x80;
-/** Hash of the rpId, flags and counter. */
+/** The length of the hash of the rpId, the flags and the counter together. */
 const FIXED_BYTES = 37;
 
 const clientDataSchema = z.object({
@@ -223,8 +226,8 @@ const clientDataSchema = z.object({
 });
 
 /**
- * Checks what a passkey signed, by WebAuthn's own steps. Never throws, whatever the input. The counter is not looked at:
- * passkeys that several devices share have none, and a vote counts once anyway.
+ * Checks a passkey's signature by the steps of WebAuthn. Never throws, whatever the input. The counter is not checked:
+ * passkeys that several devices share have no counter, and a vote counts only once anyway.
  */
 export function verifyPasskey({ assertion, challenge, passkeys, site }: PasskeyCheck): PasskeyVerdict {
   if (assertion.length > LIMITS.signatureCharacters) return { ok: false, why: 'too_large' };
@@ -258,7 +261,7 @@ function clientFault(
 function authenticatorFault(bytes: Buffer, rpId: string): PasskeyFault | undefined {
   const flags = bytes[32] ?? 0;
   const isWhole = (flags & HAS_EXTENSIONS) === 0 ? bytes.length === FIXED_BYTES : bytes.length > FIXED_BYTES;
-  // Only where a passkey is made are there credentials.
+  // Authenticator data has credentials only where a passkey is created.
   if (!isWhole || (flags & HAS_CREDENTIAL) !== 0) return 'malformed';
   if (!bytes.subarray(0, 32).equals(createHash('sha256').update(rpId).digest())) return 'wrong_site';
   if ((flags & PRESENT) === 0) return 'not_present';

@@ -2,7 +2,7 @@ import { EVERYTHING, type Permit } from '../contract/authority/permits';
 import { checkEntry, type FileContent, groupIn, type ReadFile } from './read-file';
 import type { Complain, Path } from './yaml';
 
-/** What a person of the file is allowed, by their name there; undefined: somebody who is not in it. */
+/** The permit of a person, by the name in the file. Undefined stands for somebody who is not in the file. */
 export type Permits = (person: string | undefined) => Permit;
 
 /** Works out roles and visibility once for all people. */
@@ -39,7 +39,7 @@ export function agentsIn({ visibility = {} }: Pick<FileContent, 'visibility'>): 
   return [...new Set(Object.values(visibility).flatMap((agents) => (agents === 'all' ? [] : agents)))];
 }
 
-/** What is wrong with roles and visibility. Agents are not in the file, so any name of one is taken. */
+/** Checks roles and visibility. The file does not list agents, so every name of an agent is accepted. */
 export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, complain: Complain): void {
   const { people, roles, visibility = {} } = content;
   const about = { people, named, complain };

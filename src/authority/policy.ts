@@ -8,16 +8,16 @@ import type { Condition } from './condition';
 import { actionBy, type RuledCall, rulesThatFit } from './matching';
 import { type Complain, type Path, readYaml, wordsOf } from './yaml';
 
-/** A rule that fits a call, and its answer. */
+/** A rule that fits a call, and its action. */
 export interface FittingRule {
   rule: PolicyRule;
   /** `refuse` where its condition could not be worked out. */
   action: PolicyAction;
-  /** Why it could not. */
+  /** Why the condition could not be worked out. */
   failed?: string;
 }
 
-/** What the rules of a policy say of a call. */
+/** The rules of a policy that fit a call. */
 export interface PolicyRuling {
   /** The first rule that fits; absent where none does. */
   by?: FittingRule;
@@ -25,9 +25,9 @@ export interface PolicyRuling {
   shadow: readonly FittingRule[];
 }
 
-/** The rules of a policy, ready to be asked. Immutable. */
+/** The checked rules of a policy. Immutable. */
 export interface PolicyRules {
-  /** The file, or `config`. */
+  /** The path of the file with the rules, or `config`. */
   readonly from: string;
   readonly rules: readonly PolicyRule[];
   /** The first rule that fits a call at a time, in milliseconds. Never throws. */
@@ -76,7 +76,7 @@ export interface PolicyCheck {
 }
 
 /**
- * The policy of a config: a file of rules, in YAML or JSON, or the rules themselves.
+ * Loads the policy of a config: from a file of rules, in YAML or JSON, or from the rules themselves.
  *
  * @throws CountersignError `policy_invalid` with each mistake, in a file with line and column; `file_failed` where there
  * is none to read.
@@ -95,7 +95,7 @@ export async function loadPolicy(
   }
 }
 
-/** As `loadPolicy`, from the text of a file. */
+/** Like `loadPolicy`, but takes the text of the file. */
 export function parsePolicy(text: string, file: string, check: PolicyCheck = {}): PolicyRules {
   const read = readYaml<Content>(text, policySchema);
   const place = ({ line, column, message }: { line: number; column: number; message: string }): string =>
@@ -124,13 +124,13 @@ function invalid(mistakes: readonly string[]): CountersignError {
   });
 }
 
-/** A rule, ready to be asked. */
+/** A rule with its parsed condition and its end. */
 interface Ruled {
   rule: PolicyRule;
   tools: readonly string[] | undefined;
   agents: readonly string[] | undefined;
   condition: Condition | undefined;
-  /** Milliseconds; from then on it fits nothing. */
+  /** In milliseconds. From this time on the rule fits nothing. */
   endsAt: number;
 }
 
@@ -159,7 +159,10 @@ function checked(
   return Object.freeze<PolicyRules>({ from, rules: ruled.map((one) => one.rule), rulingOn: rulings(ruled) });
 }
 
-/** A rule that loosens says so, names its tools, and ends soon. One that has ended is in order: it fits nothing. */
+/**
+ * Checks a rule with `until`: it says `run`, names its tools, and ends soon. A rule that has already ended is valid: it
+ * fits nothing.
+ */
 function checkUntil(
   { until, then, tools }: RuleContent,
   at: number,

@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { ASSURANCES, GROUP } from '../contract/authority/votes';
 import { type Complain, type Mistake, type Path, type ReadYaml, readYaml } from './yaml';
 
-/** The content of an approvers file, in its own form, and where each part of it stands. */
+/** The content of an approvers file, and the position of each part in its text. */
 export type ReadFile = ReadYaml<FileContent>;
 
 const MOST_PEOPLE = 5_000;
 const MOST_RULES = 1_000;
 const MOST_AGENTS = 200;
 const MOST_REVOKED = 10_000;
-/** People who may vote on one request: their names are frozen in it. */
+/** The most people who may vote on one request. The request keeps their names. */
 export const MOST_VOTERS = 200;
 
 /** Plain letters only: names go into history, where a look-alike would pass for another person. */
@@ -43,7 +43,7 @@ const person = z.strictObject({
   /** Lines that the page of the web inbox prints. An RSA key of 8,192 bits and the longest id take 2,800 characters. */
   passkeys: z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]),
   delegates: z.array(name).default([]),
-  /** Their member id at Slack, which stays; names there can change. */
+  /** The member id at Slack. The id stays the same; names at Slack can change. */
   slack: z
     .string()
     .regex(/^[UW][A-Z0-9]{1,20}$/, 'must be a member id of Slack, such as U02ABCDEF')
@@ -73,7 +73,7 @@ const rule = z.strictObject({
   escalate: z.strictObject({ after: time, to: roster }).optional(),
 });
 
-/** A key that counts no more. It is still known, so that what was signed with it is marked. */
+/** A key that is revoked. The file still lists the key, so that signatures made with it are marked. */
 const revoked = z.strictObject({
   key: z.string().min(1).max(4096),
   since: z.union([z.iso.date(), z.iso.datetime()], {
@@ -99,14 +99,14 @@ const fileSchema = z.strictObject({
   installation: z
     .string()
     .regex(/^[0-9a-f]{32}$/, 'must be 32 hex digits; `countersign approvers init` draws them'),
-  /** Public keys of web inboxes: with them they sign who was signed in. */
+  /** Public keys of web inboxes. With its key, a web inbox signs that the approver was signed in. */
   inboxKeys: keys,
   /** Where passkeys are made and used: the domain of the web inbox, and its addresses in a browser. */
   rpId: z
     .string()
     .max(253)
     .regex(
-      // Browsers have no passkeys at an address of numbers. A name without a dot would be that of all sites below it.
+      // Browsers do not allow passkeys at an IP address. A name without a dot would stand for all sites below it.
       /^(localhost|([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?)$/,
       'must be a domain such as inbox.example.com',
     )
@@ -127,14 +127,14 @@ const fileSchema = z.strictObject({
 export type FileContent = z.output<typeof fileSchema>;
 export type RuleContent = FileContent['rules'][number];
 
-/** Reads an approvers file: YAML 1.2 of the form above. What it means is checked later. */
+/** Reads an approvers file: YAML 1.2 of the form above. The meaning is checked later. */
 export function readApproversFile(
   text: string,
 ): { ok: true; file: ReadFile } | { ok: false; mistakes: Mistake[] } {
   return readYaml<FileContent>(text, fileSchema);
 }
 
-/** What is wrong with people, their groups and delegates. */
+/** Checks people, their groups and delegates. */
 export function checkPeople(
   { content: { people } }: ReadFile,
   groups: ReadonlySet<string>,
@@ -152,7 +152,7 @@ export function checkPeople(
     const path = ['people', by];
     claim(`who ${by.toLowerCase()}`, 'this name', { by, path });
     if (groups.has(by)) complain(path, `'${by}' is a group, too; give one of them another name`);
-    // Both name a person, so a mail is never the name of somebody else.
+    // A name and a mail both identify a person, so a mail must not be the name of somebody else.
     if (one.mail !== undefined && one.mail.toLowerCase() !== by.toLowerCase())
       claim(`who ${one.mail.toLowerCase()}`, 'this mail', { by, path: [...path, 'mail'] });
     if (one.oidc !== undefined) claim(`oidc ${one.oidc}`, 'this oidc', { by, path: [...path, 'oidc'] });
@@ -185,7 +185,7 @@ function checkDelegates(people: ReadFile['content']['people'], complain: Complai
   for (const name of Object.keys(people)) walk(name, []);
 }
 
-/** Names of groups that differ in case only, or are listed twice. */
+/** Complains about names of groups that differ in case only, or are listed twice. */
 function checkSpelling(
   named: ReadonlySet<string>,
   people: ReadFile['content']['people'],
@@ -211,7 +211,7 @@ export function groupIn(entry: string): string | undefined {
   return entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
 }
 
-/** Whether a person or a group of that name is there. */
+/** Complains where the file has no person or no group of that name. */
 export function checkEntry(
   entry: string,
   path: Path,

@@ -14,7 +14,7 @@ interface Proven {
   fingerprint: string;
 }
 
-/** The line by which a signature was found good; undefined: the file has none for it. */
+/** The line of the key with which a signature was verified. Undefined: the file has no line for that key. */
 export function rosterLine(
   file: Approvers,
   { decisionId, voter, fingerprint }: Proven,
@@ -28,7 +28,10 @@ export function rosterLine(
   return { decisionId, person: voter, groups: file.groupsOf(voter), line, ...defined({ mail, site }) };
 }
 
-/** A file of one person with one key, as far as signatures are judged by it; undefined: the line cannot be read. */
+/**
+ * The parts of an approvers file that signatures are judged by, for one person with one key. Undefined: the line cannot
+ * be read.
+ */
 export function approversOfLine({ person, mail, line, site }: RosterLine): Judge['approvers'] | undefined {
   const names = [person, mail].map((name) => name?.toLowerCase());
   const none: Judge['approvers'] = {

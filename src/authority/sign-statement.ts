@@ -13,11 +13,11 @@ import {
 import { type Statement, statementText } from './statement';
 
 export interface SigningOptions {
-  /** A private key file; or a public one, whose private key the agent or a security key holds. */
+  /** A private key file, or a public key file whose private key the agent or a security key holds. */
   keyFile: string;
-  /** The keys of the person who signs. Absent: any key, for who has no approvers file at hand. */
+  /** The keys of the person who signs. Absent: any key is accepted, for a person who has no approvers file at hand. */
   keys?: readonly SignerKey[];
-  /** What the person has to do now, as a line; shown at once. */
+  /** Called at once with a line that says what the person has to do now. */
   onWait?: (line: string) => void;
   /** How long the person may take to type a passphrase or to touch the key, in milliseconds. @default 120000 */
   timeoutMs?: number;
@@ -45,7 +45,7 @@ export function signStatement(statement: Statement, options: SigningOptions): Pr
   return signText(statementText(statement), { ...options, namespace: SIGNATURE_NAMESPACE });
 }
 
-/** As `signStatement`, any text for any use. */
+/** Like `signStatement`, for any text and any namespace. */
 export async function signText(
   text: string,
   options: SigningOptions & { namespace: string },
@@ -74,13 +74,13 @@ export async function signText(
   });
 }
 
-/** The key of a signature, as a line of the person who signs. */
+/** The key of a signature, as if a line listed it for the person who signs. */
 function keysIn(armored: string): SignerKey[] {
   const read = readSshSignature(armored);
   return read.ok ? [{ ...read.signature.key, line: '' }] : [];
 }
 
-/** The public half of a key, where it stands beside it or is the file itself. */
+/** The public key of a key file: from the `.pub` file beside it, or from the file itself where that is a public key. */
 async function publicKeyOf(keyFile: string): Promise<SignerKey | undefined> {
   for (const file of [`${keyFile}.pub`, keyFile]) {
     const text = await readIfThere(file).catch(() => undefined);
@@ -97,7 +97,7 @@ function waitLine(key: SignerKey | undefined, keyFile: string, timeoutMs: number
   return `Signing with ${key?.fingerprint ?? keyFile}; ssh-keygen or the agent may ask for a passphrase or a confirmation, within ${seconds} s.`;
 }
 
-/** How ssh-keygen ended. */
+/** The exit code and the output of ssh-keygen. */
 interface Ended {
   code: number | null;
   stdout: string;
@@ -121,7 +121,7 @@ async function runSshKeygen(
     child[name].setEncoding('utf8').on('data', (text: string) => {
       if (output[name].length < MOST_OUTPUT) output[name] += text;
     });
-  // It may end before it has read: its code says why.
+  // ssh-keygen may end before it has read all input. The exit code then says why.
   child.stdin.on('error', () => undefined).end(message);
   let timer: NodeJS.Timeout | undefined;
   let stop: (() => void) | undefined;
@@ -130,7 +130,7 @@ async function runSshKeygen(
     child.once('close', (code) => resolve({ code, ...output }));
     const end = (why: string): void => {
       child.kill('SIGKILL');
-      // A helper of it may hold them open.
+      // A helper process of ssh-keygen may hold these streams open.
       child.stdout.destroy();
       child.stderr.destroy();
       reject(signingFailed(`signing with ${keyFile} failed: ${why}`));
@@ -157,7 +157,7 @@ function signingFailed(message: string, hint = 'Nothing was decided: try again.'
   return new CountersignError('signing_failed', message, { hint });
 }
 
-/** What ssh-keygen says in its own words, which no locale changes. */
+/** The error for a message of ssh-keygen. No locale changes these messages. */
 function failure({ stderr }: Ended, keyFile: string): CountersignError {
   const words = stderr.replace(/^Signing data on standard input\s*/, '').trim();
   const has = (pattern: RegExp): boolean => pattern.test(words);

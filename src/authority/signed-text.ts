@@ -3,34 +3,34 @@ import type { Approvers } from './approvers';
 import { CLOCK_TOLERANCE, type VoteJudgement } from './assurance';
 import { verifySshSignature } from './ssh-signature';
 
-/** What a worker knows by itself. */
+/** What the worker itself knows, against which a signature is checked. */
 export interface TextJudge {
   approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'inboxKeys'>;
   /** Milliseconds since 1970. */
   now: number;
 }
 
-/** What somebody says that holds for a while. */
+/** A statement of a person that holds until a time. */
 interface SignedText {
   signature: VoteSignature | undefined;
-  /** Who says it, by a name of the approvers file. */
+  /** The person who makes the statement, by a name of the approvers file. */
   signer: string;
-  /** What was signed, if all is as it seems. */
+  /** The text that must have been signed. */
   text: string;
-  /** When they said it, and until when it holds; ISO 8601. */
+  /** The time of the statement, and the time until which it holds, in ISO 8601. */
   at: string;
   until: string;
 }
 
-/** What signatures on it are made for: people's own, and those of web inboxes. */
+/** The namespaces that signatures on the text must have: for people's own keys, and for keys of web inboxes. */
 interface Uses {
   own: string;
   inbox: string;
 }
 
 /**
- * How sure it is who says something that holds for a while. The file is today's: a key that was taken out counts no more.
- * Never throws.
+ * How sure it is that the named person made a statement that holds until a time. The approvers file is the current one:
+ * a key that was removed from it no longer counts. Never throws.
  */
 export function assuranceOfText(
   { signature, signer, text, at, until }: SignedText,

@@ -6,9 +6,9 @@ import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { loadPolicy, type PolicyRules } from './policy';
 
-/** The approvers file of a process that runs: read again when it changes. */
+/** The approvers file of a running process. The file is read again when it changes. */
 export interface ApproversSource {
-  /** The file as it is now; where that has mistakes or is gone, the last good one. */
+  /** The current content of the file. Where the file has mistakes or is gone, the last valid content. */
   current(): Promise<Approvers>;
 }
 
@@ -16,15 +16,15 @@ export interface ApproversSource {
 export interface SourceOptions {
   file: string;
   known?: Known;
-  /** Takes a line where the file cannot be used; once for each time it changes. */
+  /** Called with a line when the file cannot be used, once for each change. */
   warn(line: string): void;
 }
 
-/** The file is looked at so often at most. */
+/** The least time between two checks whether the file has changed, in milliseconds. */
 const LOOK_MS = 1000;
 
 /**
- * Reads the file, and again whenever it has changed.
+ * Reads the file now, and again whenever it has changed.
  *
  * @throws CountersignError as `loadApprovers`, for the first read only. Later mistakes are warned of, and the last good file holds.
  */
@@ -58,7 +58,7 @@ export async function openApprovers({ file, known, warn }: SourceOptions): Promi
   };
 }
 
-/** What a config names: an approvers file, and a policy of rules. */
+/** The approvers file and the policy that a config names. */
 export interface AuthoritySources {
   file: string | undefined;
   policy: string | readonly PolicyRule[] | undefined;
@@ -67,8 +67,8 @@ export interface AuthoritySources {
 }
 
 /**
- * Opens what a config names. The policy is read once: a rule may let a dangerous call run, so a change takes effect like
- * one of the config, with a new worker.
+ * Opens the approvers file and the policy that a config names. The policy is read only once: a rule may let a dangerous
+ * call run, so a change takes effect only with a new worker, as a change of the config does.
  *
  * @throws CountersignError as `loadApprovers` and `loadPolicy`.
  */
@@ -84,7 +84,7 @@ export async function openAuthority({
   });
 }
 
-/** Changes whenever the file does. */
+/** A text that changes whenever the file changes. */
 async function markOf(file: string): Promise<string> {
   try {
     const { ino, size, mtimeNs } = await stat(file, { bigint: true });

@@ -4,32 +4,32 @@ import { readBase64, readWire, type WireReader, wireString } from './ssh-wire';
 
 /** A public key of a kind that may sign. */
 export interface PublicKey {
-  /** As OpenSSH names it, such as `ssh-ed25519`. */
+  /** The type as OpenSSH names it, such as `ssh-ed25519`. */
   type: string;
-  /** As OpenSSH writes it, without base64. */
+  /** The public key in the wire form of OpenSSH, without base64. */
   blob: Buffer;
-  /** As `ssh-keygen -l` shows it, `SHA256:…`. */
+  /** The fingerprint as `ssh-keygen -l` shows it, `SHA256:…`. */
   fingerprint: string;
   key: KeyObject;
-  /** Of keys that a security key holds (`sk-…`): what they were made for, such as `ssh:`. */
+  /** For keys on a security key (`sk-…`): the application for which the key was made, such as `ssh:`. */
   application?: string;
 }
 
-/** A line of an approvers file: a key, and when and for what it counts. */
+/** A key of the approvers file, with the uses and the period for which it counts. */
 export interface SignerKey extends PublicKey {
-  /** As it is in the file. */
+  /** The line as it is in the file. */
   line: string;
-  /** What it may sign; absent: anything. */
+  /** The namespaces in which the key may sign. Absent: any namespace. */
   namespaces?: readonly string[];
-  /** Milliseconds since 1970, both included. */
+  /** The first and the last moment at which the key counts, in milliseconds since 1970. */
   validAfter?: number;
   validBefore?: number;
 }
 
-/** The key of a line; or what is wrong with it, and at which of its characters. */
+/** The key of a line, or the mistake in the line and its position in characters. */
 export type ReadKeyLine = { ok: true; key: SignerKey } | { ok: false; why: string; at: number };
 
-/** Why a key is not taken, as a sentence without its full stop. */
+/** The reason why a key is not accepted, as a sentence without its full stop. */
 class KeyFault extends Error {
   constructor(
     message: string,
@@ -46,8 +46,8 @@ const LEAST_RSA_BITS = 2048;
 const MOST_RSA_BITS = 16_384;
 
 /**
- * Reads `[options] type base64 [comment]`: a line of `allowed_signers` without the names before it, since the file says
- * whose it is.
+ * Reads `[options] type base64 [comment]`: a line of `allowed_signers` without the names in front. The file already
+ * says to whom the key belongs.
  */
 export function readKeyLine(line: string): ReadKeyLine {
   try {
@@ -77,7 +77,7 @@ function keyOf(line: string): SignerKey {
 
 type Options = Pick<SignerKey, 'namespaces' | 'validAfter' | 'validBefore'>;
 
-/** Without one, words that are not options are more likely not a key at all. */
+/** A line without a key type is more likely not a key at all than a key with wrong options. */
 const KEY_TYPE = / (ssh-|ecdsa-|sk-)/;
 const OPTION = /([A-Za-z][A-Za-z0-9@._-]*)(?:="([^"\\]*)")?(,| +|$)/y;
 
@@ -127,7 +127,7 @@ function momentOf({ value, at }: { value: string; at: number }): number {
   return moment;
 }
 
-/** A key in the form of OpenSSH, or why it may not sign. Never throws. */
+/** Reads a key in the wire form of OpenSSH, or says why it may not sign. Never throws. */
 export function readPublicKey(blob: Buffer): { ok: true; key: PublicKey } | { ok: false; why: string } {
   try {
     const wire = readWire(blob);
@@ -156,7 +156,7 @@ interface Parts {
   application?: string;
 }
 
-/** What follows the type in a key, by type. */
+/** Readers for the part of a key after its type, by type. */
 const READERS: Readonly<Record<string, (wire: WireReader) => Parts>> = {
   'ssh-ed25519': ed25519,
   'ecdsa-sha2-nistp256': (wire) => ecdsa(wire, 'nistp256'),
@@ -196,14 +196,16 @@ function rsa(wire: WireReader): Parts {
   if (bits < LEAST_RSA_BITS)
     throw new KeyFault(`this RSA key has ${bits} bits; the least is ${LEAST_RSA_BITS}`);
   if (bits > MOST_RSA_BITS) throw new KeyFault(`this RSA key has ${bits} bits; the most is ${MOST_RSA_BITS}`);
-  // Large exponents make a check slow; small and even ones make it worthless.
+  // A large exponent makes a check slow. A small or an even exponent makes it worthless.
   const exponent = e.length > 4 ? 0 : e.readUIntBE(0, e.length);
   if (exponent < 3 || exponent % 2 === 0)
     throw new KeyFault('this RSA key has an exponent that is not taken');
   return { jwk: { kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') } };
 }
 
-/** Keys of security keys for web sites have a domain there, and must not pass for keys of OpenSSH. */
+/**
+ * A security key made for a web site has a domain as its application. Such a key must not pass for a key of OpenSSH.
+ */
 function applicationIn(wire: WireReader): { application: string } {
   const application = wire.text();
   if (!application.startsWith('ssh:'))

@@ -2,18 +2,24 @@ import { constants, createHash, verify } from 'node:crypto';
 import { type PublicKey, readPublicKey, type SignerKey } from './ssh-key';
 import { readBase64, readWire, type WireReader, wireString } from './ssh-wire';
 
-/** What a person's signature is made for (`ssh-keygen -Y sign -n`), so that none for Git or for mail passes. */
+/**
+ * The namespace of a person's signature (`ssh-keygen -Y sign -n`). A signature for Git or for mail has another
+ * namespace, so it does not pass.
+ */
 export const SIGNATURE_NAMESPACE = 'countersign';
-/** What the web inbox's own signature is made for, so that it never passes for a person's. */
+/** The namespace of the web inbox's own signature, so that it never passes for a person's signature. */
 export const INBOX_NAMESPACE = 'countersign-inbox';
-/** The same for grants: a signature on one call never passes for one on many, nor the other way around. */
+/**
+ * The namespaces of signatures on grants. A signature on one call never passes for a signature on a grant, nor the
+ * other way around.
+ */
 export const GRANT_NAMESPACE = 'countersign-grant';
 export const INBOX_GRANT_NAMESPACE = 'countersign-inbox-grant';
-/** The same for who is away. */
+/** The namespaces of signatures on out-of-office statements. */
 export const AWAY_NAMESPACE = 'countersign-away';
 export const INBOX_AWAY_NAMESPACE = 'countersign-inbox-away';
 
-/** Why a signature does not count, and what that means. */
+/** The reasons why a signature does not count, each with its meaning in words. */
 export const SSH_FAULTS = {
   malformed: 'this is not a signature in the form of OpenSSH',
   too_large: 'it is larger than any signature',
@@ -29,7 +35,7 @@ export const SSH_FAULTS = {
 } as const;
 export type SshFault = keyof typeof SSH_FAULTS;
 
-/** What to check. */
+/** A signature to check, and what it is checked against. */
 export interface SshCheck {
   /** The signature as `ssh-keygen -Y sign` writes it. */
   armored: string;
@@ -37,7 +43,7 @@ export interface SshCheck {
   /** Keys of the one person who is named as the signer. */
   keys: readonly SignerKey[];
   namespace: string;
-  /** Refuses signatures of security keys that nobody touched. */
+  /** Refuses signatures of a security key that nobody touched. */
   requireTouch: boolean;
   /** The key has to be valid at each of these moments, in milliseconds since 1970. */
   moments: readonly number[];
@@ -45,9 +51,9 @@ export interface SshCheck {
 
 export interface SshSigner {
   fingerprint: string;
-  /** A security key holds the key, so that no copy of a file can sign. */
+  /** True where a security key holds the key, so that a copy of a file cannot sign. */
   isHardware: boolean;
-  /** The security key asked for a PIN or a finger, too. */
+  /** True where the security key also asked for a PIN or a finger. */
   isUserVerified: boolean;
 }
 
@@ -73,7 +79,7 @@ export function verifySshSignature(check: SshCheck): SshVerdict {
   return { ok: true, fingerprint, isHardware, isUserVerified };
 }
 
-/** A signature as it says of itself; nothing of it is checked yet. */
+/** The content of a signature. Nothing in it is checked yet. */
 export interface SshSignature {
   key: PublicKey;
   namespace: string;
@@ -83,7 +89,7 @@ export interface SshSignature {
   hash: 'sha256' | 'sha512';
   algorithm: string;
   value: Buffer;
-  /** Of security keys: flags and counter, which they sign as well. */
+  /** For security keys: the flags and the counter, which the key signs as well. */
   flags: Buffer;
 }
 
@@ -95,7 +101,7 @@ const ARMOR =
 /**
  * Reads the form of `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig) strictly. Never throws.
  *
- * @param known keys that are read already: reading one of an elliptic curve takes as long as a check.
+ * @param known keys that were parsed already. Parsing a key of an elliptic curve takes as long as a check.
  */
 export function readSshSignature(
   armored: string,
@@ -177,7 +183,7 @@ function isOver(signature: SshSignature, message: Uint8Array): boolean {
   const signed = sshSignedBytes(message, namespace, hash);
   try {
     if (key.application === undefined) return isSignedBy(signature, signed);
-    // What a security key signs: OpenSSH's PROTOCOL.u2f.
+    // The bytes that a security key signs: OpenSSH's PROTOCOL.u2f.
     return isSignedBy(signature, Buffer.concat([sha256(key.application), flags, sha256(signed)]));
   } catch {
     return false;
@@ -207,7 +213,7 @@ function isSignedBy({ key: { key, type }, algorithm, value }: SshSignature, sign
   return verify(hash, signed, { key, dsaEncoding: 'ieee-p1363' }, Buffer.concat(parts));
 }
 
-/** Writes a signature of a key that is not held by a security key as `ssh-keygen -Y sign` does. */
+/** Writes a signature in the form of `ssh-keygen -Y sign`, for a key that is not on a security key. */
 export function armorOf(signed: {
   keyBlob: Buffer;
   namespace: string;

@@ -1,7 +1,10 @@
-/** Bytes that are not in the form that SSH gives them (RFC 4251, section 5). */
+/** Thrown for bytes that are not in the form of SSH (RFC 4251, section 5). */
 export class WireError extends Error {}
 
-/** Reads values of SSH one after another. Every method throws a `WireError` where the bytes are not what it reads. */
+/**
+ * Reads values of SSH one after another. Each method throws a `WireError` where the bytes are not the value that it
+ * reads.
+ */
 export interface WireReader {
   byte(): number;
   uint32(): number;
@@ -9,9 +12,9 @@ export interface WireReader {
   bytes(): Buffer;
   /** A string of printable ASCII. */
   text(): string;
-  /** A number of one bit or more, above zero, in its shortest form. Without the sign byte. */
+  /** A number above zero, in its shortest form. The result has no sign byte. */
   positive(): Buffer;
-  /** That nothing is left. */
+  /** Checks that no bytes are left. */
   end(): void;
 }
 
@@ -55,7 +58,7 @@ export function wireString(content: string | Uint8Array): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** The bytes of a text in base64; undefined unless it is the one text that says them. */
+/** The bytes of a text in base64. Undefined where the text is not the one spelling of these bytes. */
 export function readBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

@@ -4,10 +4,12 @@ import { DECISIONS } from '../contract/decision';
 import { LIMITS } from '../contract/limits';
 import type { InPlaceOf, Requesters } from '../contract/authority/votes';
 
-/** What a signed vote can say. `run-again`: a call in doubt is started once more, as the next generation. */
+/**
+ * The decisions that a signed vote can make. `run-again`: a call in doubt is started once more, as the next generation.
+ */
 export const SIGNED_DECISIONS = [...DECISIONS, 'run-again'] as const;
 
-/** Half a character, which no bytes of UTF-8 say. */
+/** A lone surrogate, which UTF-8 cannot encode. */
 const TORN = /\p{Cs}/u;
 const text = (most: number): z.ZodString =>
   z
@@ -21,46 +23,46 @@ const moment = z
   .max(30)
   .refine(isMoment, 'must be a time in UTC with milliseconds, such as 2026-11-24T12:00:00.000Z');
 
-/** Exactly one text for each moment: a signature is over the text. */
+/** Allows only one text for each moment, because a signature is over the text. */
 function isMoment(value: string): boolean {
   const at = Date.parse(value);
   return !Number.isNaN(at) && new Date(at).toISOString() === value;
 }
 
 const statementFields = z.strictObject({
-  /** Of this form: fields are neither added nor left out within one version. 2 has `inPlaceOf`. */
+  /** The version of this form. Within one version, fields are neither added nor left out. Version 2 has `inPlaceOf`. */
   v: z.literal([1, 2]),
-  /** Of the approvers file. */
+  /** The `installation` of the approvers file. */
   installation: z.string().regex(/^[0-9a-f]{32}$/),
   /** Namespace, workflow and first run as the server names them. */
   namespace: id,
   workflowId: id,
   firstExecutionRunId: id,
   callKey: id,
-  /** 0, and one more with each *run again*. */
+  /** 0 at first, and one more with each *run again*. */
   generation: z.int().min(0),
   agent: id,
   tool: id,
   toolDigest: digest,
-  /** Of what the person saw: arguments, preview and plan. */
+  /** The digest of what the person saw: arguments, preview and plan. */
   seenDigest: digest,
-  /** Of the arguments that would run. */
+  /** The digest of the arguments that would run. */
   effectiveDigest: digest,
   ruleDigest: digest,
-  /** In order, each once; empty where nobody knows who asked. */
+  /** The people who asked, sorted and without repetition. Empty where nobody knows who asked. */
   requesters: z
     .array(text(1000))
     .max(1000)
     .refine((names) => canonicalJson(sorted(names)) === canonicalJson(names), 'must be in order, each once'),
   decision: z.enum(SIGNED_DECISIONS),
-  /** Empty where none was given. */
+  /** Empty where the person gave no reason. */
   reason: text(LIMITS.reasonBytes),
   approver: id,
-  /** In whose place the approver votes, and by which out-of-office. */
+  /** The person in whose place the approver votes, and the out-of-office entry that allows it. */
   inPlaceOf: z.strictObject({ person: id, entry: id }).optional(),
-  /** When it was signed, by the signer's clock. */
+  /** The time of the signature, by the signer's clock. */
   at: moment,
-  /** Until when a call may start by it. */
+  /** The time until which the call may start by this vote. */
   notAfter: moment,
 });
 const statementSchema = statementFields.refine(
@@ -68,14 +70,14 @@ const statementSchema = statementFields.refine(
   'must be of version 2 with inPlaceOf, and of version 1 without',
 );
 
-/** What a countersignature is over. */
+/** The content that a countersignature is over. */
 export type Statement = z.output<typeof statementSchema>;
 
 function sorted(names: readonly string[]): string[] {
   return [...new Set(names)].sort();
 }
 
-/** What is known of a call without asking who votes. */
+/** The facts of a call that do not depend on the voter. */
 export interface CallFacts
   extends
     Pick<
@@ -86,7 +88,7 @@ export interface CallFacts
   requesters: Requesters;
 }
 
-/** What a person adds to that. */
+/** The parts of a statement that the voter adds to the facts of the call. */
 export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 'at' | 'notAfter'> {
   reason?: string;
   inPlaceOf?: InPlaceOf | undefined;
@@ -107,7 +109,7 @@ export function statementOf(facts: CallFacts, vote: SignableVote): Statement | u
 
 const MOST_STATEMENT = 2 * 1024 * 1024;
 
-/** The statement that a text says; undefined unless it is the one text of a statement. Never throws. */
+/** Reads a statement from its text. Undefined where the text is not the canonical text of a statement. Never throws. */
 export function readStatement(written: string): Statement | undefined {
   if (written.length > MOST_STATEMENT) return undefined;
   try {
@@ -118,12 +120,15 @@ export function readStatement(written: string): Statement | undefined {
   }
 }
 
-/** The text that is signed, as UTF-8: canonical JSON (RFC 8785). Nothing is normalised: two spellings are two texts. */
+/**
+ * The text that is signed, as UTF-8: canonical JSON (RFC 8785). Unicode is not normalised: two spellings give two
+ * texts.
+ */
 export function statementText(statement: Statement): string {
   return canonicalJson(statementSchema.parse(statement));
 }
 
-/** SHA-256 of that text, in hex. */
+/** SHA-256 of the text that is signed, in hex. */
 export function statementDigest(statement: Statement): string {
   return digestText(statementText(statement));
 }

@@ -5,14 +5,14 @@ import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
 import type { CallFacts, Statement } from './statement';
 
-/** Where a call is, as the server says; and whose approvers file it is. */
+/** The place of a call as the server names it, and the installation of the approvers file. */
 export type SignedAt = Pick<CallFacts, 'installation' | 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
-/** As much of a call as a signature is about, as a person is shown it. */
+/** The parts of a call that a signature covers, as a person is shown them. */
 export interface ShownCall {
   phase: string;
   tool: string;
-  /** Of its last start; 0 before the first. */
+  /** The generation of the call's last start. 0 before the first start. */
   generation: number;
   request?: {
     callKey: string;
@@ -25,7 +25,10 @@ export interface ShownCall {
   doubt?: { callKey: string };
 }
 
-/** What a signature on a call says, by what a person is shown. Undefined: no rule says who decides it, so nobody checks one. */
+/**
+ * The facts that a signature on a call covers, taken from what a person is shown. Undefined where no rule says who
+ * decides the call: nobody would check a signature.
+ */
 export function factsToSign(
   { agent }: Pick<CallFacts, 'agent'>,
   { phase, tool, request, doubt, generation: last }: ShownCall,
@@ -45,7 +48,10 @@ export function factsToSign(
   };
 }
 
-/** When a vote is signed, and until when a call may start by it: an hour after its request expires, or a week where it never does. */
+/**
+ * The time of a vote, and the time until which the call may start by it. That is an hour after the request expires, or
+ * a week from now where the request never expires.
+ */
 export function timesToSign(
   { request }: Pick<ShownCall, 'request'>,
   now: number,
@@ -58,7 +64,7 @@ export function timesToSign(
   };
 }
 
-/** A signature as it goes with a decision; the text beside it only where that is short. */
+/** A signature in the form that is sent with a decision. The signed text is included only where it is short. */
 export function signatureOf(
   kind: VoteSignature['kind'],
   armored: string,

@@ -11,19 +11,22 @@ export interface Mistake {
   message: string;
 }
 
-/** Takes something that is wrong; `into`: characters of a text after its first. */
+/** Reports a mistake at a path. `into`: how many characters after the first one of a text the mistake is. */
 export type Complain = (path: Path, message: string, into?: number) => void;
 
-/** The content of a file, and where each part of it stands. */
+/** The content of a file, and the position of each part in its text. */
 export interface ReadYaml<T> {
   content: T;
-  /** The place of what is at a path, or of the nearest around it; `into`: characters of a text after its first. */
+  /**
+   * A mistake at the position of a path, or of the nearest existing part around it. `into`: how many characters after
+   * the first one of a text the mistake is.
+   */
   mistakeAt(path: Path, message: string, into?: number): Mistake;
 }
 
 const MOST_BYTES = 4 * 1024 * 1024;
 
-/** Reads a file of YAML 1.2 that fits a schema. What it means is checked later. */
+/** Reads a file of YAML 1.2 that fits a schema. The meaning is checked later. */
 export function readYaml<T>(
   text: string,
   schema: z.ZodType<T>,
@@ -48,7 +51,7 @@ function contentOf(document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch {
-    // Aliases that grow without end; nothing of the file is used.
+    // The aliases expand without end. Nothing of the file is used.
     return null;
   }
 }
@@ -64,14 +67,14 @@ function offsetOf(document: Document, path: Path, into = 0): number {
     if (!isNode(node) || node.range == null) continue;
     const [start] = node.range;
     if (length < path.length || !isScalar(node)) return start;
-    // In a block the characters stand on lines of their own, so only its beginning is certain.
+    // The characters of a block stand on separate lines, so only the beginning of the block is certain.
     if (node.type === 'PLAIN') return start + into;
     return node.type === 'QUOTE_DOUBLE' || node.type === 'QUOTE_SINGLE' ? start + 1 + into : start;
   }
   return 0;
 }
 
-/** What is wrong in the words of the file, and where. */
+/** A mistake of the schema in the words of the file, with its path. */
 export function wordsOf(issue: z.core.$ZodIssue): { path: Path; message: string }[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   const what = path.length === 0 ? 'the file' : `\`${path.join('.')}\``;

@@ -5,17 +5,17 @@ import { needsText } from '../history/labels';
 import type { Screen } from './print/screen';
 import { escapeText } from './print/escape';
 
-/** What the answer is about. */
+/** The call that an answer is about, and how to print the answer. */
 export interface Asked {
   /** `<turn>/<call>`. */
   id: string;
   json: boolean;
-  /** What was approved, in one line; absent where that is not known here. */
+  /** One line that names the approved call. Absent where the line is not known here. */
   what?: string;
 }
 
 /**
- * Prints what became of a decision, a resolution or an answer to a question.
+ * Prints the result of a decision, a resolution or an answer to a question.
  *
  * @throws CountersignError `decision_refused` for a refusal.
  */
@@ -68,7 +68,7 @@ function refusal(id: string, verdict: Refused): CountersignError {
   );
 }
 
-/** Text that is not ours stays within its line; errors are escaped where they are printed. */
+/** Keeps a foreign text within one line. Control characters are escaped where errors are printed. */
 function inLine(text: string): string {
   return text.replaceAll('\n', '\\n');
 }

@@ -24,41 +24,47 @@ import { readKeyFile } from '../encryption/keys';
 
 /** An audit file that is being continued. */
 export interface AuditFile {
-  /** What is in it already. */
+  /** The runs that the file already holds. */
   known: ExportedRuns;
   /** Appends a record, unless the file has it. */
   add(record: AuditRecord): Promise<void>;
-  /** Signs what is not signed yet, makes it durable and closes the file. */
+  /** Signs the records that are not signed yet, makes the file durable and closes it. */
   finish(at: string): Promise<Written>;
-  /** Closes the file without what is not signed yet: the next export goes on from there. */
+  /**
+   * Closes the file without writing the records that are not signed yet. The next export continues after the last
+   * signed head.
+   */
   abandon(): Promise<void>;
 }
 
 /** The result of an export. */
 export interface Written {
-  /** Records that are new. */
+  /** The number of new records. */
   added: number;
-  /** Records that were there and that no head vouched for; those of history are among the new ones. */
+  /** The number of records in the file that no signed head vouched for. Those that are in history count as new. */
   dropped: number;
   records: number;
   head: { n: number; hash: string };
 }
 
-/** Whose file it is. */
+/** The namespace and the key of an audit file. */
 export interface Owner {
   namespace: string;
   key: KeyObject;
-  /** ISO 8601; the time that a new file names. */
+  /** The time that a new file names, in ISO 8601. */
   at: string;
 }
 
-/** Written and signed at once: a crash loses no more, and the next export reads it from history again. */
+/**
+ * The most text that is held before it is written and signed. A crash loses no more than this, and the next export
+ * reads it from history again.
+ */
 const BUFFER_CHARS = 1024 * 1024;
 
 /**
- * Opens an audit file to go on with it, or starts one. Every record in it is checked first. What comes after the last
- * signed head is cut off: a crash leaves it, or somebody without the key has written it, and we sign only what we read
- * from history ourselves.
+ * Opens an audit file to continue it, or starts one. Every record in it is checked first. The records after the last
+ * signed head are cut off. A crash may have left them, or somebody without the key may have written them. Only records
+ * that were read from history here are signed.
  *
  * @throws CountersignError `file_failed`, `audit_broken`, `audit_invalid`, `audit_key`, `usage` for another namespace's file.
  */
@@ -111,11 +117,11 @@ async function startFile(handle: FileHandle, { namespace, key, at }: Owner): Pro
   return line.end;
 }
 
-/** Holds lines until they are worth a write, and signs each time. */
+/** Holds lines until there are enough for a write, and signs each write. */
 interface SignedLines {
   held(): number;
   write(chain: ChainWriter, record: AuditRecord): Promise<void>;
-  /** Writes what is held, with a head. `at`: ISO 8601. */
+  /** Writes the held lines and a signed head. `at`: ISO 8601. */
   flush(chain: ChainWriter, at: string): Promise<void>;
 }
 
@@ -150,20 +156,20 @@ function otherNamespace(path: string, namespace: string): CountersignError {
   });
 }
 
-/** What a file holds up to its last signed head, and what comes after it. */
+/** The records of a file up to its last signed head, and the records after it. */
 export interface ReadThrough {
-  /** As it was at the head; undefined where there is none. */
+  /** The result of the check at the last head. Undefined where there is no head. */
   signed?: Verified;
-  /** Bytes up to the head. */
+  /** The bytes up to the end of the last head. */
   bytes: number;
-  /** Whole records after it. */
+  /** The number of whole records after the last head. */
   unsigned: number;
   namespace?: string;
 }
 
 /**
- * Checks every line of a file and notes which records its heads vouch for. What comes after the last head anybody may
- * have written: it takes no key to go on with a chain.
+ * Checks every line of a file and notes which records its heads vouch for. Anybody may have written the records after
+ * the last head, because a chain can be continued without the key.
  *
  * @throws CountersignError `audit_broken`, `audit_invalid`, `audit_key`.
  */
@@ -204,7 +210,7 @@ function assertOurs(cut: Buffer): void {
 }
 
 /**
- * Checks every byte of an audit file, and hands on each line that is as it was written. Memory does not grow with the file.
+ * Checks every byte of an audit file, and passes on each line that is unchanged. Memory does not grow with the file.
  *
  * @throws CountersignError `file_failed`, `audit_*`.
  */
@@ -223,7 +229,10 @@ export function verifyFile(
   });
 }
 
-/** The last signed head that a file holds: one that was kept elsewhere, alone or at the end of an older copy. */
+/**
+ * The last signed head in a file. The file is an older copy of the audit file, or holds only a head that was kept
+ * elsewhere.
+ */
 export async function readHead(file: string): Promise<ReadLine> {
   const lines = (await readTextFile(file)).trimEnd().split('\n');
   const head = lines
@@ -236,27 +245,27 @@ export async function readHead(file: string): Promise<ReadLine> {
   });
 }
 
-/** What to take out, and from which records. */
+/** The fields to take out, and the records to take them from. */
 export interface Redaction {
   fields: readonly SealedField[];
-  /** Only of this turn. */
+  /** Take them out of the records of this turn only. */
   turn?: string;
-  /** Where the copy goes; the file itself by default. */
+  /** The path of the redacted copy. By default it replaces the file itself. */
   out: string;
 }
 
-/** The result. */
+/** The result of a redaction. */
 export interface Redacted {
   file: string;
-  /** Values that were taken out now. */
+  /** The number of values that this redaction took out. */
   taken: number;
-  /** Values that are out in all. */
+  /** The number of values that are out of the file in all. */
   redacted: number;
 }
 
 /**
- * Takes values out of an audit file; every hash and signature stays right. The file is checked on the way and replaced
- * only at the end, so a failure loses nothing.
+ * Takes values out of an audit file; every hash and signature stays valid. The file is checked at the same time and
+ * replaced only at the end, so a failure loses nothing.
  *
  * @throws CountersignError `file_failed`, `audit_*`.
  */
@@ -298,9 +307,9 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
   return { taken, verified };
 }
 
-/** Where the signing key is unless it is named. */
+/** The file of the signing key where nobody names another. */
 export const KEY_FILE = 'countersign-audit.key';
-/** Names it for a whole environment. */
+/** The environment variable that names the file of the signing key. */
 export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
 
 /**

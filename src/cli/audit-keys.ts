@@ -7,35 +7,35 @@ import type { RosterLine } from '../contract/authority/roster';
 import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 
-/** The line by which a worker says that it found a signature good, as an audit file carries it. */
+/** The line of the key with which a worker verified a signature, as the audit file carries it. */
 export interface CarriedLine {
   installation: string;
-  /** SHA-256 (hex) of the approvers file that it is from. */
+  /** SHA-256 (hex) of the approvers file that the line is from. */
   fileDigest: string;
-  /** Undefined: it cannot be read. */
+  /** Undefined: the line cannot be read. */
   line?: RosterLine;
 }
 
-/** What a signature is judged over and by. */
+/** A signed vote, with the facts that its signature is over and the key that the file carries for it. */
 export interface SignedVote {
-  /** Without the installation, which is of a file. */
+  /** The facts without the installation, which comes from an approvers file or from the carried line. */
   facts: Omit<CallFacts, 'installation'>;
-  /** As it stands in the record; `approver` as its person is named there. */
+  /** The vote as it is in the record. `approver` has the name that the record has. */
   vote: { approver: string };
   /** When the server recorded it, in milliseconds since 1970. */
   at: number;
-  /** Undefined: the audit file has none for it. */
+  /** The key line that the audit file carries for the signature. Undefined: it carries none. */
   carried?: CarriedLine | undefined;
 }
 
 /**
- * What a key proves.
- * - `verified`: today's approvers file has it for this person.
- * - `removed`: an older one has it, and today's no longer.
- * - `revoked`: today's file says that it counts no more.
- * - `carried`: only the audit file itself has it, and there was no other to compare it with.
- * - `unknown_key`: no approvers file that was given has it.
- * - `bad`: it is not a signature over what is on record.
+ * The result of judging a signature by its key.
+ * - `verified`: today's approvers file lists the key for this person.
+ * - `removed`: an older approvers file lists the key, and today's file no longer does.
+ * - `revoked`: today's file says that the key is revoked.
+ * - `carried`: only the audit file itself has the key, and no approvers file was given for comparison.
+ * - `unknown_key`: no approvers file that was given has the key.
+ * - `bad`: the signature is not over the recorded facts, or its key cannot be used.
  */
 export type KeyVerdict =
   | { state: 'verified'; voter: string }
@@ -48,7 +48,7 @@ export type KeyVerdict =
 /** Judges a signature by the files that were given, or by the line that the audit file carries. */
 export type KeyJudge = (signed: SignedVote) => KeyVerdict;
 
-/** The key may have been right then: another file can tell. */
+/** Faults that depend on the approvers file. The key may have been valid at the time, so an older file is tried. */
 const OF_THE_FILE: readonly VoteFault[] = ['key_removed', 'unknown_person', 'wrong_origin', 'wrong_site'];
 
 const NO_LINE =
@@ -65,15 +65,18 @@ export async function loadFiles(paths: readonly string[]): Promise<Approvers[]> 
   return Promise.all(paths.map((path) => loadApprovers(path)));
 }
 
-/** `files`: today's first, then older ones; none: only what the audit file carries is there to judge by. */
+/**
+ * Makes a judge of signatures. `files`: today's approvers file first, then older ones. Without files, only the key
+ * lines in the audit file are used.
+ */
 export async function keyJudge(files: readonly Approvers[]): Promise<KeyJudge> {
-  // Loaded here, so that no other command waits for them.
+  // Loaded here, so that no other command waits for these modules.
   const { assuranceOf, VOTE_FAULTS } = await import('../authority/assurance.js');
   const { approversOfLine } = await import('../authority/roster.js');
   const assure: Assure = ({ facts, vote, at }, approvers) => {
     const { installation } = approvers;
     const voter = approvers.personOf(vote.approver) ?? vote.approver;
-    // As it was decided: a key that has expired since does not spoil it.
+    // Judged at the time of the decision: a key that has expired since does not invalidate the vote.
     const judge = { facts: { ...facts, installation }, approvers, now: at };
     const judged = assuranceOf({ ...vote, approver: voter }, judge);
     if (!judged.ok) return { ...judged, words: VOTE_FAULTS[judged.why] };
@@ -98,7 +101,7 @@ export async function keyJudge(files: readonly Approvers[]): Promise<KeyJudge> {
   };
 }
 
-/** Judges a signature by a file, or by what stands for one. */
+/** Judges a signature by an approvers file, or by data in its place. */
 type Assure = (signed: SignedVote, by: Judge['approvers'] & { installation: string }) => Assured;
 type Assured =
   | { ok: true; voter: string; /** Names the key. */ mark: string }
@@ -124,7 +127,7 @@ function byFiles(assure: Assure, signed: SignedVote, files: Files): KeyVerdict {
   return { state: 'unknown_key', why: signed.carried === undefined ? judged.words : ONLY_CARRIED };
 }
 
-/** Whose key it was today's file does not say: it says only that it counts no more. */
+/** Judges a signature whose key is revoked in today's file. The file does not say to whom the key belonged. */
 function byRevoked(assure: Assure, signed: SignedVote, { today }: Files): KeyVerdict {
   const { ssh, passkeys, since } = today.revoked;
   const keys = { keysOf: () => ssh, passkeysOf: () => passkeys, inboxKeys: ssh, revoked: NONE_REVOKED };
@@ -148,7 +151,7 @@ const lineSchema = z.object({
   site: z.object({ rpId: z.string(), origins: z.array(z.string()) }).optional(),
 });
 
-/** Reads the line of a record. */
+/** Reads the key line of a record. */
 export function readCarried(
   facts: { decisionId: string; installation: string; fileDigest: string },
   text: string | undefined,

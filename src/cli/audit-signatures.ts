@@ -10,16 +10,18 @@ import { count } from './print/format';
 import type { ScreenFormat } from './print/screen';
 import type { Fact } from './print/table';
 
-/** What a signature of the file turned out to be. `taken_out`: values that it is over are no longer in the file. */
+/**
+ * The result for the signature of a decision. `taken_out`: values that the signature is over are no longer in the file.
+ */
 type SignatureState = KeyVerdict['state'] | 'none' | 'taken_out';
 
-/** A decision, and what there is to say of its signature. */
+/** A decision, and a remark on its signature. */
 interface Remark<State extends SignatureState> {
   /** The record's number in the file. */
   n: number;
   turn: string;
   call: string;
-  /** Absent: it was taken out. */
+  /** Absent: the name was taken out of the file. */
   approver?: string;
   state: State;
   why: string;
@@ -30,23 +32,26 @@ type Unproven = Remark<'bad' | 'unknown_key' | 'taken_out'>;
 /** A decision whose signature holds, by a key that today's file does not have. */
 type Marked = Remark<'removed' | 'revoked'>;
 
-/** What is known of the signatures of a file. */
+/** The results for all signatures of a file. */
 export interface SignatureReport {
-  /** `carried`: no approvers file was given, so they were checked by the keys that the audit file itself carries. */
+  /**
+   * `carried`: no approvers file was given, so the signatures were checked by the keys that the audit file itself
+   * carries.
+   */
   keys: 'approvers' | 'carried';
-  /** How many decisions there are of each. */
+  /** The number of decisions with each result. */
   counts: Record<SignatureState, number>;
-  /** Whose signatures were verified: how many of each person, by keys that stand in an approvers file. */
+  /** The number of verified signatures of each person, by keys that an approvers file lists. */
   verified: Record<string, number>;
-  /** The first of those whose key was removed or revoked. */
+  /** The first decisions whose key was removed or revoked. */
   marked: readonly Marked[];
-  /** The first of those that prove nothing. */
+  /** The first decisions whose signature proves nothing. */
   unproven: readonly Unproven[];
 }
 
 /** Checks the signatures of a file line by line. */
 export interface SignatureChecker {
-  /** Takes a line that is as it was written. */
+  /** Takes the next line, which was found to be unchanged. */
   push(line: ReadLine): void;
   finish(): SignatureReport;
 }
@@ -54,8 +59,8 @@ export interface SignatureChecker {
 const MOST_NAMED = 100;
 
 /**
- * Starts checking, with the function by which a worker checks votes. `named`: files of who may decide, today's first; none:
- * by the keys that the audit file carries.
+ * Starts a check, with the function by which a worker checks votes. `named`: approvers files, today's first. Without
+ * files, the keys that the audit file carries are used.
  */
 export async function createSignatureChecker(named: readonly Approvers[] = []): Promise<SignatureChecker> {
   const judge = judgeBy(await keyJudge(named), named.length > 0);
@@ -92,14 +97,16 @@ export async function createSignatureChecker(named: readonly Approvers[] = []): 
   };
 }
 
-/** The line that a file carries for a signature. `gone`: it was taken out. */
+/** The key line that the file carries for a signature. `gone`: the line was taken out. */
 type Carried = CarriedLine | 'gone';
 
-/** A signed decision waits until its worker says by which key it found it good, or its turn is over. */
+/**
+ * Holds each signed decision until the worker says with which key it verified the signature, or until the turn is over.
+ */
 interface Waiting {
-  /** What is ready to be judged once a line is read. */
+  /** Takes a line, and returns the decisions that can now be judged. */
   push(line: ReadLine): { decision: ReadLine; carried?: Carried }[];
-  /** What still waits. */
+  /** The decisions that still wait. */
   rest(): ReadLine[];
 }
 
@@ -143,7 +150,7 @@ function createWaiting(): Waiting {
 
 const first = z.object({ namespace: z.string() });
 const text = z.string().default('');
-/** The facts that a vote is judged by; what a signature lacks makes it bad. */
+/** The recorded facts by which a vote is judged. A missing fact makes the signature bad. */
 const record = z.object({
   ...{ turn: text, run: text, call: text, decision: text, resolution: text, hunks: z.string().optional() },
   ...{ firstRun: text, agent: text, tool: text, callKey: text, generation: z.number().default(0) },
@@ -151,7 +158,7 @@ const record = z.object({
   ...{ signedBy: text, signedAt: text, notAfter: text },
 });
 
-/** Everything that a signature is over, and that can be taken out. */
+/** The fields that a signature is over and that can be taken out of the file. */
 const SIGNED_FIELDS = [
   'signature',
   'approver',
@@ -224,7 +231,7 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
   return { decision: word, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
 }
 
-/** The value of a field; undefined where it was taken out, or never was there. */
+/** The value of a field. Undefined where it was taken out, or was never there. */
 function valueOf({ open }: ReadLine, name: SealedField): string | undefined {
   const [, value] = pair.safeParse(parseJson(open.get(name) ?? '')).data ?? [];
   return value;
@@ -242,13 +249,13 @@ const STATES: readonly [SignatureState, string][] = [
   ['unknown_key', 'unknown key'],
   ['taken_out', 'values taken out'],
 ];
-/** Shown where there are none, too. */
+/** Results that are shown even where their count is 0. */
 const ALWAYS: readonly SignatureState[] = ['none', 'bad', 'unknown_key', 'taken_out'];
 
 const CARRIED_ONLY =
   'as this file carries them: whoever wrote it could have put in others; compare them with --approvers <path>';
 
-/** How the signatures of decisions stand, by what they are and whose. */
+/** The facts to print about the signatures of decisions: the counts of each result, and the people who signed. */
 export function signatureFacts(
   { keys, counts, verified, marked, unproven }: SignatureReport,
   { style }: ScreenFormat,

@@ -43,13 +43,13 @@ interface BatchResult {
   answer: Answer;
 }
 
-/** How many are decided together unless `--limit` says otherwise. */
+/** The most calls that are decided together unless `--limit` says otherwise. */
 const MOST_DECIDED = 100;
 
-/** To read more calls than these takes so long that it is said. */
+/** Reading more calls than this takes so long that a note is printed. */
 const MANY = 200;
 
-/** Out of how many the plan was made, and what it leaves for another time. */
+/** The line that says how many calls wait, how many fit, and how many are left for another time. */
 export function lookedLine(looked: number, { planned }: BatchPlan, limit: number): string {
   const count = (many: number): string => many.toLocaleString('en');
   const fit = `${count(planned.length)} of ${count(looked)} waiting fit`;
@@ -112,7 +112,7 @@ async function decideOne(
   return { turn, callId, tool, answer };
 }
 
-/** @throws CountersignError `decision_refused`, naming how many were. */
+/** @throws CountersignError `decision_refused`, that names how many decisions were refused. */
 function conclude(results: readonly BatchResult[]): void {
   const refused = results.filter(({ answer }) => answer.status === 'refused');
   const [first] = refused;
@@ -139,7 +139,7 @@ async function readCalls(client: Countersign, items: readonly InboxItem[]): Prom
   }));
 }
 
-/** What a batch would decide as a table, and what it leaves out and why. */
+/** The calls that a batch would decide, as a table, then the calls that it leaves out and why. */
 export function planLines(
   { planned, leftOut }: BatchPlan,
   { decision, now }: BatchWish,
@@ -197,7 +197,7 @@ export function addBatchOptions(command: Command, yes = 'with --all: do not ask'
 }
 
 /**
- * The batch that options mean.
+ * Reads the batch from the options.
  *
  * @throws CountersignError `usage` where they choose nothing in particular, or do not fit together.
  */
@@ -232,7 +232,7 @@ export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: Batc
     throw usageError(`--${given} goes with --all`, 'Name one call, or choose many with --all.');
 }
 
-/** One item of the inbox with its call, as the record has it; without one where it is gone already. */
+/** One item of the inbox with its call from the record. Undefined where the call is already gone. */
 export interface Candidate {
   item: InboxItem;
   call: CallView | undefined;
@@ -245,19 +245,19 @@ interface Planned {
   request: RequestOpened;
 }
 
-/** A request that the condition chose, and why it is not decided with the others. */
+/** A request that the condition chose, and the reason why it is not decided with the others. */
 interface LeftOut {
   item: InboxItem;
   why: string;
 }
 
-/** What a batch would do. What the condition did not choose is in neither list. */
+/** The calls that a batch would decide or leave out. A call that the condition did not choose is in neither list. */
 interface BatchPlan {
   planned: Planned[];
   leftOut: LeftOut[];
 }
 
-/** What a batch decides and by which condition; without one everything is chosen. */
+/** The decision of a batch, and the condition that chooses its calls. Without a condition every call is chosen. */
 export interface BatchWish {
   decision: 'approved' | 'denied';
   where: Where | undefined;
@@ -265,7 +265,10 @@ export interface BatchWish {
   now: number;
 }
 
-/** Chooses the requests that are decided together. A denial runs nothing, so no request needs a look of its own for it. */
+/**
+ * Chooses the requests that are decided together. A denial runs nothing, so for a denial no request has to be looked at
+ * alone.
+ */
 export function planBatch(candidates: readonly Candidate[], wish: BatchWish): BatchPlan {
   const plan: BatchPlan = { planned: [], leftOut: [] };
   for (const { item, call } of candidates) {

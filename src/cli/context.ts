@@ -19,26 +19,26 @@ export interface GlobalOptions {
 /** A server by address and namespace. */
 export type ServerAt = Pick<GlobalOptions, 'address' | 'namespace'>;
 
-/** What one command wants of a connection beside what the options say. */
+/** Wishes of one command for its connection, besides the global options. */
 export type ConnectionWish = ServerAt & Pick<ConnectOptions, 'readyMs'>;
 
-/** What every command gets beside its own arguments. */
+/** Everything that a command gets besides its own arguments. */
 export interface Context {
   readonly screen: Screen;
   readonly env: NodeJS.ProcessEnv;
-  /** Where a person types; absent where nobody does. */
+  /** The terminal where a person types. Absent where nobody can type. */
   readonly keyboard: Keyboard | undefined;
-  /** Known once the command line is parsed. */
+  /** The global options, which are known only after the command line is parsed. */
   options(): GlobalOptions;
   /** Connects, calls `use`, and always closes the connection. `wish` overrides the server of the options. */
   withClient<T>(use: (client: Countersign) => Promise<T>, wish?: ConnectionWish): Promise<T>;
-  /** One of our commands as a person types it to reach the same server. Pass ids through `shellWord` first. */
+  /** A command of this program as a person types it to reach the same server. Pass ids through `shellWord` first. */
   command(args: string): string;
-  /** A sentence that names our commands, with each as a person types it here. */
+  /** A sentence that names commands of this program, with each command as a person types it here. */
   typed(sentence: string): string;
 }
 
-/** The parts of a context that the process gives. */
+/** The parts of a context that come from the process. */
 export type ContextParts = Pick<Context, 'screen' | 'env' | 'keyboard' | 'options' | 'typed'>;
 
 /** The context of one process. */
@@ -69,7 +69,7 @@ export function createContext(parts: ContextParts): Context {
   };
 }
 
-/** The person's user name on this machine: who decides, unless `--as` names somebody. */
+/** The person's user name on this machine. It is the approver's name unless `--as` gives another. */
 export function osUser(): string {
   try {
     return userInfo().username;
@@ -84,7 +84,10 @@ function flagsOf({ address, namespace, profile, encryptionKeyFile }: GlobalOptio
   return Object.entries(flags).flatMap(([name, value]) => [`--${name}`, shellWord(value)]);
 }
 
-/** A sentence with each of our commands as a person types it where the program has this name. */
+/**
+ * A sentence in which each command of this program has the form in which a person types it, where the program has this
+ * name.
+ */
 export function asTyped(sentence: string, name: string, commands: readonly string[]): string {
   const named = new RegExp(
     `(?<![\\w/.-]|npx )countersign (?=(?:${commands.join('|')}|--help|<command>)(?![\\w-]))`,

@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { CountersignError, type ErrorCode } from '../contract/errors';
 import { Interrupted } from './review/terminal';
 
-/** What a command ends with. Scripts rely on these. */
+/** The exit codes of commands. Scripts rely on them. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -11,7 +11,7 @@ export const EXIT = {
   notFound: 4,
   noServer: 5,
   waiting: 6,
-  /** 128 + SIGINT: the person stopped looking; the turn goes on. */
+  /** 128 + SIGINT: the person stopped watching, and the turn continues. */
   interrupted: 130,
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
@@ -116,11 +116,11 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   schedule_not_found: EXIT.notFound,
 };
 
-/** The one mapping from what was thrown to what the process ends with. */
+/** The exit code for an error. There is no other mapping. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof CountersignError) return BY_CODE[error.code];
-  // Commander throws these for help and version too, with 0.
+  // Commander throws this error for help and version too, with the exit code 0.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   return EXIT.failed;
 }

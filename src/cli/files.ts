@@ -52,7 +52,7 @@ export function writeNewFile(path: string, text: string, mode = 0o600): Promise<
 }
 
 /**
- * A file that goes with a message. `~/` begins a path in the home of the person, also where no shell reads the line.
+ * Reads a file to send with a message. A leading `~/` is the home of the person, because here no shell expands it.
  *
  * @throws CountersignError `file_failed`, `usage` where it is longer than any file of a message.
  */

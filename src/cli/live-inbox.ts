@@ -12,12 +12,12 @@ interface RetryOptions {
   signal: AbortSignal;
 }
 
-/** Whether the server did not answer, or limits reading, so that the same question may be answered later. */
+/** Whether the server did not answer or limits requests, so that the same request may succeed later. */
 function isUnavailable(error: unknown): error is CountersignError {
   return error instanceof CountersignError && (error.code === 'no_server' || error.code === 'server_busy');
 }
 
-/** When the server may be asked again, in milliseconds; undefined where it said nothing about it. */
+/** How long to wait before the server may be asked again, in milliseconds. Undefined where the server did not say. */
 function restOf({ data }: CountersignError): number | undefined {
   const rest = data['retryInMs'];
   return typeof rest === 'number' ? rest : undefined;
@@ -42,19 +42,22 @@ export async function retryWhileUnavailable<T>(
   }
 }
 
-/** One look at the inbox, or why there is none at the moment. */
+/** The state of the inbox, or the reason why it cannot be read at the moment. */
 export type InboxLook = { items: readonly InboxItem[]; isComplete: boolean } | { away: string };
 
-/** One thing that came into the inbox or left it. */
+/** One item that came into the inbox or left it. */
 export interface InboxChange {
   change: 'new' | 'gone';
   item: InboxItem;
 }
 
-/** Between two looks, in milliseconds; while the inbox is not read to its end there is no pause. */
+/**
+ * The time between two reads of the inbox, in milliseconds. While the inbox is not read to its end, the reads follow
+ * without a pause.
+ */
 const EVERY_MS = 1000;
 
-/** Looks at everything that waits until the signal aborts. Reports an unavailable server and asks again. */
+/** Reads all waiting items again and again until the signal aborts. Reports an unavailable server and asks again. */
 export async function* watchInbox(
   client: Pick<Countersign, 'inboxReader'>,
   filter: Omit<InboxQuery, 'limit'>,
@@ -85,7 +88,7 @@ async function look(reader: InboxReader): Promise<{ look: InboxLook; pauseMs: nu
   }
 }
 
-/** What came and what left between two looks; what left first. */
+/** The items that left and the items that came between two reads. The items that left come first. */
 export function changesBetween(before: readonly InboxItem[], after: readonly InboxItem[]): InboxChange[] {
   return [
     ...missing(before, after).map((item): InboxChange => ({ change: 'gone', item })),
@@ -99,7 +102,10 @@ function missing(items: readonly InboxItem[], others: readonly InboxItem[]): Inb
   return items.filter((item) => !known.has(itemKey(item)));
 }
 
-/** Identifies an item of the inbox. A call that is asked again, or becomes in doubt, is another item. */
+/**
+ * A key that identifies an item of the inbox. A call that is asked about again, or becomes in doubt, is a different
+ * item.
+ */
 export function itemKey({ turn, callId, callKey, kind, since }: InboxItem): string {
   return [turn, callId, callKey, kind, since].join(' ');
 }

@@ -9,7 +9,7 @@ import { ownModules } from './own-modules';
 
 const { isNativeError } = types;
 
-/** Looked for in the current directory where no file is named, in this order. */
+/** The names of config files, which are looked for in the current directory in this order where no file is named. */
 export const CONFIG_FILES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map((type) => `countersign.config.${type}`);
 
 /** A config and the file it came from. */
@@ -19,8 +19,8 @@ export interface LoadedConfig {
 }
 
 /**
- * Loads a config file, TypeScript or JavaScript; its default export is an agent, a list of agents, or a config. What that takes
- * is loaded here, so that no other command waits for it.
+ * Loads a config file, TypeScript or JavaScript; its default export is an agent, a list of agents, or a config. The
+ * modules for this are loaded here, so that no other command waits for them.
  *
  * @throws CountersignError `config_not_found`, or `config_invalid` naming file and line. A wrong tool or agent keeps its own code.
  */
@@ -69,14 +69,14 @@ async function evaluate(file: string, cwd: string): Promise<unknown> {
   }
 }
 
-/** A CommonJS file exports its value itself. */
+/** The default export of a module. A CommonJS file exports its value itself. */
 function defaultOf(loaded: unknown): unknown {
   if (typeof loaded !== 'object' || loaded === null) return loaded;
   if ('default' in loaded) return loaded.default;
   return '__esModule' in loaded || Object.keys(loaded).length === 0 ? undefined : loaded;
 }
 
-/** The same error with its location before the message. Any other error becomes `config_invalid`. */
+/** The error with its location in front of the message. Any other error becomes `config_invalid`. */
 function inFile(error: unknown, place: string): CountersignError {
   const ours = ownError.safeParse(error);
   if (!ours.success) {
@@ -95,7 +95,7 @@ function hintFor(error: unknown): string {
   return name === undefined ? 'Correct the file and start again.' : `Is it installed? npm install ${name}`;
 }
 
-/** An error of ours, also from a second copy of this package, whose class is another one. */
+/** An error of this package. It may come from a second copy of this package, whose class is a different one. */
 const ownError = z.object({
   name: z.literal('CountersignError'),
   code: z.enum(ERROR_CODES),
@@ -103,14 +103,14 @@ const ownError = z.object({
   hint: z.string().optional(),
 });
 
-/** The first line of the message, without what jiti and Node add. */
+/** The first line of the message, without the parts that jiti and Node add. */
 function reasonOf(error: unknown): string {
   if (!isNativeError(error)) return `it threw ${String(error)}`;
   const [first = ''] = error.message.split('\n');
   return first.replace(/^ParseError: /, '').trim() || error.name;
 }
 
-/** `file:line`, from where the file itself appears first in the error. */
+/** `file:line` of the place in the error where the file itself appears first. */
 function locate(error: unknown, file: string, cwd: string): string {
   const text = isNativeError(error) ? `${error.message}\n${error.stack ?? ''}` : '';
   for (const line of text.split('\n')) {
@@ -121,7 +121,7 @@ function locate(error: unknown, file: string, cwd: string): string {
   return otherPlace(text, cwd) ?? shown(file, cwd);
 }
 
-/** Where a syntax error is in a file that the config imports. */
+/** The place of a syntax error in a file that the config imports. */
 function otherPlace(text: string, cwd: string): string | undefined {
   const parsed = /ParseError[^\n]*\n\s*(.+?):(\d+):\d+/.exec(text);
   return parsed?.[1] === undefined ? undefined : `${shown(parsed[1], cwd)}:${parsed[2] ?? ''}`;

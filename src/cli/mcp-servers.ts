@@ -24,39 +24,39 @@ import { describeStart, shownToModels, whyNotAgreed } from '../tools/mcp/servers
 import { estimateTokens } from '../tools/registry';
 import { createSecrets } from '../tools/secrets';
 
-/** A server that a config names, and the agreement about it. */
+/** A server that a config names, and its entry in the lock file. */
 export interface NamedServer {
   server: McpServer;
   locked: LockedServer | undefined;
 }
 
-/** A tool of a server, as a person judges it. */
+/** A tool of a server, with what a person needs to judge it. */
 export interface ToolReport {
-  /** The server's own name of it. */
+  /** The tool's name on the server. */
   tool: string;
-  /** Its name here; null where it can have none. */
+  /** The tool's name here. Null where it cannot have one. */
   name: string | null;
-  /** `unfit`: it breaks a limit, or shares its name with another one. */
+  /** `unfit`: the tool breaks a limit, or has the same name as another tool. */
   standing: Standing | 'unfit';
   why?: string;
   digest?: string;
-  /** As it is now; as it was allowed where nobody looked, or it is gone. */
+  /** The current definition of the tool. Where the server was not asked or the tool is gone, the allowed definition. */
   definition?: Definition;
 }
 
-/** What is known of a server. */
+/** A server and its tools, as far as they are known. */
 export interface ServerReport {
   server: string;
-  /** How it is started or reached, in one line that hides nothing. */
+  /** How the server is started or reached, in one line that hides nothing. */
   start: string;
-  /** `failed`: it was allowed, and could not be asked. */
+  /** `failed`: the server is allowed, but could not be asked. */
   state: 'allowed' | 'not_allowed' | 'failed';
   why?: string;
-  /** About how many tokens the definitions of its allowed tools take of a model's context. */
+  /** The estimated number of tokens that the definitions of the server's allowed tools take in a model's context. */
   tokens: number;
   /**
-   * Of a server over HTTP without `Authorization` in its headers. `none`: nobody has logged in, and it may not ask for it.
-   * `needed`: it asks for a login, or the config says how to log in.
+   * The login at a server over HTTP that has no `Authorization` in its headers. `none`: nobody has logged in, and the
+   * server may not need a login. `needed`: the server asks for a login, or the config says how to log in.
    */
   login?: 'kept' | 'none' | 'needed' | 'unreadable';
   tools: ToolReport[];
@@ -72,7 +72,7 @@ export function checkStart(name: string, start: McpStart): void {
 }
 
 /**
- * The servers of a config, or the one of a name.
+ * The servers of a config, or the one server with the given name.
  *
  * @throws CountersignError `config_invalid`; `usage` for a name that the config does not have.
  */
@@ -88,7 +88,7 @@ export async function namedServers(config: Config, name?: string): Promise<Named
   });
 }
 
-/** What was agreed to of a server. Nothing is started. */
+/** A report on a server from the lock file only. Nothing is started. */
 export function reportAgreed({ server, locked }: NamedServer): ServerReport {
   const why = whyNotStarted(server.start) ?? whyNotAgreed(server, locked);
   const agreed = Object.values(locked?.tools ?? {}).map(({ definition }) => ({ definition }));
@@ -116,22 +116,22 @@ function loginOf({ name, start }: McpServer): Pick<ServerReport, 'login'> {
     if (readLogin(accountOf(name, start, secrets), secrets) !== undefined) return { login: 'kept' };
     return { login: start.oauth === undefined ? 'none' : 'needed' };
   } catch {
-    // A request to the server says why.
+    // A request to the server reports the reason.
     return { login: 'unreadable' };
   }
 }
 
-/** Whether there is nothing of it that somebody should look at. */
+/** Whether a server has nothing that a person should look at. */
 export function isFine({ state, tools }: ServerReport): boolean {
   return state === 'allowed' && othersIn(tools).every(({ standing }) => standing === 'unfit');
 }
 
-/** The tools about which nobody has decided, as they are now, or that are gone. */
+/** The tools that are neither allowed nor refused as they are now, and the tools that are gone. */
 export function othersIn(tools: readonly ToolReport[]): ToolReport[] {
   return tools.filter(({ standing }) => standing !== 'allowed' && standing !== 'refused');
 }
 
-/** How many tools are as allowed, and how many are refused. */
+/** Says how many tools are allowed, and how many are refused. */
 export function countDecided(tools: readonly ToolReport[]): string {
   const number = (wanted: ToolReport['standing']): number =>
     tools.filter(({ standing }) => standing === wanted).length;
@@ -141,7 +141,10 @@ export function countDecided(tools: readonly ToolReport[]): string {
 
 const LOOK_MS = 60_000;
 
-/** The same, compared with what the server lists now. One that was not agreed to is not started. */
+/**
+ * A report on a server from the lock file, compared with the tools that the server lists now. A server that nobody
+ * allowed is not started.
+ */
 export async function reportLive(named: NamedServer, config: Config): Promise<ServerReport> {
   const report = reportAgreed(named);
   if (report.state !== 'allowed') return report;
@@ -155,12 +158,12 @@ export async function reportLive(named: NamedServer, config: Config): Promise<Se
 }
 
 /**
- * What a server lists now. It is started for that, whether anybody agreed or not: ask before.
+ * The tools that a server lists now. The server is started for this even if nobody allowed it, so ask before.
  *
  * @throws CountersignError `login_failed` where it asks for a login, `config_invalid` where it could not be asked.
  */
 export async function listTools(server: McpServer, config: Config): Promise<Listed[]> {
-  // What goes wrong comes back as an error.
+  // Failures are returned as errors, so warnings are ignored.
   const secrets = createSecrets(config.secrets);
   const connection = connectTo(server, { secrets, warn: () => undefined });
   try {
@@ -177,7 +180,7 @@ export async function listTools(server: McpServer, config: Config): Promise<List
   }
 }
 
-/** Each tool that a server lists or that was agreed to, by name. */
+/** A report for each tool that a server lists or that the lock file has, by name. */
 export function toolReports({ server, locked }: NamedServer, listed: readonly Listed[]): ToolReport[] {
   const usable = definitionsIn(listed);
   const found = standings(locked ?? { tools: {} }, usable);

@@ -6,7 +6,7 @@ import { defined } from '../contract/defined';
 import type { Context } from './context';
 import { readTextFile } from './files';
 
-/** Whether a person named a file: one that is there, or something that can only be one. */
+/** Whether the name is that of a file: the file exists, or the name can only be that of a file. */
 export function isFile(named: string): boolean {
   const found = statSync(named, { throwIfNoEntry: false });
   return found === undefined ? /[/\\]|\.json$/.test(named) : found.isFile();
@@ -34,14 +34,17 @@ export async function readTurnRuns(named: string, context: Context): Promise<His
   return parseExport(await readTextFile(named));
 }
 
-/** Decodes what is in a file, with the keys of this process; which workflow it was bound to is not compared. */
+/**
+ * Decodes the payloads of a file with the keys of this process. The workflow to which a payload was bound is not
+ * compared.
+ */
 export async function fileDecode(context: Context): Promise<Decode> {
   const { loadDataConverter } = await import('@temporalio/common/lib/internal-non-workflow/index.js');
   const { makeDecode } = await import('../history/decode/decode.js');
   return makeDecode(loadDataConverter((await encryptionOf(context)).replay()));
 }
 
-/** The keys of this process. */
+/** Loads the encryption with the keys of this process. */
 export async function encryptionOf(context: Context) {
   const { loadEncryption } = await import('../encryption/load.js');
   const { encryptionKeyFile: keyFile } = context.options();

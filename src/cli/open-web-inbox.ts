@@ -12,35 +12,35 @@ import { manifest, ROOT } from './own-modules';
 import { escapeText } from './print/escape';
 import { readCount, readTime, usageError } from './options';
 
-/** Where the web inbox is opened, and for whom. */
+/** The address of the web inbox, and the files that it uses. */
 export interface WebInboxOptions {
   host?: string;
   port?: number;
   allowHosts?: readonly string[];
   usersFile?: string;
-  /** How long a decision waits in the page before it is sent. Milliseconds. */
+  /** How long a decision waits in the page before it is sent, in milliseconds. */
   undoMs?: number;
-  /** Where Prometheus reads. */
+  /** The address at which Prometheus reads metrics. */
   metrics?: string;
-  /** The file of who may decide; with it decisions are signed. */
+  /** The approvers file. With this file, decisions are signed. */
   approvers?: string;
-  /** The file of the key that signs them. */
+  /** The file of the key that signs decisions. */
   inboxKey?: string;
-  /** The file of how its people sign in. */
+  /** The sign-in file, which says how people sign in. */
   signIn?: string;
-  /** The file of channels that says how browsers are notified. */
+  /** The channels file, which says how browsers are notified. */
   channels?: string;
 }
 
 /** A web inbox that is open. */
 export interface OpenWebInbox {
-  /** Where it is and how to get in; holds a link that signs in once. */
+  /** The address of the web inbox and how to sign in, as lines. They contain a link that signs in once. */
   lines: string[];
-  /** Takes what models write from a worker of this process. */
+  /** Takes the text that models write, from a worker in this process. */
   takeText: SendText;
 }
 
-/** Opens the web inbox, does something, and closes it whatever happens. At a terminal Enter draws a fresh link. */
+/** Opens the web inbox, calls `use`, and closes the inbox in every case. At a terminal, Enter creates a new link. */
 export async function withWebInbox<T>(
   client: Countersign,
   { usersFile, approvers, inboxKey, signIn, channels, ...place }: WebInboxOptions,
@@ -84,7 +84,10 @@ function needsPeople(): CountersignError {
   );
 }
 
-/** How browsers are notified. The web inbox signs no message, so it needs no secret of the file. */
+/**
+ * Opens the notification of browsers. The web inbox does not sign messages, so it does not need the secret of the
+ * channels file.
+ */
 async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
   const { loadChannels } = await import('./notify/channels-file.js');
   const { openBrowsers } = await import('./notify/browsers.js');
@@ -99,7 +102,7 @@ async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
 type Opened = Required<Pick<WebOptions, 'signer' | 'grantSigner' | 'passkeys' | 'people' | 'voters'>> &
   Pick<WebOptions, 'signIn'>;
 
-/** Who decides, and how they sign in. Loaded here, so that no other command waits for YAML and CEL. */
+/** Opens the approvers file and the sign-in. Loaded here, so that no other command waits for YAML and CEL. */
 async function openPeople(
   {
     approvers: file,
@@ -131,12 +134,12 @@ async function openPeople(
   return { ...signers, people, voters: people, signIn: { ...(await readSignInFile(signIn, env)), people } };
 }
 
-/** Who may sign in with a token, unless `--users` names another file. */
+/** The file of users who may sign in with a token, unless `--users` names another file. */
 export function defaultUsersFile(env: NodeJS.ProcessEnv): string {
   return join(userStateDir(env), 'users.json');
 }
 
-/** Reads the port of the web inbox; 0 is any that is free. */
+/** Reads the port of the web inbox. 0 means any free port. */
 export function readPort(port: string | undefined, option: string): { port?: number } {
   return port === undefined ? {} : { port: readCount(port, option, 0) };
 }
@@ -146,7 +149,7 @@ export function readUndo(undo: string | undefined, option: string): { undoMs?: n
   return undo === undefined ? {} : { undoMs: readTime(undo, option) };
 }
 
-/** The link stands on a line of its own and is never broken: it is copied. */
+/** The lines with the link. The link has its own line and is never broken, because people copy it. */
 function linkLines(web: RunningWeb, { screen }: Context): string[] {
   const link = web.drawLink();
   if (link === undefined) return [`The web inbox is open at ${web.url}; users sign in there.`];

@@ -10,7 +10,7 @@ import type { InboxQuery } from '../client';
 import { defined } from '../contract/defined';
 import type { JsonSchema } from '../contract/tool';
 
-/** Text as it is, or with `@` before it the contents of the file of that name (`@-`: of stdin). */
+/** The text itself. With `@` in front, the contents of the file with that name; `@-` reads stdin. */
 export async function readText(value: string, option: string): Promise<string> {
   if (!value.startsWith('@')) return value;
   const file = value.slice(1);
@@ -28,7 +28,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-/** Arguments from JSON or, with `@`, from a file of it. */
+/** Reads arguments from JSON or, with `@`, from a file with JSON. */
 export async function readArguments(value: string): Promise<JsonObject> {
   const read = readValue(await readText(value, '--args'), '--args');
   if (isObject(read)) return read;
@@ -36,7 +36,7 @@ export async function readArguments(value: string): Promise<JsonObject> {
   throw usageError('--args is JSON but not an object', hint);
 }
 
-/** A time such as `30s` or `5 minutes`, or a plain number of seconds, in milliseconds, of at least `least`. */
+/** Reads a time such as `30s` or `5 minutes`, or a plain number of seconds. Returns milliseconds, at least `least`. */
 export function readTime(value: string, option: string, least = 0): number {
   const hint = 'Write 30s, 5m or 2h; a plain number counts seconds.';
   try {
@@ -48,7 +48,7 @@ export function readTime(value: string, option: string, least = 0): number {
   throw usageError(`${option} ${value}: this is too short`, hint);
 }
 
-/** A moment: ISO 8601 (`2026-11-21`, `2026-11-21T08:00:00Z`), or how long ago (`7d`, `24h`). As ISO 8601. */
+/** Reads a moment: ISO 8601 (`2026-11-21`, `2026-11-21T08:00:00Z`), or a time ago (`7d`, `24h`). Returns ISO 8601. */
 export function readMoment(value: string, option: string, now: number): string {
   const ago = /^\d+ ?[a-z]+$/i.test(value) ? now - readTime(value, option) : NaN;
   const iso = /^\d{4}-\d\d-\d\d(T[\d:.]+(Z|[+-]\d\d:\d\d)?)?$/.test(value) ? Date.parse(value) : ago;
@@ -68,7 +68,7 @@ export function readCount(value: string, option: string, least = 1): number {
 /**
  * The value of an option that is JSON.
  *
- * @throws CountersignError `usage` for text that is not JSON, or would not stay what was written.
+ * @throws CountersignError `usage` for text that is not JSON, or whose value would change when it is read.
  */
 export function readValue(text: string, option: string): Json {
   const read = readJson(text);
@@ -105,7 +105,7 @@ export function collect(value: string, before: string[] = []): string[] {
   return [...before, value];
 }
 
-/** Facts as `name=value`, each name once. What may be a name or a value, the client says. */
+/** Reads facts as `name=value`, each name once. The client checks the names and values. */
 export function readFacts(given: readonly string[]): Record<string, string> {
   const facts = new Map<string, string>();
   for (const text of given) {
@@ -119,7 +119,7 @@ export function readFacts(given: readonly string[]): Record<string, string> {
   return Object.fromEntries(facts);
 }
 
-/** Options that choose what of the inbox is meant. */
+/** Options that choose a part of the inbox. */
 export interface InboxFilters {
   tool?: string;
   agent?: string;
@@ -127,7 +127,7 @@ export interface InboxFilters {
   limit?: string;
 }
 
-/** Adds these options to a command; `most` is what it takes without `--limit`. */
+/** Adds these options to a command. `most`: the limit where `--limit` is absent. */
 export function addInboxFilters(command: Command, most = 100): Command {
   return command
     .option('--tool <name>', 'only calls of this tool')
@@ -136,7 +136,7 @@ export function addInboxFilters(command: Command, most = 100): Command {
     .option('--limit <count>', `the most items to take (default: ${most})`);
 }
 
-/** @throws CountersignError `usage` for what cannot be read. */
+/** @throws CountersignError `usage` for a value that cannot be read. */
 export function readInboxQuery({ tool, agent, olderThan, limit }: InboxFilters): InboxQuery {
   return defined({
     tool,
@@ -146,28 +146,28 @@ export function readInboxQuery({ tool, agent, olderThan, limit }: InboxFilters):
   });
 }
 
-/** What a condition is asked about. */
+/** The facts for which a condition is evaluated. */
 export interface Facts {
   args: JsonObject;
-  /** Of the tool, where the record has it. */
+  /** The schema of the tool, where the record has it. */
   schema?: JsonSchema | undefined;
   tool: string;
   agent: string;
   turn: string;
-  /** How long the request waits, in milliseconds. */
+  /** How long the request has waited, in milliseconds. */
   age: number;
 }
 
 /**
- * Whether a condition is true of a call. What cannot be worked out does not match, and neither does its opposite: a call
- * without an amount is chosen neither by `args.amount < 50` nor by `!(args.amount >= 50)`.
+ * Whether a condition is true for a call. A condition that cannot be evaluated does not match, and its opposite does
+ * not match either: a call without an amount is chosen neither by `args.amount < 50` nor by `!(args.amount >= 50)`.
  */
 export type Where = (facts: Facts) => boolean;
 
 /**
  * Reads a condition in CEL about one call: `args`, `tool`, `agent`, `turn`, and `age`, a duration.
  *
- * @throws CountersignError `usage`, with the place of what cannot be read.
+ * @throws CountersignError `usage`, with the place of the mistake.
  */
 export async function readWhere(text: string): Promise<Where> {
   // Loaded here, so that no other command waits for CEL.

@@ -6,7 +6,7 @@ import { CountersignError } from '../contract/errors';
 import { parseJson } from '../contract/json';
 import { shellWord } from '../contract/text/shell-word';
 
-/** Where this package is. */
+/** The folder of this package. */
 export const ROOT = join(__dirname, '..', '..');
 
 const manifestSchema = z.object({
@@ -26,11 +26,11 @@ export function manifest(): z.infer<typeof manifestSchema> {
 }
 
 /**
- * What `import … from 'countersign'` means in a config file: this very package, whatever is installed beside the file.
- * Each entry is loaded when it is first asked for. zod is lent where the file has none of its own.
+ * The modules that a config file gets from `import … from 'countersign'`: those of this package, whatever is installed
+ * beside the file. Each entry is loaded when it is first used. zod is provided where the file has none of its own.
  */
 export function ownModules(file: string): Record<string, unknown> {
-  // Not named `exports`: in the compiled file that is where ROOT lives.
+  // Not named `exports`, because in the compiled file `exports` holds ROOT.
   const { name, exports: entries } = manifest();
   const modules: Record<string, unknown> = {};
   for (const [entry, target] of Object.entries(entries)) {
@@ -64,25 +64,25 @@ function resolvesFrom(file: string, name: string): boolean {
 }
 
 /**
- * What a person types here to start this very program: its name where a shell finds it, `npx countersign` where npm does,
- * else its file.
+ * The command that starts this program here: its name where a shell finds it, `npx countersign` where npm finds it,
+ * otherwise `node` with its file.
  */
 export function programName(env: NodeJS.ProcessEnv, cwd = process.cwd()): string {
   const { name } = manifest();
   const own = join(ROOT, 'bin', 'countersign.js');
   const isOwn = (file: string): boolean => realpathOf(file) === realpathOf(own);
-  // What npm puts there while it runs a command is not there afterwards.
+  // npm adds folders to the path while it runs a command. They are not there afterwards.
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.endsWith(BIN));
   if (folders.some((folder) => folder !== '' && isOwn(join(folder, name)))) return name;
   const isNear = foldersFrom(cwd).some((folder) => folder === ROOT || isOwn(join(folder, BIN, name)));
-  // npx keeps what it fetched in a folder of its own, and finds it there again.
+  // npx keeps a downloaded package in its own folder, and finds it there again.
   if (isNear || ROOT.includes(join('_npx', ''))) return `npx ${name}`;
   return `node ${shellWord(shorter(own, cwd))}`;
 }
 
 const BIN = join('node_modules', '.bin');
 
-/** A folder and all that it is in. */
+/** A folder and all of its parent folders. */
 function foldersFrom(folder: string): string[] {
   const above = dirname(folder);
   return above === folder ? [folder] : [folder, ...foldersFrom(above)];
@@ -106,8 +106,8 @@ const lockSchema = z.object({
 });
 
 /**
- * Where this package came from, as a dependency names it: a version of the registry, the address or path of a tarball, or
- * undefined for a clone.
+ * The source of this package in the form of a dependency: a version of the registry, or the address or path of a
+ * tarball. Undefined for a clone.
  */
 export function packageSource(root = ROOT): string | undefined {
   const { name, version } = manifest();

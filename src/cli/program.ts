@@ -45,7 +45,7 @@ import { safeLine } from './print/escape';
 export interface Streams {
   out: Sink;
   err: Sink;
-  /** Absent where nobody types. */
+  /** Absent where nobody can type. */
   keyboard?: Keyboard;
   env: NodeJS.ProcessEnv;
 }
@@ -164,7 +164,10 @@ export async function runProgram(args: readonly string[], streams: Streams): Pro
   }
 }
 
-/** What failed may have left something open that would keep the process: a supervisor could not start another one. */
+/**
+ * How long the process may stay open after a failure. The failed command may have left something open, and a supervisor
+ * could not start another process.
+ */
 const LEFT_OPEN_MS = 1_000;
 
 /** The command `countersign`, with the streams of this process. It ends the process where something is left open. */
@@ -185,7 +188,10 @@ export async function main(): Promise<void> {
   if (process.exitCode !== EXIT.done) setTimeout(() => process.exit(), LEFT_OPEN_MS).unref();
 }
 
-/** Nobody reads what is written to a terminal that was closed. SIGHUP comes too, and ends the command in good order. */
+/**
+ * Ignores errors of a closed terminal, where nobody reads the output. SIGHUP also arrives, and ends the command in good
+ * order.
+ */
 function unlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EIO') throw error;
 }

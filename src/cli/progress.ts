@@ -7,7 +7,7 @@ import type { Screen } from './print/screen';
 
 const SAY_EVERY_MS = 2_000;
 
-/** Notes the progress every two seconds at a terminal. Calls `say` only for that. */
+/** Notes the progress every two seconds at a terminal. Calls `say` only for these notes. */
 export async function withProgress<T>(
   { isTerminal, note }: Pick<Screen, 'isTerminal' | 'note'>,
   say: () => string,
@@ -23,8 +23,8 @@ export async function withProgress<T>(
 }
 
 /**
- * Reads the turns of a query with progress, and hands on the events of each; resolves to how many were read. What cannot be
- * decrypted is counted in a note.
+ * Reads the turns of a query with progress, and passes on the events of each. Resolves to the number of turns that were
+ * read. Turns that cannot be decrypted are counted in a note.
  *
  * @throws CountersignError why the first could not be read, where none could.
  */
@@ -50,7 +50,10 @@ export async function readEachTurn(
   return done;
 }
 
-/** Notes once what it waits for, if that takes more than two seconds. Also without a terminal, so that a log shows it. */
+/**
+ * Notes once what the work waits for, if it takes more than two seconds. Also without a terminal, so that a log shows
+ * the note.
+ */
 export async function withWaitingNote<T>(
   { note }: Pick<Screen, 'note'>,
   say: () => string,

@@ -8,13 +8,16 @@ import { Interrupted } from './review/terminal';
 /** How to print an error. */
 export interface ReportOptions {
   style: Style;
-  /** A sentence with our commands as a person types them here. */
+  /** Returns a sentence with the commands of this program as a person types them here. */
   typed(sentence: string): string;
-  /** With the stack trace; for us and for bug reports. */
+  /** Whether to print the stack trace, for developers and bug reports. */
   debug: boolean;
 }
 
-/** An error as lines for stderr: what happened, what to do, its code. None for a help text: that was printed already. */
+/**
+ * An error as lines for stderr: what happened, what to do, and the code. Empty for a help text, which was already
+ * printed.
+ */
 export function errorLines(error: unknown, { style, typed, debug }: ReportOptions): string[] {
   if (error instanceof CommanderError && error.exitCode === 0) return [];
   if (error instanceof Interrupted) return ['', error.message];
@@ -37,7 +40,7 @@ function describe(error: unknown): { message: string; hint?: string | undefined;
   };
 }
 
-/** Commander's own words, without its prefix. */
+/** The message of Commander, without its prefix. */
 function describeUsage({ message, code }: CommanderError): { message: string; hint: string; code: string } {
   const isHelp = code === 'commander.help';
   const aboutIds =
@@ -49,7 +52,7 @@ function describeUsage({ message, code }: CommanderError): { message: string; hi
   };
 }
 
-/** A hint stands on its own line, so it begins like a sentence. */
+/** Makes a hint begin like a sentence, because it is printed on its own line. */
 function sentence(text: string): string {
   if (/^countersign\b/.test(text)) return text;
   return text.slice(0, 1).toUpperCase() + text.slice(1);
@@ -61,8 +64,8 @@ function stackLines(error: Error): string[] {
 }
 
 /**
- * Turns the error of a missing package into one that says what to do; any other error stays as it is. Commands load
- * packages when they need them, so a missing one shows late.
+ * Turns the error of a missing package into an error that says what to do. Any other error stays unchanged. Commands
+ * load packages only when they need them, so a missing package may show late.
  */
 export function explainMissing(error: unknown): unknown {
   const name = missingPackage(error);
@@ -74,7 +77,7 @@ export function explainMissing(error: unknown): unknown {
   });
 }
 
-/** The name of the package. A path names a file of ours, not a package. */
+/** The name of the missing package. A path names a file of this package. */
 function missingPackage(error: unknown): string | undefined {
   if (!types.isNativeError(error) || error instanceof CountersignError) return undefined;
   const isMissing = 'code' in error && /^(ERR_)?MODULE_NOT_FOUND$/.test(String(error.code));

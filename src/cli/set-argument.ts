@@ -11,9 +11,9 @@ export interface Assignment {
 
 /**
  * Reads `path=value`. The path is dotted, list places are numbers from 0 (`edits.0.new_text`), `\.` is a dot in a name.
- * The value is JSON where it is any (`3`, `true`, `"3"`, `[1]`), text otherwise.
+ * The value is JSON where it can be read as JSON (`3`, `true`, `"3"`, `[1]`), text otherwise.
  *
- * @throws CountersignError `usage`, also for JSON that would not stay what was typed.
+ * @throws CountersignError `usage`, also for JSON whose value would change when it is read.
  */
 export function parseAssignment(text: string): Assignment {
   const at = text.indexOf('=');
@@ -30,7 +30,7 @@ export function parseAssignment(text: string): Assignment {
 /**
  * Reads every `--set` of a command line.
  *
- * @throws CountersignError `usage`, also where two of them set the same place: one of the two was not meant.
+ * @throws CountersignError `usage`, also where two of them set the same place, because one of them must be a mistake.
  */
 export function parseAssignments(texts: readonly string[]): Assignment[] {
   const firsts = new Map<string, string>();
@@ -45,21 +45,21 @@ export function parseAssignments(texts: readonly string[]): Assignment[] {
   });
 }
 
-/** The same arguments with one value set. Names that are missing are made; list places may be added at the end only. */
+/** The arguments with one value set. Missing names are added. In a list, a new place may be added only at the end. */
 export function setArgument(args: JsonObject, assignment: Assignment): JsonObject {
   const changed = setIn(args, assignment.path, assignment);
   if (isObject(changed)) return changed;
   throw usageError('--set needs a name first', 'Write --set amount=10.');
 }
 
-/** Sets what is left of the path below `target`; `whole` is the assignment for the messages. */
+/** Sets the value at the rest of the path below `target`. `whole`: the assignment, for messages. */
 function setIn(target: Json | undefined, [key, ...rest]: readonly string[], whole: Assignment): Json {
   if (key === undefined) return whole.value;
   if (Array.isArray(target)) return setInList(target, [key, ...rest], whole);
   if (target === undefined) return { [key]: setIn(undefined, rest, whole) };
   if (!isObject(target))
     throw noPlace(whole, `${target === null ? 'null' : `a ${typeof target}`} has no places to set`);
-  // A computed key is always the object's own, `__proto__` too.
+  // A computed key always becomes the object's own property, even `__proto__`.
   return { ...target, [key]: setIn(Object.hasOwn(target, key) ? target[key] : undefined, rest, whole) };
 }
 

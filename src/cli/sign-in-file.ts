@@ -9,10 +9,10 @@ import { isLoopback } from '../server/address';
 import type { SignInOptions } from '../server';
 import { readTextFile } from './files';
 
-/** What a sign-in file says. The people stand in the approvers file. */
+/** The content of a sign-in file. The people are in the approvers file. */
 export type SignInFile = Omit<SignInOptions, 'people'>;
 
-/** Https, or plain http on this machine, where nobody listens between. */
+/** An https address. Plain http is allowed on this machine only, where nobody can listen in between. */
 const address = z
   .url({ protocol: /^https?$/, error: 'must be an address such as https://login.example.com' })
   .refine(
@@ -24,7 +24,7 @@ const entries = z
   .array(z.string().regex(/^(group:)?\S{1,200}$/, 'must be a person or group:<name>'))
   .default([]);
 
-/** Headers that browsers send by themselves, or that mean something else here. */
+/** Headers that browsers send by themselves, or that have another meaning here. */
 const OWN_HEADERS = /^(authorization|cookie|host|origin|referer|content-.*|sec-.*|accept.*|user-agent)$/i;
 
 const fileSchema = z
@@ -66,7 +66,7 @@ const fileSchema = z
   })
   .refine(({ oidc, proxy }) => oidc !== undefined || proxy !== undefined, 'must have `oidc` or `proxy`');
 
-/** The variable that holds the client's secret where no file does. */
+/** The environment variable that holds the client's secret where no file is named. */
 const SECRET_VARIABLE = 'COUNTERSIGN_OIDC_SECRET';
 
 /**
@@ -105,7 +105,7 @@ function oidcOf(
   return { issuer, clientId, ...defined({ scopes, groupsClaim, clientSecret }) };
 }
 
-/** Public keys alone: a key file that holds a secret is a mistake, too. */
+/** A set of public keys only. A key set that holds a private key is a mistake. */
 const keySet = z.object({
   keys: z
     .array(

@@ -1,19 +1,19 @@
 import { EXIT } from './exit-codes';
 
-/** What ends a long-running command. */
+/** The signals that end a long-running command. */
 export interface StopSignals {
   /** Resolves with the first signal. */
   asked: Promise<NodeJS.Signals>;
-  /** Aborts at the same time. */
+  /** Aborts with the first signal. */
   signal: AbortSignal;
-  /** Gives the signals back to Node. */
+  /** Leaves the signals to Node again. */
   release(): void;
 }
 
-/** A terminal that closes sends SIGHUP. */
+/** The signals that are handled. A terminal that closes sends SIGHUP. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Takes these signals: the first asks to end in good order, the second ends at once. */
+/** Handles these signals: the first asks to end in good order, the second ends at once. */
 export function takeStopSignals(onSecond: () => void): StopSignals {
   const controller = new AbortController();
   let first: (signal: NodeJS.Signals) => void = () => undefined;
@@ -31,7 +31,7 @@ export function takeStopSignals(onSecond: () => void): StopSignals {
   return { asked, signal: controller.signal, release };
 }
 
-/** What a promise gives, or an error as soon as the signal aborts. */
+/** Resolves like the promise, or rejects as soon as the signal aborts. */
 export async function untilStopped<T>(signal: AbortSignal, promise: Promise<T>): Promise<T> {
   let stop = (): void => undefined;
   const stopped = new Promise<never>((_resolve, reject) => {

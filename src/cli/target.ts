@@ -3,7 +3,7 @@ import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { usageError } from './options';
 
-/** What a person named: a turn, or one call of it. Both may be prefixes. */
+/** The turn that a person named, or one of its calls. Both may be prefixes. */
 export interface Target {
   turn: string;
   call?: string;
@@ -26,7 +26,10 @@ export function parseTarget(text: string): Target {
   return { turn, ...defined({ call }) };
 }
 
-/** The call that a person named by its id or a unique prefix. Without a name it throws and lists the open calls: it never guesses. */
+/**
+ * The call that a person named by its id or a unique prefix. Without a name, an error lists the open calls: no call is
+ * guessed.
+ */
 export function findCall(view: TurnView, named: string | undefined): CallView {
   if (named === undefined) throw noCallNamed(view);
   const exact = view.calls.find(({ callId }) => callId === named);

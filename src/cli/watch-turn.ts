@@ -15,16 +15,16 @@ import { openLines, pendingLines } from './print/turn';
 import { openCalls } from './target';
 import { createView, type TurnView } from '../history/view';
 
-/** What is watched and how. */
+/** The turn to watch, and how to print it. */
 export interface WatchOptions {
   turn: string;
-  /** One event a line, as JSON. */
+  /** Print each event as one line of JSON. */
   json: boolean;
   waitMs?: number;
 }
 
 /**
- * Prints a turn's events as they come, until it ends. Ctrl-C ends the watching, never the turn.
+ * Prints a turn's events as they come, until it ends. Ctrl-C stops watching, but never ends the turn.
  *
  * @throws CountersignError `turn_failed` for an end without an answer, `still_waiting` when `waitMs` is over.
  */
@@ -60,12 +60,12 @@ export async function watchTurn(client: Countersign, options: WatchOptions, cont
   }
 }
 
-/** How much of the text is drawn: its end, in so many lines. */
+/** The most lines of the text that are drawn, counted from its end. */
 const TEXT_LINES = 8;
-/** More than so many lines of a wide terminal have. */
+/** The most characters of the text that are kept: more than these lines can hold on a wide terminal. */
 const TEXT_CHARACTERS = 4_000;
 
-/** Draws the end of what the model writes, until an event takes its place. */
+/** Draws the end of the text that the model writes, until an event takes its place. */
 function drawText(screen: Pick<Screen, 'draw' | 'width' | 'style'>): (delta: TextDelta) => void {
   const { style, width } = screen;
   let text = '';
@@ -85,17 +85,17 @@ function noteRunning(running: Set<string>, { calls }: TurnView): void {
   for (const { phase, callId } of calls) if (phase === 'running') running.add(callId);
 }
 
-/** How often a turn with running calls is asked how far they are. */
+/** How often the progress of running calls is read, in milliseconds. */
 const PROGRESS_MS = 2_000;
 
 interface ProgressPlan {
   turn: string;
-  /** Ids of the calls that run, by the record. */
+  /** The ids of the running calls, according to the record. */
   running: ReadonlySet<string>;
   signal: AbortSignal;
 }
 
-/** Notes what running calls say of their progress, each news once, until the signal aborts. Never rejects. */
+/** Notes the progress of running calls, each change once, until the signal aborts. Never rejects. */
 async function watchProgress(client: Countersign, plan: ProgressPlan, { screen }: Context): Promise<void> {
   const { turn, running, signal } = plan;
   const last = new Map<string, string>();
@@ -103,7 +103,7 @@ async function watchProgress(client: Countersign, plan: ProgressPlan, { screen }
     await delay(PROGRESS_MS, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted) return;
     if (running.size === 0) continue;
-    // Following the turn meets the same error, and reports it.
+    // The code that follows the turn gets the same error, and reports it.
     const pending = await client.pendingActivities(turn).catch(() => undefined);
     for (const { callId, name, progress } of pending?.activities ?? []) {
       if (callId === undefined || progress === undefined) continue;
@@ -115,7 +115,10 @@ async function watchProgress(client: Countersign, plan: ProgressPlan, { screen }
   }
 }
 
-/** `past`: more is on record already. `last`: the newest thing on record when the watching began. */
+/**
+ * The place of an event relative to the start of watching. `past`: newer events were already recorded then. `last`: it
+ * was the newest event then. `live`: it was recorded later.
+ */
 type Part = 'past' | 'last' | 'live';
 
 function partOf(seen: number, past: number): Part {
@@ -131,7 +134,7 @@ function printEvent(
   const { screen, command } = context;
   screen.lines(eventLines(event, screen));
   if (part === 'past') return;
-  // Requests that were open before are printed once, then each new one.
+  // Requests that were open at the start are printed once, then each new request.
   const isNew = ({ eventId, callId }: { eventId: number; callId: string }): boolean =>
     part === 'last' || (eventId === event.eventId && 'callId' in event && event.callId === callId);
   const { requests, questions, inDoubt } = view;
@@ -185,27 +188,29 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
 /** How to follow a turn. */
 interface FollowPlan {
   turn: string;
-  /** Called with each event, and the turn as it is after it. */
+  /** Called with each event, and the turn as it is after the event. */
   onEvent(event: TurnEvent, view: TurnView): void;
-  /** Called with what the model writes. Absent: only the finished replies are read. */
+  /** Called with the text that the model writes. Absent: only finished replies are read. */
   onText?(delta: TextDelta): void;
   /** Called when nothing happened for a while although the turn runs. */
   onSilence(view: TurnView): Promise<void>;
-  /** Give up waiting for a person, or for a worker, after this many milliseconds; absent: never. */
+  /** The most time to wait for a person or a worker, in milliseconds. Absent: no limit. */
   waitMs?: number;
-  /** Whether workers take the turn's work. Asked once that time is over. */
+  /** Whether workers take the turn's work. Called when this time is over. */
   isServed(): Promise<boolean>;
-  /** Ends the following. */
+  /** Stops following when it aborts. */
   signal: AbortSignal;
 }
 
-/** How following ended. `waiting`: a person did not decide in time; `unserved`: no worker was there in time. */
+/**
+ * The reason why following ended. `waiting`: a person did not decide in time; `unserved`: no worker was there in time.
+ */
 type FollowEnd = 'ended' | 'waiting' | 'unserved' | 'interrupted';
 
-/** The first silence is reported soon, later ones less often. */
+/** The times after which silence is reported: soon at first, then less often. */
 const SILENCE_MS = [3_000, 15_000, 60_000] as const;
 
-/** Follows a turn until it ends, a person was waited for long enough, or the signal aborts. */
+/** Follows a turn until it ends, the time to wait for a person is over, or the signal aborts. */
 export async function followTurn(
   client: Pick<Countersign, 'follow' | 'followWithText'>,
   plan: FollowPlan,
@@ -260,8 +265,9 @@ function startTimer(ms: number | undefined, act: () => void): NodeJS.Timeout | u
 }
 
 /**
- * Reports silence at growing intervals. Ignores a failed report: following the turn meets the same error. After `end` nothing
- * is reported and no timer is left, whatever still comes: one would keep the process.
+ * Reports silence at growing intervals. Ignores a failed report, because the code that follows the turn gets the same
+ * error. After `end`, nothing is reported and no timer is left, whatever happens later: a timer would keep the process
+ * open.
  */
 export function watchSilence(report: () => Promise<void>): { broken(): void; end(): void } {
   let timer: NodeJS.Timeout | undefined;
@@ -270,7 +276,7 @@ export function watchSilence(report: () => Promise<void>): { broken(): void; end
     const ms = SILENCE_MS[Math.min(times, SILENCE_MS.length - 1)];
     const own = (timer = setTimeout(() => {
       const goOn = (): void => {
-        // Unless the silence was broken during the report: that has set a timer of its own.
+        // If the silence was broken during the report, a new timer has already been set.
         if (timer === own) start(times + 1);
       };
       void report()

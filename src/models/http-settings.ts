@@ -5,27 +5,30 @@ import { isObject } from '../contract/json';
 import { isSecretName } from '../contract/text/redact';
 import { parseDuration } from '../tools/options';
 
-/** What every model behind an HTTP API takes. */
+/** The options of every model behind an HTTP API. */
 export interface HttpModelOptions {
   /** The model's name, as the server knows it. */
   model: string;
   /** The key itself, or the environment variable that has it. */
   apiKey?: string | { env: string };
-  /** Sent with every request; secrets in them are kept out of messages too. */
+  /** Sent with every request. Secrets in these headers are kept out of messages, too. */
   headers?: Record<string, string>;
-  /** The whole of one request, headers and body: milliseconds, or text such as `'2 minutes'`. @default 5 minutes */
+  /**
+   * The most time for one request, headers and body: milliseconds, or text such as `'2 minutes'`. @default 5 minutes
+   */
   timeout?: number | string;
   /**
-   * Ask for the reply as a stream. Either way the reply is used only when all of it has arrived; a stream shows its words
-   * to people who watch, and keeps the connection busy, for gateways that close silent ones and for models that think
-   * longer than five minutes. Off, a reply is one JSON text, with each call's id as the server wrote it.
+   * Ask for the reply as a stream. With or without a stream, the reply is used only when all of it has arrived. A
+   * stream shows the words to people who watch, and keeps the connection busy: some gateways close silent connections,
+   * and some models think longer than five minutes. Without a stream, a reply is one JSON text, with the id of each
+   * call as the server wrote it.
    *
    * @default true where somebody can watch, as in every worker
    */
   stream?: boolean;
   /**
-   * The most tokens that this worker sends and gets in a minute, with all its models of the same address, name and key. Calls
-   * wait for their turn. What the provider says of its own limits counts anyway.
+   * The most tokens that this worker sends and gets in a minute, with all its models of the same address, name and key.
+   * Calls wait for their turn. The limits that the provider reports also apply.
    *
    * @default as the provider says
    */
@@ -33,7 +36,8 @@ export interface HttpModelOptions {
   /** Shown in the timeline. */
   id?: string;
   /**
-   * Media types of the files that the model takes, such as `application/pdf`; `image/*` stands for all of a kind.
+   * Media types of the files that the model takes, such as `application/pdf`. A text such as `image/*` stands for a
+   * whole kind.
    *
    * @default what the provider's models usually take: images and PDF, with `google` also sound and video; none for `openaiCompatible`
    */
@@ -48,7 +52,7 @@ export interface HttpModelSettings {
   apiKey: string | undefined;
   headers: Record<string, string>;
   timeoutMs: number;
-  /** Absent: where somebody takes the words. */
+  /** Absent: a stream is used where somebody takes the words. */
   stream: boolean | undefined;
   takes: readonly string[];
   tokensPerMinute?: number;
@@ -56,13 +60,16 @@ export interface HttpModelSettings {
   secrets: string[];
 }
 
-/** What a kind of model has of its own. */
+/** The properties of a kind of model, such as `openaiCompatible`. */
 export interface HttpModelKind {
-  /** Begins every message: what the user called, such as `openaiCompatible`. */
+  /** The name of the function that the user called, such as `openaiCompatible`. Every message begins with it. */
   name: string;
-  /** Where there is no `baseUrl`. @default the option is required */
+  /** The address that is used where the options have no `baseUrl`. @default the option is required */
   baseUrl?: string;
-  /** Environment variables of which the first that is set has the key, where there is no `apiKey`. @default no key is sent */
+  /**
+   * Environment variables that may hold the key. The first that is set is used where the options have no `apiKey`.
+   * @default no key is sent
+   */
   keys?: readonly string[];
   /** Media types of files that its models take. @default none */
   takes?: readonly string[];
@@ -82,7 +89,7 @@ export const HTTP_MODEL_OPTIONS = {
   takes: z.array(z.string().regex(/^[a-z]+\/(\*|[a-z0-9.+-]+)$/, 'is not a media type')).optional(),
 };
 
-/** The options of a kind by its schema, which `HTTP_MODEL_OPTIONS` is part of. */
+/** Checks the options of a kind against its schema, which includes `HTTP_MODEL_OPTIONS`. */
 export function parseOptions<T>({ name }: HttpModelKind, schema: z.ZodType<T>, options: unknown): T {
   const parsed = schema.safeParse(options);
   if (parsed.success) return parsed.data;

@@ -7,7 +7,7 @@ export type ModelMessage =
   | { role: 'assistant'; content: string; toolCalls: ModelCall[]; opaque?: string }
   | { role: 'tool'; toolCallId: string; toolName: string; content: string };
 
-/** A file that a person gave with what they said, of a media type that the model takes. The words name it too. */
+/** A file that a person sent with their words, of a media type that the model takes. The words name the file, too. */
 export interface ModelFile {
   name: string;
   mediaType: string;
@@ -28,7 +28,7 @@ export interface ModelRequest {
   tools: FunctionSchema[];
   /** Aborts when the turn is cancelled and when the time is over. */
   signal: AbortSignal;
-  /** Takes the words of the reply as they come. The reply is what counts. */
+  /** Called with the words of the reply as they arrive. Only the returned reply counts. */
   onText?: (text: string) => void;
 }
 
@@ -40,9 +40,9 @@ export interface ModelReply {
   finishReason: string;
   usage?: Usage;
   /**
-   * What the provider wants back with this reply in later requests, such as signatures of its reasoning. It is recorded,
-   * shown nowhere, and given back unchanged in the `opaque` of the assistant's message, to another model too: a model
-   * ignores what is not its own. Over 128 KiB it is left out.
+   * Data that the provider wants back with this reply in later requests, such as signatures of its reasoning. The data
+   * is recorded, shown nowhere, and sent back unchanged in the `opaque` of the assistant's message. Another model may
+   * get it, too: a model ignores data that it did not make. Data over 128 KiB is left out.
    */
   opaque?: string;
 }
@@ -61,8 +61,9 @@ export interface Model {
   /** Shown in the timeline, such as `openai:gpt-5`. */
   readonly id: string;
   /**
-   * Media types of the files that it takes, such as `application/pdf`; `image/*` stands for all of a kind. Of other files it
-   * reads that they are there, and of text their text. @default none
+   * Media types of the files that the model takes, such as `application/pdf`. A text such as `image/*` stands for a
+   * whole kind. For any other file the model reads only that the file exists, and for a text file also its text.
+   * @default none
    */
   readonly takes?: readonly string[];
   /**
@@ -76,14 +77,14 @@ export interface Model {
 
 /** A request that is about to be sent. */
 export interface Admission {
-  /** About how many tokens it has. */
+  /** The estimated number of tokens in the request. */
   tokens: number;
   signal: AbortSignal;
-  /** Called once, where it has to wait. */
+  /** Called once, if the request has to wait. */
   onWait(): void;
 }
 
-/** Takes what an admitted request used in the end. Undefined: nobody knows. */
+/** Called with the tokens that an admitted request really used. Undefined: the number is unknown. */
 export type Settle = (used: Usage | undefined) => void;
 
 /** Why a model failed. `rate_limit`, `timeout`, `server` and `network` are retried; `auth`, `refused` and `request` are not. */

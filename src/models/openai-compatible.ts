@@ -11,9 +11,9 @@ import {
 import type { Model } from './model';
 import { sdkModel } from './sdk-model';
 
-/** What `openaiCompatible` takes. */
+/** The options of `openaiCompatible`. */
 export interface OpenAICompatibleOptions extends HttpModelOptions {
-  /** Up to and without `/chat/completions`, such as `https://api.openai.com/v1`. */
+  /** The address without `/chat/completions`, such as `https://api.openai.com/v1`. */
   baseUrl: string;
 }
 
@@ -22,9 +22,9 @@ const KIND: HttpModelKind = { name: 'openaiCompatible' };
 const schema = z.strictObject({ ...HTTP_MODEL_OPTIONS, baseUrl: z.string() });
 
 /**
- * A model behind any server that speaks OpenAI's chat completions, through the AI SDK's provider package.
- * One request an attempt: retries are Temporal's. Failures are ModelErrors, see `toModelError`. A reply is used only when
- * all of it has arrived. Arguments stay the raw text of the model. Without `apiKey` no key is sent, as local servers need
+ * A model behind any server that speaks OpenAI's chat completions, through the AI SDK's provider package. Each attempt
+ * is one request, because Temporal retries. Failures are ModelErrors, see `toModelError`. A reply is used only when all
+ * of it has arrived. Arguments stay the raw text of the model. Without `apiKey` no key is sent, as local servers need
  * none. Neither the returned object nor a message shows the key.
  *
  * @throws CountersignError `config_invalid` for wrong options and for a key that is not there.

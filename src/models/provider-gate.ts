@@ -13,10 +13,10 @@ import {
   windowWait,
 } from './provider-limits';
 
-/** How long a request waits here for a limit, in milliseconds: first as its provider says, then in all. */
+/** The most time that a request waits here, in milliseconds: for limits that the provider reported, and in all. */
 const MOST_MS = { said: 60_000, inAll: 90_000 } as const;
 
-/** Which models share the limits of a provider. */
+/** The values that models have in common where they share the limits of a provider. */
 interface Shared {
   baseUrl: string;
   model: string;
@@ -35,7 +35,7 @@ export function providerGate({ baseUrl, model, apiKey = '' }: Shared): ProviderG
   return gate;
 }
 
-/** Lets requests through one after the other, as its provider and the config have room for them. */
+/** Lets requests through one after the other, when the provider and the config have room for them. */
 export class ProviderGate {
   private windows: LimitWindow[] = [];
   private passed: Passed[] = [];
@@ -44,7 +44,7 @@ export class ProviderGate {
 
   constructor(private readonly most: { said: number; inAll: number } = MOST_MS) {}
 
-  /** Takes what a response says of the limits. */
+  /** Called with each response, to read what it says of the limits. */
   heard({ headers, status }: Pick<Response, 'headers' | 'status'>): void {
     const windows = readWindows(headers, status, { wall: Date.now(), steady: performance.now() });
     if (windows.length > 0) this.windows = windows;
@@ -80,7 +80,7 @@ export class ProviderGate {
     const from = performance.now();
     for (;;) {
       const left = from + this.most.said - performance.now();
-      // The provider has to say it again.
+      // After this time the reported limits are dropped, until a response reports them again.
       if (left <= 0) this.windows = [];
       const ms = this.waitMs(tokens, perMinute);
       if (ms <= 0) return this.let(tokens);
@@ -95,7 +95,7 @@ export class ProviderGate {
     return Math.max(0, own, ...said);
   }
 
-  /** Counts a request as gone; what it took in the end is settled later. */
+  /** Counts a request as sent. The tokens that it really used are settled later. */
   private let(tokens: number): Settle {
     const one = { at: performance.now(), tokens };
     this.passed = [...lastMinute(this.passed, one.at), one];

@@ -1,17 +1,20 @@
 import { defined } from '../contract/defined';
 import { retryAfter } from './sdk-errors';
 
-/** What a provider said is left of one of its limits, which fills up evenly until `fullAt`. Times are of a clock that only goes forward. */
+/**
+ * What is left of one limit of a provider, as the provider said. The limit fills up evenly until `fullAt`. Times are
+ * from a clock that only goes forward.
+ */
 export interface LimitWindow {
   unit: 'tokens' | 'requests';
   remaining: number;
   heardAt: number;
   fullAt: number;
-  /** Absent: the provider does not say how much it is when full. */
+  /** Absent: the provider does not say how large the full limit is. */
   limit?: number;
 }
 
-/** The time of day, and a clock that nobody sets, in milliseconds. */
+/** The time of day, and a steady clock that nobody can set, in milliseconds. */
 export interface Clocks {
   wall: number;
   steady: number;
@@ -19,7 +22,9 @@ export interface Clocks {
 
 type Unit = LimitWindow['unit'];
 
-/** Where providers say it: the name of a header by what it is of, and the unit it counts. */
+/**
+ * The headers in which providers report limits: the unit that is counted, and the name of the header for each value.
+ */
 const FAMILIES: readonly { unit: Unit; name: (what: 'limit' | 'remaining' | 'reset') => string }[] = [
   { unit: 'tokens', name: (what) => `x-ratelimit-${what}-tokens` },
   { unit: 'requests', name: (what) => `x-ratelimit-${what}-requests` },
@@ -28,12 +33,12 @@ const FAMILIES: readonly { unit: Unit; name: (what: 'limit' | 'remaining' | 'res
   { unit: 'requests', name: (what) => `anthropic-ratelimit-requests-${what}` },
 ];
 
-/** A limit that is longer than this until it is full does not fill up while a call waits. */
+/** A limit that needs longer than this to fill up does not fill up while a call waits. */
 const LONGEST_MS = 3_600_000;
 
 /**
- * What the headers of a response say is left; empty where they say nothing that can be read. Anything may stand there: what is
- * negative, cut or of another form counts as not said.
+ * What is left of each limit, as the headers of a response say. Empty where no header can be read. Headers may hold any
+ * text: a value that is negative, cut or in another form is ignored.
  *
  * @param status 429 with `retry-after`: nothing is taken before that.
  */
@@ -58,7 +63,7 @@ function countIn(text: string | null): number | undefined {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The time of day at the provider, which its times are of; this machine's clock may be wrong. */
+/** The time of day at the provider, on which its times are based. The clock of this machine may be wrong. */
 function wallOf(headers: Headers, { wall }: Clocks): number {
   const theirs = Date.parse(headers.get('date') ?? '');
   return Number.isNaN(theirs) ? wall : theirs;
@@ -87,12 +92,12 @@ export function windowWait(window: LimitWindow, tokens: number, now: number): nu
   const left = fullAt - now;
   if (left <= 0 || remaining >= needed) return 0;
   if (limit === undefined || limit <= remaining) return left;
-  // More than the whole limit never fits: the provider has to refuse it.
+  // A request larger than the whole limit never fits: the provider has to refuse it.
   const share = (Math.min(needed, limit) - remaining) / (limit - remaining);
   return Math.max(0, Math.ceil(heardAt + share * (fullAt - heardAt) - now));
 }
 
-/** A request that was let through, and what it took as far as is known. */
+/** A request that was let through, and the tokens that it used, as far as they are known. */
 export interface Passed {
   at: number;
   tokens: number;
@@ -100,14 +105,14 @@ export interface Passed {
 
 const MINUTE_MS = 60_000;
 
-/** Those of the last minute. */
+/** The requests of the last minute. */
 export function lastMinute(passed: readonly Passed[], now: number): Passed[] {
   return passed.filter(({ at }) => at > now - MINUTE_MS);
 }
 
 /**
- * How long until a request of so many tokens fits `perMinute`, in milliseconds. 0: it fits. One that is larger than the whole
- * limit goes alone.
+ * How long until a request of so many tokens fits `perMinute`, in milliseconds. 0: it fits. A request that is larger
+ * than the whole limit is sent alone.
  */
 export function minuteWait(
   passed: readonly Passed[],

@@ -16,7 +16,7 @@ import { type Agent, modelsOf } from '../tools/define-agent';
 import type { Model } from './model';
 import { sdkModel, type SdkModelOptions } from './sdk-model';
 
-/** What `openai`, `anthropic` and `google` take. */
+/** The options of `openai`, `anthropic` and `google`. */
 export interface ProviderOptions extends HttpModelOptions {
   /** Another address of the provider's API, such as a proxy's. @default the provider's own */
   baseUrl?: string;
@@ -30,11 +30,14 @@ export interface ProviderOptions extends HttpModelOptions {
    * @default { store: false } for `openai`, none for the others
    */
   settings?: JsonObject;
-  /** Only `anthropic`: mark what the next request repeats, so that it is read from the provider's cache. @default true */
+  /**
+   * Only `anthropic`: mark the part that the next request repeats, so that it is read from the provider's cache.
+   * @default true
+   */
   cache?: boolean;
 }
 
-/** What the package of a provider is, and how its models are made. */
+/** The package of a provider, and how its models are made. */
 interface Provider extends HttpModelKind {
   name: ModelProvider;
   baseUrl: string;
@@ -51,7 +54,7 @@ interface Connection {
   fetch: typeof globalThis.fetch;
 }
 
-/** Other images are refused with the whole conversation. */
+/** The provider refuses the whole conversation where it has another kind of image. */
 const IMAGES_AND_PDF = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
 
 const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
@@ -61,7 +64,7 @@ const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
     keys: ['OPENAI_API_KEY'],
     package: '@ai-sdk/openai',
     takes: IMAGES_AND_PDF,
-    // A conversation may wait for weeks; what the provider stores it deletes after 30 days.
+    // A conversation may wait for weeks, and the provider deletes stored data after 30 days.
     defaults: { store: false },
     load: async (connection, model) =>
       (await import('@ai-sdk/openai')).createOpenAI(connection).responses(model),
@@ -132,11 +135,11 @@ export function google(options: ProviderOptions): Model {
 
 const NAMED = new RegExp(`^(${MODEL_PROVIDERS.join('|')}):(.+)$`, 's');
 
-/** Made once a process: the same name is the same model. */
+/** Each model is made once in a process: the same name gives the same model. */
 const named = new Map<string, Model>();
 
 /**
- * The model that a name `provider:model` means; a model is itself.
+ * The model with a name `provider:model`. A model is returned as it is.
  *
  * @throws CountersignError `config_invalid` where no provider has that name or its key is not set, `not_installed`.
  */
@@ -148,7 +151,7 @@ export function modelOf(model: Model | string): Model {
 }
 
 /**
- * Makes every model that agents name, so that a key or a package that is missing shows before one is asked.
+ * Makes every model that agents name, so that a missing key or package shows before a model is called.
  *
  * @throws CountersignError as `modelOf`.
  */
@@ -192,7 +195,7 @@ function connectionOf(
   return { baseURL: baseUrl, apiKey, headers, fetch };
 }
 
-/** Packages of other versions speak another language of the AI SDK. */
+/** Checks the version of a package. Other versions use another protocol of the AI SDK. */
 function requirePackage({ name, package: wanted }: Provider): void {
   const version = installedVersion(wanted);
   if (version?.startsWith('3.') === true) return;
@@ -203,13 +206,13 @@ function requirePackage({ name, package: wanted }: Provider): void {
   });
 }
 
-/** The version of a package that is there to load; undefined: there is none. */
+/** The version of a package that can be loaded. Undefined where it cannot. */
 export function installedVersion(name: string): string | undefined {
   try {
     const manifest: unknown = require(`${name}/package.json`);
     return z.object({ version: z.string() }).safeParse(manifest).data?.version;
   } catch {
-    // Whatever the reason, there is none to load.
+    // Whatever the reason is, the package cannot be loaded.
     return undefined;
   }
 }

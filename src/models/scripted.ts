@@ -67,7 +67,7 @@ export function scriptedModel(
   };
 }
 
-/** Gives the words of a text one by one to whoever takes them. */
+/** Passes the words of a text one by one to `onText`. */
 export async function streamWords(
   text: string,
   { onText, signal }: Pick<ModelRequest, 'onText' | 'signal'>,

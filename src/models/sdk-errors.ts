@@ -11,7 +11,7 @@ import { ModelError, type ModelErrorKind } from './model';
 import { isObject, parseJson } from '../contract/json';
 import { refusalOf } from './refusal';
 
-/** What the mapping needs beside the error. */
+/** The values that the mapping needs besides the error. */
 export interface ErrorContext {
   /** The model's id; begins every message. */
   model: string;
@@ -19,7 +19,7 @@ export interface ErrorContext {
   secrets: readonly string[];
   /** Milliseconds since the epoch, for `retry-after` dates. @default Date.now() */
   now?: number;
-  /** Whether the caller ended the request: what is thrown then may be anything. */
+  /** Whether the caller ended the request. Any error may be thrown then. */
   ended?: boolean;
 }
 
@@ -37,7 +37,7 @@ interface Fault {
 const RETRYABLE: readonly ModelErrorKind[] = ['rate_limit', 'timeout', 'server', 'network'];
 
 /**
- * The one map from whatever a provider's client throws to a ModelError.
+ * Maps whatever a provider's client throws to a ModelError. There is only this one map.
  *
  * | what | kind | retried |
  * |---|---|---|
@@ -81,7 +81,7 @@ function faultOf(error: unknown): Fault {
   );
 }
 
-/** Our own, from where a reply was read; the provider package may have wrapped it. */
+/** An error of our own from the code that reads a reply. The provider package may have wrapped it. */
 function known(error: unknown): Fault | undefined {
   const found = causesOf(error).find((cause) => cause instanceof ModelError);
   return found === undefined ? undefined : { kind: found.kind, what: found.message };
@@ -94,7 +94,7 @@ const TIMEOUT_CODES = [
   'UND_ERR_BODY_TIMEOUT',
 ];
 
-/** The connection broke, whatever the status was that came before. */
+/** The connection broke, whatever status arrived before. */
 function brokenWay(error: unknown): Fault | undefined {
   const causes = causesOf(error);
   if (causes.some(({ name }) => name === 'AbortError' || name === 'TimeoutError')) {
@@ -107,7 +107,7 @@ function brokenWay(error: unknown): Fault | undefined {
   return { kind: 'network', what: `the connection to the model failed (${code})` };
 }
 
-/** Bytes arrived that are no reply, or not all of it. */
+/** The bytes that arrived are not a reply, or not all of one. */
 function brokenReply(error: unknown): Fault | undefined {
   const explanation = APICallError.isInstance(error) ? explain(error.responseBody) : undefined;
   if (explanation?.status !== undefined || explanation?.code !== undefined) return undefined;
@@ -206,10 +206,13 @@ function isError(value: unknown): value is Error {
   );
 }
 
-/** Shorter ones would take ordinary words out of messages. */
+/** Shorter secrets are not replaced, because that would remove ordinary words from messages. */
 const SHORTEST = 4;
 
-/** Secrets as a text may hold them: as they are, and written for a URL, JSON or Base64; the longest first. */
+/**
+ * The forms in which a text may hold the secrets: unchanged, and written for a URL, JSON or Base64. The longest comes
+ * first.
+ */
 function formsOf(secrets: readonly string[]): string[] {
   return secrets
     .filter((secret) => secret.length >= SHORTEST)
@@ -260,7 +263,7 @@ function explainObject(inner: Record<string, unknown>, isError: boolean): Explan
   return defined({ message, code, status, waitMs });
 }
 
-/** What Google says beside its message: a word, and `retryDelay` such as `21.5s`. */
+/** Details that Google adds to its message: a reason in one word, and `retryDelay` such as `21.5s`. */
 function detailsOf(details: unknown): { reason?: unknown; waitMs?: number | undefined } {
   const list = Array.isArray(details) ? details.filter(isObject).slice(0, 20) : [];
   const reason = list.map((one) => one['reason']).find((word) => typeof word === 'string');

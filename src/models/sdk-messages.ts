@@ -18,11 +18,16 @@ import { refusalOf } from './refusal';
 type SdkTools = NonNullable<LanguageModelV3CallOptions['tools']>;
 type SdkTool = Extract<SdkTools[number], { type: 'function' }>;
 
-/** What a kind of model needs beside the conversation. */
+/** The values that a kind of model needs besides the conversation. */
 export interface PromptOptions {
-  /** Whose the opaque parts are: what a provider gave for one model goes back to that model at that place only. */
+  /**
+   * The owner of the opaque parts. Parts from one model at one address are sent back only to that model at that
+   * address.
+   */
   by: string;
-  /** Goes with the instructions and with the last message, which end what the next request repeats. */
+  /**
+   * Added to the instructions and to the last message, which are the ends of the parts that the next request repeats.
+   */
   cacheMark?: ProviderOptions;
 }
 
@@ -30,7 +35,10 @@ type ProviderOptions = NonNullable<LanguageModelV3Message['providerOptions']>;
 type AssistantMessage = Extract<LanguageModelV3Message, { role: 'assistant' }>;
 type AssistantParts = AssistantMessage['content'];
 
-/** The conversation as the provider package takes it. A reply in which nothing is left out: providers refuse empty ones. */
+/**
+ * The conversation as the provider package takes it. An empty reply is left out, because providers refuse empty
+ * messages.
+ */
 export function toPrompt(
   { instructions, messages }: Pick<ModelRequest, 'instructions' | 'messages'>,
   options: PromptOptions,
@@ -88,13 +96,13 @@ type Part = z.infer<typeof partSchema>;
 
 const opaqueSchema = z.strictObject({ by: z.string(), parts: z.array(partSchema) });
 
-/** What a reply was made of, where this model made it. */
+/** The parts of a reply, if this model made it. */
 function readOpaque(opaque: string | undefined, by: string): Part[] | undefined {
   const read = opaqueSchema.safeParse(parseJson(opaque ?? '')).data;
   return read?.by === by ? read.parts : undefined;
 }
 
-/** The reply in its own order. Undefined where the text or calls are no longer those that the parts belong to. */
+/** The reply with its parts in their order. Undefined where the parts no longer fit its text or calls. */
 function withOpaque(
   text: string,
   calls: readonly SdkCall[],
@@ -115,14 +123,14 @@ function withOpaque(
   });
 }
 
-// It comes from JSON and goes back unchanged.
+// The value comes from JSON and is sent back unchanged.
 function isMeta(meta: unknown): meta is ProviderOptions {
   return isObject(meta) && Object.values(meta).every(isObject);
 }
 
 /**
  * Arguments of an earlier call. Servers parse them and refuse the whole conversation unless they are a JSON object, so
- * other text goes as `{"unreadable_arguments": text}`: the model sees its own text beside the error.
+ * any other text is sent as `{"unreadable_arguments": text}`. The model sees its own text beside the error.
  */
 function toInput(raw: string): Record<string, unknown> {
   if (raw.trim() === '') return {};
@@ -198,12 +206,12 @@ export async function collectReply(
     if (part.type === 'text-delta' && part.delta !== '') onText?.(part.delta);
   }
   const { unified, raw } = gathered.finish?.finishReason ?? {};
-  // Some packages end a cut stream like a whole one, without a reason.
+  // Some packages end a cut stream like a complete stream, but without a reason.
   if (unified === 'other' && raw === undefined) delete gathered.finish;
   return finish(gathered, options);
 }
 
-/** A piece of text or reasoning. Pieces of several may come in turns, so each has an id. */
+/** Adds a piece of text or reasoning. Pieces of several parts may alternate, so each piece has the id of its part. */
 function addPiece(
   { parts }: Gathered,
   open: Map<string, GatheredPart>,
@@ -253,7 +261,7 @@ function finish({ calls, refusal, parts, finish: end }: Gathered, { by }: Prompt
   };
 }
 
-/** What has to go back beside text and calls; undefined where nothing has. */
+/** The data that has to be sent back besides text and calls. Undefined where there is none. */
 function opaqueOf(gathered: readonly GatheredPart[], by: string): string | undefined {
   const isPlain = gathered.every(({ type, meta }) => type !== 'reasoning' && Object.keys(meta).length === 0);
   if (isPlain) return undefined;
@@ -281,7 +289,10 @@ function markCut(calls: readonly ModelCall[]): ModelCall[] {
 
 const tokens = z.number().int().nonnegative();
 
-/** What providers call the tokens of a request and of a reply. The packages write 0 where a provider counted none. */
+/**
+ * The names that providers use for the tokens of a request and of a reply. The packages write 0 where a provider did
+ * not count them.
+ */
 const COUNTED = {
   input: ['prompt_tokens', 'input_tokens', 'promptTokenCount'],
   output: ['completion_tokens', 'output_tokens', 'candidatesTokenCount', 'thoughtsTokenCount'],

@@ -5,19 +5,19 @@ import { providerGate } from './provider-gate';
 import { toModelError } from './sdk-errors';
 import { collectReply, type PromptOptions, toPrompt, toReply, toSdkTools } from './sdk-messages';
 
-/** What makes a `Model` of a model of the AI SDK. */
+/** The values from which a `Model` is made out of a model of the AI SDK. */
 export interface SdkModelOptions extends PromptOptions {
   settings: HttpModelSettings;
   /** Makes the SDK's model, once, with the `fetch` it has to use. */
   load(fetch: typeof globalThis.fetch): LanguageModelV3 | Promise<LanguageModelV3>;
-  /** Goes along with every request: the provider's own options, and the like. */
+  /** Sent with every request: the provider's own options, and the like. */
   call?: Partial<LanguageModelV3CallOptions>;
 }
 
 /**
- * The one way from a language model of the AI SDK to a `Model`. One request an attempt: retries are Temporal's. Failures are
- * ModelErrors, see `toModelError`. A reply is used only when all of it has arrived. Arguments stay the raw text of the
- * model. Neither the returned object nor a message shows a key.
+ * Makes a `Model` from a language model of the AI SDK. Each attempt is one request, because Temporal retries. Failures
+ * are ModelErrors, see `toModelError`. A reply is used only when all of it has arrived. Arguments stay the raw text of
+ * the model. Neither the returned object nor a message shows a key.
  */
 export function sdkModel(options: SdkModelOptions): Model {
   const { settings } = options;

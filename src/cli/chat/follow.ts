@@ -8,23 +8,23 @@ import type { WaitingCall } from '../commands/review';
 import type { SessionEvent, SessionTurn } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 
-/** A conversation, and who has it. */
+/** A conversation, and the person who takes part in it. */
 export interface Chat {
   client: Countersign;
   session: Session;
   agent: string;
-  /** Who talks, and decides. */
+  /** The name of the person who talks and decides. */
   name: string;
   /** The conversation so far. Undefined: the session is new, and its first message starts it. */
   before: SessionView | undefined;
 }
 
-/** What happens in a session, and in its turns. */
+/** An event of a session or of one of its turns. */
 export type ChatEvent = SessionEvent | SessionTurnEvent | SessionText;
 
 /**
- * The events of a session from now on, or from the first of these messages on. A new session is followed from its start. A
- * turn may end before it can be followed: then its events come from its record.
+ * The events of a session from now on, or from the first of the messages `mine` on. A new session is followed from its
+ * start. Where a turn ends before it can be followed, its events come from its record.
  */
 export async function* followChat(
   { client, session, before }: Pick<Chat, 'client' | 'session' | 'before'>,
@@ -47,15 +47,17 @@ export async function* followChat(
   }
 }
 
-/** Messages on their way, one after the other. */
+/** Messages that are being sent, one after the other. */
 export class Outgoing {
-  /** Those that are not sent yet. */
+  /** The number of messages that are not sent yet. */
   count = 0;
-  /** What goes with the next message. */
+  /** The files to send with the next message. */
   readonly files: NewFile[] = [];
   private last: Promise<void> = Promise.resolve();
 
-  /** Adds a file to the next message; without a path all are dropped. Says what goes along then. */
+  /**
+   * Adds a file to the next message. An empty path drops all files. Returns a line that says which files will be sent.
+   */
   async attach(path: string): Promise<string> {
     const { files } = this;
     if (path === '') files.length = 0;
@@ -71,7 +73,7 @@ export class Outgoing {
     this.last = this.last.then(send).finally(() => (this.count -= 1));
   }
 
-  /** Waits for those that were typed before the person left; `dropped` cuts that off. */
+  /** Waits for the messages that were typed before the person left. `dropped` ends the wait. */
   async rest(dropped: Promise<unknown>, note: (text: string) => void): Promise<void> {
     if (this.count === 0) return;
     note(`sending ${counted(this.count, 'message')}; Ctrl-C drops what is not sent yet`);
@@ -80,7 +82,7 @@ export class Outgoing {
   }
 }
 
-/** How a turn ended that gave no answer, in words. */
+/** Says in words how a turn without an answer ended. */
 export function endOf(status: SessionTurn['status'], error?: string): string {
   if (status === 'not_started') return 'the turn did not start';
   return `the turn is over: ${describeState(status)[0]}${error === undefined ? '' : `: ${error}`}`;

@@ -24,7 +24,7 @@ import { type Prompt, Withdrawn } from '../review/prompt';
 import { Interrupted } from '../review/terminal';
 import { type Chat, endOf } from './follow';
 
-/** What `/help` says. */
+/** The lines that `/help` prints. */
 export const HELP_LINES = [
   'What you type is a message; it waits for the next turn while one runs. A line that ends in \\ goes on.',
   '/steer <words>      the running turn reads them before its next step',
@@ -42,22 +42,22 @@ export const HELP_LINES = [
   'Ctrl-C cancels the running turn; once more, it leaves.',
 ];
 
-/** So many turns are shown at the beginning, and so many lines of each answer. */
+/** The number of turns that are shown at the beginning, and the most lines of each answer. */
 const LAST_TURNS = 3;
 const LAST_LINES = 12;
 
-/** Of longer sessions only the last turns are read for a sum. */
+/** The most turns that are read for a sum. In a longer session these are the last turns. */
 const MOST_READ = 200;
 
-/** What a person sees of a conversation: words, answers and figures. */
+/** Shows a conversation to a person: words, answers and figures. */
 export class Shown {
   private lastText = '';
-  /** What the model has written of the reply that is not finished, and how many characters of it are shown. */
+  /** The text of the unfinished reply so far, and how many of its characters are shown. */
   private written = '';
   private shownTo = 0;
-  /** The step of that. */
+  /** The step of the unfinished reply. */
   private writtenIn = 0;
-  /** Texts that were shown whole before the record had them. */
+  /** Texts that were shown in full before they were recorded. */
   private readonly early = new Set<string>();
 
   constructor(
@@ -65,12 +65,15 @@ export class Shown {
     private readonly context: Context,
   ) {}
 
-  /** What somebody else said. */
+  /** Shows the message of another person. */
   said({ sender = 'somebody', text, files }: MessageReceived): void {
     this.line(`${escapeText(sender)}: ${escapeProse(`${truncate(text)}${withText(files)}`)}`);
   }
 
-  /** What somebody did with the session, or said in vain; who cancels a turn here has read that already. */
+  /**
+   * Shows an act on the session, or a message that the session refused. A person who cancels a turn here has already
+   * read about it.
+   */
   controlled(event: SessionControlled | MessageRefused): void {
     if (event.type === 'message_refused')
       return this.quiet(`the session did not take a message: ${event.code}`);
@@ -84,31 +87,31 @@ export class Shown {
     this.quiet(`the session is over: ${status}${error === undefined ? '' : `: ${error}`}`);
   }
 
-  /** How a summary went. */
+  /** Shows the result of a summary. */
   compacted(event: SessionCompacted | SessionNotCompacted): void {
     if (event.type === 'compaction_failed') return this.quiet(`nothing was summarized: ${event.error}`);
     this.quiet(`${counted(event.turns, 'turn')} summarized by ${event.model}; /history shows the summary`);
   }
 
-  /** The whole conversation. */
+  /** Shows the whole conversation. */
   all({ turns, summary }: SessionView): void {
     const { screen } = this.context;
     this.turns(turns);
     if (summary !== undefined) screen.lines(summaryLines(summary).map(screen.style.quiet));
   }
 
-  /** The last turns of a session that is there already. */
+  /** Shows the last turns of an existing session. */
   beginning({ turns }: SessionView): void {
     this.turns(turns.slice(-LAST_TURNS), LAST_LINES);
   }
 
-  /** Something beside the conversation. */
+  /** Shows a text that is not part of the conversation. */
   quiet(text: string): void {
     const { screen } = this.context;
     screen.lines(escapeLines(text, screen.style.mark).map(screen.style.quiet));
   }
 
-  /** Turns that are over. */
+  /** Shows turns that are over. */
   turns(turns: readonly SessionTurn[], most = Infinity): void {
     const { screen } = this.context;
     for (const { prompt = '', files = [], answer, status, error } of turns) {
@@ -120,7 +123,7 @@ export class Shown {
     }
   }
 
-  /** What became of a message, where that is not plain. */
+  /** Shows what happened to a message, where that is not obvious. */
   sent(sent: SentMessage): void {
     if (sent.status === 'recorded') return this.quiet('on record; it takes effect when a worker returns');
     const texts = {
@@ -133,7 +136,10 @@ export class Shown {
     if (text !== undefined) this.quiet(text);
   }
 
-  /** What the model writes, while it writes: each line once it is whole. An attempt that begins anew says so. */
+  /**
+   * Shows the model's text while the model writes it: each line as soon as it is complete. If an attempt starts again,
+   * a line says so.
+   */
   piece({ step, at, text }: TextDelta): void {
     if (step !== this.writtenIn) this.nextStep(step);
     const shown = this.written.slice(0, this.shownTo);
@@ -145,7 +151,10 @@ export class Shown {
     this.show(this.written.lastIndexOf('\n') + 1);
   }
 
-  /** What the model says, each text once; of a reply that was shown while it was written, what is new. */
+  /**
+   * Shows the text of a finished reply, each text once. Where the text was shown while the model wrote it, only the
+   * rest is shown.
+   */
   text(text: string): void {
     const words = text.trimEnd();
     const shown = this.written.slice(0, this.shownTo);
@@ -162,7 +171,7 @@ export class Shown {
     this.forget();
   }
 
-  /** Shows what is written up to this character. */
+  /** Shows the written text up to this character. */
   private show(end: number): void {
     if (end <= this.shownTo) return;
     const { screen } = this.context;
@@ -171,7 +180,7 @@ export class Shown {
     this.shownTo = end;
   }
 
-  /** A burst writes the next step before the record has the one before. */
+  /** Finishes the text of a step. In a burst, the next step is written before the step before is recorded. */
   private nextStep(step: number): void {
     const words = this.written.trimEnd();
     this.writtenIn = step;
@@ -211,7 +220,7 @@ export class Shown {
     if (limits !== undefined) this.quiet(`the session has spent ${limits}`);
   }
 
-  /** A turn whose retention is over is not on record. */
+  /** The view of a turn. Undefined where the turn's retention is over. */
   private stepsOf(turn: string) {
     return this.chat.client.view(turn).catch((error: unknown) => {
       if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;

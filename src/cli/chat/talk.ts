@@ -20,7 +20,7 @@ import { HELP_LINES, Shown } from './shown';
 /** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */
 export type ChatEnd = 'ended' | 'left' | 'interrupted';
 
-/** Talks with an agent at a terminal until the person leaves, or the session ends. What runs goes on. */
+/** Talks with an agent at a terminal until the person leaves or the session ends. Running turns continue. */
 export async function chatAtTerminal(chat: Chat, keyboard: Keyboard, context: Context): Promise<ChatEnd> {
   return new Talk(chat, keyboard, context).run();
 }
@@ -111,7 +111,7 @@ class Talk {
     this.outgoing.add(() => this.send(message).catch((error: unknown) => this.tell(error)));
   }
 
-  /** Tried again while the server is away: the message has an id, so it counts once. */
+  /** Sends a message, and tries again while the server is away. The message has an id, so it counts only once. */
   private async send(message: SendRequest): Promise<void> {
     const note = (text: string): void => this.shown.quiet(text);
     const { signal } = this.stop;
@@ -159,7 +159,7 @@ class Talk {
     }
   }
 
-  /** Asks about everything that waits once more, and says what runs. */
+  /** Asks again about all calls that wait, and says what is running. */
   private async pending(): Promise<void> {
     const { turn, chat } = this;
     if (turn === undefined) return this.shown.quiet('no turn runs');
@@ -248,7 +248,9 @@ class Talk {
     }
   }
 
-  /** Asks about the next call that waits, unless the person is typing: their line is not taken for an answer. */
+  /**
+   * Asks about the next call that waits, unless the person is typing, so that their line is not taken for an answer.
+   */
   private async askNext(): Promise<void> {
     if (this.asked !== undefined || this.prompt.isTyping() || this.stop.signal.aborted) return;
     const next = (this.asked = this.asks.shift());
@@ -263,7 +265,7 @@ class Talk {
     await this.askNext();
   }
 
-  /** Says why nothing happens, where something should. */
+  /** Says why nothing happens, where the person expects something to happen. */
   private async noteSilence(): Promise<void> {
     const { turn, asked, outgoing, chat, session } = this;
     if (asked !== undefined || (turn === undefined && outgoing.count === 0)) return;

@@ -66,7 +66,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
   });
 }
 
-/** Where the question does not wait any more, the turn says who ended it. */
+/** Sends an answer. Where the question no longer waits, the turn says who ended it. */
 function send(subject: Subject, content: JsonObject, isOver: boolean): Promise<Answer> {
   const { question } = subject.call;
   if (!isOver && question !== undefined) assertFits(question.question, content);
@@ -123,7 +123,10 @@ async function filledIn(
   return content;
 }
 
-/** Arguments of a command stand in the shell's history, and other users of the machine can read them. */
+/**
+ * The error for a secret field that is given as an argument. Arguments are kept in the shell's history, and other users
+ * of the machine can read them.
+ */
 function inArguments(name: string): Error {
   const hint = `Write --set ${name}=- and give it on stdin, or leave it out and type it when you are asked.`;
   return usageError(`${name} is secret: it is not taken from the arguments`, hint);

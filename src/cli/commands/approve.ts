@@ -124,7 +124,7 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
   });
 }
 
-/** The ways to change what runs; one at a time, but that `--set` goes on top of `--args`. */
+/** Checks that only one way to change the arguments is used. Only `--set` may be used with `--args`. */
 function checkWays(options: ApproveOptions): void {
   const { edit, patch, args, set, hunks, yes, sign } = options;
   const [flag] = Object.keys(defined(grantFlags(options)));
@@ -155,21 +155,21 @@ async function readChoice({ args, set = [], hunks }: ApproveOptions): Promise<Ap
 /** How a call is approved. */
 interface Approval {
   choice: ApprovalChoice;
-  /** `--saw`: head of the digest of what was looked at. */
+  /** `--saw`: the beginning of the digest that the person looked at. */
   saw?: string;
-  /** In the editor. */
+  /** Change the arguments in the editor. */
   edit: boolean;
-  /** Hunk by hunk. */
+  /** Decide hunk by hunk. */
   patch: boolean;
   /** Approve the new preview of changed arguments without a look. */
   yes: boolean;
-  /** What led to the call. */
+  /** The words and steps that led to the call. */
   story: Story;
-  /** Requests whose tool changed since they were made. */
+  /** Requests whose tool changed after they were made. */
   changed?: readonly ChangedTool[];
 }
 
-/** What the turn said, and the arguments that were approved. */
+/** The turn's answer to the approval, and the approved call. */
 interface Approved {
   answer: Answer;
   /** One line: tool and arguments. */
@@ -177,8 +177,8 @@ interface Approved {
 }
 
 /**
- * Approves a call that the person has seen: they name its digest, were shown it before on this terminal, or are shown it
- * now and asked.
+ * Approves a call that the person has seen. The person names its digest, was shown the call before on this terminal, or
+ * is shown the call now and asked.
  *
  * @throws CountersignError `usage` where nobody can be asked and no digest is named, `decision_refused` for the digest of
  * something else, and what deciding throws.
@@ -215,11 +215,11 @@ async function showAndApprove(
 ): Promise<Answer> {
   const { choice, saw, edit, patch, yes } = approval;
   const chosen = chooseApproval(subject.call, choice);
-  // A call that no longer waits is not shown as if it did: the turn answers what happened to it.
+  // A call that no longer waits is not shown as waiting: the turn says what happened to it.
   if (subject.call.phase !== 'requested') return decide(subject, chosen);
   const request = requestOf(subject);
   const decision = asItRuns(request, chosen);
-  // Also for a person who has seen the request: the tool may have changed since.
+  // Printed even for a person who has seen the request, because the tool may have changed since.
   const { screen } = subject.context;
   for (const line of changedLines(request, { screen, ...approval })) screen.note(line);
   const said = checkSeenDigest(request, { saw, id: idOf(subject), canAsk: patch || canAsk(keyboard) });
@@ -243,7 +243,7 @@ async function showAndApprove(
   });
 }
 
-/** Nothing runs that is not shown: what is left out of new arguments is filled in before anybody is asked. */
+/** Fills in the defaults of new arguments before anybody is asked, so that nothing runs that was not shown. */
 function asItRuns({ schema }: RequestOpened, chosen: Chosen): Chosen {
   if (chosen.arguments === undefined) return chosen;
   return { ...chosen, arguments: withDefaults(schema, chosen.arguments) };

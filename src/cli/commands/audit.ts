@@ -28,7 +28,7 @@ import { type Fact, factLines } from '../print/table';
 import { escapeText } from '../print/escape';
 import { createRecorder } from '../../history/audit/records';
 
-/** Where audit records go unless `--out` says so. */
+/** The file for audit records unless `--out` names another. */
 const AUDIT_FILE = 'countersign-audit.jsonl';
 
 interface ExportOptions {
@@ -121,7 +121,7 @@ function readWindow({ since, until }: ExportOptions): RunQuery {
   });
 }
 
-/** Where reading fails the next export goes on from what is signed. */
+/** Finishes the file after the work. Where the work fails, the next export continues after the last signed head. */
 async function finishing(file: AuditFile, work: () => Promise<void>): Promise<Written> {
   try {
     await work();
@@ -166,7 +166,7 @@ async function redactAudit(file: string, options: RedactOptions, context: Contex
   else context.screen.lines(redactLines(redacted, context.screen));
 }
 
-/** How far an export is, in one line. */
+/** The progress of an export, in one line. */
 export function progressLine({ runs, done }: ExportProgress): string {
   return runs === 0 ? 'listing turns' : `read ${count(done)} of ${count(runs)} histories`;
 }
@@ -195,7 +195,7 @@ export function exportLines(
   ];
 }
 
-/** What is known of a file that is as it was written. */
+/** The facts to print about a file that was verified. */
 export function verifyLines(
   file: string,
   verified: Verified & { pinned: boolean; signatures: SignatureReport },
@@ -226,7 +226,7 @@ export function redactLines({ file, taken, redacted }: Redacted, { style }: Scre
   ];
 }
 
-/** How far an export is. */
+/** The progress of an export. */
 interface ExportProgress {
   runs: number;
   done: number;
@@ -237,7 +237,7 @@ interface ExportProgress {
 /** The part of the client that an export reads with. */
 export type AuditSource = Pick<Countersign, 'runs' | 'runEvents'>;
 
-/** Appends the records that a file lacks of the runs that a query finds, oldest run first. */
+/** Appends the records that the file lacks, from the runs that the query finds, oldest run first. */
 export async function exportRuns(
   source: AuditSource,
   { query, file, progress }: { query: RunQuery; file: AuditFile; progress: ExportProgress },

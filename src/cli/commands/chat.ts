@@ -70,7 +70,7 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
   });
 }
 
-/** What there is of a session; undefined where there is none. */
+/** The conversation of a session. Undefined where there is no such session. */
 async function conversationOf(client: Countersign, id: string): Promise<SessionView | undefined> {
   try {
     return await client.session(id).history();
@@ -106,7 +106,7 @@ async function atTerminal(
 }
 
 /**
- * Takes each line of stdin as a message, one after the other, and prints the answers; all else goes to stderr.
+ * Takes each line of stdin as a message, one after the other, and prints the answers. Everything else goes to stderr.
  *
  * @throws CountersignError `turn_failed` at the end, where a turn gave no answer.
  */
@@ -122,7 +122,7 @@ async function chatByLines(plan: Chat, json: boolean, context: Context): Promise
   const mine = new Set<string>();
   const events = followChat(plan, { signal: stop.signal, mine });
   const print = (event: ChatEvent): void => {
-    // The whole reply comes with its step.
+    // The whole reply arrives later in the event of its step.
     if (event.type === 'turn_text') return;
     if (json) screen.jsonLine(event);
     else printEvent(event, plan, context);
@@ -149,7 +149,10 @@ async function chatByLines(plan: Chat, json: boolean, context: Context): Promise
 
 const NO_WORKER = 'on record; it takes effect when a worker returns: start one with `countersign worker`';
 
-/** What is typed or piped, a line a message; one that ends in a backslash goes on. Empty ones are left out. */
+/**
+ * The typed or piped messages. Each line is a message, and a line that ends in a backslash continues on the next. Empty
+ * messages are left out.
+ */
 async function* messagesIn({ keyboard }: Context, signal: AbortSignal): AsyncGenerator<string> {
   const lines = createInterface({ input: keyboard?.input ?? process.stdin, crlfDelay: Infinity });
   signal.addEventListener('abort', () => lines.close(), { once: true });
@@ -168,7 +171,7 @@ async function* messagesIn({ keyboard }: Context, signal: AbortSignal): AsyncGen
 
 type TurnEnd = Extract<ChatEvent, { type: 'turn_ended' }>;
 
-/** Takes events until the turn about a message is over, or the session. */
+/** Reads events until the turn about a message is over, or the session ends. */
 async function endOfTurn(
   messageId: string,
   events: AsyncGenerator<ChatEvent>,
@@ -184,7 +187,7 @@ async function endOfTurn(
   }
 }
 
-/** The answer alone is what was asked for. */
+/** Prints only the answer to stdout, because the person asked only for that. */
 function printEvent(event: ChatEvent, { session }: Chat, { screen, command }: Context): void {
   if (event.type === 'turn_ended' && event.answer !== undefined)
     screen.lines(escapeLines(event.answer.trimEnd(), screen.style.mark, 'prose'));

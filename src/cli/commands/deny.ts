@@ -57,7 +57,9 @@ export function addAskAgain(program: Command, context: Context): void {
     );
 }
 
-/** Whether the asker may is known once a worker has looked, so this waits for the new request. */
+/**
+ * Asks again, and waits for the new request: only after a worker has looked is it known whether the person may do this.
+ */
 async function askAgain(target: string, options: Said, context: Context): Promise<void> {
   const { screen } = context;
   await withSubject(target, options, context, async (subject) => {
@@ -90,7 +92,7 @@ async function say(
   await withSubject(target, options, context, async ({ said, ...subject }, client) => {
     const { screen } = context;
     const asking = { client, call: subject.call, approver: said.approver, screen };
-    // A vote is taken back by whose it is, whatever place it was cast in.
+    // A vote is taken back by its voter, whatever place it was cast in.
     const place = decision === 'denied' ? await placeFor(options, asking) : {};
     const answer = await decide({ ...subject, said: { ...said, ...place } }, { decision });
     reportAnswer(answer, { id: idOf(subject), json: options.json === true }, screen);

@@ -71,7 +71,7 @@ async function drain(build: string, options: DrainOptions, context: Context): Pr
   });
 }
 
-/** What became of one turn or session. */
+/** The result of a drain for one turn or session, in one line. */
 export function drainedLine(drained: Drained): string {
   const id = escapeText(drained.id);
   return drained.outcome === 'held'

@@ -45,23 +45,23 @@ export function addDev(program: Command, context: Context): void {
       '--web-undo <time>',
       'how long a decision in the web inbox can be undone; 0: not at all (default: 5s)',
     )
-    // A mistake of a user's agent is in the turn's timeline; its stack would bury these lines.
+    // A mistake in a user's agent is in the turn's timeline. Its stack would bury the lines of this command.
     .addOption(logOption('ERROR'))
     .action((config: string | undefined, options: DevOptions) => dev(config, options, context));
 }
 
-/** Ports of a server of our own. */
+/** The ports of a server that this command starts. */
 interface Ports {
   port: number;
   uiPort?: number;
 }
 
-/** A server, ours or one that runs already. */
+/** A server: one that this command started, or one that already runs. */
 interface DevServer {
   address: string;
   namespace: string;
   uiUrl?: string;
-  /** Started by this command, so ended by it. */
+  /** This command started the server, so it also stops the server. */
   isOwn: boolean;
   stop(): Promise<void>;
   gone: Promise<string>;

@@ -135,7 +135,7 @@ async function queuesFor(config: Config | undefined): Promise<string[]> {
   return queuesOf(config);
 }
 
-/** 5 without a server, 1 with anything else bad. */
+/** The exit code: 5 without a server, 1 where anything else is bad. */
 export function verdictOf(findings: readonly Finding[]): number {
   const bad = findings.filter(({ state }) => state === 'bad');
   if (bad.some(({ name }) => name === SERVER)) return EXIT.noServer;
@@ -144,7 +144,7 @@ export function verdictOf(findings: readonly Finding[]): number {
 
 const MARKS = { ok: 'ok', warning: 'note', bad: 'bad', skipped: '-' } as const;
 
-/** Findings as aligned lines, each with what to do below it. */
+/** Findings as aligned lines. The line below a finding says what to do. */
 export function findingLines(findings: readonly Finding[], { width, style }: ScreenFormat): string[] {
   const named = Math.max(...findings.map(({ name }) => widthOf(escapeText(name))));
   const paints = { ok: style.good, warning: style.warn, bad: style.bad, skipped: style.quiet };
@@ -159,7 +159,7 @@ export function findingLines(findings: readonly Finding[], { width, style }: Scr
   });
 }
 
-/** `setup`: registers what `doctor` misses. */
+/** `setup`: registers everything that `doctor` finds missing. */
 export function addSetup(program: Command, context: Context): void {
   program
     .command('setup')

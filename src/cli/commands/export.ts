@@ -29,7 +29,7 @@ export function addExport(program: Command, context: Context): void {
     .action((turn: string, options: ExportOptions) => exportTurn(parseTarget(turn).turn, options, context));
 }
 
-/** What was written, and what is not in it any more. */
+/** The exported file: the number of its runs and events, and the values that were taken out. */
 interface Exported {
   turn: string;
   file: string;
@@ -81,20 +81,20 @@ function exportedLines({ file, runs, events, redacted }: Exported, { command }: 
   ];
 }
 
-/** Secrets that were found by their names. They are taken out everywhere: a tool may repeat its password. */
+/** Secrets that were found by their names. They are taken out everywhere, because a tool may repeat its password. */
 interface KnownSecrets {
-  /** Remembers what redaction took out of a value. */
+  /** Remembers the values that redaction took out. */
   learn(before: unknown, after: unknown): void;
-  /** The same value without them; ids and words that a replay reads stay. */
+  /** The value without the secrets. Ids and words that a replay reads stay. */
   hide(value: unknown): unknown;
   hideText(text: string): string;
 }
 
-/** Shorter ones stand in too many words. */
+/** Shorter secrets are not replaced, because they occur in too many words. */
 const LEAST_CHARS = 6;
 const MOST_SECRETS = 1000;
 
-/** What the workflow reads: a password that is called `approved` must not change a decision. */
+/** Fields that the workflow reads. A password with the text `approved` must not change a decision. */
 const STRUCTURE: ReadonlySet<string> = new Set(
   (
     'agent callId callKey code contentType decision decisionId digest argsDigest contentDigest toolDigest previewDigest planDigest seenDigest door effect ' +
@@ -102,10 +102,10 @@ const STRUCTURE: ReadonlySet<string> = new Set(
     'taskQueue timestamp tool type verdict'
   ).split(' '),
 );
-/** Below these everything is of the model, a tool or a person. */
+/** Fields below which every text comes from the model, a tool or a person. */
 const FREE: ReadonlySet<string> = new Set(['arguments', 'proposed', 'details']);
 
-/** Knows none yet. */
+/** Starts without any known secret. */
 export function createKnownSecrets(): KnownSecrets {
   const known = new Set<string>();
   let longestFirst: readonly string[] = [];
@@ -132,18 +132,18 @@ export function createKnownSecrets(): KnownSecrets {
   };
 }
 
-/** Texts that redaction took out whole. */
+/** The texts that redaction took out completely. */
 function takenTexts(before: unknown, after: unknown): string[] {
   return changesIn(before, after).flatMap(([was, is]) => (is === REDACTED ? textsIn(was) : []));
 }
 
-/** Also of an object that was taken out as a whole, such as `credentials`. */
+/** All texts in a value. The value may be an object that was taken out as a whole, such as `credentials`. */
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return value.trim().length >= LEAST_CHARS ? [value] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
-/** What differs between a value and its redacted copy, at every depth: before and after. */
+/** The differences between a value and its redacted copy, at every depth, as pairs of before and after. */
 function changesIn(before: unknown, after: unknown): [unknown, unknown][] {
   if (isObject(before) && isObject(after))
     return Object.keys(before).flatMap((name) => changesIn(before[name], after[name]));
@@ -152,7 +152,7 @@ function changesIn(before: unknown, after: unknown): [unknown, unknown][] {
   return before === after ? [] : [[before, after]];
 }
 
-/** A rewriter, and how many values it changed so far. */
+/** A rewriter that counts the values that it changed. */
 interface Redactor extends Rewriter {
   taken(): number;
 }
@@ -160,7 +160,7 @@ interface Redactor extends Rewriter {
 /** Keeps everything as it is. */
 export const keepAll: Redactor = { value: (value) => value, text: (text) => text, taken: () => 0 };
 
-/** Takes out secrets that their names or shapes give away, and those that `known` has learnt. */
+/** Takes out secrets that are recognised by their names or forms, and the secrets that `known` has learnt. */
 export function createRedactor(
   known: Pick<KnownSecrets, 'hide' | 'hideText'> = createKnownSecrets(),
 ): Redactor {
@@ -176,7 +176,7 @@ export function createRedactor(
   };
 }
 
-/** Changes nothing, and learns which secrets there are. */
+/** Changes nothing, and learns the secrets. */
 export function learner(known: Pick<KnownSecrets, 'learn'>): Rewriter {
   return {
     value: (value) => {
@@ -187,7 +187,7 @@ export function learner(known: Pick<KnownSecrets, 'learn'>): Rewriter {
   };
 }
 
-/** The schema of a property called `password` is not a secret, and a replay needs it. */
+/** Fields with schemas. The schema of a property called `password` is not a secret, and a replay needs it. */
 const SCHEMAS: readonly string[] = ['schema', 'schemas'];
 
 function redactPayload(value: unknown): unknown {

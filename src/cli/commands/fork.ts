@@ -88,7 +88,7 @@ async function fork(target: string, options: ForkOptions, context: Context): Pro
   });
 }
 
-/** A file where it says so by its name, otherwise a turn. */
+/** Reads the source of a fork: a file where the target is named like one, otherwise a turn. */
 async function readSource(
   client: Countersign,
   target: string,
@@ -132,7 +132,7 @@ async function readReply(value: string): Promise<GivenReply> {
   return defined({ text, calls: calls?.map((call) => defined(call)) });
 }
 
-/** The two paths are compared however the fork ended. */
+/** Prints the comparison of the two paths, whatever the end of the fork was. */
 function printComparison(comparison: Comparison | undefined, json: boolean, { screen }: Context): void {
   if (json) screen.jsonLine({ type: 'comparison', ...comparison });
   else if (comparison !== undefined) screen.lines(['', ...compareLines(comparison, screen)]);
@@ -171,7 +171,7 @@ function endLines({ left, right, same }: Comparison['end'], screen: ScreenFormat
   return [style.quiet('the end'), ...both(pathEnd(left, style), pathEnd(right, style), screen)];
 }
 
-/** Side by side where there is room, otherwise one after the other. */
+/** Prints two texts side by side where there is room, otherwise one after the other. */
 function both(left: readonly ColumnLine[], right: readonly ColumnLine[], screen: ScreenFormat): string[] {
   const lines = besides(left, right, screen.width);
   if (lines !== undefined) return lines;
@@ -213,7 +213,7 @@ function pathEnd({ status, answer, error }: PathEnd, style: Style): ColumnLine[]
 /** One line of a column: text that is safe to print, and how to colour it. */
 interface ColumnLine {
   text: string;
-  /** Columns before it, kept where it wraps. @default 0 */
+  /** The columns of indentation, which are kept where the text wraps. @default 0 */
   indent?: number;
   paint?: Paint;
 }
@@ -221,10 +221,10 @@ interface ColumnLine {
 const GAP = 3;
 /** Below this width two columns are harder to read than one. */
 const BOTH_FROM = 80;
-/** A pipe has no width to fill. */
+/** The most columns that are used, because a pipe has no width to fill. */
 const MOST = 160;
 
-/** Two texts side by side. Undefined on a narrow screen: there they are printed one after the other. */
+/** Two texts side by side. Undefined on a narrow screen, where they are printed one after the other. */
 function besides(
   left: readonly ColumnLine[],
   right: readonly ColumnLine[],

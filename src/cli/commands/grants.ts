@@ -110,13 +110,13 @@ function proofText(signature: VoteSignature | undefined): string {
   return signature === undefined ? 'unsigned' : `signed (${signature.kind})`;
 }
 
-/** Confirms a grant that the person has seen: they name its digest, or are shown it and asked. */
+/** Confirms a grant that the person has seen. The person names its digest, or is shown the grant and asked. */
 async function confirmGrant(prefix: string, options: ConfirmOptions, context: Context): Promise<void> {
   const { saw, as = osUser(), json = false } = options;
   const { screen, keyboard } = context;
   await context.withClient(async (client) => {
     const grant = await findGrant(client, prefix);
-    // Loaded here: it takes Temporal's client, for which no command waits before it is known.
+    // Loaded here, because this module loads Temporal's client. No other command has to wait for that.
     const { planConfirmation, requireAssured } = await import('../../client/control/plan-grant.js');
     const at = { ...context, screen: json ? beside(screen) : screen };
     const signer = await signerOf(options, as, { client, context: at });

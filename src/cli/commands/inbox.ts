@@ -39,7 +39,7 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
   await context.withClient(async (client) => {
     if (!json) await notePauses(client, screen);
     const items = await client.inbox({ ...filter, limit });
-    // Where fewer come than were asked for, these are all.
+    // If fewer items arrive than the limit allows, these are all items.
     const count = items.length < limit ? items.length : await client.countWaiting(filter);
     if (json) return screen.json(items);
     const ids = await idsOn(screen, client, items.map(turnOf));
@@ -48,7 +48,7 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
   });
 }
 
-/** How many lines are shown unless `--limit` says otherwise. */
+/** The most lines that are shown unless `--limit` says otherwise. */
 const MOST_SHOWN = 100;
 
 function moreLine(more: number, all: number, { command }: Pick<Context, 'command'>): string {
@@ -60,7 +60,7 @@ function turnOf({ turn }: InboxItem): string {
   return turn;
 }
 
-/** What to watch, and how to print it. */
+/** The part of the inbox to watch, and how to print it. */
 interface InboxWatch {
   query: InboxQuery;
   json: boolean;
@@ -83,16 +83,16 @@ async function watchInboxHere({ query, json }: InboxWatch, context: Context): Pr
   }
 }
 
-/** Undefined in a pipe, or where the terminal cannot be drawn on. */
+/** The full screen. Undefined in a pipe, or where the terminal cannot be drawn on. */
 function fullScreenOf({ keyboard, env, screen }: Context): FullScreen | undefined {
   const isDrawable = screen.isTerminal && keyboard?.output.isTTY === true && env['TERM'] !== 'dumb';
   return isDrawable && keyboard !== undefined ? openFullScreen(keyboard.output) : undefined;
 }
 
-/** Shows a look at the inbox, and what is paused. */
+/** Shows the current state of the inbox, and what is paused. */
 type Show = (look: InboxLook, paused: KnownPauses) => void;
 
-/** The inbox, drawn anew with every look, in the width that the window has then. All of it is counted. */
+/** Draws the inbox again for each new state, in the current width of the window. The counts cover the whole inbox. */
 function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): Show {
   const { keyboard, env, command } = context;
   let seen: { items: readonly InboxItem[]; isComplete: boolean } = { items: [], isComplete: false };
@@ -111,7 +111,7 @@ function drawOn(full: FullScreen, limit = MOST_SHOWN, context: Context): Show {
   };
 }
 
-/** A line for each change; what waits at the beginning is new. */
+/** Prints a line for each change. Items that wait at the beginning count as new. */
 function printChanges(json: boolean, limit: number | undefined, { screen }: Context): Show {
   let before: readonly InboxItem[] = [];
   let isAway = false;
@@ -138,9 +138,9 @@ function printChanges(json: boolean, limit: number | undefined, { screen }: Cont
 
 /** A terminal that is drawn on as a whole. */
 interface FullScreen {
-  /** Replaces what is there; lines that have no room are counted instead. Give it lines that fit the width. */
+  /** Replaces the lines on the screen. Lines that have no room are counted instead. The lines must fit the width. */
   draw(lines: readonly string[]): void;
-  /** Gives the terminal back as it was. */
+  /** Restores the terminal. */
   close(): void;
 }
 
@@ -155,7 +155,7 @@ const HOME = '\x1b[H';
 const REST_OF_LINE = '\x1b[K';
 const REST_OF_SCREEN = '\x1b[J';
 
-/** Takes the terminal over: a page of its own, without a cursor. */
+/** Takes over the terminal: a separate page, without a cursor. */
 export function openFullScreen(canvas: Canvas): FullScreen {
   canvas.write(ENTER);
   return {

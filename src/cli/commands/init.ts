@@ -20,15 +20,18 @@ interface ProjectFile {
 const TEMPLATE = join(ROOT, 'templates', 'project');
 
 /**
- * Files that have other names until they are written: npm leaves a .gitignore out of packages, and beside a package.json
- * of their own the files here could not import ours.
+ * Files that have other names in this package than in a project. npm leaves a .gitignore out of packages, and beside a
+ * package.json of their own the template's files could not import this package.
  */
 const RENAMED: Readonly<Record<string, string>> = {
   gitignore: '.gitignore',
   'manifest.json': 'package.json',
 };
 
-/** The files of a new project in a directory, with its name, our versions and where this package comes from filled in. */
+/**
+ * The files of a new project in a directory, with its name, the versions of our dependencies and the source of this
+ * package filled in.
+ */
 export function projectFiles(directory: string, countersign: string): ProjectFile[] {
   const facts = { name: packageName(directory), countersign, ...versions() };
   return readdirSync(TEMPLATE, { recursive: true, withFileTypes: true })
@@ -55,14 +58,14 @@ function versions(): Record<'zod' | 'jiti' | 'sdk' | 'protobufjs', string> {
   };
 }
 
-/** A name that npm takes, as near to the directory's as can be. */
+/** A package name that npm accepts, as close to the directory's name as possible. */
 function packageName(directory: string): string {
   const name = basename(directory)
     .toLowerCase()
     .replace(/[^a-z0-9._~-]+/g, '-')
     .replace(/^[._-]+|-+$/g, '')
     .slice(0, 100);
-  // A package cannot depend on one of its own name.
+  // A package cannot depend on a package with its own name.
   return name === '' || name === manifest().name ? 'my-agent' : name;
 }
 
@@ -106,15 +109,17 @@ async function init(named: string, { from, json = false }: InitOptions, { screen
   ]);
 }
 
-/** How a project asks for this package, and the name of the tarball that was put into it for that. */
+/**
+ * The dependency on this package for a project, and the names of the tarballs that were put into the project for it.
+ */
 interface ProjectSource {
   countersign: string;
   packed: string[];
 }
 
 /**
- * What is not on the registry goes into the project as a tarball: it can then be moved and shared, and npm installs it as it
- * installs any other package. A linked folder would bring its own copy of Temporal's SDK.
+ * Puts a package that is not on the registry into the project as a tarball. The project can then be moved and shared,
+ * and npm installs the tarball like any other package. A linked folder would bring its own copy of Temporal's SDK.
  */
 async function sourceFor(directory: string, from: string | undefined): Promise<ProjectSource> {
   const source = from ?? packageSource() ?? ROOT;
@@ -135,14 +140,14 @@ async function sourceFor(directory: string, from: string | undefined): Promise<P
 
 const packSchema = z.array(z.object({ filename: z.string() })).min(1);
 
-/** Packs a folder as npm would publish it. Its name in the directory. */
+/** Packs a folder as npm would publish it. Returns the name of the tarball in the directory. */
 async function pack(folder: string, directory: string): Promise<string> {
   const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', directory];
   const { stdout } = await promisify(execFile)('npm', args, { cwd: folder });
   return packSchema.parse(JSON.parse(stdout))[0]?.filename ?? '';
 }
 
-/** What an otherwise empty directory may hold. */
+/** The names that a directory may hold and still count as empty. */
 const HARMLESS = ['.git', '.DS_Store'];
 
 /**

@@ -25,7 +25,7 @@ async function keys(file: string, json: boolean, { screen }: Context): Promise<v
   try {
     await writeNewFile(publicFile, made.publicPem, 0o644);
   } catch (error) {
-    // One half is useless without the other, and would block the next try.
+    // One key file is useless without the other, and would block the next attempt.
     await rm(file, { force: true });
     throw error;
   }

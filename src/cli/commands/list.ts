@@ -141,7 +141,7 @@ async function listDecided(options: DecidedOptions, { withClient, screen }: Cont
   else screen.lines(decidedLines(answer, as, screen));
 }
 
-/** What a person decided as a table, and how many turns were looked at. */
+/** The decisions of a person as a table, and the number of turns that were searched. */
 export function decidedLines({ calls, looked, isCut }: DecidedAnswer, who: string, screen: Screen): string[] {
   const where = isCut ? `the newest ${looked} turns; --turns looks at more` : `all ${looked} turns`;
   if (calls.length === 0) return [`${escapeText(who)} decided nothing in ${where}.`];

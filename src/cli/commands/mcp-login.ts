@@ -42,7 +42,7 @@ export function addLogin(add: (name: string, about: string) => Command, context:
   );
 }
 
-/** How long a person may take. */
+/** The time that a person has to agree, in milliseconds. */
 const AGREE_MS = 5 * 60_000;
 
 async function login(name: string, options: LoginOptions, context: Context): Promise<void> {
@@ -125,7 +125,10 @@ function scopesIn(text: string): string[] {
   throw usageError(`--scopes: ${JSON.stringify(text)} is not a scope`, 'Write --scopes read write.');
 }
 
-/** For a browser on another machine: there the redirect leads nowhere, and its address has the answer. */
+/**
+ * Asks for the address where the browser ended. In a browser on another machine the redirect leads nowhere, but its
+ * address has the answer.
+ */
 async function typedAnswer(
   open: OpenLogin,
   terminal: Terminal,
@@ -146,7 +149,7 @@ function openBrowser(url: string, { env, screen }: Context): void {
   child.unref();
 }
 
-/** Programs that take an address without a shell in between. */
+/** Programs that open an address without a shell in between. */
 const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> = {
   darwin: ['open'],
   win32: ['rundll32', 'url.dll,FileProtocolHandler'],
@@ -198,7 +201,7 @@ function logoutText({ revoked, why = '' }: Logout): string {
   }
 }
 
-/** Where the browser brings the answer. */
+/** The address to which the browser brings the answer. */
 interface Redirect {
   url: string;
   answerTo(open: OpenLogin): Promise<URLSearchParams>;
@@ -206,7 +209,7 @@ interface Redirect {
 
 const PATH = '/callback';
 
-/** Listens on this machine only while a login is open. An answer that is not of this login changes nothing. */
+/** Listens on this machine only while a login is open. An answer that belongs to another login changes nothing. */
 async function withRedirect<T>(port = 0, use: (redirect: Redirect) => Promise<T>): Promise<T> {
   let open: OpenLogin | undefined;
   let take: (answer: URLSearchParams) => void = () => undefined;
@@ -242,7 +245,10 @@ async function listen(server: ReturnType<typeof createServer>, port: number): Pr
   }
 }
 
-/** Undefined for another path or method, and for a host name that leads to this machine. */
+/**
+ * The answer in a request. Undefined for another path or method, and for any other host name that leads to this
+ * machine.
+ */
 function answerIn({ method, url = '', headers }: IncomingMessage, own: string): URLSearchParams | undefined {
   const target = URL.canParse(url, own) ? new URL(url, own) : undefined;
   const isOurs = method === 'GET' && headers.host === new URL(own).host && target?.pathname === PATH;

@@ -131,14 +131,14 @@ async function allow(
   report({ name, tools, choice, json, isSame }, config, screen);
 }
 
-/** What becomes of the tools of a server. */
+/** The tools of a server that are allowed, refused or gone. */
 interface Choice {
   allowed: readonly ToolReport[];
   refused: readonly ToolReport[];
   gone: readonly ToolReport[];
 }
 
-/** Without names all are allowed but those that were refused before. */
+/** Chooses the tools to allow. Without names, all tools are allowed except those that were refused before. */
 function choose(tools: readonly ToolReport[], only: readonly string[] | undefined): Choice {
   const there = tools.filter(({ standing }) => standing !== 'gone' && standing !== 'unfit');
   const strange = only?.filter((name) => !there.some((tool) => isCalled(tool, name))) ?? [];
@@ -154,7 +154,7 @@ function choose(tools: readonly ToolReport[], only: readonly string[] | undefine
   const isAllowed = (tool: ToolReport): boolean =>
     only?.some((name) => isCalled(tool, name)) ?? tool.standing !== 'refused';
   return {
-    // One that was refused before has to be looked at like a new one.
+    // A tool that was refused before has to be looked at like a new tool.
     allowed: there
       .filter(isAllowed)
       .map((tool) => (tool.standing === 'refused' ? { ...tool, standing: 'new' } : tool)),
@@ -175,7 +175,7 @@ function isLocked({ allowed, refused, gone }: Choice): boolean {
   );
 }
 
-/** What would change: what is allowed is shown in full, what is refused by its name. */
+/** The changes to the lock file. Allowed tools are shown in full, refused tools by their names. */
 function choiceLines({ allowed, refused, gone }: Choice, named: NamedServer, screen: Screen): string[] {
   const left = refused.filter(({ standing }) => standing !== 'refused');
   return [
@@ -196,7 +196,7 @@ function question({ allowed, refused, gone }: Choice): string {
 
 async function write(server: McpServer, { allowed, refused }: Choice, config: Config): Promise<void> {
   const path = resolve(config.mcpLock);
-  // Read again: a person may have taken their time.
+  // The file is read again, because the person may have taken a long time.
   const lock = await readLock(path);
   const tools = allowed.flatMap(({ tool, definition }) =>
     definition === undefined ? [] : [[tool, lockTool(definition)] as const],
@@ -210,7 +210,7 @@ async function write(server: McpServer, { allowed, refused }: Choice, config: Co
     ...(digests.length === 0 ? {} : { refused: Object.fromEntries(digests) }),
   };
   const text = formatLock({ ...lock, servers: { ...lock.servers, [server.name]: entry } });
-  // It is reviewed and deployed like code, so others may read it.
+  // The lock file is reviewed and deployed like code, so others may read it.
   await withFile(`writing ${path}`, () => replaceFile(path, text, 0o644));
 }
 

@@ -16,7 +16,7 @@ interface TestOptions {
   json?: boolean;
 }
 
-/** How a channel took its test. */
+/** The result of a channel's test. */
 export interface TestResult {
   channel: string;
   kind: ChannelsFile['channels'][string]['kind'];
@@ -99,7 +99,7 @@ async function testChannel(
   const { kind } = settings;
   const { openChannel } = await import('../notify/channels.js');
   const warn = (line: string): void => screen.note(escapeText(line));
-  // A test is about no turn, so nothing is asked of a server.
+  // A test does not concern a turn, so the server is not asked.
   const client = { view: () => Promise.reject(new Error('a test looks at no turn')) };
   const { signal } = new AbortController();
   try {

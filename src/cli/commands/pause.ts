@@ -65,7 +65,10 @@ function flagsOf({ agent, tool }: Pause): string {
     .join('');
 }
 
-/** A name that is wrong pauses nothing, and nobody may notice. Visibility has only tools that asked a person. */
+/**
+ * Notes a name that is not on record: a pause of a wrong name holds nothing, and nobody may notice. Visibility knows
+ * only the tools that asked a person.
+ */
 async function noteUnknown(
   { client }: Countersign,
   { agent, tool }: Pause,
@@ -85,7 +88,7 @@ async function noteUnknown(
   }
 }
 
-/** It is only a remark, so what cannot be counted is left out. */
+/** Counts turns for a note. Undefined where they cannot be counted, because the note can be left out. */
 async function countOf(client: Countersign['client'], query: string): Promise<number | undefined> {
   try {
     return (await client.workflow.count(query)).count;
@@ -141,14 +144,14 @@ async function resume(options: ResumeOptions, { withClient, screen }: Context): 
   });
 }
 
-/** One pause in a line: what is held, by whom, since when and why. */
+/** One pause in a line: its scope, the person who set it, the time and the reason. */
 export function pauseLine(pause: Pause, now: number): string {
   const { by, at, reason } = pause;
   const head = `paused: ${escapeText(scopeText(pause))}, by ${escapeText(by)} ${relative(at, now)}`;
   return `${head}: ${escapeProse(reason)}`;
 }
 
-/** Each pause in a line, or why nothing may start. Empty: nothing is paused. */
+/** Each pause in a line, or a line that says why nothing may start. Empty: nothing is paused. */
 export function pauseLines(found: Pauses, now: number): string[] {
   const trouble = controlTrouble(found);
   return trouble === undefined
@@ -156,17 +159,17 @@ export function pauseLines(found: Pauses, now: number): string[] {
     : [`${CONTROL_STATES[trouble]}. ${CONTROL_HINTS[trouble]}`];
 }
 
-/** What is paused is asked this often, in milliseconds. */
+/** How often the pauses are read, in milliseconds. */
 const EVERY_MS = 2_000;
 
-/** What is paused, or why that is not known. */
+/** The pauses, or the reason why they are not known. */
 export interface KnownPauses {
-  /** Changes with what is paused, and not with the time. */
+  /** A text that changes when the pauses change, but not with the time. */
   key: string;
   lines(now: number): readonly string[];
 }
 
-/** Gives what is paused, as it was in the last two seconds. */
+/** Returns a function that reads the pauses. Its answer is at most two seconds old. */
 export function watchPauses(client: Pick<Countersign, 'pauses'>): () => Promise<KnownPauses> {
   let askedAt = -Infinity;
   let last: KnownPauses = NOTHING_PAUSED;
@@ -179,7 +182,7 @@ export function watchPauses(client: Pick<Countersign, 'pauses'>): () => Promise<
   };
 }
 
-/** Of a place where nothing is paused. */
+/** The answer where nothing is paused. */
 export const NOTHING_PAUSED: KnownPauses = { key: '', lines: () => [] };
 
 function knownPauses(found: Pauses): KnownPauses {
@@ -195,7 +198,7 @@ function notAsked(error: unknown): string {
   return `what is paused could not be asked: ${escapeProse(errorMessage(error))}`;
 }
 
-/** Says above anything else what is paused. Where that cannot be asked, it says so, and the command goes on. */
+/** Prints the pauses before any other output. Where they cannot be read, a note says so, and the command continues. */
 export async function notePauses(client: Pick<Countersign, 'pauses'>, screen: Screen): Promise<void> {
   try {
     for (const line of pauseLines(await client.pauses(), Date.now())) screen.note(screen.style.warn(line));

@@ -21,7 +21,7 @@ const LEAST = 3;
 const DAYS = 30;
 const DAY_MS = 86_400_000;
 
-/** Which turns are read. */
+/** Options that choose the turns to read. */
 interface TurnOptions {
   state?: TurnSummary['state'];
   agent?: string;
@@ -140,10 +140,10 @@ async function approversOf({ approvers: file }: Config): Promise<ApproversSource
   return { current: () => Promise.resolve(approvers) };
 }
 
-/** What reading found beside the calls. */
+/** The counts from reading turns, besides the calls. */
 type Counts = Parameters<Comparison['test']>[0];
 
-/** Reads the turns that the options name, and hands on each call of them that a policy decides on. */
+/** Reads the turns that the options choose, and passes on each of their calls that a policy decides. */
 async function eachPastCall(
   options: TurnOptions,
   { withClient, screen }: Pick<Context, 'withClient' | 'screen'>,

@@ -52,12 +52,12 @@ async function judge(named: string | undefined, work: Work): Promise<Done> {
   return named === undefined ? judgeBatch(work) : judgeTurn(named, work);
 }
 
-/** How far a batch is, in one line. */
+/** The progress of a batch, in one line. */
 export function replayProgressLine({ runs, done, gone }: ReplayProgress): string {
   return runs === 0 ? 'listing turns' : `replayed ${done + gone} of ${runs}`;
 }
 
-/** Why a run does not replay: in the words of the agent first, then Temporal's own. */
+/** The reason why a run does not replay: first in the agent's terms, then in Temporal's own words. */
 export function findingLines({ turn, runId, finding }: Judged, screen: ScreenFormat): string[] {
   if (finding === undefined) return [];
   const { message } = finding;
@@ -93,7 +93,7 @@ function whereOf({ step, callId, eventId }: Finding): string {
   return [...(step === undefined ? [] : [`step ${step}`]), ...call, `event #${eventId}`].join(', ');
 }
 
-/** Where the code is ended, what history has is not compared. */
+/** Findings where the code was ended, so that the rest of history was not compared. */
 const GOES_ON: readonly Finding['kind'][] = ['threw', 'stuck'];
 
 function sides({ kind, history, code, why }: Finding): Fact[] {
@@ -114,7 +114,7 @@ export interface ReplaySum {
   ms: number;
 }
 
-/** The last line: how many replay. */
+/** The last line, which says how many runs replay. */
 export function sumLine({ replayed, failed, gone, events, ms }: ReplaySum, { style }: ScreenFormat): string {
   const lost = gone === 0 ? '' : `; ${gone} were deleted meanwhile`;
   const facts = `${events.toLocaleString('en-US')} events in ${span(ms)}${lost}`;
@@ -162,10 +162,13 @@ export function refuseMistakes(named: string | undefined, options: ReplayOptions
     throw usageError('--at goes with --inspect', '`countersign timeline --at` shows a turn as it was.');
 }
 
-/** A live worker ends code after 5 s of it. A busy machine, and its slowest turn, get four times as long. */
+/**
+ * A live worker ends code that takes longer than 5 s. Here the limit is four times as long, for a busy machine and its
+ * slowest turn.
+ */
 const TASK_TIMEOUT_MS = 20_000;
 
-/** How long the code may work on one workflow task, in milliseconds. */
+/** The most time that the code may work on one workflow task, in milliseconds. */
 export function taskTimeoutOf({ taskTimeout }: Pick<ReplayOptions, 'taskTimeout'>): number {
   if (taskTimeout === undefined) return TASK_TIMEOUT_MS;
   const ms = readTime(taskTimeout, '--task-timeout');

@@ -61,7 +61,7 @@ async function resetAsPlanned(
   ]);
 }
 
-/** What a reset would do, call by call. */
+/** The effects of a reset, call by call. */
 export function resetLines({ turn, before, calls }: ResetPlan, screen: Screen): string[] {
   const { style } = screen;
   const rows = calls.map((call) => {

@@ -41,17 +41,17 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
   );
 }
 
-/** Who looks at calls that wait and decides them, and with what. */
+/** The person who looks at waiting calls and decides them, and the tools for that. */
 export interface Reviewing {
   client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
   approver: string;
-  /** Signs what a rule says who decides. Absent: nobody asked for that. */
+  /** Signs decisions on calls for which a rule says who decides. Absent: nobody asked for signatures. */
   sign?: Sign;
   context: Context;
   terminal: Terminal;
 }
 
-/** What a review goes through. */
+/** A review of the inbox, and the query for its items. */
 interface Review extends Reviewing {
   client: Reviewing['client'] & Pick<Countersign, 'inbox'>;
   query: InboxQuery;
@@ -60,15 +60,15 @@ interface Review extends Reviewing {
 /** One call that waits for a person. */
 export type WaitingCall = Pick<InboxItem, 'turn' | 'agent' | 'callId' | 'callKey' | 'kind'>;
 
-/** How a call is presented: the line above it, and where one can go from it without a decision. */
+/** How a call is presented: the line above it, and the ways to leave it without a decision. */
 export interface Presented {
   heading: string;
   moves?: readonly ReviewAct[];
 }
 
 /**
- * Goes through the inbox one by one: shows each, asks, decides, and takes up what comes in meanwhile. Ends at the end of
- * the queue, or when the person leaves; what is undecided stays.
+ * Goes through the inbox one by one: shows each item, asks, decides, and adds items that arrive meanwhile. Ends at the
+ * end of the queue, or when the person leaves. Undecided items stay.
  *
  * @throws Interrupted when the person leaves by Ctrl-C.
  */
@@ -92,7 +92,10 @@ async function reviewInbox(review: Review): Promise<void> {
   screen.line(endLine(decided, queue));
 }
 
-/** What waits, without what was decided here: the list may lag behind, and a decision may wait for a worker. */
+/**
+ * The waiting items without those that were decided here. The list may lag behind, and a decision may wait for a
+ * worker.
+ */
 async function list(review: Review, done: ReadonlySet<string>): Promise<InboxItem[]> {
   const items = await ask(review, () => review.client.inbox(review.query));
   return items.filter((item) => !done.has(itemKey(item)));
@@ -110,7 +113,10 @@ async function refreshed(review: Review, queue: Queue, done: ReadonlySet<string>
   return next;
 }
 
-/** Where to go from an item: it is decided here, gone already, changed and asks again, or it stays undecided. */
+/**
+ * The result of looking at an item: it is decided here, already gone, changed and asked about again, or it stays
+ * undecided.
+ */
 export type Way = 'decided' | 'gone' | 'asks again' | 'next' | 'back' | 'quit';
 
 /**
@@ -135,7 +141,7 @@ export async function reviewOne(
   }
 }
 
-/** Shows an item; undefined where it does not wait any more. */
+/** Shows an item. Undefined where it no longer waits. */
 async function look(review: Reviewing, item: WaitingCall, heading: string): Promise<CallView | undefined> {
   const { screen } = review.context;
   const { turn, callId } = item;
@@ -178,7 +184,7 @@ function askAct(
   return choose(terminal, PROMPTS[item.kind], choices, screen);
 }
 
-/** Does what was asked for. `stays` where the person gave it up, or the turn refused it: it is looked at again. */
+/** Carries out an act. `stays`: the person gave up or the turn refused the act, so the item is looked at again. */
 async function carryOut(
   review: Reviewing,
   { turn, agent }: WaitingCall,
@@ -186,7 +192,7 @@ async function carryOut(
   act: DecidingAct,
 ): Promise<Way | 'stays'> {
   const { approver, context, terminal } = review;
-  // Nobody would check a signature on anything else.
+  // Nobody would check a signature on any other call.
   const sign = call.request?.authority === undefined ? undefined : review.sign;
   const said = { approver };
   const subject: Subject = {
@@ -210,7 +216,7 @@ async function carryOut(
   }
 }
 
-/** What ends one act and not the review. */
+/** Errors that end one act but not the review. */
 const PASSING: readonly CountersignError['code'][] = [
   'given_up',
   'editor_failed',
@@ -220,7 +226,10 @@ const PASSING: readonly CountersignError['code'][] = [
   'usage',
 ];
 
-/** A client that waits for a server that is away: what was typed is kept, and each decision has one id however often it is sent. */
+/**
+ * A client that waits while the server is away, so that typed text is kept. Each decision has one id, however often it
+ * is sent.
+ */
 function patient(review: Reviewing): Subject['client'] {
   const { client } = review;
   return {
@@ -245,7 +254,7 @@ async function ask<T>({ terminal, context: { screen } }: Reviewing, question: ()
 /** The inbox as a person goes through it. */
 export interface Queue {
   readonly items: readonly InboxItem[];
-  /** The place of the item that is looked at; `items.length` at the end. */
+  /** The position of the current item. `items.length` at the end. */
   readonly at: number;
 }
 
@@ -254,7 +263,7 @@ export function startQueue(items: readonly InboxItem[]): Queue {
   return { items, at: 0 };
 }
 
-/** The item that is looked at; undefined at the end. */
+/** The current item. Undefined at the end. */
 export function currentItem({ items, at }: Queue): InboxItem | undefined {
   return items[at];
 }
@@ -270,8 +279,8 @@ export function goBack({ items, at }: Queue): Queue {
 }
 
 /**
- * The queue with what waits now. What waits still keeps its place, what is new comes after it, what is decided is gone;
- * the place stays at the same item, or at the one that followed it.
+ * Updates the queue with the items that wait now. Items that still wait keep their place, new items are added after
+ * them, and decided items are removed. The position stays at the same item, or at the item that followed it.
  */
 export function refreshQueue({ items, at }: Queue, now: readonly InboxItem[]): Queue & { fresh: number } {
   const waiting = new Map(now.map((item) => [itemKey(item), item]));

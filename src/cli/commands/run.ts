@@ -74,7 +74,7 @@ export function addRun(program: Command, context: Context): void {
     );
 }
 
-/** Also where nobody is to be waited for, a worker that has just started gets this long. */
+/** The least time that a worker that has just started gets, even where the command does not wait. */
 const READY_LEAST_MS = 2_000;
 
 async function run(agent: string, options: RunOptions & { prompt: string }, context: Context): Promise<void> {
@@ -101,7 +101,7 @@ async function run(agent: string, options: RunOptions & { prompt: string }, cont
   );
 }
 
-/** Words that are no numbers become NaN, which the client refuses. */
+/** Reads the priority options. Texts that are not numbers become NaN, which the client refuses. */
 function readPriority({ priorityKey, fairnessKey, fairnessWeight }: RunOptions): Priority | undefined {
   const [key, weight] = [priorityKey, fairnessWeight].map((text) =>
     text === undefined ? undefined : Number(text || NaN),

@@ -118,7 +118,7 @@ async function add(
   });
 }
 
-/** Only a note: its worker may start later. */
+/** Notes that no worker has the agent. This is only a note, because a worker may start later. */
 async function noteLacking(
   client: Countersign,
   made: ScheduledTurns,
@@ -130,7 +130,7 @@ async function noteLacking(
   const start = 'start one with `countersign worker`';
   if (workers.length === 0)
     return screen.note(typed(`no worker takes work from the queue ${escapeText(queue.name)}: ${start}`));
-  // A worker that has just started has not said yet what it has.
+  // A worker that has just started has not yet reported its agents.
   if (workers.some(({ agents }) => agents === undefined || agents.includes(made.agent))) return;
   const agent = escapeText(JSON.stringify(made.agent));
   screen.note(typed(`no worker of the queue ${escapeText(queue.name)} has the agent ${agent}: ${start}`));

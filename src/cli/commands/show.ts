@@ -62,7 +62,7 @@ async function showTurn(client: Countersign, turn: string, json: boolean, contex
   if (lines.length > 0) screen.lines(['', ...lines]);
 }
 
-/** The session of exactly this id, if there is one. */
+/** The session with exactly this id, if there is one. */
 async function sessionOf(client: Countersign, id: string): Promise<SessionView | undefined> {
   try {
     return await client.session(id).history();
@@ -115,13 +115,13 @@ export function viewLines({
   return lines;
 }
 
-/** What a person said, with what went along; only `id` is left of what is not known. */
+/** The lines of a message and its files. Where the message is not known, only `id` is shown. */
 function messageLines(message: Pick<HeldMessage, 'text' | 'files'> | undefined, id = ''): string[] {
   const { text, files = [] } = message ?? { text: id };
   return [text, ...files.map((file) => `[${describeFile(file)}]`)].flatMap((line) => quoted('> ', line));
 }
 
-/** What the model of a session reads in place of its oldest turns. */
+/** The summary that the model of a session reads in place of its oldest turns. */
 export function summaryLines({ text, turns, leftOut = 0, model = 'a model' }: ConversationSummary): string[] {
   const kept = turns - leftOut;
   const first = kept === 1 ? 'the first turn' : `the first ${kept} turns`;

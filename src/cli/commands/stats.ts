@@ -71,7 +71,7 @@ export function statsLines(stats: Stats, look: ScreenFormat): string[] {
 
 type Row = { tool: string } & ToolStats;
 
-/** One row alone says already what all of them come to. */
+/** The rows of tools. With more than one tool, a last row has the totals. */
 function rowsOf({ tools, all }: Stats): Row[] {
   return tools.length > 1 ? [...tools, { tool: '(all)', ...all }] : tools;
 }
@@ -170,11 +170,11 @@ function spreadCells({ p50, p95, max }: Spread, write: (value: number) => string
   return [p50, p95, max].map((value) => (value === null ? '-' : write(value)));
 }
 
-/** What the parts of a bar are drawn with: they have to differ without colours too. */
+/** The characters for the parts of a bar, which must differ even without colours. */
 const SHADES = ['█', '░', '·'] as const;
 
 /**
- * Some counts as one bar, `most` being as long as `columns`. A part that is not 0 is never left out, so that one
+ * Counts as one bar. A total of `most` is as long as `columns`. A part that is not 0 is never left out, so that one
  * failure among thousands shows.
  */
 export function barOf(parts: readonly number[], most: number, columns: number): string {

@@ -59,7 +59,7 @@ function moreFacts({ runs, moved }: Timeline): Fact[] {
   return [['runs', runs.length < 2 ? undefined : `${runs.length}, ${why}`]];
 }
 
-/** The step's own line says it. */
+/** Events that the head line of a step already shows. */
 const IN_HEAD: readonly TurnEvent['type'][] = ['thinking', 'think_retried', 'step'];
 
 function stepLines(step: TimelineStep, screen: ScreenFormat): string[] {
@@ -102,7 +102,7 @@ function contextLines({ context }: StepView, { style }: ScreenFormat): string[] 
     : messageLines('context', escapeLines(context, style.mark, 'prose'), style);
 }
 
-/** The answer comes with the turn's end. */
+/** The text of a step. The answer of the turn is shown with the turn's end instead. */
 function textLines({ text, callIds }: StepView, { style }: ScreenFormat): string[] {
   if (callIds.length === 0 || text.trim() === '') return [];
   return escapeLines(text.trimEnd(), style.mark, 'prose').map((line) =>
@@ -133,18 +133,18 @@ function timesOf({ durationMs, attempts, waitedMs }: TimelineCall): string {
   return parts.length === 0 ? '' : `, ${parts.join(', ')}`;
 }
 
-/** The history events that something was made from, as `--at` takes them. */
+/** The numbers of the history events of an entry, as `--at` takes them. */
 function numbersOf(events: readonly TurnEvent[]): string {
   const [first, last] = [events.at(0)?.eventId, events.at(-1)?.eventId];
   if (first === undefined || last === undefined) return '';
   return first === last ? `  #${first}` : `  #${first}–#${last}`;
 }
 
-/** Lines of one message; `--json` has the whole of it. */
+/** The most lines of one message. `--json` has all of them. */
 const MESSAGE_LINES = 20;
 const LABEL = 8;
 
-/** A turn as it was at a moment: where it stood, what the model knew, what waited for a person. */
+/** A turn at a moment: its state, what the model knew, and what waited for a person. */
 export function momentLines(moment: TurnMoment, place: TurnPlace): string[] {
   const { screen } = place;
   const { entries, known } = moment.transcript;
@@ -207,7 +207,7 @@ function messageLines(who: string, lines: readonly string[], style: Screen['styl
   );
 }
 
-/** What waited for a person then; nothing of it is to be decided now. */
+/** The items that waited for a person at that moment. They cannot be decided now. */
 function waitingLines({ view, at }: TurnMoment, { screen }: TurnPlace): string[] {
   const place = { screen, turn: view.turn, now: Date.parse(at), calls: view.calls };
   return [
@@ -220,7 +220,7 @@ function waitingLines({ view, at }: TurnMoment, { screen }: TurnPlace): string[]
   ];
 }
 
-/** Calls of the step that was not over. */
+/** The calls of the step that was not over at that moment. */
 function openCallLines({ view }: TurnMoment, screen: ScreenFormat): string[] {
   const last = view.steps.at(-1)?.step;
   const calls = view.calls.filter((call) => call.step === last);

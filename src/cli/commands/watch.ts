@@ -24,7 +24,7 @@ interface WatchOptions extends InboxFilters {
   once?: boolean;
 }
 
-/** More than a person can handle. One look costs the server two queries in any case. */
+/** The most items that are read: more than a person can handle. Each look costs the server two queries in any case. */
 const LIMIT = 1000;
 
 const NOTIFY_HINT = 'Write --notify https://example.org/hook, or --notify "command with options".';
@@ -80,15 +80,15 @@ interface Channel {
 interface Opening {
   client: Countersign;
   warn(line: string): void;
-  /** Where it is kept what was delivered. */
+  /** The file that records which notices were delivered. */
   file: string;
-  /** It ends by itself, so it cannot wait for answers. */
+  /** The command ends by itself, so it cannot wait for answers. */
   isOnce: boolean;
 }
 
 type Open = (opening: Opening) => Promise<Channel[]>;
 
-/** Says what is wrong with the options before anything connects. */
+/** Reads the receivers from the options. Mistakes in the options are reported before anything connects. */
 async function readReceivers(
   { notify, channels, secretFile }: WatchOptions,
   context: Context,
@@ -133,7 +133,10 @@ async function openFile(
     );
 }
 
-/** One file for each receiver or file of channels, and namespace, so that two do not answer for one another. */
+/**
+ * The state file. Each combination of receivers, server and namespace has its own, so that one watch does not suppress
+ * the notices of another.
+ */
 function stateFile(
   { notify, channels = CHANNELS_FILE }: WatchOptions,
   { namespace }: Countersign,

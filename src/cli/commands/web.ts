@@ -50,7 +50,7 @@ export function addWeb(program: Command, context: Context): void {
     .option('--channels <file>', 'a file of channels with web push: browsers may ask to be notified')
     .action((options: WebOptions) => openWebInbox(options, context));
   const user = web.command('user').description('manage the users who sign in with a token');
-  // The file is known once the command line is parsed.
+  // The path of the file is known only after the command line is parsed.
   const users = (): Users => createUsers(web.opts<WebOptions>().users ?? defaultUsersFile(context.env));
   addUserCommands(user, users, context);
 }
@@ -115,7 +115,7 @@ interface AddOptions {
   mayConverse?: boolean;
 }
 
-/** What a right lets a user do, for the list. */
+/** What each right lets a user do, in words for the list. */
 const MAY: Readonly<Record<Right, string>> = { 'fork-live': 'forks with effects', converse: 'conversations' };
 
 function tokenLines(name: string, token: string, { screen }: Context): string[] {

@@ -16,7 +16,7 @@ import type { Config } from '../../tools/define-config';
 import type { Screen } from '../print/screen';
 import { type Fact, factLines } from '../print/table';
 
-/** Levels of Temporal's own messages, and of lines about calls. */
+/** The levels for Temporal's own messages and for lines about calls. */
 export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
 
 /** Options of every command that runs a worker. */
@@ -98,7 +98,10 @@ async function buildIdOf({ buildId }: BuildOptions, config: Config): Promise<str
   return autoBuildId(config, manifest().version);
 }
 
-/** A worker goes on where its build cannot be made current: turns of that build may wait for it. */
+/**
+ * Makes the build current and prints which build runs. The worker continues even where this fails, because turns of its
+ * build may wait for it.
+ */
 async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context: Context): Promise<void> {
   const { screen, command, withClient } = context;
   const name = escapeText(build.build);
@@ -154,7 +157,7 @@ export interface WorkerFacts {
   uiUrl?: string;
 }
 
-/** Where things are: server, namespace, queues, agents and their tools by safety. */
+/** The facts about a worker: server, namespace, queues, agents and their tools by safety. */
 export function workerLines(facts: WorkerFacts, screen: Screen): string[] {
   const { config, file, address, namespace, queues, uiUrl } = facts;
   const places: Fact[] = [

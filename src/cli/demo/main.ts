@@ -100,7 +100,7 @@ void main().then((code) => {
   process.exitCode = code;
 });
 
-/** What changed on disk, the timeline, and how to do the same by hand. */
+/** The last lines of the demo: the change on disk, the timeline, and how to do the same by hand. */
 function epilogueLines(changes: string, timeline: readonly TurnEvent[], screen: Screen): string[] {
   const { strong } = screen.style;
   return [

@@ -25,7 +25,7 @@ import { startWorker } from '../../worker';
 import { editorOf, editText } from '../review/editor';
 import { askUntilAnswered } from '../review/terminal';
 
-/** What the turn is played with. */
+/** Everything that the demo needs to play the turn. */
 export interface Play {
   client: Countersign;
   taskQueue: string;
@@ -34,7 +34,10 @@ export interface Play {
   signal: AbortSignal;
 }
 
-/** How the turn went: its id, and the text that a person let stand in the file; undefined where nothing was. */
+/**
+ * The result of the turn: its id, and the text that a person accepted for the file. Undefined: the person denied the
+ * change.
+ */
 export interface Played {
   turn: string;
   text: string | undefined;
@@ -80,20 +83,20 @@ function noAnswer(status: string): CountersignError {
 export interface Stage {
   client: Countersign;
   taskQueue: string;
-  /** Temporal's own UI; undefined on a server that was there already. */
+  /** Temporal's own UI; undefined on a server that already ran. */
   uiUrl?: string;
-  /** Ends all of it, in order, whatever of it stands. */
+  /** Ends all parts in order, whichever of them exist. */
   close(): Promise<void>;
 }
 
-/** What a stage is built with. */
+/** The options of a stage. */
 interface StageOptions {
   root: string;
   env: NodeJS.ProcessEnv;
   note(text: string): void;
 }
 
-/** Gets a server, starts a worker, connects. What stands already is taken down when a later part fails. */
+/** Gets a server, starts a worker, and connects. If a later part fails, the earlier parts are ended. */
 export async function buildStage(options: StageOptions): Promise<Stage> {
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -137,7 +140,10 @@ async function openServer(
   return startServer({ binary: engine.binary, progress: note });
 }
 
-/** A queue of its own: on a server that is there already no other worker must take the demo's turn. */
+/**
+ * The config of the demo, with a separate queue: on a server that already runs, no other worker may take the demo's
+ * turn.
+ */
 function demoConfig(root: string): Config {
   const agent = defineAgent({
     name: SCENE.agent,
@@ -160,7 +166,7 @@ export interface DemoOptions {
 /**
  * Reads the command line of `npm run demo`.
  *
- * @throws CountersignError `usage` where nobody could answer; CommanderError for what the line does not allow, and for help.
+ * @throws CountersignError `usage` where nobody could answer; CommanderError for wrong options, and for help.
  */
 export function readDemoOptions(args: readonly string[], isTerminal: boolean): DemoOptions {
   const command = new Command('npm run demo --')
@@ -179,13 +185,13 @@ export function readDemoOptions(args: readonly string[], isTerminal: boolean): D
   });
 }
 
-/** What somebody said to the proposal. */
+/** The person's reply to the proposal. */
 type Reply = { answer: 'approve' } | { answer: 'edit'; text: string } | { answer: 'deny'; reason: string };
 
 /** Answers a proposal; `round` counts from 1, because an edit comes back as a new proposal. */
 export type Answerer = (args: JsonObject, round: number) => Promise<Reply>;
 
-/** Answers without a person: an edit is made once, and what comes back is approved. */
+/** Answers without a person: the first proposal may be edited once, and the next proposal is then approved. */
 export function fixedAnswers(answer: DemoAnswer): Answerer {
   return (_args, round) => {
     if (answer === 'deny') return Promise.resolve({ answer, reason: 'the rename is not official yet' });
@@ -194,7 +200,7 @@ export function fixedAnswers(answer: DemoAnswer): Answerer {
   };
 }
 
-/** Asks at the terminal. Ctrl-C and Ctrl-D call `interrupt`, and nothing is answered then. */
+/** Asks at the terminal. Ctrl-C and Ctrl-D call `interrupt`, and then there is no answer. */
 export function askAtTerminal(env: NodeJS.ProcessEnv, signal: AbortSignal, interrupt: () => void): Answerer {
   const ask = (question: string): Promise<string> => askLine(question, signal, interrupt);
   return async (args) => {
@@ -221,7 +227,7 @@ async function newText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<
   return edited.trim() === '' ? askUntilAnswered({ ask }, `New text instead of "${text}": `) : edited;
 }
 
-/** Empty where the editor fails: the demo asks for the text itself then. */
+/** Edits a text in the editor. Empty where the editor fails: then the demo itself asks for the text. */
 async function editInEditor(text: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     const edited = await editText({ text: `${text}\n`, name: 'new-text.txt', env });
@@ -240,7 +246,7 @@ async function askLine(question: string, signal: AbortSignal, interrupt: () => v
   try {
     return await lines.question(question, { signal: AbortSignal.any([signal, closed.signal]) });
   } catch (error) {
-    // Ctrl-D: whoever closes the input wants to leave.
+    // Ctrl-D: a person who closes the input wants to leave.
     if (!signal.aborted) interrupt();
     throw error;
   } finally {

@@ -5,18 +5,18 @@ import { createTwoFilesPatch } from 'diff';
 import { isObject, type JsonObject } from '../../contract/json';
 import { setArgument } from '../set-argument';
 
-/** What happens in the demo. */
+/** The agent, the file and the change of the demo. */
 export const SCENE = {
   agent: 'clerk',
   file: 'README.md',
   from: 'Acme Ltd',
   to: 'Northwind GmbH',
-  /** What `--answer edit` makes of it. */
+  /** The new text that `--answer edit` writes. */
   edited: 'Northwind GmbH & Co. KG',
   prompt: `search for "Acme Ltd", then replace "Acme Ltd" with "Northwind GmbH" in README.md`,
 } as const;
 
-/** Where the new text stands in the arguments of the agent's call. */
+/** The path of the new text in the arguments of the agent's call. */
 const NEW_TEXT = ['edits', '0', 'new_text'];
 
 /** The new text that a call proposes. */
@@ -32,7 +32,7 @@ export function withNewText(args: JsonObject, text: string): JsonObject {
   return setArgument(args, { path: NEW_TEXT, value: text });
 }
 
-/** What the files have to be. `text`: what stands in place of the old name; undefined where nothing may change. */
+/** The expected content of the files. `text`: the text in place of the old name. Undefined where nothing may change. */
 export function expected(before: Snapshot, text: string | undefined): Snapshot {
   if (text === undefined) return before;
   const readme = (before.get(SCENE.file) ?? '').split(SCENE.from).join(text);
@@ -66,7 +66,7 @@ export async function snapshot(root: string): Promise<Snapshot> {
   return new Map(await Promise.all(texts));
 }
 
-/** What changed between two looks, as one unified diff; empty where nothing did. */
+/** The differences between two snapshots as one unified diff. Empty where nothing changed. */
 export function changesBetween(before: Snapshot, after: Snapshot): string {
   const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
   return paths

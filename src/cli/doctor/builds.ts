@@ -4,7 +4,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import { counted } from '../../history/labels';
 import { failed, type Finding } from './machine';
 
-/** Which build of a deployment is the current one, and what holds each of the others. */
+/** Checks which build of a deployment is the current one, and what holds each of the other builds. */
 export async function checkBuilds(client: Pick<Countersign, 'builds'>, deployment: string): Promise<Finding> {
   const name = `builds of ${deployment}`;
   try {
@@ -28,7 +28,7 @@ function judgeBuilds(name: string, { deployment, current, builds }: Builds): Fin
   return { name, state: 'warning', detail, todo };
 }
 
-/** A build that is over has nothing to say. */
+/** Whether a build is shown. A drained build without turns and sessions is left out. */
 function isShown({ state, turns, sessions }: Build): boolean {
   return state !== 'drained' || turns + sessions > 0;
 }

@@ -6,12 +6,12 @@ import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../sdk-copies';
 import type { Config } from '../../tools/define-config';
 import { CONFIG_FILES, loadConfig } from '../load-config';
 
-/** What one check found. `skipped`: it could not be made because an earlier one failed. */
+/** The result of one check. `skipped`: the check could not be made because an earlier check failed. */
 export interface Finding {
   name: string;
   state: 'ok' | 'warning' | 'bad' | 'skipped';
   detail: string;
-  /** What to do about it. */
+  /** What a person can do about the finding. */
   todo?: string;
 }
 
@@ -20,12 +20,12 @@ export function reason(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
 }
 
-/** What a check found that failed. */
+/** The finding of a check that failed with an error. */
 export function failed(name: string, error: unknown): Finding {
   return { name, state: 'bad', detail: reason(error), ...hintOf(error) };
 }
 
-/** The hint of an error of ours. */
+/** The hint of an error of this package. */
 function hintOf(error: unknown): { todo?: string } {
   if (typeof error !== 'object' || error === null || !('hint' in error)) return {};
   return typeof error.hint === 'string' ? { todo: error.hint } : {};
@@ -43,7 +43,7 @@ export function checkNode(version = process.versions.node): Finding {
   return { name: 'Node.js', state: 'bad', detail, todo: 'Install a newer one: https://nodejs.org' };
 }
 
-/** Whether there is one copy of Temporal's SDK, here and where this package is. */
+/** Whether there is only one copy of Temporal's SDK, in the current folder and for this package. */
 export function checkSdk(folder = process.cwd()): Finding {
   const name = "Temporal's SDK";
   const problem = sdkProblem(sdkCopies([__dirname, folder]));
@@ -59,7 +59,7 @@ const ROUTES = {
   go: 'built with Go',
 } as const;
 
-/** Whether this machine can start a server. Nothing is fetched or built to find out. */
+/** Whether this machine can start a server. Nothing is downloaded or built for this check. */
 export async function checkCli(env: NodeJS.ProcessEnv): Promise<Finding> {
   const name = "Temporal's command line";
   try {
@@ -76,7 +76,7 @@ export async function checkCli(env: NodeJS.ProcessEnv): Promise<Finding> {
   }
 }
 
-/** Without the route to a server that runs already: the question is what could be started here. */
+/** Finds an engine that could start a server here. A server that already runs does not count. */
 async function findHere(env: NodeJS.ProcessEnv): Promise<Engine> {
   const { resolveEngine } = await import('../../engine/resolve.js');
   const { cacheRoute, pathRoute, settingRoute } = await import('../../engine/resolve.js');
@@ -85,8 +85,8 @@ async function findHere(env: NodeJS.ProcessEnv): Promise<Engine> {
 }
 
 /**
- * Whether the config loads. A config is a program, so only a named one is run: people ask `doctor` about a folder before
- * they trust what is in it.
+ * Whether the config loads. A config is a program, so only a named one is run: people run `doctor` in a folder before
+ * they trust its content.
  */
 export async function checkConfig(named: string | undefined): Promise<{ finding: Finding; config?: Config }> {
   const name = 'config';

@@ -4,7 +4,9 @@ import { loginCommand } from '../../tools/mcp/authorization';
 import { countDecided, isFine, namedServers, othersIn, reportLive, type ServerReport } from '../mcp-servers';
 import { failed, type Finding } from './machine';
 
-/** Whether each MCP server of a config answers as was allowed. Only what was allowed is started. */
+/**
+ * Whether each MCP server of a config still answers in the way that a person allowed. Only allowed servers are started.
+ */
 export async function checkMcp(config: Config): Promise<Finding[]> {
   try {
     const named = await namedServers(config);
@@ -20,7 +22,7 @@ function findingOf(report: ServerReport): Finding {
   const todo = `countersign mcp allow ${server}`;
   const failedTodo = login === 'needed' ? loginCommand(server) : `countersign mcp test ${server}`;
   if (state === 'failed') return { name, state: 'bad', detail: why ?? '', todo: failedTodo };
-  // It says what to do.
+  // `why` says what to do.
   if (state === 'not_allowed') return { name, state: 'warning', detail: why ?? '' };
   const detail = `${countDecided(tools)}, about ${counted(tokens, 'token')}`;
   const rest = othersIn(tools)

@@ -13,8 +13,8 @@ const MIB = 1024 * 1024;
 const SMALL = { cpu: '7s', memory: 16 * MIB, processes: 12, openFiles: 64, fileSize: 2 * MIB, tmp: 4 * MIB };
 
 /**
- * Tries each thing that a sandbox closes and each limit that it holds, and names what it got through. Time and open files
- * are only read: to use them up would take longer than `doctor` may.
+ * Tries everything that a sandbox forbids and every limit that it sets, and names the attempts that succeeded. The
+ * limits of time and open files are only read: reaching them would take longer than `doctor` may take.
  */
 const ATTEMPTS = `
 exec 2>/dev/null
@@ -34,17 +34,17 @@ rm -f /tmp/a
 echo done
 `;
 
-/** What a system says of the group of processes that this one is in. Undefined: the file cannot be read. */
+/** What a system says about the cgroup of this process. A field is undefined where its file cannot be read. */
 export interface CgroupFiles {
   /** /proc/self/cgroup */
   own: string | undefined;
-  /** cgroup.controllers of that group */
+  /** The `cgroup.controllers` file of this cgroup. */
   controllers: string | undefined;
-  /** Whether groups can be made below it. */
+  /** Whether cgroups can be created below this cgroup. */
   canWrite: boolean;
 }
 
-/** Whether memory and processes could be limited for all processes of a sandbox together; in words. */
+/** Says in words whether memory and processes could be limited for all processes of a sandbox together. */
 export function describeCgroups({ own, controllers, canWrite }: CgroupFiles): string {
   const lines = (own ?? '').split('\n').filter((line) => line !== '');
   const isOld = lines.some((line) => /^\d+:([^:]*,)?(memory|pids)(,[^:]*)?:/.test(line));
@@ -85,7 +85,7 @@ function isWritable(path: string): boolean {
   }
 }
 
-/** Whether programs can be run apart from this machine, found by trying it. */
+/** Whether programs can run separately from this machine. The check tries it. */
 export async function checkSandbox(
   box: Sandbox = sandbox({ limits: SMALL, allowUnlimited: [...LIMIT_NAMES] }),
 ): Promise<Finding> {

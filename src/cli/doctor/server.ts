@@ -16,13 +16,13 @@ import { ATTRIBUTE_TYPES } from '../../engine/server-args';
 import { STATUS, statusOf, toCountersignError } from '../../history/server-errors';
 import { failed, type Finding } from './machine';
 
-/** How long one question may take, in milliseconds. */
+/** The most time for one request, in milliseconds. */
 const ASK_MS = 10_000;
 
 /**
  * Makes a request that the server authorises. Connecting alone proves nothing: a server accepts every connection.
  *
- * @throws CountersignError `server_failed` where it does not let us, `namespace_missing`, `no_server`.
+ * @throws CountersignError `server_failed` where the server refuses, `namespace_missing`, `no_server`.
  */
 export async function requireAccess({ client }: Countersign): Promise<void> {
   try {
@@ -34,7 +34,7 @@ export async function requireAccess({ client }: Countersign): Promise<void> {
   }
 }
 
-/** Whether the namespace has what the inbox is made of. */
+/** Whether the namespace has the search attributes that the inbox needs. */
 export async function checkAttributes(client: Countersign): Promise<Finding> {
   const name = 'search attributes';
   try {
@@ -59,7 +59,10 @@ function judgeAttributes(name: string, missing: readonly string[], namespace: st
   return { name, state: 'bad', detail: `missing: ${missing.join(', ')}`, todo };
 }
 
-/** Asking is what every caller may do; listing attributes is not. */
+/**
+ * Whether the server accepts a query with an attribute. Every caller may send a query, but not every caller may list
+ * attributes.
+ */
 async function isAccepted(client: Client, attribute: string): Promise<boolean> {
   try {
     await client.workflow.count(`${attribute} IS NULL`);
@@ -92,7 +95,7 @@ function judgePauses(name: string, found: Pauses): Finding {
   return { name, state: 'warning', detail: pauses.map(pauseText).join('; '), todo };
 }
 
-/** Whether a worker takes work from a queue, and whether it matters which one. */
+/** Whether a worker takes work from a queue, and whether all of the queue's workers have the same agents and tools. */
 export async function checkQueue(client: Countersign, queue: PolledQueue): Promise<Finding> {
   const name = `queue ${queue.name}`;
   try {
@@ -114,7 +117,7 @@ const START = 'Start one with `countersign worker`, or both server and worker wi
 /** At most this many missing agents are named. */
 const MOST_LACKING = 3;
 
-/** Whether the workers of a queue have, between them, the agents of all open turns on it. */
+/** Whether the workers of a queue together have the agents of all open turns on the queue. */
 export async function checkAgents(client: Countersign, queue: string): Promise<Finding> {
   const name = `agents of ${queue}`;
   try {
@@ -149,7 +152,7 @@ interface Lacking {
   turn: string;
 }
 
-/** One question for each agent that is lacking, and one more. */
+/** Finds the missing agents, with one query for each of them and one more. */
 async function lackingOf(
   { client, namespace }: Countersign,
   queue: string,
@@ -168,7 +171,7 @@ async function lackingOf(
   return lacking;
 }
 
-/** Raw: a memo that cannot be read here must not hide a turn. */
+/** Reads the raw response: a memo that cannot be decoded here must not hide a turn. */
 async function firstOf(
   { connection }: Client,
   namespace: string,
@@ -187,7 +190,7 @@ function askWorkers({ client, namespace }: Countersign, queue: PolledQueue): Pro
   return connection.withDeadline(Date.now() + ASK_MS, () => workersOf(connection, namespace, queue));
 }
 
-/** How many turns are named. */
+/** The most turns that are named. */
 const MOST_TURNS = 3;
 
 /** The server's own attribute of workflows whose workflow task failed several times in a row. */
@@ -195,7 +198,7 @@ const PROBLEMS = 'TemporalReportedProblems';
 const OURS = `(WorkflowType = '${WORKFLOWS.turn}' OR ${SEARCH_ATTRIBUTES.agent} IS NOT NULL)`;
 const QUERY = `ExecutionStatus = 'Running' AND ${OURS} AND ${PROBLEMS} IS NOT NULL`;
 
-/** Whether the server reports turns that stand still because their workflow task fails again and again. */
+/** Whether the server reports turns that do not progress because their workflow task fails again and again. */
 export async function checkTasks(client: Countersign): Promise<Finding> {
   const name = 'workflow tasks';
   try {
@@ -209,7 +212,7 @@ export async function checkTasks(client: Countersign): Promise<Finding> {
   }
 }
 
-/** Raw: a memo that cannot be read here must not hide a turn. */
+/** Reads the raw response: a memo that cannot be decoded here must not hide a turn. */
 async function failingTurns({ client, namespace }: Countersign): Promise<string[]> {
   const { executions } = await client.withDeadline(Date.now() + ASK_MS, () =>
     client.workflowService.listWorkflowExecutions({ namespace, query: QUERY, pageSize: MOST_TURNS + 1 }),

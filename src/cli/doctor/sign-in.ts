@@ -2,7 +2,7 @@ import { createOidc, type Oidc } from '../../server/auth/oidc';
 import { readSignInFile } from '../sign-in-file';
 import { failed, type Finding } from './machine';
 
-/** Whether a sign-in file can be used, and whether what it names can be reached from here. */
+/** Whether a sign-in file can be used, and whether the issuer that it names can be reached from here. */
 export async function checkSignIn(file: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
   try {
     const { oidc, publicUrl } = await readSignInFile(file, env);

@@ -6,38 +6,41 @@ import type { Countersign } from '../../client';
 import { DYNAMIC_CONFIG } from '../../engine/server-args';
 import { reason, type Finding } from './machine';
 
-/** What a lone turn meets between two of its tasks, in milliseconds. */
+/** The times between two workflow tasks of a turn on an idle server, in milliseconds. */
 export interface Transition {
-  /** From the answer to a signal until the workflow task that it made arrives. */
+  /** The time from the answer to a signal until the workflow task for this signal arrives. */
   waitMs: number;
-  /** A request to the server and its answer. */
+  /** The time of a request to the server and its answer. */
   roundTripMs: number;
 }
 
-/** A server lets the first 20 or so pass at once, as a reserve; what comes after them is what counts. */
+/** The number of transitions that are not counted: a server lets the first 20 or so pass at once, as a reserve. */
 const RESERVE = 30;
 const COUNTED = 15;
 
-/** A shard that polls 20 times a second makes each transition wait up to 50 ms; without a wait it takes some few. */
+/**
+ * From this time on, transitions count as waiting. A shard that polls 20 times a second makes each transition wait up
+ * to 50 ms. Without this wait, a transition takes a few milliseconds.
+ */
 const WAITS_MS = 20;
 
-/** How long one task may take, and how long a workflow stays that an interrupted check leaves behind. */
+/** The most time for one task, and the time after which a workflow of an interrupted check ends. */
 const TASK_MS = 10_000;
 const WORKFLOW_MS = 60_000;
 
 const NAME = 'transitions';
 
-/** Times the server's transitions; where they wait, the settings that change it are named. */
+/** Measures the server's transitions. Where they wait, the finding names the settings that change this. */
 export async function checkTransitions(client: Countersign): Promise<Finding> {
   try {
     return judge(await timeTransitions(client));
   } catch (error) {
-    // Approvers may have keys that let them signal and no more.
+    // Approvers may have credentials that only allow signals.
     return { name: NAME, state: 'skipped', detail: `could not be timed: ${reason(error)}` };
   }
 }
 
-/** What a measure means for turns. */
+/** The finding for a measured transition. */
 export function judge({ waitMs, roundTripMs }: Transition): Finding {
   const measured = `${waitMs.toFixed(0)} ms between two tasks of a turn (a round trip takes ${roundTripMs.toFixed(0)} ms)`;
   if (waitMs < WAITS_MS) return { name: NAME, state: 'ok', detail: measured };
@@ -49,8 +52,8 @@ export function judge({ waitMs, roundTripMs }: Transition): Finding {
 }
 
 /**
- * Plays a worker that does nothing, over the client's own connection: a signal makes a workflow task, again and again.
- * The server answers a signal once the task is recorded, so the network counts on neither side of the wait.
+ * Acts as a worker that does nothing, over the client's own connection: each signal makes a workflow task. The server
+ * answers a signal after the task is recorded, so the network time does not count on either side.
  */
 async function timeTransitions(client: Countersign): Promise<Transition> {
   const probe = createProbe(client);
@@ -80,7 +83,7 @@ const COMPLETE: temporal.api.command.v1.ICommand = {
   completeWorkflowExecutionCommandAttributes: {},
 };
 
-/** Both sides of one workflow on a queue of its own. */
+/** The client side and the worker side of one workflow, on a separate queue. */
 function createProbe({ client, namespace }: Countersign) {
   const { connection } = client;
   const { workflowService }: ConnectionLike = connection;

@@ -8,14 +8,14 @@ import type { Agent } from '../../tools/define-agent';
 import { fitArguments } from '../../tools/prepare';
 import type { PastCall } from './past';
 
-/** What past calls are held against. */
+/** The agents, rules and approvers file to which past calls are compared. */
 export interface Candidate {
   agents: readonly Agent[];
   rules: PolicyRules | undefined;
   approvers: ApproversSource | undefined;
 }
 
-/** A past call on which would be decided otherwise. */
+/** A past call that would now be decided in another way. */
 export interface Otherwise {
   turn: string;
   callId: string;
@@ -26,7 +26,7 @@ export interface Otherwise {
   was: PolicyAction;
   outcome: string;
   would: PolicyAction;
-  /** The rule that fits; absent where none does. */
+  /** The rule that fits. Absent where none fits. */
   rule?: string;
   why?: string;
 }
@@ -36,13 +36,15 @@ export interface RuleCount {
   name: string;
   then: PolicyRule['then'];
   fits: number;
-  /** Only of a shadow rule: on how many calls it would decide otherwise than is decided without it. */
+  /**
+   * Only for a shadow rule: the number of calls that it would decide in another way than they are decided without it.
+   */
   shadow?: { otherwise: number };
 }
 
-/** What `policy test` found. */
+/** The result of `policy test`. */
 export interface PolicyTest {
-  /** Where the rules stand; null where there are none. */
+  /** The source of the rules. Null where there are no rules. */
   from: string | null;
   turns: number;
   calls: number;
@@ -51,19 +53,22 @@ export interface PolicyTest {
   rules: RuleCount[];
   /** Calls of tools and agents that the config does not have, by tool. */
   unknown: Record<string, number>;
-  /** Calls whose arguments the tool of today does not take. */
+  /** Calls whose arguments today's tool does not accept. */
   invalid: number;
-  /** Forks were left out: nobody decided in them. */
+  /** The number of forks. They are left out, because nobody decided in them. */
   forks: number;
 }
 
-/** Takes calls one by one, and says in the end what would be otherwise. */
+/** Takes calls one by one. At the end, says which calls would be decided in another way. */
 export interface Comparison {
   add(call: PastCall): Promise<void>;
   test(counts: Pick<PolicyTest, 'turns' | 'forks'>): PolicyTest;
 }
 
-/** Decides on past calls as a worker with this config would: function policies, rules and approvers file together. */
+/**
+ * Compares past calls with the decisions of a worker with this config: function policies, rules and approvers file
+ * together.
+ */
 export function createComparison({ agents, rules, approvers }: Candidate): Comparison {
   const byName = new Map(agents.map((agent) => [agent.name, agent]));
   const counts = (rules?.rules ?? []).map(({ name, then, shadow }) => ({
@@ -109,7 +114,9 @@ function count(of: RuleCount | undefined, isOtherwise = false): void {
   if (isOtherwise && of.shadow !== undefined) of.shadow.otherwise += 1;
 }
 
-/** The call with the tool of today; a tool that the config does not have is as the record says, where it says so. */
+/**
+ * The call with today's tool. A tool that the config does not have is taken from the record, where the record has it.
+ */
 function asChecked(
   agent: Agent | undefined,
   { tool: name, args, request }: PastCall,

@@ -9,7 +9,7 @@ import type { Suggestion } from './suggest';
 const MOST_ROWS = 50;
 const MODES = { run: 'runs', ask: 'asks', refuse: 'refused' } as const;
 
-/** What would be otherwise as a table, and how often each rule fitted. */
+/** The calls that would be decided in another way as a table, and how often each rule fitted. */
 export function testLines(test: PolicyTest, screen: ScreenFormat): string[] {
   const { quiet } = screen.style;
   const { otherwise, calls, turns, from } = test;
@@ -68,7 +68,7 @@ function leftOut({ unknown, invalid, forks }: PolicyTest): string[] {
   ];
 }
 
-/** Suggestions as a file to paste: what speaks for a rule stands above it. */
+/** Suggestions as a file to paste. The reasons for a rule are written above it. */
 export function suggestLines(
   found: readonly Suggestion[],
   { turns, calls, screen }: { turns: number; calls: number; screen: Pick<Screen, 'style'> },

@@ -7,28 +7,33 @@ import type { RequestOpened } from '../../history/call-events';
 import { describePhase } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 
-/** A call of a past turn, and what was decided on it. */
+/** A call of a past turn, and the decision on it. */
 export interface PastCall {
   turn: string;
   callId: string;
   agent: string;
   tool: string;
-  /** As the policy saw them: what the model asked for, with defaults. */
+  /** The arguments that the policy saw: the model's arguments with defaults filled in. */
   args: JsonObject;
-  /** Whether it ran at once, a person was asked, or it was refused without one. */
+  /** Whether the call ran at once, a person was asked, or the call was refused without a person. */
   was: PolicyAction;
-  /** How it ended, in words. */
+  /** The end of the call, in words. */
   outcome: string;
-  /** `clean`: approved as it was, and it succeeded. `spoiled`: denied, edited, failed, in doubt and the like. `open`: neither, so far. */
+  /**
+   * `clean`: the call was approved unchanged and succeeded. `spoiled`: it was denied, edited, failed, in doubt or the
+   * like. `open`: neither of these so far.
+   */
   ending: 'clean' | 'spoiled' | 'open';
-  /** Who approved it. */
+  /** The people who approved the call. */
   approvers: readonly string[];
-  /** When the model asked for it; ISO 8601. */
+  /** The time when the model asked for the call, in ISO 8601. */
   at: string;
   request?: RequestOpened;
 }
 
-/** The calls of a turn that a policy decides on. Questions, invalid calls and what a fork took over are left out. */
+/**
+ * The calls of a turn that a policy decides on. Questions, invalid calls and calls that a fork took over are left out.
+ */
 export function pastCalls(view: TurnView): PastCall[] {
   const { turn, agent } = view;
   const asked = new Map(view.steps.map(({ step, repliedAt }) => [step, repliedAt]));

@@ -6,42 +6,42 @@ import { isObject, type Json } from '../../contract/json';
 import type { JsonSchema } from '../../contract/tool';
 import type { PastCall } from './past';
 
-/** A rule to paste, and what speaks for it. */
+/** A rule to paste, and the past calls that support it. */
 export interface Suggestion {
   rule: PolicyRule;
   /** The rule as an entry of a list in YAML. */
   yaml: string;
-  /** Calls that it would have let run: each was approved as it was, and succeeded. */
+  /** The number of calls that the rule would have let run. Each was approved unchanged, and succeeded. */
   covers: number;
-  /** Calls of the tool that a person was asked about. */
+  /** The number of calls of the tool about which a person was asked. */
   of: number;
-  /** Who approved them, by the names on record. */
+  /** The people who approved these calls, by the names on record. */
   people: string[];
-  /** When the first and the last of them were asked for; ISO 8601. */
+  /** The times when the first and the last of these calls were asked for, in ISO 8601. */
   first: string;
   last: string;
   /** Arguments that may be anything. */
   free: string[];
 }
 
-/** What is suggested. */
+/** The options of suggestions. */
 export interface SuggestOptions {
-  /** So many calls have to speak for a rule. */
+  /** The least number of calls that must support a rule. */
   least: number;
   /** The last day of the rules. */
   until: string;
 }
 
-/** Of one tool at most so many. */
+/** The most suggestions for one tool. */
 const MOST_OF_TOOL = 5;
-/** A set of values is written out up to so many. */
+/** The most values that a rule lists for one argument. */
 const MOST_VALUES = 5;
-/** Groups of calls that are looked at for one tool. */
+/** The most groups of calls that are looked at for one tool. */
 const MOST_GROUPS = 200;
 
 /**
- * Rules that would have let calls run that people always approved as they were; of each tool the narrowest first. A rule
- * that fits any call that was denied, edited, failed, in doubt or refused is not among them.
+ * Rules that would have let calls run that people always approved unchanged. For each tool the narrowest rule comes
+ * first. A rule is left out where it also fits a call that was denied, edited, failed, in doubt or refused.
  */
 export function suggestRules(calls: readonly PastCall[], options: SuggestOptions): Suggestion[] {
   const groups = groupedBy(calls, ({ agent, tool }) => JSON.stringify([agent, tool]));
@@ -72,7 +72,7 @@ function ofTool(calls: readonly PastCall[], { least, until }: SuggestOptions): S
     const covered = coveredBy(pattern.when, calls);
     const isSafe = covered !== undefined && covered.every(({ ending }) => ending !== 'spoiled');
     const kept = isSafe ? covered.filter(isEligible) : [];
-    // What does not cover the calls that it was made from was not understood.
+    // A rule that does not cover the calls that it was made from was not understood correctly.
     if (kept.length >= Math.max(least, group.length))
       found.set(pattern.when, suggestion(pattern, kept, { calls, until }));
   }
@@ -80,14 +80,17 @@ function ofTool(calls: readonly PastCall[], { least, until }: SuggestOptions): S
   return widest.reverse().map((one, at) => named(one, at));
 }
 
-/** Only what safety asked about: no rule loosens what a function or the approvers file asks about. */
+/**
+ * Whether a call can support a rule: only if the tool's safety was the reason to ask. No rule can loosen a function
+ * policy or the approvers file.
+ */
 function isEligible({ ending, request }: PastCall): boolean {
   if (ending !== 'clean' || request === undefined) return false;
   const { safety, policyReason, authority, noBatch } = request;
   return safety === 'dangerous' && policyReason === undefined && authority === undefined && noBatch !== true;
 }
 
-/** Calls that are alike: the same arguments, then one value in common, then all. */
+/** Groups of similar calls: calls with the same arguments, then calls with one value in common, then all calls. */
 function groupsOf(calls: readonly PastCall[], least: number): PastCall[][] {
   const exact = groupedBy(calls, ({ args }) => digestJson(args));
   const shared = new Map<string, PastCall[]>();
@@ -104,7 +107,10 @@ function coveredBy(when: string, calls: readonly PastCall[]): PastCall[] | undef
   return read.ok ? calls.filter((call) => fits(read.condition, call)) : undefined;
 }
 
-/** As the rule will be asked: one that cannot be worked out would refuse, so it does not cover. */
+/**
+ * Whether a condition covers a call, evaluated as for the real rule. A condition that cannot be evaluated would refuse
+ * the call, so it does not cover it.
+ */
 function fits(condition: Condition, { args, request }: PastCall): boolean {
   return condition.evaluate({ args: conditionArguments(args, request?.schema) }) === true;
 }
@@ -141,15 +147,15 @@ interface Pattern {
   free: readonly string[];
 }
 
-/** Code and commands are allowed as they are or not at all. */
+/** Arguments with code or commands. A rule allows only their exact values. */
 const ONLY_EQUAL = /(command|cmd|script|code|sql|query|form|expression|args|argv)$/i;
 const PATH = /(path|file|folder|directory|dir)$/i;
-/** What a person reads may be anything. */
+/** Arguments with text for people. A rule allows any value. */
 const PROSE = /(text|body|message|content|subject|title|note|reason|description|comment|summary)$/i;
-/** Order numbers and the like; no path, address or sentence. */
+/** Order numbers and similar ids, but not paths, addresses or sentences. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** Undefined where nothing narrow can be said of them. */
+/** The condition that the calls have in common. Undefined where it would not be narrow. */
 function patternOf(calls: readonly PastCall[]): Pattern | undefined {
   const fields = [...new Set(calls.flatMap(({ args }) => Object.keys(args)))].sort();
   const parts: string[] = [];
@@ -167,7 +173,7 @@ function patternOf(calls: readonly PastCall[]): Pattern | undefined {
   return { when: [...parts, ...closing(fields, calls[0]?.request?.schema)].join(' && '), free };
 }
 
-/** Arguments that none of the calls had are not allowed. */
+/** The condition parts that forbid arguments which none of the calls had. */
 function closing(fields: readonly string[], schema: JsonSchema | undefined): string[] {
   const { properties, additionalProperties } = schema ?? {};
   if (!isObject(properties) || additionalProperties !== false)
@@ -176,13 +182,13 @@ function closing(fields: readonly string[], schema: JsonSchema | undefined): str
   return others.map((name) => `!${isThere(name)}`);
 }
 
-/** What is asked of an argument; free: as far as that goes, it may be anything. */
+/** The part of a condition about one argument. `isFree`: apart from `text`, the argument may be anything. */
 interface Part {
   text?: string;
   isFree?: true;
 }
 
-/** What the values of an argument have in common; undefined where that is too little. */
+/** What the values of an argument have in common. Undefined where that is too little for a rule. */
 function partOf(field: string, values: readonly Json[]): Part | undefined {
   const distinct = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
   const [first] = distinct;
@@ -205,7 +211,7 @@ function partOf(field: string, values: readonly Json[]): Part | undefined {
   return { text: `${valueOf(field)}.matches("^[A-Za-z0-9_-]{1,${longest}}$")`, isFree: true };
 }
 
-/** A path goes nowhere else by `..` or `\`. */
+/** The condition part for paths in one folder. It excludes `..` and `\`, which could lead out of the folder. */
 function inFolder(field: string, paths: readonly string[]): Part | undefined {
   const [first = ''] = paths;
   let length = 0;
@@ -236,7 +242,7 @@ function isThere(field: string): string {
   return isName(field) ? `has(args.${field})` : `(${literal(field)} in args)`;
 }
 
-/** A value in CEL, which reads JSON as it is. What does not show by itself is written by its number. */
+/** A value as a CEL literal, which has the form of JSON. Characters that are not visible are written as escapes. */
 function literal(value: Json): string {
   return JSON.stringify(value).replace(/[^\x20-\x7e\p{L}\p{N}]/gu, (one) => {
     const code = one.codePointAt(0) ?? 0;

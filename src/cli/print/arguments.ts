@@ -8,7 +8,7 @@ import type { CallView } from '../../history/view';
 import { diffLines } from './diff';
 import { inner, section } from './table';
 
-/** Longer names get a line of their own, so that the values stay aligned. */
+/** The most columns for the name of an argument. A longer name gets its own line, so that the values stay aligned. */
 const NAME_MOST = 24;
 
 /** Arguments as `path  value` lines; text of several lines becomes a block with a bar before each line. */
@@ -34,8 +34,8 @@ function leafLines(name: string, value: Json, named: number, { width, style }: S
 }
 
 /**
- * The three records of a call's arguments: what the model proposed, what a person approved, what ran.
- * Equal ones are printed once, under all their names.
+ * The three records of a call's arguments: what the model proposed, what a person approved, what ran. Equal records are
+ * printed once, under all their names.
  */
 export function recordLines(call: CallView, screen: ScreenFormat): string[] {
   const { proposed = call.arguments, approved, effective, startedAt } = call;
@@ -53,7 +53,9 @@ export function recordLines(call: CallView, screen: ScreenFormat): string[] {
   );
 }
 
-/** What differs between two sets of arguments: each leaf as `path: before → after`, text of several lines as a diff. */
+/**
+ * The differences between two sets of arguments: each leaf as `path: before → after`, text of several lines as a diff.
+ */
 export function changeLines(before: JsonObject, after: JsonObject, style: Style): string[] {
   return changedLeaves(before, after).flatMap((leaf) => leafChange(leaf, style));
 }

@@ -3,7 +3,10 @@ import type { Style } from './screen';
 import { escapeText, escapeDiffLine, escapeLines } from './escape';
 import { wrapAll } from './format';
 
-/** A preview as lines: a change of a file as a unified diff whose hunks have numbers, anything else as its text. None without one. */
+/**
+ * A preview as lines: a change of a file as a unified diff whose hunks have numbers, anything else as its text. Empty
+ * without a preview.
+ */
 export function previewLines(preview: Preview | undefined, style: Style, width = Infinity): string[] {
   if (preview === undefined) return [];
   const { text, plan } = preview;
@@ -24,7 +27,7 @@ function planLines(plan: FilePlan, style: Style): string[] {
   return [...planHead(plan, style), ...plan.hunks.flatMap((hunk) => hunkLines(hunk, style))];
 }
 
-/** Which file a plan changes. */
+/** The lines that name the file that a plan changes. */
 export function planHead({ path, baseHash, encoding }: FilePlan, style: Style): string[] {
   const name = escapeText(path, style.mark);
   return [

@@ -6,43 +6,47 @@ import {
   type Layout,
 } from '../../contract/text/unsafe-text';
 
-/** How a mark stands out on a terminal; the text itself must stay readable without it. */
+/** Makes a mark stand out on a terminal. The text itself must stay readable without it. */
 export type Paint = (text: string) => string;
 
 const plain: Paint = (text) => text;
 
 /**
- * Text of models, tools and users in one line that is safe on a terminal: nothing is obeyed, nothing is invisible,
- * long runs of blanks are counted, and it is read from left to right. `\x1b` stands for a control, `⟦U+202E⟧` for what
- * has no shape of its own or turns the text around it, and `⟦а Cyrillic⟧` for letters that pass for others.
+ * Text of models, tools and users in one line that is safe on a terminal: the terminal obeys nothing in it, nothing is
+ * invisible, long runs of blanks are counted, and the text is read from left to right. `\x1b` stands for a control
+ * character. `⟦U+202E⟧` stands for a character that is invisible or reverses the text around it. `⟦а Cyrillic⟧` stands
+ * for a letter that looks like another.
  */
 export function escapeText(text: string, mark: Paint = plain): string {
   return painted(text, 'line', 'exact', mark);
 }
 
-/** What people and models say, in one line, in the letters of its language. It has to be the last of its line. */
+/** Text of people and models in one line, in the letters of its language. Nothing may follow it on its line. */
 export function escapeProse(text: string, mark: Paint = plain): string {
   return painted(text, 'line', 'prose', mark);
 }
 
-/** The same for text of several lines. Tabs become spaces; more than 5 empty lines in a row are counted. */
+/**
+ * Like `escapeText` or, by `kind`, `escapeProse`, for text of several lines. Tabs become spaces. More than 5 empty
+ * lines in a row are counted.
+ */
 export function escapeLines(text: string, mark: Paint = plain, kind: Kind = 'exact'): string[] {
   const expanded = text.split('\n').map(expandTabs).join('\n');
   return painted(expanded, 'block', kind, mark).split('\n');
 }
 
-/** One line of a hunk, its tabs expanded; blanks at the end of a changed line are marks. */
+/** One line of a hunk, with tabs expanded. Blanks at the end of a changed line become marks. */
 export function escapeDiffLine(line: string, mark: Paint = plain): string {
   return painted(expandTabs(line), 'diff', 'exact', mark);
 }
 
-/** What `createStyle` writes: the only sequences that may reach a terminal inside a line. */
+/** The sequences that `createStyle` writes. No other sequence may reach a terminal inside a line. */
 const STYLES = /(\x1b\[(?:1|2|22|3[1-69])m)/;
 const HIDDEN = new RegExp(HIDDEN_CHARACTER, 'gu');
 
 /**
- * Marks what a terminal would obey or hide in a finished line. It is the last check: texts should be escaped before they
- * get here. A line feed is marked too, so that no value starts a line of its own.
+ * Marks the characters of a finished line that a terminal would obey or hide. This is the last check: texts should be
+ * escaped before. A line feed is marked too, so that no value begins a new line.
  */
 export function safeLine(line: string, color: boolean): string {
   const mark = (text: string): string => text.replace(HIDDEN, (found) => escapeText(found));
@@ -54,12 +58,12 @@ export function safeLine(line: string, color: boolean): string {
     .join('');
 }
 
-/** A value as JSON that is safe on a terminal and still means the same. */
+/** A value as JSON that is safe on a terminal and still has the same meaning. */
 export function escapeJson(value: unknown): string {
   return escapeHidden(JSON.stringify(value, null, 2) ?? 'null');
 }
 
-/** One line of JSON, for streams of it. */
+/** A value as one line of JSON, for streams of JSON. */
 export function escapeJsonLine(value: unknown): string {
   return escapeHidden(JSON.stringify(value) ?? 'null');
 }

@@ -6,11 +6,11 @@ import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { wrap } from './format';
 import { toneOf, type ScreenFormat } from './screen';
 
-/** Below this there is no room for the time of day. */
+/** On a narrower screen the time of day is left out. */
 const CLOCK_FROM = 60;
 const LABEL = 8;
 
-/** One event as lines: time, what it is about, what happened. None for events that say nothing new to a person. */
+/** One event as lines: time, subject, and what happened. Empty for events that tell a person nothing new. */
 export function eventLines(event: TurnEvent, screen: ScreenFormat): string[] {
   const { label, text, tone, minor } = describeEvent(event);
   if (minor === true) return [];
@@ -33,7 +33,7 @@ function answerLines(answer: string | undefined, { style }: ScreenFormat): strin
   return ['', ...escapeLines(answer.trimEnd(), style.mark, 'prose'), ''];
 }
 
-/** What a fork took over, a line a message. */
+/** The messages that a fork took over, one in a line. */
 function takenLines(taken: readonly TranscriptEntry[]): string[] {
   return taken.flatMap((entry) => {
     if (entry.kind === 'result') {

@@ -1,6 +1,7 @@
 /**
- * What a terminal draws as one: a flag, an emoji with its modifiers and those joined to it, or a character with its marks.
- * `string-width` finds the same, but takes 10 s for 88 KB of Cyrillic on Node 20, which a tool's output may well be.
+ * A cluster that a terminal draws as one character: a flag, an emoji with its modifiers and the emoji joined to it, or
+ * a character with its marks. `string-width` finds the same clusters, but takes 10 s for 88 KB of Cyrillic on Node 20.
+ * A tool's output may be that long.
  */
 const CLUSTER =
   /\p{RI}{2}|\p{ExtPict}(?:\p{EMod}|\ufe0f)?(?:\u200d\p{ExtPict}(?:\p{EMod}|\ufe0f)?)*|[^][\p{M}\u1160-\u11ff]*/gu;
@@ -11,7 +12,7 @@ const NO_WIDTH = /[\p{Mn}\p{Me}\u1160-\u11ff]/u;
 const ASCII = /^[ -~]*$/;
 const STYLING = /\x1b\[[0-9;]*m/g;
 
-/** Columns a text takes on a terminal; colours take none. */
+/** The columns that a text takes on a terminal. Colours take none. */
 export function widthOf(text: string): number {
   const plain = text.replace(STYLING, '');
   if (ASCII.test(plain)) return plain.length;
@@ -27,7 +28,7 @@ function widthOfCluster(cluster: string): number {
   return [...cluster].filter((char) => !NO_WIDTH.test(char)).length;
 }
 
-/** A text cut to some columns, with `…` where something is missing. Give it text without colours. */
+/** A text cut to a width, with `…` where something is missing. The text must not have colours. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let kept = '';
@@ -41,8 +42,8 @@ export function cut(text: string, width: number): string {
 }
 
 /**
- * Lines of at most `width` columns, broken at spaces where there are any; a width below 10 counts as 10. `wrap-ansi` would
- * normalise the text: a person would decide about a `K` where a Kelvin sign runs.
+ * A text as lines of at most `width` columns, broken at spaces where possible. A width below 10 counts as 10.
+ * `wrap-ansi` would normalise the text: a person would see a `K` where a Kelvin sign runs.
  */
 export function wrap(text: string, width: number): string[] {
   const limit = Math.max(10, width);
@@ -59,7 +60,7 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** Lines of a text, each broken between words; what belongs to the line before stands two columns to the right. */
+/** Lines, each broken between words. The continuation of a line is indented by two columns. */
 export function wrapAll(lines: readonly string[], width: number): string[] {
   return lines.flatMap((line) => {
     const [first = '', ...rest] = wrap(line, width - 2);
@@ -67,7 +68,7 @@ export function wrapAll(lines: readonly string[], width: number): string[] {
   });
 }
 
-/** A word that is longer than a line, in parts that are not. */
+/** Splits a word that is longer than a line into parts that fit. */
 function pieces(word: string, limit: number): string[] {
   if (widthOf(word) <= limit) return [word];
   const parts: string[] = [];
@@ -86,7 +87,7 @@ function pieces(word: string, limit: number): string[] {
   return [...parts, part];
 }
 
-/** A count with its thousands apart: `1,234`. */
+/** A count with separators for thousands: `1,234`. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }

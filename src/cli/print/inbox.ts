@@ -7,7 +7,7 @@ import { tableLines, type Cell } from './table';
 import { clock, expiry, relative } from '../../contract/text/times';
 import { escapeText } from './escape';
 
-/** The inbox as a table, and what to type next. */
+/** The inbox as a table, and the commands to type next. */
 export function inboxLines(
   items: readonly InboxItem[],
   context: Pick<Context, 'screen' | 'command'>,
@@ -59,7 +59,7 @@ export function changeLine(
   return `${style.quiet(clock(at))}  ${change === 'new' ? style.warn('new ') : style.quiet('gone')}  ${text}`;
 }
 
-/** What an item calls for, in a few words. */
+/** What an item asks for, in a few words. */
 export function withoutId({ summary, callId, tool }: InboxItem): string {
   return summary.startsWith(`${callId} `) ? summary.slice(callId.length + 1) : `${tool} ${summary}`;
 }

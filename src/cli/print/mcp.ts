@@ -19,7 +19,7 @@ import { factLines, indented, tableLines } from './table';
 
 const STATES = { allowed: 'allowed', not_allowed: 'not allowed', failed: 'failed' } as const;
 
-/** Servers as a table, and why some may not be started. */
+/** Servers as a table, and the reasons why some may not be started. */
 export function serverLines(reports: readonly ServerReport[], screen: ScreenFormat): string[] {
   if (reports.length === 0) return ['The config names no MCP server.'];
   const { style } = screen;
@@ -40,7 +40,7 @@ export function serverLines(reports: readonly ServerReport[], screen: ScreenForm
   ];
 }
 
-/** Nothing where nobody has logged in: most servers say when they want that. */
+/** The login state in words. Nothing where nobody has logged in, because most servers say when they need a login. */
 function loginText(login: ServerReport['login'], server: string): string | undefined {
   if (login === 'kept') return 'somebody is logged in on this machine';
   if (login === 'needed') return `nobody is logged in on this machine; run \`${loginCommand(server)}\``;
@@ -49,7 +49,10 @@ function loginText(login: ServerReport['login'], server: string): string | undef
     : undefined;
 }
 
-/** Whether a server is as it was allowed, and what is not. */
+/**
+ * Says whether a server is unchanged since a person allowed it, and lists the tools that are neither allowed nor
+ * refused.
+ */
 export function testLines(report: ServerReport, { style }: ScreenFormat): string[] {
   const { server, state, why, tools } = report;
   const head = `${isFine(report) ? style.good('ok ') : style.bad('bad')} ${escapeText(server)}`;
@@ -78,7 +81,7 @@ function toolLines({ tool, name, standing, why, definition }: ToolReport, { styl
   return ['', head, ...(definition === undefined ? [] : indented(definitionLines(definition)))];
 }
 
-/** The exact command or address: whoever agrees agrees to this. */
+/** The exact command or address of a server, because a person who agrees agrees to exactly this. */
 export function startLines({ name, start }: McpServer, isKnown: boolean, { style }: ScreenFormat): string[] {
   const values = Object.entries(lockStart(start)).filter(([key]) => VALUES.includes(key));
   return [
@@ -95,7 +98,7 @@ export function startLines({ name, start }: McpServer, isKnown: boolean, { style
 
 const VALUES: readonly string[] = ['env', 'headers', 'oauth'];
 
-/** A tool that would be allowed, as it is now or by what is different. */
+/** A tool that would be allowed: its whole definition where it is new, otherwise the difference. */
 export function differenceLines(
   report: ToolReport,
   { locked }: NamedServer,
@@ -111,7 +114,7 @@ export function differenceLines(
   return [...head, ...indented(diffLines(patch.split('\n').slice(1).join('\n'), style))];
 }
 
-/** A tool by how it stands to what was allowed. */
+/** A tool with its state compared to what was allowed. */
 export function otherLine(
   { tool, standing, why }: Pick<ToolReport, 'tool' | 'why'> & { standing: string },
   style: Style,

@@ -53,7 +53,7 @@ function answerLines(
   ];
 }
 
-/** What may be filled in, in two or three lines. */
+/** A field that may be filled in, in two or three lines. */
 export function fieldLines(field: QuestionField, { style }: ScreenFormat): string[] {
   const { name, label, description, options = [] } = field;
   const head = label === name ? escapeText(name) : `${escapeText(name)} (${escapeText(label)})`;
@@ -72,7 +72,7 @@ const KINDS: Readonly<Record<QuestionField['kind'], string>> = {
   choice: 'one of',
 };
 
-/** What fits a field, in words. */
+/** The values that fit a field, in words. */
 function fitText({ kind, format, required, secretFor, default: given }: QuestionField): string {
   if (secretFor !== undefined)
     return [

@@ -15,28 +15,28 @@ import { type Fact, factLines, inner, section } from './table';
 import { dateTime, expiry, relative } from '../../contract/text/times';
 import { escapeText, escapeLines, escapeProse } from './escape';
 
-/** What is printed about something that waits for a person. */
+/** Everything that is needed to print an item that waits for a person. */
 export interface WaitingPlace {
   turn: string;
   screen: ScreenFormat;
   /** Milliseconds since 1970. */
   now: number;
-  /** What led to the call; absent where it stands above already. */
+  /** What led to the call. Absent where it was already printed above. */
   story?: Story;
-  /** Calls of the turn: who voted on them is shown. */
+  /** The calls of the turn. The people who voted on them are shown. */
   calls?: readonly CallView[];
-  /** Requests whose tool changed since they were made. */
+  /** Requests whose tool changed after they were made. */
   changed?: readonly ChangedTool[];
-  /** One of our commands as a person types it here; absent where nothing can be typed. */
+  /** A command of this program as a person types it here. Absent where nothing can be typed. */
   command?(args: string): string;
 }
 
-/** What led to a call. What the model says is not a fact, so it stands below the facts, under its name. */
+/** What led to a call. The model's words are not facts, so they are printed below the facts, under the model's name. */
 export interface Story {
   agent: string;
   /** What the user asked for. */
   asked: string;
-  /** Who asked, and what the turn was started with. */
+  /** The person who asked, and the metadata of the turn. */
   origin?: TurnOrigin;
   /** Only in a child turn: the calls that led to it. */
   lineage?: readonly Ancestor[];
@@ -49,7 +49,7 @@ export function requestLines(request: RequestOpened, place: WaitingPlace): strin
   return [...proposalLines(request, place), ...decideLines(request, place)];
 }
 
-/** What a request asks for: what will run, and the preview. Nothing is cut. */
+/** The content of a request: the call that will run, and the preview. Nothing is cut. */
 export function proposalLines(request: RequestOpened, place: WaitingPlace): string[] {
   const { screen } = place;
   return [
@@ -93,7 +93,7 @@ export function saysLines({ story, screen }: WaitingPlace): string[] {
   return section('the model says', wrapAll(lines, screen.width - 2), screen);
 }
 
-/** Who the call is for and what was asked, as facts. */
+/** The agent of the call and what the user asked for, as facts. */
 export function storyFacts({ story }: WaitingPlace): Fact[] {
   if (story === undefined) return [];
   return [
@@ -104,7 +104,7 @@ export function storyFacts({ story }: WaitingPlace): Fact[] {
   ];
 }
 
-/** Who asked for a turn, and what it was started with. */
+/** The person who asked for a turn, and the turn's metadata, as facts. */
 export function originFacts({ requester, metadata }: TurnOrigin = {}): Fact[] {
   return [
     ['asked by', requester === undefined ? undefined : `${escapeText(requester)} (as claimed)`],
@@ -133,7 +133,7 @@ export function doubtLines(call: CallView, place: WaitingPlace): string[] {
   ];
 }
 
-/** When a call in doubt started, who let it, and the key to look for elsewhere. */
+/** The time when a call in doubt started, the person who allowed it, and the key to look for in other systems. */
 function startFacts(call: CallView, { now }: WaitingPlace): Fact[] {
   const { startedAt } = call;
   const by = allowedBy(call);
@@ -148,7 +148,7 @@ function startFacts(call: CallView, { now }: WaitingPlace): Fact[] {
   ];
 }
 
-/** When something was, and how long ago. */
+/** A time, and how long ago it was. */
 function momentText(iso: string, now: number): string {
   return `${dateTime(iso)}, ${relative(iso, now)}`;
 }
@@ -167,7 +167,7 @@ function resolveLines(id: string, { screen: { style }, command }: WaitingPlace):
   ];
 }
 
-/** How many characters of a request do not show by themselves, or pass for others. */
+/** The number of characters in a request that are not visible, or that look like others. */
 export function hiddenIn(request: RequestOpened): number {
   return countMarks(deceivingIn(request));
 }

@@ -1,6 +1,6 @@
 import type { CallRuling } from '../../contract/authority/policy';
 
-/** What the policy rules said of a call, in lines. */
+/** The answer of the policy rules for a call, in lines. */
 export function describeRuling({ rule, then, until, shadow = [] }: CallRuling): string[] {
   const says = {
     run: until === undefined ? 'lets it run' : `lets it run until ${until}`,

@@ -10,14 +10,14 @@ export interface Sink {
 }
 
 /**
- * Where a command prints: data to stdout, everything else to stderr. Whatever a text holds, it is one line there, and no
- * terminal obeys it; see `safeLine`.
+ * Prints the output of a command: data to stdout, everything else to stderr. Each text is printed as one line, whatever
+ * it contains, and no terminal obeys it; see `safeLine`.
  */
 export interface Screen {
-  /** Columns; Infinity where nobody looks (a pipe), so that nothing is cut there. */
+  /** The number of columns. Infinity in a pipe, so that nothing is cut there. */
   readonly width: number;
   readonly style: Style;
-  /** Whether a person reads along at a terminal. */
+  /** Whether a person reads the output at a terminal. */
   readonly isTerminal: boolean;
   line(text?: string): void;
   lines(texts: readonly string[]): void;
@@ -25,16 +25,16 @@ export interface Screen {
   json(value: unknown): void;
   /** One value in one line, for streams. */
   jsonLine(value: unknown): void;
-  /** Progress; goes to stderr, so that a pipe gets data only. */
+  /** Prints progress to stderr, so that a pipe gets data only. */
   note(text: string): void;
   /**
-   * Draws lines for the moment: whatever is printed or drawn next takes their place. Each has to fit the width. Nothing where
-   * nobody reads along.
+   * Draws temporary lines: the next output takes their place. Each line has to fit the width. Draws nothing where no
+   * person reads the output.
    */
   draw(texts: readonly string[]): void;
 }
 
-/** How wide a screen is, and how it paints: all that most lines depend on. */
+/** The width of a screen and its styles. Most lines depend on nothing else. */
 export type ScreenFormat = Pick<Screen, 'width' | 'style'>;
 
 /** The screen of a process. */
@@ -75,7 +75,7 @@ export function createScreen(out: Sink, err: Sink, env: NodeJS.ProcessEnv): Scre
   };
 }
 
-/** The same screen for talking to a person beside data: everything goes to stderr. */
+/** The same screen with everything printed to stderr, for talking to a person while stdout has data. */
 export function beside(screen: Screen): Screen {
   return { ...screen, line: (text = '') => screen.note(text), lines: (texts) => texts.forEach(screen.note) };
 }
@@ -88,7 +88,7 @@ function columnsOf(out: Sink, env: NodeJS.ProcessEnv): number {
   return Math.max(20, out.columns || 80);
 }
 
-/** Colours by what they mean; all of them leave text as it is where there is no colour. */
+/** Colours by their meaning. Without colour, each style leaves text unchanged. */
 export interface Style {
   readonly color: boolean;
   strong: Paint;
@@ -97,9 +97,9 @@ export interface Style {
   bad: Paint;
   /** Something a person has to look at. */
   warn: Paint;
-  /** A command to type, a place to go. */
+  /** A command to type, or a place to go to. */
   link: Paint;
-  /** A mark that stands for something that does not show. */
+  /** A mark that stands for an invisible character. */
   mark: Paint;
 }
 
@@ -131,7 +131,7 @@ export function wantsColor(stream: { isTTY?: boolean | undefined }, env: NodeJS.
   return stream.isTTY === true;
 }
 
-/** How a tone is painted; what is at work, or has none, stays as it is. */
+/** The style for a tone. Text without a tone, or about something that is at work, is not coloured. */
 export function toneOf(tone: Tone | undefined, style: Style): Paint {
   if (tone === undefined || tone === 'busy') return (text) => text;
   return tone === 'ask' ? style.warn : style[tone];

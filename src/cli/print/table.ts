@@ -12,8 +12,8 @@ export interface Cell {
 }
 
 /**
- * A table; `flex` is the column that is cut when there is no room. `drop`: what is left out before that, the first one
- * first.
+ * A table; `flex` is the column that is cut when there is no room. `drop`: the columns that are left out before that,
+ * in this order.
  */
 export interface Table {
   head: readonly string[];
@@ -22,14 +22,14 @@ export interface Table {
   drop?: readonly number[];
 }
 
-/** A name and its value. One without a value is left out. */
+/** A name and its value. A fact without a value is left out. */
 export type Fact = readonly [name: string, value: Cell | string | undefined];
 
 const GAP = 2;
 /** On a narrower screen ids are shortened. */
 const IDS_WHOLE = 110;
 
-/** How ids are shown on a screen: by a beginning that every command takes, where there is no room for more. */
+/** The form of ids on a screen: in full where there is room, otherwise as a prefix that every command accepts. */
 export async function idsOn(
   { width }: Pick<ScreenFormat, 'width'>,
   client: Pick<Countersign, 'shortIds'>,
@@ -38,9 +38,9 @@ export async function idsOn(
   return width < IDS_WHOLE ? client.shortIds(turns) : new Map<string, string>();
 }
 
-/** Below this the column that gives way says nothing any more, so each row becomes a block. */
+/** Below this width the flexible column says too little, so each row becomes a block. */
 const FLEX_LEAST = 16;
-/** Below this it says too little, and a column is left out. */
+/** Below this width the flexible column is too short, so another column is left out. */
 const FLEX_WANTED = 40;
 
 /** A table as aligned lines; on a narrow screen each row becomes a block of `name value` lines. */
@@ -110,7 +110,7 @@ export function factLines(facts: readonly Fact[], screen: ScreenFormat): string[
   return known.flatMap(({ name, cell }) => factOf(name, cell, named, screen));
 }
 
-/** Lines below a name of their own; nothing where there are none. */
+/** Lines below a name. Empty where there are no lines. */
 export function section(name: string, lines: readonly string[], { style }: ScreenFormat): string[] {
   return lines.length === 0 ? [] : [style.quiet(`${name}:`), ...indented(lines)];
 }
@@ -125,7 +125,7 @@ export function inner(screen: ScreenFormat): ScreenFormat {
   return { ...screen, width: screen.width - 2 };
 }
 
-/** The state of a turn in words, in the colour of what it asks of a person. */
+/** The state of a turn in words, in a colour that shows whether a person has to act. */
 export function stateCell(state: TurnView['status'], style: Style): Cell {
   return labelCell(describeState(state), style);
 }

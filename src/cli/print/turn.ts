@@ -33,10 +33,10 @@ import {
   grantText,
 } from '../../history/labels';
 
-/** Where a turn is printed; the turn's id comes with it. */
+/** Everything that is needed to print a turn, apart from the turn's id. */
 export type TurnPlace = Omit<WaitingPlace, 'turn'>;
 
-/** Where a command prints a turn: the screen, the time, and the commands that a person types. */
+/** Makes the place for a command that prints a turn: the screen, the time, and the commands that a person types. */
 export function placeOf({ screen, command }: Pick<Context, 'screen' | 'command'>) {
   return { screen, now: Date.now(), command };
 }
@@ -53,7 +53,7 @@ export function turnLines(view: TurnView, events: readonly TurnEvent[], place: T
   ];
 }
 
-/** What the model knew before the conversation. */
+/** The context that the model had before the conversation. */
 function contextLines({ steps }: TurnView, { style }: TurnPlace['screen']): string[] {
   const known = steps.find(({ context }) => context !== undefined)?.context;
   if (known === undefined) return [];
@@ -64,10 +64,10 @@ function contextLines({ steps }: TurnView, { style }: TurnPlace['screen']): stri
     : [...lines.slice(0, MOST_CONTEXT), style.quiet(`… ${more} more lines; countersign timeline shows more`)];
 }
 
-/** As many as leave room for the timeline. */
+/** The most lines of context, so that there is room for the timeline. */
 const MOST_CONTEXT = 10;
 
-/** Everything of a turn that waits for a person, with the commands that move it on. */
+/** Everything in a turn that waits for a person, with the commands that continue the turn. */
 export function openLines(view: TurnView, place: TurnPlace): string[] {
   const at = { ...place, turn: view.turn, calls: view.calls };
   return [
@@ -85,7 +85,7 @@ export function storyOf({ agent, prompt, origin, steps, lineage }: TurnView, { s
   return { agent, asked: prompt, says, ...defined({ origin, lineage }) };
 }
 
-/** One call: what waits, or how it ended. */
+/** One call: the request or question that waits, or how the call ended. */
 export function callLines(call: CallView, place: WaitingPlace): string[] {
   if (call.phase === 'requested' && call.request !== undefined)
     return requestLines(call.request, { ...place, calls: [call] });
@@ -110,17 +110,17 @@ export function callLines(call: CallView, place: WaitingPlace): string[] {
   ];
 }
 
-/** What the tool gave; of a failure what it says, and what came before it. */
+/** The output of the tool. For a failure, its message, and the output that came before it. */
 function resultLines(result: ToolResult, note: string | undefined, mark: Paint): string[] {
   const output = outputOf(result, note);
   const failure = result.error === undefined ? [] : escapeLines(result.error.message, mark);
   return [...failure, ...(output === '' && failure.length > 0 ? [] : escapeLines(output, mark))];
 }
 
-/** As many as a person reads: anyone can send a thousand. */
+/** The most decisions that are shown, because anyone can send a thousand. */
 const MOST_JUDGED = 20;
 
-/** The newest of what people said to a call and the accepted ones, and how many others there are. */
+/** The newest decisions and answers of people to a call, the accepted ones, and the number of the others. */
 function judgedLines(
   events: readonly (DecisionMade | Resolved | Answered)[],
   screen: TurnPlace['screen'],
@@ -136,7 +136,7 @@ function judgedLines(
   ];
 }
 
-/** What a turn is, and how far. */
+/** The facts about a turn and its state. */
 export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
   const { endedAt, unjudged } = view;
   return [
@@ -159,12 +159,12 @@ export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
   ];
 }
 
-/** The calls that led to a child turn, that of the first turn first. */
+/** The calls that led to a child turn, beginning with the call of the first turn. */
 function lineageText(lineage: TurnView['lineage']): string | undefined {
   return lineage && escapeText(describeLineage(lineage));
 }
 
-/** What was spent and may be, where either is limited or has a price. */
+/** The spent budget and its limits. Undefined where there is neither a limit nor a price. */
 export function limitsText({ budget, spent }: Pick<TurnView, 'budget' | 'spent'>): string | undefined {
   const limits = budget === undefined ? '' : budgetText(budget);
   if (spent === undefined || (limits === '' && spent.money === undefined)) return undefined;
@@ -198,7 +198,10 @@ function callFacts(call: CallView, place: WaitingPlace): Fact[] {
   ];
 }
 
-/** What runs right now, one line each, queues that nobody works on, and why the turn itself stands still. */
+/**
+ * The running activities, one in a line, the queues without a worker, and the reason why the turn itself does not
+ * progress.
+ */
 export function pendingLines({ failingTask, activities, idleQueues }: Pending, now: number): string[] {
   return [
     ...idleQueues.map(

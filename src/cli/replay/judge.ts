@@ -20,7 +20,7 @@ export interface Judged {
   finding?: Finding;
 }
 
-/** What replays runs, in their order, and what decodes them. */
+/** The functions that replay runs in their order and that decode them. */
 export interface Replaying {
   replay(runs: AsyncIterable<NamedRun>): AsyncIterable<ReplayedRun<NamedRun>>;
   decode: Decode;
@@ -39,7 +39,7 @@ export async function* judgeRuns(
   yield* refused;
 }
 
-/** What a newer version did is not replayed at all: this code cannot know what the other one meant. */
+/** Leaves out runs of a newer version: this code cannot know what the newer code meant. */
 async function* withoutNewer(runs: AsyncIterable<NamedRun>, refused: Judged[]): AsyncGenerator<NamedRun> {
   for await (const run of runs) {
     const why = await refusal(() => refuseNewer(run.history));
@@ -63,7 +63,7 @@ async function findingOf(
   return explain(run.history, observed, message ?? '');
 }
 
-/** Why a history cannot be read here at all: then it says nothing about the code. */
+/** The reason why a history cannot be read here at all. Such a history says nothing about the code. */
 async function refusal(read: () => unknown): Promise<string | undefined> {
   try {
     await read();
@@ -74,7 +74,7 @@ async function refusal(read: () => unknown): Promise<string | undefined> {
   }
 }
 
-/** What `replay` was asked on the command line. */
+/** The options of `replay` on the command line. */
 export interface ReplayOptions {
   last?: string;
   query?: string;
@@ -86,7 +86,7 @@ export interface ReplayOptions {
   json?: boolean;
 }
 
-/** How far a batch is. */
+/** The progress of a batch. */
 export interface ReplayProgress {
   runs: number;
   done: number;
@@ -94,16 +94,16 @@ export interface ReplayProgress {
   gone: number;
 }
 
-/** One `replay`: what was asked, and how far it is. */
+/** One `replay`: its options and its progress. */
 export interface Work {
   options: ReplayOptions;
   context: Context;
   progress: ReplayProgress;
-  /** How long the code may work on one workflow task, in milliseconds. */
+  /** The most time that the code may work on one workflow task, in milliseconds. */
   taskTimeoutMs: number;
 }
 
-/** The result. */
+/** The results of all runs. */
 export interface Done {
   judged: Judged[];
   /** How long the runs took, in milliseconds. */

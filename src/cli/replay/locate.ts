@@ -2,7 +2,10 @@ import { Session } from 'node:inspector';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 
-/** Enough on a busy machine; code that cannot be stopped at all is not waited for. */
+/**
+ * The most time to wait for the thread to stop: enough on a busy machine. Code that cannot be stopped at all is not
+ * waited for.
+ */
 const PATIENCE_MS = 5_000;
 
 /**
@@ -13,7 +16,10 @@ export async function stopAndLocate(): Promise<string | undefined> {
   return Promise.race([stopAndAsk(STACK, locationIn), delay(PATIENCE_MS, undefined)]);
 }
 
-/** The SDK gives stacks the names and lines of the sources. Its own calls are many, so the usual ten lines may not do. */
+/**
+ * An expression that returns the stack. The SDK puts the names and lines of the sources into stacks. It makes many
+ * calls itself, so the usual ten lines may not be enough.
+ */
 const STACK = 'try { Error.stackTraceLimit = 100 } catch {} new Error().stack';
 
 const pausedSchema = z.object({
@@ -24,8 +30,8 @@ const resumedSchema = z.object({ method: z.literal('Debugger.resumed') });
 const valueSchema = z.object({ result: z.object({ result: z.object({ value: z.string() }) }) });
 
 /**
- * Evaluates an expression where the thread is, again and again until something can be taken from what it says: it may
- * have been stopped inside the SDK. A debugger can do that: it interrupts code that nothing else reaches.
+ * Evaluates an expression at the point where the thread is, again and again until `take` finds a value in the result:
+ * the thread may have been stopped inside the SDK. Only a debugger can interrupt such code.
  */
 function stopAndAsk<T>(expression: string, take: (said: string) => T | undefined): Promise<T> {
   const session = new Session();

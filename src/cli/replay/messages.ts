@@ -3,12 +3,12 @@ import type { Observed } from '../../history/replay/explain';
 import type { PackedHistory } from './sdk';
 import type { Probe } from '../../history/replay/replayer';
 
-/** With which code a process of its own replays, and how long that may take. */
+/** The code with which a separate process replays, and the most time that it may take. */
 export interface Setup {
   workflowBundle: WorkflowBundleOption;
-  /** How long the code may work on one workflow task, in milliseconds. */
+  /** The most time that the code may work on one workflow task, in milliseconds. */
   taskTimeoutMs: number;
-  /** Keys of the workers; without, those of the environment. */
+  /** The file of the workers' keys. Absent: the keys of the environment are used. */
   keyFile?: string;
 }
 
@@ -18,13 +18,15 @@ export interface Ask {
   history: PackedHistory;
 }
 
-/** The result of one run, or why nothing can be replayed. `isLast`: the process cannot replay another run. */
+/**
+ * The result of one run, or the reason why nothing can be replayed. `isLast`: the process cannot replay another run.
+ */
 export type Answer = { observed: Observed; error?: Error; isLast?: boolean } | { broken: string };
 
-/** What the thread is given. */
+/** The data that the thread gets when it starts. */
 export interface ThreadData {
   setup: Setup;
-  /** Of a `ProgressCounter`. */
+  /** The shared memory of a `ProgressCounter`. */
   counter: SharedArrayBuffer;
 }
 
@@ -37,8 +39,8 @@ const STRETCH = 0;
 const TASK = 1;
 
 /**
- * Tells another thread what the code is at, in memory that both share: a message would come too late from a thread that
- * does not come to rest, and would cost more than the code itself takes.
+ * Shows another thread what the code is working on, in memory that both threads share. A message would arrive too late
+ * from a thread that never rests, and would cost more time than the code itself.
  */
 export class ProgressCounter implements Probe {
   private readonly cells: Int32Array;
@@ -47,32 +49,35 @@ export class ProgressCounter implements Probe {
     this.cells = new Int32Array(shared);
   }
 
-  /** The code begins to work on a workflow task, by the id of its started event. */
+  /** Called when the code begins to work on a workflow task, with the id of the task's started event. */
   busy(startedId: number): void {
     Atomics.store(this.cells, TASK, startedId);
     Atomics.add(this.cells, STRETCH, 1);
   }
 
-  /** It has come to rest. */
+  /** Called when the code has come to rest. */
   idle(): void {
     Atomics.add(this.cells, STRETCH, 1);
   }
 
-  /** The workflow task that the code is at, and a number that is another one each time; undefined at rest. */
+  /**
+   * The workflow task that the code is working on, and a number that differs for each stretch of work. Undefined at
+   * rest.
+   */
   read(): { startedId: number; stretch: number } | undefined {
     const stretch = Atomics.load(this.cells, STRETCH);
     return stretch % 2 === 0 ? undefined : { startedId: Atomics.load(this.cells, TASK), stretch };
   }
 }
 
-/** How often the code is looked at until its deadline. */
+/** The number of looks at the code until its deadline. */
 const LOOKS = 20;
-/** The longest that a timer of Node waits. */
+/** The longest time that a timer of Node can wait. */
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Finds code that does not come to rest. Looks are counted, not time: code that was stopped, or slept along with its
- * machine, has had no time to rest either.
+ * Finds code that does not come to rest. Looks are counted instead of time: code that was stopped, or that slept with
+ * its machine, had no time to come to rest.
  */
 export class Deadline {
   private seen: number | undefined;
@@ -80,7 +85,7 @@ export class Deadline {
 
   constructor(private readonly counter: Pick<ProgressCounter, 'read'>) {}
 
-  /** The workflow task that the code has been at for too long, by the id of its started event. */
+  /** The workflow task that the code has been working on for too long, by the id of the task's started event. */
   look(): number | undefined {
     const now = this.counter.read();
     this.times = now?.stretch === this.seen ? this.times + 1 : 0;
@@ -89,7 +94,7 @@ export class Deadline {
   }
 }
 
-/** Resolves with the workflow task that the code has been at for `ms` milliseconds. */
+/** Resolves with the workflow task that the code has been working on for `ms` milliseconds. */
 export function overdue(counter: ProgressCounter, ms: number): Promise<number> {
   const deadline = new Deadline(counter);
   return new Promise((resolve) => {

@@ -6,11 +6,12 @@ import { defined } from '../../contract/defined';
 import { type Answer, overdue, ProgressCounter, type Setup, stuckAnswer, type ThreadData } from './messages';
 
 /**
- * Entry of the process that replays, in a thread. Only the end of a process surely ends code that never stops: Temporal's
- * core sometimes panics when its thread is terminated. The main thread stays free to report where the code was.
+ * Entry of the process that replays, in a thread. Only ending the process reliably ends code that never stops:
+ * Temporal's core sometimes panics when its thread is terminated. The main thread stays free to report where the code
+ * was.
  */
 async function serve(): Promise<void> {
-  // Nobody asks any more. An orderly end would wait for the code.
+  // Nobody waits for answers any more. An orderly end would wait for the code.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   const messages = on(process, 'message');
   const { value: first } = await messages.next();
@@ -31,7 +32,7 @@ function startThread(setup: Setup): Worker {
 
 async function watch({ taskTimeoutMs }: Setup, counter: ProgressCounter): Promise<void> {
   const startedId = await overdue(counter, taskTimeoutMs);
-  // Loaded only now, so that a start does not wait for it.
+  // Loaded only now, so that the start does not wait for it.
   const { stopAndLocate } = await import('./locate.js');
   const how = `works for ${span(taskTimeoutMs)} and does not come to rest`;
   say(stuckAnswer({ startedId, how, ...defined({ place: await stopAndLocate() }) }));
@@ -41,7 +42,10 @@ function say(answer: Answer): void {
   process.send?.(answer);
 }
 
-/** An endless loop that keeps what it makes may run out of memory sooner than out of time. */
+/**
+ * The last answer before the process ends. An endless loop that keeps its data may run out of memory before it runs out
+ * of time.
+ */
 function lastWords(error: Error, counter: ProgressCounter): Answer {
   const at = counter.read();
   const isFull = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';

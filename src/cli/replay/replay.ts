@@ -22,7 +22,7 @@ import { ROOT } from '../own-modules';
 import { type Answer, type Ask, type Setup, stuckAnswer } from './messages';
 import { codeToReplay, packHistory } from './sdk';
 
-/** Judges every run of one turn, or the one that a debugger stops in. */
+/** Judges every run of one turn, or only the run in which a debugger stops. */
 export async function judgeTurn(named: string, work: Work): Promise<Done> {
   const histories = await readTurnRuns(named, work.context);
   // Reading the turn first gives a clear error. The user's own workflows need not be turns.
@@ -44,10 +44,10 @@ async function inspect(histories: readonly History[], work: Work): Promise<Done>
   return done;
 }
 
-/** Unless `--last` says so; enough for a gate, few enough to wait for. */
+/** The most turns unless `--last` says otherwise: enough for a gate, and few enough to wait for. */
 const MOST = 200;
 
-/** Judges the runs of the newest turns of a server, or of those that a query finds. */
+/** Judges the runs of the newest turns of a server, or of the turns that a query finds. */
 export function judgeBatch(work: Work): Promise<Done> {
   const { last, query, workflows } = work.options;
   const most = last === undefined ? MOST : readCount(last, '--last');
@@ -60,19 +60,19 @@ export function judgeBatch(work: Work): Promise<Done> {
   });
 }
 
-/** The user's own workflows are not turns; our bundle holds only the turn. */
+/** The query for runs. The user's own workflows are not turns, and our bundle holds only the turn. */
 function queryFor(query: string | undefined, workflows: string | undefined): RunQuery {
   const turn = `WorkflowType = '${WORKFLOWS.turn}'`;
   const own = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL AND WorkflowType != '${WORKFLOWS.turn}'`;
   return { query: query ?? (workflows === undefined ? turn : own) };
 }
 
-/** Histories that are read at once while others are replayed. */
+/** The number of histories that are read at once while others are replayed. */
 const AT_ONCE = 8;
 
 /**
- * The runs of the newest turns that a query finds, newest first. A turn that continued as new or was reset counts once;
- * of its runs those are left out that are older than all of the turns that count.
+ * The runs of the newest turns that a query finds, newest first. A turn that continued as new or was reset counts once.
+ * Its runs are left out where they are older than all turns that count.
  */
 export async function newestRuns(
   client: Pick<Countersign, 'runs'>,
@@ -98,7 +98,7 @@ export function asQueryMistake(error: unknown, query: string | undefined): unkno
   });
 }
 
-/** The histories of runs, in their order; one that is gone meanwhile is counted and left out. */
+/** The histories of runs, in their order. A history that was deleted meanwhile is counted and left out. */
 export async function* fetchRuns(
   client: Pick<Countersign, 'history'>,
   runs: readonly RunSummary[],
@@ -111,14 +111,14 @@ export async function* fetchRuns(
   }
 }
 
-/** The runs of one turn, whose histories name their ids. */
+/** The runs of one turn. The histories contain their ids. */
 export async function* namedRuns(histories: readonly History[]): AsyncGenerator<NamedRun> {
   for (const history of histories) yield { ...turnIdOf(history), history };
 }
 
 type Replay = Replaying['replay'];
 
-/** Replays in a process of its own, with a deadline. */
+/** Replays in a separate process, with a deadline. */
 export async function replayWithDeadline({ options, context, taskTimeoutMs }: Work): Promise<Replay> {
   const workflowBundle = await bundleToReplay(options.workflows);
   const { encryptionKeyFile: keyFile } = context.options();
@@ -136,7 +136,8 @@ export async function replayHere({ options, context }: Work, probe: Probe): Prom
 /**
  * The code to replay with: the turn of this installation, or the user's own workflows, which are bundled now.
  *
- * @throws CountersignError `file_failed` for a path that is not there, `config_invalid` for what cannot be bundled.
+ * @throws CountersignError `file_failed` for a path that is not there, `config_invalid` for workflows that cannot be
+ * bundled.
  */
 export async function bundleToReplay(workflows: string | undefined): Promise<WorkflowBundleOption> {
   if (workflows === undefined) return { codePath: join(ROOT, 'lib', 'workflow-bundle.js') };
@@ -154,11 +155,11 @@ export async function bundleToReplay(workflows: string | undefined): Promise<Wor
 
 async function bundleOwn(workflowsPath: string): Promise<WorkflowBundleOption> {
   const { bundleWorkflowCode, DefaultLogger } = await import('@temporalio/worker');
-  // The error says what is wrong.
+  // Nothing is logged, because the error says what is wrong.
   return bundleWorkflowCode({ workflowsPath, logger: new DefaultLogger('ERROR', () => undefined) });
 }
 
-/** What the process that replays is given, and its environment. */
+/** The setup and the environment of the process that replays. */
 export interface ProcessOptions {
   setup: Setup;
   env: NodeJS.ProcessEnv;
@@ -166,14 +167,15 @@ export interface ProcessOptions {
 
 const PROGRAM = join(ROOT, 'lib', 'cli', 'replay', 'process.js');
 
-/** The process that replays. It ends with the one that started it. */
+/** The process that replays. It ends when the process that started it ends. */
 class ReplayProcess {
   private readonly child: ChildProcess;
   private readonly answers: AsyncIterator<Answer[]>;
   private readonly ended: Promise<Answer>;
 
   constructor({ setup, env }: ProcessOptions) {
-    // Without the flags of this process, such as a debugger's, and without what Node prints when memory runs out.
+    // The child gets no flags of this process, such as those of a debugger. The messages that Node prints when memory
+    // runs out are discarded.
     const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
     this.child = fork(PROGRAM, { env, execArgv: [], serialization: 'advanced', stdio: [...stdio] });
     this.answers = on(this.child, 'message');
@@ -181,7 +183,10 @@ class ReplayProcess {
     this.send(setup);
   }
 
-  /** Replays a run after those that were asked for before. Where the process ends all that still wait get the same answer. */
+  /**
+   * Replays a run after the runs that were sent before. If the process ends, all runs that still wait get the same
+   * answer.
+   */
   replay(ask: Ask): Promise<Answer> {
     this.send(ask);
     return Promise.race([this.answer(), this.ended]);
@@ -202,11 +207,14 @@ class ReplayProcess {
   }
 }
 
-/** When memory runs out at once, the process ends before it can report where the code was. */
+/**
+ * The answer where the process ends. When memory runs out suddenly, the process ends before it can report where the
+ * code was.
+ */
 async function endOf(child: ChildProcess): Promise<Answer> {
   try {
     const [code, signal] = await once(child, 'exit');
-    // So ends Node where a program of ours fails.
+    // Node ends with this code where a program of ours fails.
     if (code === 1) return { broken: 'the process that replays has failed' };
     const how = `ends the process that runs it (${signal ?? code}), as it does where memory runs out`;
     return stuckAnswer({ startedId: FIRST, how });
@@ -218,14 +226,14 @@ async function endOf(child: ChildProcess): Promise<Answer> {
 const FIRST = 1;
 
 /**
- * Replays runs one after the other in another process. Where the code of a run does not stop, that process is ended and
- * the next run gets a new one. This process stays free meanwhile and sends the next run ahead.
+ * Replays runs one after the other in another process. If the code of a run does not stop, that process is ended and
+ * the next run gets a new one. Meanwhile this process sends the next run ahead.
  */
 export async function* replayIsolated<T extends RunToReplay>(
   options: ProcessOptions,
   runs: AsyncIterable<T>,
 ): AsyncGenerator<ReplayedRun<T>> {
-  // It loads the SDK while the first run is read.
+  // The new process loads the SDK while the first run is read.
   let child = new ReplayProcess(options);
   const packed = pack(runs);
   const sendNext = async () => {

@@ -11,7 +11,7 @@ import { hasRuntime, historyOfBytes } from '../../history/replay/sdk-internals';
 
 const { History: Events, HistoryEvent } = temporal.api.history.v1;
 
-/** A history on its way to another process: the first event and the rest, as protobuf has them. */
+/** A history for another process: the first event and the rest, as protobuf. */
 export interface PackedHistory {
   first: Uint8Array;
   rest: Uint8Array;
@@ -23,12 +23,15 @@ export function packHistory({ events }: History): PackedHistory {
   return { first: HistoryEvent.encode(first).finish(), rest: Events.encode({ events: rest }).finish() };
 }
 
-/** The history for the SDK; all but its first event is left as bytes. */
+/** The history for the SDK. All events except the first stay bytes. */
 export function unpackHistory({ first, rest }: PackedHistory): History {
   return historyOfBytes(first, rest);
 }
 
-/** How the SDK replays with a bundle. Temporal's own log is off: the report of each run says the same. */
+/**
+ * The options with which the SDK replays a bundle. Temporal's own log is off, because the report of each run says the
+ * same.
+ */
 export function codeToReplay(
   workflowBundle: WorkflowBundleOption,
   dataConverter: DataConverter,
@@ -36,7 +39,7 @@ export function codeToReplay(
   if (!hasRuntime()) {
     const logger = new DefaultLogger('ERROR', () => undefined);
     const logging = { filter: { core: 'ERROR', other: 'ERROR' } as const, forward: {} };
-    // A signal ends a replay at once, as it does any command.
+    // A signal ends a replay at once, like any other command.
     Runtime.install({ logger, shutdownSignals: [], telemetryOptions: { logging } });
   }
   return { workflowBundle, dataConverter };

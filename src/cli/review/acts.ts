@@ -13,7 +13,7 @@ import { usageError } from '../options';
 import { hunkLines, planHead } from '../print/diff';
 import { escapeText } from '../print/escape';
 
-/** What a person can do with the item that is looked at. */
+/** What a person can do with the current item. */
 export type ReviewAct =
   | 'approve'
   | 'edit'
@@ -60,7 +60,7 @@ const DOUBT: readonly Choice<ReviewAct>[] = [
   { means: 'run-again', keys: ['r', 'run-again'], does: 'start it once more: a new decision' },
 ];
 
-/** The keys for one item; `moves` are the ways to leave it without a decision: all of them unless said otherwise. */
+/** The keys for one item. `moves`: the ways to leave the item without a decision; all ways by default. */
 export function choicesFor(
   kind: InboxItem['kind'],
   hunks: readonly Hunk[],
@@ -73,7 +73,8 @@ export function choicesFor(
 }
 
 /**
- * Asks for what an act still needs, and decides. Nothing is let run by one key: each yes is asked for a second time.
+ * Asks for everything that an act still needs, and decides. One key alone never lets a call run: each yes is confirmed
+ * by a second question.
  *
  * @throws CountersignError `given_up`, and what deciding throws. Interrupted.
  */
@@ -189,7 +190,7 @@ async function chooseHunks(
     const answer = await choose(terminal, question, HUNK_CHOICES, screen);
     if (answer === 'edit' || answer === 'leave') return answer;
     if (answer === 'split') screen.lines(NO_SPLIT);
-    // Nothing is approved that was not printed.
+    // All hunks are printed, so that nothing is approved that was not printed.
     if (answer === 'all') print(hunks.slice(choice.at + 1));
     choice = answerHunk(choice, answer);
   }
@@ -212,7 +213,7 @@ async function denyAll(subject: Subject, terminal: Terminal): Promise<Answer> {
   return decide(subject, { decision: 'denied', reason });
 }
 
-/** A signature is for the whole. */
+/** The error for signing a choice of hunks: a signature covers the whole call. */
 export function unsignedHunks(): CountersignError {
   return usageError(
     '--sign and a choice of hunks exclude each other',
@@ -225,22 +226,24 @@ function noHunks(callId: string): CountersignError {
   return usageError(`${callId} proposes no hunks; --patch is for file proposals`, hint);
 }
 
-/** What a person says to one hunk of a file proposal. `leave` decides nothing; `edit` changes the arguments instead. */
+/**
+ * The answer of a person to one hunk of a file proposal. `leave` decides nothing; `edit` changes the arguments instead.
+ */
 export type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
 
-/** How far the choosing is: the hunks before `at` are chosen. */
+/** The state of choosing hunks: the hunks before `at` have an answer. */
 export interface HunkChoice {
   readonly ids: readonly string[];
   readonly at: number;
   readonly accepted: readonly string[];
 }
 
-/** Nothing is chosen yet. */
+/** A choice in which no hunk has an answer yet. */
 export function startChoice(ids: readonly string[]): HunkChoice {
   return { ids, at: 0, accepted: [] };
 }
 
-/** The hunk that is to be chosen next; undefined where all are. */
+/** The hunk that needs an answer next. Undefined where all hunks have one. */
 export function currentHunk({ ids, at }: HunkChoice): string | undefined {
   return ids[at];
 }
@@ -262,7 +265,7 @@ export function answerHunk(choice: HunkChoice, answer: HunkAnswer): HunkChoice {
   }
 }
 
-/** What a finished choice decides: all hunks are the proposal as it is, none is a denial. */
+/** The meaning of a finished choice: all hunks approve the proposal unchanged, and no hunk is a denial. */
 export function choiceMeans({ ids, accepted }: HunkChoice): 'all' | 'some' | 'none' {
   if (accepted.length === 0) return 'none';
   return accepted.length === ids.length ? 'all' : 'some';

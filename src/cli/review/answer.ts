@@ -18,7 +18,7 @@ import { askUntilAnswered, type Terminal } from './terminal';
 /**
  * The question of a call that waits for an answer.
  *
- * @throws CountersignError `usage` where it does not wait for one: a request is decided, never answered.
+ * @throws CountersignError `usage` where the call does not wait for an answer: a request is decided, never answered.
  */
 export function questionOf({ call }: Pick<Subject, 'call'>): QuestionOpened {
   if (call.phase === 'asked' && call.question !== undefined) return call.question;
@@ -29,7 +29,10 @@ export function questionOf({ call }: Pick<Subject, 'call'>): QuestionOpened {
   throw new CountersignError('usage', `${call.callId} does not wait for an answer`, { hint });
 }
 
-/** Answers with the key of the question that the person saw, under one id: sent twice it is taken once. */
+/**
+ * Answers with the key of the question that the person saw. The answer has one id, so it counts only once even if it is
+ * sent twice.
+ */
 export async function answer(
   { client, turn, call, said }: Subject,
   given: Pick<QuestionAnswer, 'answer' | 'content' | 'reason'>,
@@ -45,7 +48,7 @@ export async function answer(
   });
 }
 
-/** Secrets are encrypted here: nothing but the ciphertext leaves this process. */
+/** Encrypts secret answers. Only the ciphertext leaves this process. */
 async function sealed(asked: SealedQuestion, content: JsonObject): Promise<JsonObject> {
   // Loaded here, so that no other command waits for its encryption.
   const { sealAnswer } = await import('../../sealing/seal-answer.js');
@@ -85,7 +88,7 @@ interface Asking {
   terminal: Terminal;
 }
 
-/** Asks until the value fits. Enter alone takes the default, or leaves the field out where it may be. */
+/** Asks until the value fits. Enter alone takes the default, or leaves an optional field out. */
 async function askField(question: Question, { field, screen, terminal }: Asking): Promise<Json | undefined> {
   screen.lines(fieldLines(field, screen));
   const usual = field.default === undefined ? '' : ` [${escapeText(JSON.stringify(field.default))}]`;
@@ -109,7 +112,10 @@ async function askField(question: Question, { field, screen, terminal }: Asking)
 const YES: readonly string[] = ['y', 'yes', 'true'];
 const NO: readonly string[] = ['n', 'no', 'false'];
 
-/** What was typed, as the field wants it; text that is none of it stays text, and the check says what is wrong. */
+/**
+ * The typed text as a value of the field's kind. Text that is not such a value stays text, and the check says what is
+ * wrong.
+ */
 function readField({ kind, options = [] }: QuestionField, typed: string): Json {
   switch (kind) {
     case 'number':
@@ -122,7 +128,7 @@ function readField({ kind, options = [] }: QuestionField, typed: string): Json {
       return YES.includes(word) ? true : NO.includes(word) ? false : typed;
     }
     case 'choice':
-      // A choice that is a number itself is meant as it stands.
+      // An option that is itself a number is taken literally.
       return options.includes(typed) ? typed : (options[Number(typed) - 1] ?? typed);
     case 'text':
       return typed;
@@ -130,7 +136,7 @@ function readField({ kind, options = [] }: QuestionField, typed: string): Json {
 }
 
 /**
- * Checks what was filled in on the command line, before it is sent.
+ * Checks the fields that were filled in on the command line, before they are sent.
  *
  * @throws CountersignError `usage`, with path and message of each.
  */

@@ -19,17 +19,17 @@ import { readJson } from '../../contract/read-json';
 import type { Issue } from '../../contract/tool';
 import { escapeText } from '../print/escape';
 
-/** Who looks at the new preview of changed arguments. */
+/** The person who looks at the new preview of changed arguments. */
 export interface Looking {
   /** Absent where nobody can be asked. */
   terminal: Terminal | undefined;
-  /** Approve it without a look. */
+  /** Approve the new preview without looking at it. */
   yes: boolean;
 }
 
 /**
- * Lets a call run with other arguments. Where it has a preview the change comes back as a new revision of the request:
- * that is shown and asked about, and approved by its own digest.
+ * Lets a call run with other arguments. If the call has a preview, the change comes back as a new revision of the
+ * request. The revision is shown and asked about, and is approved by its own digest.
  *
  * @throws CountersignError `still_waiting` where nobody can look at the new revision, `decision_refused` where it has no
  * preview or is not there any more, `given_up` where the person does not approve it. It waits in each case.
@@ -46,7 +46,7 @@ export async function decideChanged(
   const next: Subject = { ...subject, call };
   const request = requestOf(next);
   if (request.note !== undefined) throw notTaken(idOf(subject), request.note);
-  // Where there never was a preview the arguments are all there is to see, and this person wrote them.
+  // Without any preview, the arguments are all there is to see, and this person wrote them.
   if (yes || (before.preview === undefined && request.preview === undefined))
     return approveUnseen(next, args);
   const { screen } = subject.context;
@@ -61,10 +61,10 @@ export async function decideChanged(
 }
 
 const LOOK_AGAIN_MS = 100;
-/** A preview may take 30 s, and a worker has to come to it. */
+/** The most time to wait for a new revision. A preview may take 30 s, and a worker first has to start it. */
 const MOST_MS = 45_000;
 
-/** The request that comes after another one of its call, once it is there. */
+/** Waits for the request that follows another request of the same call. */
 export async function nextRevision(subject: Subject, before: RequestOpened): Promise<CallView> {
   const until = Date.now() + MOST_MS;
   const { client, turn } = subject;
@@ -77,7 +77,10 @@ export async function nextRevision(subject: Subject, before: RequestOpened): Pro
   }
 }
 
-/** Approves without a look only what was asked for: another person may have changed it meanwhile. */
+/**
+ * Approves without a look, but only the arguments that this person asked for: another person may have changed them
+ * meanwhile.
+ */
 function approveUnseen(next: Subject, args: JsonObject): Promise<Answer> {
   const { arguments: now, schema } = requestOf(next);
   if (digestJson(now) !== digestJson(withDefaults(schema, args))) throw unseen(next);
@@ -98,7 +101,7 @@ function slow(subject: Subject): CountersignError {
   });
 }
 
-/** The request came back as it was, with a note that says why. */
+/** The error for a request that came back unchanged, with a note that says why. */
 export function notTaken(id: string, note: string): CountersignError {
   return new CountersignError('decision_refused', `${id}: ${note}`, {
     hint: 'The request waits as it was before.',
@@ -149,7 +152,7 @@ const OTHERWISE: readonly Choice<Next>[] = [
 ];
 
 const RUN: Choice<Next> = { means: 'approve', keys: ['y', 'yes'], does: 'let it run with these arguments' };
-/** Where the tool has a preview, the old one says nothing of these arguments. */
+/** The choice where the tool has a preview: the old preview does not show the changed arguments. */
 const PREVIEW: Choice<Next> = {
   means: 'approve',
   keys: ['y', 'yes'],
@@ -158,7 +161,7 @@ const PREVIEW: Choice<Next> = {
 
 async function wantsMore(args: JsonObject, subject: Subject, terminal: Terminal): Promise<boolean> {
   const request = requestOf(subject);
-  // Changed arguments of a call with a preview are shown once more, with the new one.
+  // Changed arguments of a call with a preview are shown once more, with the new preview.
   const isShown = request.preview !== undefined;
   const question = isShown ? 'See what it does with these changes' : 'Approve with these changes';
   const choices = [isShown ? PREVIEW : RUN, ...OTHERWISE];
@@ -171,12 +174,12 @@ async function wantsMore(args: JsonObject, subject: Subject, terminal: Terminal)
   return false;
 }
 
-/** New arguments, with their text for another round; or why the person gave up. */
+/** The new arguments, with their text for another round, or the reason why the person gave up. */
 type EditOutcome = { arguments: JsonObject; body: string } | 'empty' | 'unchanged';
 
 /**
- * Lets a person edit arguments until they are JSON, or given up: with an empty file, with one left as it was, or with
- * arguments that are those from before.
+ * Lets a person edit arguments until they are JSON or the person gives up. An empty file, an unchanged file and
+ * unchanged arguments mean giving up.
  *
  * @throws CountersignError `editor_failed`.
  */
@@ -197,24 +200,27 @@ async function editArguments(first: Draft, subject: Subject): Promise<EditOutcom
   }
 }
 
-/** Arguments as text, and what was wrong with them at the last try. */
+/** Arguments as text, and the mistakes in them at the last attempt. */
 interface Draft {
   body: string;
   issues: readonly Issue[];
 }
 
-/** What a person left in the file. */
+/** The content of the file after a person edited it. */
 type Edited =
   | { outcome: 'arguments'; arguments: JsonObject; body: string }
   | { outcome: 'empty' }
   | { outcome: 'wrong'; draft: Draft };
 
-/** The first draft: the arguments as they are. Nothing in it hides: what would not show is an escape of JSON. */
+/**
+ * The first draft: the unchanged arguments. Nothing in it is invisible: invisible characters are written as escapes of
+ * JSON.
+ */
 export function draftOf(args: JsonObject): Draft {
   return { body: `${escapeHidden(JSON.stringify(args, null, 2))}\n`, issues: [] };
 }
 
-/** The draft as a file: comments first, what is wrong among them, then the JSON. */
+/** The draft as a file: comments first, with the mistakes among them, then the JSON. */
 export function documentOf({ body, issues }: Draft, id: string, tool: string): string {
   const comments = [
     `Arguments of ${escapeText(tool)}, ${escapeText(id)}. Lines that start with // are left out.`,
@@ -228,7 +234,10 @@ function issueLine({ path, message }: Issue): string {
   return `  ${escapeText(path) || '(all)'}: ${escapeText(message)}`;
 }
 
-/** Reads what a person left. JSON has no line that starts with `//`, so no argument can look like a comment. */
+/**
+ * Reads the file after a person edited it. JSON has no line that starts with `//`, so no argument can look like a
+ * comment.
+ */
 export function readDocument(text: string): Edited {
   const lines = text.split('\n').filter((line) => !/^\s*\/\//.test(line));
   const body = lines.join('\n');

@@ -14,15 +14,15 @@ import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import { type Assignment, setArgument } from '../set-argument';
 
-/** One call that a person decides, and what there is to do it with. */
+/** One call that a person decides, and everything that is needed to decide it. */
 export interface Subject {
   client: Pick<Countersign, 'answer' | 'decide' | 'resolve' | 'view'>;
   turn: string;
   agent: string;
   call: CallView;
-  /** Who decides, in whose place, and why where it was said already. */
+  /** The person who decides, the person in whose place they decide, and the reason where it is already known. */
   said: { approver: string; inPlaceOf?: InPlaceOf; reason?: string };
-  /** Signs what they say. Absent: nobody asked for that. */
+  /** Signs the decision. Absent: nobody asked for a signature. */
   sign?: Sign;
   context: Pick<Context, 'screen' | 'env'>;
 }
@@ -40,7 +40,8 @@ export function requestOf({ call }: Subject): RequestOpened {
 }
 
 /**
- * Decides with what the person saw sent along, under one id: sent twice it is taken once.
+ * Sends a decision together with the digest of what the person saw. The decision has one id, so it counts only once
+ * even if it is sent twice.
  *
  * @throws CountersignError `signature_needed`, and what signing throws.
  */
@@ -52,7 +53,7 @@ export async function decide(
   >,
 ): Promise<Answer> {
   const { client, turn, call, said } = subject;
-  // An edit makes a new request, which is decided by itself.
+  // An edit makes a new request, which needs its own decision.
   const word = isDenial(decision) ? 'denied' : decision.decision === 'approved' ? 'approved' : undefined;
   const reason = decision.reason ?? said.reason;
   const signed = word === undefined || call.phase !== 'requested' ? {} : await signing(subject, word, reason);
@@ -61,9 +62,10 @@ export async function decide(
 }
 
 /**
- * The signature that goes with what a person says of a call; absent where they do not sign.
+ * The signature to send with a decision on a call. Absent where the person does not sign.
  *
- * @throws CountersignError `signature_needed` where they do not, and the rule counts nothing else; what signing throws.
+ * @throws CountersignError `signature_needed` where they do not sign, and the rule counts nothing else; what signing
+ * throws.
  */
 export async function signing(
   subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'> & { said?: Pick<Subject['said'], 'inPlaceOf'> },
@@ -84,31 +86,32 @@ export async function signing(
   });
 }
 
-/** The person left without a decision. The program did not fail. */
+/** The error for a person who left without a decision. The program did not fail. */
 export function givenUp(why: string): CountersignError {
   return new CountersignError('given_up', `given up: ${why}; nothing was decided`, {
     hint: 'The request is as open as it was.',
   });
 }
 
-/** What a person changed or chose on the command line. */
+/** The changes or hunks that a person gave on the command line. */
 export interface ApprovalChoice {
-  /** `--args`: instead of what was proposed. */
+  /** `--args`: the arguments in place of the proposed arguments. */
   arguments?: JsonObject;
-  /** `--set`, in order, on top of it. */
+  /** `--set`: values to set in the arguments, in order. */
   assignments: readonly Assignment[];
   /** `--hunks`. */
   hunks?: readonly string[];
 }
 
-/** A decision without who made it. */
+/** A decision without the person who made it. */
 export type Chosen = Pick<
   Decision,
   'callId' | 'decision' | 'arguments' | 'hunks' | 'seenDigest' | 'callKey' | 'runId'
 >;
 
 /**
- * The decision that a choice means: `modified` where the arguments differ from those proposed, `approved` otherwise.
+ * The decision that a choice means: `modified` where the arguments differ from the proposed arguments, `approved`
+ * otherwise.
  *
  * @throws CountersignError `usage` for a choice that does not fit the call.
  */
@@ -124,14 +127,17 @@ export function chooseApproval(call: CallView, choice: ApprovalChoice): Chosen {
   return { ...head, decision: 'approved', hunks: checkHunks(call, hunks) };
 }
 
-/** What the person saw of a call; sent with every decision, so that nothing else is decided. */
+/**
+ * The digest and keys of the request that the person saw. They are sent with every decision, so that nothing else is
+ * decided.
+ */
 export function seen({ request, runId }: CallView): Pick<Decision, 'seenDigest' | 'callKey' | 'runId'> {
   if (request === undefined) return {};
   const { seenDigest, callKey } = request;
   return { seenDigest, callKey, ...defined({ runId }) };
 }
 
-/** What the person saw of a call in doubt; sent along, so that nothing else is resolved. */
+/** The keys of the call in doubt that the person saw. They are sent along, so that nothing else is resolved. */
 export function keyOf({ doubt, runId }: CallView): { callKey?: string; runId?: string } {
   return doubt === undefined ? {} : { callKey: doubt.callKey, ...defined({ runId }) };
 }

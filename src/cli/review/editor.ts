@@ -8,18 +8,18 @@ import { CountersignError } from '../../contract/errors';
 /** A text for an editor. */
 export interface EditorTask {
   text: string;
-  /** Name of the file; the editor knows the format by its ending. */
+  /** The name of the file. The editor recognises the format by its ending. */
   name: string;
   env: NodeJS.ProcessEnv;
 }
 
-/** The editor of a person: `VISUAL`, then `EDITOR`; undefined where none is set. */
+/** The editor of a person: `VISUAL`, then `EDITOR`. Undefined where neither is set. */
 export function editorOf(env: NodeJS.ProcessEnv): string | undefined {
   return [env['VISUAL'], env['EDITOR']].find((editor) => editor !== undefined && editor.trim() !== '');
 }
 
 /**
- * Lets a person edit a text in their editor. The file is theirs alone and is gone afterwards.
+ * Lets a person edit a text in their editor. Only the person may read the file, and it is removed afterwards.
  *
  * @throws CountersignError `editor_failed` where there is no editor, or it fails or is killed.
  */
@@ -46,10 +46,13 @@ async function readEdited(file: string, editor: string): Promise<string> {
   throw failed(`what the editor (${editor}) saved is not UTF-8`, 'set its encoding and try again');
 }
 
-/** The setting is a command line of a shell, as everywhere: `code --wait`, `'/opt/my editor'`. */
+/**
+ * Runs the editor. The setting is a command line for a shell, as in other programs: `code --wait`, `'/opt/my editor'`.
+ */
 async function run(editor: string, file: string, env: NodeJS.ProcessEnv): Promise<void> {
   const child = spawn('sh', ['-c', `${editor} "$@"`, 'sh', file], { stdio: 'inherit', env });
-  // Ctrl-C belongs to the editor while it runs, and who ends us ends it: either way the file is removed.
+  // While the editor runs, it handles Ctrl-C. A signal that ends this process also ends the editor. In both cases the
+  // file is removed.
   const stay = (): void => undefined;
   const end = (): void => void child.kill('SIGTERM');
   process.on('SIGINT', stay).on('SIGTERM', end).on('SIGHUP', end);

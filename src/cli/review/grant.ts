@@ -11,7 +11,7 @@ import type { Signer } from './sign';
 import { givenUp } from './decision';
 import { canAsk, confirm, withTerminal } from './terminal';
 
-/** Options of `approve` that give a grant beside the decision. */
+/** Options of `approve` that give a grant in addition to the decision. */
 export interface GrantFlags {
   for?: string;
   times?: string;
@@ -35,7 +35,7 @@ export function grantFlags({ for: time, times, prefix, range, glob }: GrantFlags
   return defined({ for: time, times, prefix, range, glob });
 }
 
-/** Where a grant is given. */
+/** The call for which a grant is given, and the person who gives it. */
 interface Place {
   client: Countersign;
   view: TurnView;
@@ -46,7 +46,8 @@ interface Place {
 }
 
 /**
- * The grant that the options ask for, once it was shown and, where somebody can be asked, confirmed; undefined: none.
+ * The grant that the options ask for, after it was shown and, where somebody can be asked, confirmed. Undefined: the
+ * options ask for no grant.
  *
  * @throws CountersignError `usage`, `grant_refused`, `given_up`.
  */
@@ -59,7 +60,7 @@ export async function planned(
   if (Object.keys(given).length === 0) return undefined;
   if (time === undefined && times === undefined)
     throw usageError(`--${Object.keys(given)[0]} needs --for or --times`);
-  // Loaded here: it takes Temporal's client, for which no command waits before it is known.
+  // Loaded here, because this module loads Temporal's client. No other command has to wait for that.
   const { coverageText, requireAssured } = await import('../../client/control/plan-grant.js');
   const plan = await client.grants.plan(view.turn, callId, {
     by: approver,

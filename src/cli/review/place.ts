@@ -9,12 +9,12 @@ import { usageError } from '../options';
 import { escapeText } from '../print/escape';
 import type { Screen } from '../print/screen';
 
-/** An option of a command by which somebody decides for another person. */
+/** The option of a command with which a person decides for another person. */
 export interface PlaceOption {
   inPlaceOf?: string;
 }
 
-/** Adds it to a command. */
+/** Adds this option to a command. */
 export function addPlaceOption(command: Command): Command {
   return command.option('--in-place-of <who>', 'vote for who is away and named you');
 }
@@ -27,10 +27,12 @@ interface Asking {
 }
 
 /**
- * In whose place somebody votes: in that of whom they name; or, where the rule does not name them, of the one person who is
- * away and named them. Says so. Nothing: they vote as themselves, and the turn says whether they may.
+ * The place in which a person votes, which is also printed. It is the place of the person that they name. Without a
+ * name, and where the rule does not name the voter, it is the place of the only person who is away and named the voter.
+ * Empty: they vote as themselves, and the turn says whether they may.
  *
- * @throws CountersignError `usage` where they name somebody whose place they do not have, or have to choose.
+ * @throws CountersignError `usage` where they name a person in whose place they may not vote, or have to choose between
+ * people.
  */
 export async function placeFor(
   { inPlaceOf: named }: PlaceOption,
@@ -61,7 +63,10 @@ export async function placeFor(
   return { inPlaceOf: { person, entry } };
 }
 
-/** Who did not ask for a place gets the word of the turn where nobody can tell. */
+/**
+ * The out-of-office entries. Where they cannot be read and the person named nobody, the list is empty: the turn then
+ * decides.
+ */
 async function entriesOf({ away }: Pick<Countersign, 'away'>, named: string | undefined) {
   const listed = away.list();
   return (await (named === undefined ? listed.catch(() => ({ entries: [] })) : listed)).entries;

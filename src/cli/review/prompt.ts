@@ -3,13 +3,16 @@ import { safeLine } from '../print/escape';
 import type { Screen } from '../print/screen';
 import { Interrupted, type Keyboard, openTerminal, type Terminal } from './terminal';
 
-/** What a person does at a prompt. */
+/** Handlers for what a person does at a prompt. */
 export interface PromptHandlers {
-  /** Something was typed, or nothing: Enter alone. Several lines where they were pasted, or ended with a `\`. */
+  /**
+   * Called with typed text, which is empty for Enter alone. The text has several lines where they were pasted or ended
+   * with a `\`.
+   */
   onText(text: string): void;
-  /** Ctrl-C while nothing is asked. */
+  /** Called for Ctrl-C while no question is open. */
   onInterrupt(): void;
-  /** Ctrl-D, or the end of the input. */
+  /** Called for Ctrl-D, or the end of the input. */
   onEnd(): void;
 }
 
@@ -20,14 +23,14 @@ export class Withdrawn extends Error {
 
 const SIGN = '> ';
 const GOES_ON = '… ';
-/** Kept in memory, for the up arrow; never written anywhere. */
+/** The number of lines that are kept in memory for the up arrow. They are never written anywhere. */
 const HISTORY = 200;
-/** A terminal then marks what is pasted, so that its line ends are no Enter. */
+/** Sequences that make a terminal mark pasted text, so that its line ends do not count as Enter. */
 const PASTE = { on: '\x1b[?2004h', off: '\x1b[?2004l' } as const;
 
 /**
- * A prompt that stays below what is printed meanwhile. It asks the questions of a review too; while they are asked, no
- * message is taken, and nothing that is pasted answers them.
+ * A prompt that stays below other output. It also asks the questions of a review. While a question is open, no message
+ * is taken, and pasted text does not answer it.
  */
 export class Prompt implements Terminal {
   private lines: Interface | undefined;
@@ -35,7 +38,7 @@ export class Prompt implements Terminal {
   private parts: string[] = [];
   private question: { text: string; resolve(line: string): void; reject(error: Error): void } | undefined;
   private readonly waiting = new Set<(error: Error) => void>();
-  /** Printed once an editor has given the terminal back. */
+  /** Output to print after an editor has released the terminal. */
   private held: (() => void)[] = [];
   private isPasting = false;
   private isAsking = false;
@@ -47,7 +50,7 @@ export class Prompt implements Terminal {
     private readonly on: PromptHandlers,
   ) {}
 
-  /** Shows the prompt, with what was typed so far. */
+  /** Shows the prompt with the text that was typed so far. */
   show(): void {
     if (this.isClosed) return;
     const lines = (this.lines ??= this.open());
@@ -58,19 +61,19 @@ export class Prompt implements Terminal {
     this.isShown = true;
   }
 
-  /** Whether there is something that was typed and not sent. */
+  /** Whether there is typed text that was not sent. */
   isTyping(): boolean {
     return this.parts.length > 0 || (this.lines?.line ?? '') !== '';
   }
 
-  /** Drops what was typed and not sent. */
+  /** Drops typed text that was not sent. */
   drop(): void {
     this.parts = [];
     this.clearLine();
     this.show();
   }
 
-  /** Asks questions, by `ask`; the prompt comes back when they are over. */
+  /** Runs `use`, which asks questions with `ask`. Afterwards the prompt is shown again. */
   async questions<T>(use: () => Promise<T>): Promise<T> {
     this.isAsking = true;
     this.hide();
@@ -82,7 +85,7 @@ export class Prompt implements Terminal {
     }
   }
 
-  /** Ends an open question. One whose answer is on its way already is not touched. */
+  /** Ends an open question. A question that already has an answer is not affected. */
   withdraw(): void {
     const { question } = this;
     if (question === undefined) return;
@@ -128,7 +131,7 @@ export class Prompt implements Terminal {
     lines.close();
   }
 
-  /** Gives the terminal back for good. */
+  /** Releases the terminal for good. */
   close(): void {
     if (this.isClosed) return;
     this.release();
@@ -137,7 +140,7 @@ export class Prompt implements Terminal {
     this.giveUp();
   }
 
-  /** The same screen, which prints above what is typed. */
+  /** The same screen, but it prints above the typed text. */
   above(screen: Screen): Screen {
     const print = (write: () => void): void => this.print(write);
     return {
@@ -156,7 +159,7 @@ export class Prompt implements Terminal {
     const { rows } = lines.getCursorPos();
     this.hide();
     write();
-    // Node goes up as many rows before it draws the line again.
+    // Node moves up by this number of rows before it draws the line again.
     this.keyboard.output.write('\n'.repeat(rows));
     lines.prompt(true);
     this.isShown = true;
@@ -209,7 +212,7 @@ export class Prompt implements Terminal {
     this.isShown = false;
     const { question } = this;
     if (question !== undefined) {
-      // It was meant as a message.
+      // The pasted text was meant as a message.
       if (this.isPasting) return this.show();
       this.question = undefined;
       return question.resolve(line);

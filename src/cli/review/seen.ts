@@ -18,10 +18,10 @@ import { toFileError } from '../files';
 import { usageError } from '../options';
 
 /**
- * Checks `--saw`: at least 16 digits of the digest that `show` prints. Without a terminal it is required. Undefined means
- * that it is absent, so the person must see the request and be asked.
+ * Checks `--saw`: at least 16 digits of the digest that `show` prints. Without a terminal, `--saw` is required.
+ * Undefined: `--saw` is absent, so the person must see the request and be asked.
  *
- * @throws CountersignError `usage`, and `decision_refused` where the request is another one by now.
+ * @throws CountersignError `usage`, and `decision_refused` where the request has changed since.
  */
 export function checkSeenDigest(
   { callId, seenDigest }: RequestOpened,
@@ -35,16 +35,20 @@ export function checkSeenDigest(
   });
 }
 
-/** Where a digest is looked up, and whether a person can be asked instead. */
+/** The item whose digest is checked, and whether a person can be asked instead. */
 interface Saw {
   saw: string | undefined;
   what: string;
-  /** The command that prints it. */
+  /** The command that prints the digest. */
   look: string;
   canAsk: boolean;
 }
 
-/** As `checkSeenDigest`, for anything that is looked at. `other`: it is not what was seen. @throws CountersignError `usage`. */
+/**
+ * Like `checkSeenDigest`, for any item. `other`: the item is not the one that was seen.
+ *
+ * @throws CountersignError `usage`.
+ */
 export function checkSaw(seenDigest: string, { saw, what, look, canAsk }: Saw): 'said' | 'other' | undefined {
   if (saw === undefined && canAsk) return undefined;
   if (saw === undefined) {
@@ -60,7 +64,7 @@ export function checkSaw(seenDigest: string, { saw, what, look, canAsk }: Saw): 
 
 const DIGEST = new RegExp(`^[0-9a-f]{${SAW_DIGITS},64}$`);
 
-/** Asks once more where a request holds characters that deceive the eye. True without a question where it holds none. */
+/** Asks once more where a request holds deceptive characters. True without a question where it holds none. */
 export async function confirmDeceptiveText(request: RequestOpened, terminal: Terminal): Promise<boolean> {
   const hidden = hiddenIn(request);
   if (hidden === 0) return true;
@@ -68,7 +72,7 @@ export async function confirmDeceptiveText(request: RequestOpened, terminal: Ter
   return confirmInFull(terminal, `It holds ${what} the eye; each stands there as a mark.`);
 }
 
-/** The requests of a turn whose tool changed meanwhile, for printing them. */
+/** The requests of a turn whose tool changed meanwhile, in the form that printing needs. */
 export async function changedIn(
   client: Pick<Countersign, 'changedTools'>,
   { turn, requests }: Pick<TurnView, 'turn' | 'requests'>,
@@ -76,7 +80,10 @@ export async function changedIn(
   return defined({ changed: requests.length === 0 ? undefined : await client.changedTools(turn) });
 }
 
-/** Remembers that requests are printed in full, where a person reads them. What cannot be kept is only asked again. */
+/**
+ * Remembers that requests were printed in full, where a person reads them. If this cannot be stored, the person is only
+ * asked again.
+ */
 export async function rememberPrinted(
   calls: CallView | readonly CallView[],
   { screen, env }: Pick<Context, 'screen' | 'env'>,
@@ -93,7 +100,7 @@ export async function rememberPrinted(
   }
 }
 
-/** More than a person looks at before they decide; the oldest are forgotten. */
+/** The most requests that are remembered: more than a person looks at before deciding. The oldest are forgotten. */
 const MOST = 500;
 
 const fileSchema = z.object({ version: z.literal(1), printed: z.array(z.string()) });
@@ -107,8 +114,8 @@ export async function wasPrinted(request: Printed, env: Env): Promise<boolean> {
 }
 
 /**
- * Remembers requests that were printed in full on a terminal, so that approving them need not print them again. Two
- * commands at once may forget one of them; it is asked about then.
+ * Remembers requests that were printed in full on a terminal, so that approving them need not print them again. If two
+ * commands run at once, one request may be forgotten. Then the person is asked about it again.
  *
  * @throws CountersignError `file_failed`
  */
@@ -132,7 +139,10 @@ async function readPrinted(env: Env): Promise<readonly string[]> {
   return fileSchema.safeParse(parseJson(text)).data?.printed ?? [];
 }
 
-/** Two requests may ask for the same; having seen one is not having seen the other. */
+/**
+ * The name under which a request is remembered. Two requests may have the same content, but a person who saw one has
+ * not seen the other.
+ */
 function nameOf({ callKey, seenDigest }: Printed): string {
   return `${callKey} ${seenDigest}`;
 }

@@ -23,12 +23,12 @@ import { escapeText } from '../print/escape';
 import { indented } from '../print/table';
 import type { Countersign } from '../../client';
 
-/** Looked for in the current directory where no file is named. */
+/** The approvers file that is looked for in the current directory where no file is named. */
 export const APPROVERS_FILE = 'approvers.yaml';
 
-/** Options of a command that can sign what it says. */
+/** Options of a command that can sign decisions. */
 export interface SignOptions {
-  /** The file of a key, or true: the one that the approvers file names. */
+  /** The file of a key. True: a key that the approvers file lists for the person. */
   sign?: string | true;
   approvers?: string;
 }
@@ -43,7 +43,7 @@ export function addSignOptions(command: Command): Command {
     .option('--approvers <path>', `with --sign: the file of who may decide (default: ${APPROVERS_FILE})`);
 }
 
-/** Signs what a person says of a call. */
+/** Signs a person's decision on a call. */
 export type Sign = (about: {
   agent: string;
   turn: string;
@@ -53,11 +53,11 @@ export type Sign = (about: {
   inPlaceOf?: InPlaceOf | undefined;
 }) => Promise<VoteSignature>;
 
-/** Who signs, by the name in the file, and how. */
+/** The person who signs, by the name in the file, and the functions that sign. */
 export interface Signer {
   approver: string;
   sign: Sign;
-  /** `says`: who confirms it and when. Absent: the person gives it. */
+  /** `says`: the person who confirms the grant, and the time. Absent: the person gives the grant. */
   signGrant(terms: GrantTerms, namespace: string, says?: SaysOfGrant): Promise<VoteSignature>;
   signAway(terms: AwayTerms, namespace: string): Promise<VoteSignature>;
   /** The name of a person in the file. @throws CountersignError `usage` where the file has nobody of that name. */
@@ -65,7 +65,7 @@ export interface Signer {
 }
 
 /**
- * Who signs by these options; undefined: nobody does.
+ * The signer for these options. Undefined: nobody signs.
  *
  * @throws CountersignError `file_failed`, `approvers_invalid`, and `signing_key` where the file has no such person, or no key
  *   of theirs.
@@ -138,7 +138,7 @@ function signWith({ approvers, name, named, client, context }: SignWith): Sign {
   };
 }
 
-/** Signs any text for a use: what is signed is shown first. */
+/** Signs any text for a namespace. The text is shown before it is signed. */
 function textSigner({ approvers, name, named, context }: SignWith) {
   return async (text: string, namespace: string): Promise<string> => {
     const { signText } = await import('../../authority/sign-statement.js');
@@ -153,7 +153,7 @@ function textSigner({ approvers, name, named, context }: SignWith) {
   };
 }
 
-/** Signs a grant: another text, and for another use, than any decision. */
+/** Signs a grant. Its text and its namespace differ from those of every decision. */
 function grantSigner(by: SignWith): Signer['signGrant'] {
   return async (terms, namespace, says) => {
     const { grantText } = await import('../../authority/grant-statement.js');
@@ -164,7 +164,7 @@ function grantSigner(by: SignWith): Signer['signGrant'] {
   };
 }
 
-/** The same for who is away. */
+/** Signs an out-of-office statement, with its own text and namespace. */
 function awaySigner(by: SignWith): Signer['signAway'] {
   return async (terms, namespace) => {
     const { awayText } = await import('../../authority/away-statement.js');
@@ -175,7 +175,7 @@ function awaySigner(by: SignWith): Signer['signAway'] {
   };
 }
 
-/** A statement as a person reads it; what is signed is its canonical JSON. */
+/** A statement as a person reads it. The signature is over its canonical JSON. */
 function statementLines(statement: Statement): string[] {
   return Object.entries(statement).map(([name, value]) => {
     const text = typeof value === 'object' ? Object.values(value).join(', ') : String(value);
@@ -190,7 +190,7 @@ interface Wanted {
   name: string;
 }
 
-/** Finds the key where none is named: in `~/.ssh`, then in the agent, which signs by the public half. */
+/** Finds the key where no key is named: in `~/.ssh`, then in the agent, which signs for a public key file. */
 async function withKeyFile<T>(
   { named, keys, env, name }: Wanted,
   use: (keyFile: string) => Promise<T>,
@@ -234,22 +234,22 @@ function isKeyIn(text: string, { type, blob }: SignerKey): boolean {
 
 async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Promise<SignerKey | undefined> {
   if (!env['SSH_AUTH_SOCK']) return undefined;
-  // It ends with 1 where the agent is empty, and with 2 where there is none.
+  // `ssh-add` ends with 1 where the agent is empty, and with 2 where there is no agent.
   const listed = await promisify(execFile)('ssh-add', ['-L'], { env }).catch(() => ({ stdout: '' }));
   return keys.find((key) => isKeyIn(listed.stdout, key));
 }
 
-/** A vote, and what it proves by an approvers file. */
+/** A vote, and what it proves according to an approvers file. */
 export interface ProvenVote {
   voter: string;
   decision: string;
-  /** In words. */
+  /** What the vote proves, in words. */
   proof: string;
-  /** Whether it is as sure as the rule of its request wants it. */
+  /** Whether the vote is as sure as the rule of its request requires. */
   counts: boolean;
 }
 
-/** Checks the signatures of the votes on a call, as its worker does right before the handler. */
+/** Checks the signatures of the votes on a call, as the worker does directly before the handler runs. */
 export async function votesOn(
   approvers: Approvers,
   { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },

@@ -4,19 +4,19 @@ import { CountersignError } from '../../contract/errors';
 import { safeLine } from '../print/escape';
 import type { Screen } from '../print/screen';
 
-/** Where a person types, and where what they type appears. */
+/** The stream where a person types, and the stream where the typed text appears. */
 export interface Keyboard {
   input: NodeJS.ReadableStream & { isTTY?: boolean | undefined };
   output: NodeJS.WritableStream & Size & { isTTY?: boolean | undefined };
 }
 
-/** Columns and rows, where they are known; they change when the window does. */
+/** Columns and rows, where they are known. They change with the window. */
 interface Size {
   columns?: number | undefined;
   rows?: number | undefined;
 }
 
-/** The person left: Ctrl-C, or the end of the input. */
+/** Thrown when the person leaves: Ctrl-C, or the end of the input. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted';
 
@@ -25,7 +25,7 @@ export class Interrupted extends Error {
   }
 }
 
-/** A conversation with the person at the terminal. Close it, whatever happens: the terminal is theirs again then. */
+/** A conversation with the person at the terminal. Always close it, so that the terminal is released. */
 export interface Terminal {
   /**
    * Asks for one line. Ignores what was typed before the question appeared.
@@ -33,24 +33,24 @@ export interface Terminal {
    * @throws Interrupted when the person leaves.
    */
   ask(question: string): Promise<string>;
-  /** The same for a secret: what is typed is not shown. */
+  /** Asks for a secret: the typed text is not shown. */
   askHidden(question: string): Promise<string>;
   /**
-   * Waits for something to be done, unless the person leaves meanwhile.
+   * Waits for work to finish, unless the person leaves meanwhile.
    *
    * @throws Interrupted when the person leaves.
    */
   meanwhile<T>(work: Promise<T>): Promise<T>;
-  /** Gives the terminal away, to an editor, until the next question. */
+  /** Releases the terminal, for example for an editor, until the next question. */
   release(): void;
 }
 
-/** Whether there is a person to ask: both what they type on and what they read are a terminal. */
+/** Whether there is a person to ask: both the input and the output are a terminal. */
 export function canAsk(keyboard: Keyboard | undefined): keyboard is Keyboard {
   return keyboard?.input.isTTY === true && keyboard.output.isTTY === true;
 }
 
-/** Opens a terminal; no history of what was typed is kept. */
+/** Opens a terminal. The typed text is not kept as history. */
 export function openTerminal({ input, output }: Keyboard): Terminal {
   const left = new AbortController();
   const gone = untilLeft(left.signal);
@@ -86,7 +86,7 @@ export function openTerminal({ input, output }: Keyboard): Terminal {
       if (left.signal.aborted) return reject(new Interrupted());
       lines ??= open();
       waiting = { resolve, reject };
-      // Ctrl-U: drops half a line that was typed before the question.
+      // Ctrl-U: drops an unfinished line that was typed before the question.
       lines.write(null, { ctrl: true, name: 'u' });
       lines.setPrompt(safeLine(question, true));
       lines.prompt();
@@ -103,7 +103,7 @@ export function openTerminal({ input, output }: Keyboard): Terminal {
   };
 }
 
-/** Shows a question, and nothing of what is typed. */
+/** Shows a question, but not the typed answer. */
 async function unseen(
   output: NodeJS.WritableStream,
   question: string,
@@ -124,7 +124,7 @@ function untilLeft(left: AbortSignal): Promise<never> {
 }
 
 /**
- * Opens a terminal for as long as it is used.
+ * Opens a terminal, uses it, and releases it.
  *
  * @throws CountersignError `usage` where nobody could answer; `hint` says what to do then.
  */
@@ -142,7 +142,7 @@ export async function withTerminal<T>(
   }
 }
 
-/** One answer: the keys that mean it, the first of which is shown, and what it does. */
+/** One possible answer: the keys that mean it, of which the first is shown, and its effect. */
 export interface Choice<T extends string> {
   means: T;
   keys: readonly string[];
@@ -171,12 +171,12 @@ export async function confirm(terminal: Pick<Terminal, 'ask'>, question: string)
   return said === 'y' || said === 'yes';
 }
 
-/** Asks for the whole word `yes`: for what is easily overlooked. */
+/** Asks for the whole word `yes`, for effects that are easily overlooked. */
 export async function confirmInFull(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
   return (await terminal.ask(`${question} Type yes to go on: `)).trim().toLowerCase() === 'yes';
 }
 
-/** Asks until something is said. */
+/** Asks until the answer is not empty. */
 export async function askUntilAnswered(terminal: Pick<Terminal, 'ask'>, question: string): Promise<string> {
   for (;;) {
     const said = (await terminal.ask(question)).trim();

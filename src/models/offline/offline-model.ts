@@ -21,11 +21,11 @@ import type { Model, ModelCall, ModelReply } from '../model';
 import { streamWords } from '../scripted';
 
 /**
- * A planner with fixed rules for the workspace, shell, Lisp and code packs; every answer says that it is not a language model.
- * It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run, describe, evaluate), several of them
- * joined by "then" or on lines of their own. It needs no key and no network, and the same conversation always gives the
- * same step: it computes everything from the user's last message and the results since.
- * It asks only for tools that the agent has, and for none where it does not understand every request.
+ * A planner with fixed rules for the workspace, shell, Lisp and code packs; every answer says that it is not a language
+ * model. It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run,
+ * describe, evaluate), several of them joined by "then" or on lines of their own. It needs no key and no network, and
+ * the same conversation always gives the same step: it computes everything from the user's last message and the results
+ * since. It asks only for tools that the agent has, and for none where it does not understand every request.
  *
  * @param options.id Shown in the timeline. @default 'offline'
  */
@@ -60,7 +60,10 @@ export type NextStep = { calls: PlannedCall[] } | { answer: string };
 
 const OPENING = 'I am the offline planner: fixed rules, no language model.';
 
-/** The next step for a message, after the steps so far. It asks for calls only when it understands every request. */
+/**
+ * The next step for a message, after the steps so far. Calls are asked for only when every request of the message is
+ * understood.
+ */
 function nextStep(words: string, rounds: readonly Round[], tools: Toolbox): NextStep {
   const clauses = toClauses(words);
   const intents = clauses.map(parseClause);
@@ -94,7 +97,7 @@ function planOf(intent: Intent, tools: Toolbox): Plan {
   return intent.kind === 'search' ? planSearch(intent, tools) : planSimple(intent, tools);
 }
 
-/** Runs a plan over the steps that are left, taking those that it uses. */
+/** Runs a plan over the steps that are left, and removes the steps that the plan uses. */
 function advance(plan: Plan, left: Round[]): { calls: PlannedCall[] } | Report {
   let state = plan.next();
   while (state.done !== true) {
@@ -129,7 +132,7 @@ function sourceOf({ source, words }: Clause): string {
 
 type SimpleIntent = Exclude<Intent, ReplaceIntent | SearchIntent>;
 
-/** How one of the tools that can do it would be asked. */
+/** A tool that can do a request, and the calls that it would get. */
 interface Way {
   tool: string;
   calls: JsonObject[];
@@ -152,7 +155,7 @@ function* planSimple(intent: SimpleIntent, tools: Toolbox): Plan {
 
 const READS: readonly Intent['kind'][] = ['list', 'read', 'info', 'run', 'describe', 'evaluate'];
 
-/** The ways to do it, best first. */
+/** The ways to do a request, best first. */
 function waysOf(intent: SimpleIntent): Way[] {
   switch (intent.kind) {
     case 'list':
@@ -193,7 +196,7 @@ function createWays({ path, content, overwrite }: Extract<Intent, { kind: 'creat
   return [{ tool: overwrite ? 'write_file' : 'create_file', calls: [{ path, content }] }];
 }
 
-/** Searches below a folder. Where that fails the path may be a file: then only that one is searched. */
+/** Searches below a folder. Where the search fails the path may be a file, so then only that file is searched. */
 function* planSearch({ query, path }: SearchIntent, tools: Toolbox): Plan {
   if (!tools.has('search_files')) return lacking('search_files');
   const call = { tool: 'search_files', arguments: { query, ...defined({ path }) } };

@@ -1,6 +1,6 @@
 import { type Clause, type Phrase, toPhrase, toWords } from './words';
 
-/** What a request asks for. Paths are as the user wrote them. */
+/** The action that a request asks for. Paths are as the user wrote them. */
 export type Intent =
   | { kind: 'list'; path: string; tree: boolean }
   | { kind: 'read'; paths: string[] }
@@ -26,7 +26,7 @@ export interface ReplaceIntent {
   kind: 'replace';
   from: string;
   to: string;
-  /** Files that were named; absent: all files, under `under`. */
+  /** The files that the request names. Absent: all files, or the files under `under`. */
   paths?: string[];
   under?: string;
 }
@@ -241,7 +241,10 @@ function fileOf(body: Phrase, overwrite: boolean): Intent | undefined {
   return content === undefined ? undefined : { kind: 'create', path, content, overwrite };
 }
 
-/** Text to write: `\n` and `\t` inside double quotes mean what they do in code, as a command line holds no line breaks. */
+/**
+ * The text to write. Inside double quotes, `\n` and `\t` stand for a line break and a tab, because a command line
+ * cannot hold line breaks.
+ */
 function contentOf(words: Phrase): string | undefined {
   const text = words.text();
   const [only] = words.words();

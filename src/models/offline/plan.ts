@@ -18,18 +18,19 @@ export interface Report {
 }
 
 /**
- * A request as a generator: it yields the calls of a step and receives their outcomes. It runs from its beginning at
- * every step, with the outcomes that the conversation holds; so it keeps no state and must not depend on anything else.
+ * A request as a generator: it yields the calls of a step and receives their outcomes. The generator runs from its
+ * beginning at every step, with the outcomes that the conversation holds. So it keeps no state and must not depend on
+ * anything else.
  */
 export type Plan = Generator<PlannedCall[], Report, Round>;
 
 /** The names of the tools that a step may ask for. */
 export type Toolbox = ReadonlySet<string>;
 
-/** Calls of one step at most: few enough for a person to look through. */
+/** The most calls in one step: few enough for a person to look through. */
 export const CALLS_PER_STEP = 16;
 
-/** One call after the other request's outcomes were seen; undefined where history does not hold its result. */
+/** Asks for calls in steps of at most `CALLS_PER_STEP`. An outcome is undefined where history does not hold it. */
 export function* askAll(
   calls: readonly PlannedCall[],
 ): Generator<PlannedCall[], (Outcome | undefined)[], Round> {
@@ -52,15 +53,15 @@ interface Outcome {
   tool: string;
   /** The tool's output, or why it failed; without the note. */
   text: string;
-  /** Absent: it did what it should. */
+  /** Absent: the call succeeded. */
   failure?: ToolErrorCode;
   /** A person's reason or change. */
   note?: string;
-  /** Whether its output gave way to the transcript's limit. */
+  /** Whether the output was left out to keep the transcript within its limit. */
   dropped: boolean;
 }
 
-/** What the transcript says of one step: the results in the order of the calls. */
+/** The outcomes of one step in the transcript, in the order of the calls. */
 export type Round = readonly Outcome[];
 
 /** The user's last message, and the steps since. */
@@ -75,7 +76,7 @@ export function sinceLastWords(messages: readonly ModelMessage[]): { words: stri
   return { words: words?.content ?? '', rounds };
 }
 
-/** How a person's note begins; it is followed by an empty line and the result. */
+/** The beginning of a person's note. An empty line and the result follow the note. */
 const NOTE = /^\[[^\n]{1,5000}? (?:changed the arguments of this call before it ran|approved this call)\./;
 const ERROR = /^Error \[([a-z_]{1,30})\]: /;
 
@@ -90,7 +91,7 @@ function toOutcome(tool: string, content: string): Outcome {
   return { tool, text: text.slice(`Error [${failure}]: `.length), failure, ...note, dropped };
 }
 
-/** What the planner understands; shown when it does not. */
+/** Examples of requests that the planner understands. They are shown when it does not understand a request. */
 export const EXAMPLES: readonly string[] = [
   'list files in src, show tree',
   'read README.md, info about README.md',
@@ -141,7 +142,7 @@ function describe(call: PlannedCall, outcome: Outcome | undefined, characters: n
   return `${name}: done.${note}\n${indent(cut(outcome.text, characters))}`.trimEnd();
 }
 
-/** Tool and what it was asked to work on, such as `delete_file a.txt`. */
+/** The name of a tool and the subject of its call, such as `delete_file a.txt`. */
 function nameOf({ tool, arguments: args }: PlannedCall): string {
   const { path, from, to, query, argv } = args;
   const words = [
@@ -192,7 +193,10 @@ function nothing(why: string): Report {
   return { lines: [`Nothing to replace: ${why}.`], failed: true };
 }
 
-/** The list of files is gone, so the report cannot name them, though some edits may have been made. */
+/**
+ * The report where the list of files is no longer in the transcript. It cannot name the files, though some edits may
+ * have been made.
+ */
 function forgotten(): Report {
   const why =
     'The list of files left the transcript, which is too long. What was done so far is in the timeline.';
@@ -227,13 +231,16 @@ interface Reading {
   paths: readonly string[];
 }
 
-/** The edits to ask for, and why the other files get none. */
+/** The edits to ask for, and the reasons why the other files get no edit. */
 interface Read {
   edits: PlannedCall[];
   skipped: string[];
 }
 
-/** The search has found the text in them already, so more files than this are not read again to check it. */
+/**
+ * Where a search names more files than this, they are not read again to check them: the search has already found the
+ * text in them.
+ */
 const FILES_READ = 8;
 
 function* readFiles({ intent, editor, tools, paths }: Reading): Steps<Read> {
@@ -298,8 +305,8 @@ function quote(text: string): string {
 const PATH_CHARACTERS = 4096;
 
 /**
- * The files that the output of a search names, in its order: `path:line: text` lines, lines that are a path with what was
- * found below, or JSON with `path` or `file`. Lines of another form are passed over.
+ * The files that the output of a search names, in its order. The output has `path:line: text` lines, lines that are a
+ * path with the hits below it, or JSON with `path` or `file`. Other lines are skipped.
  */
 function filesIn(output: string): string[] {
   // This output quotes the query, which may look like a hit.

@@ -5,7 +5,7 @@ interface Word {
   quoted: boolean;
   /** In straight double quotes, which may hold `\n`. */
   isDouble?: boolean;
-  /** Where it lies in the source, quotes included. */
+  /** The position in the source, quotes included. */
   start: number;
   end: number;
 }
@@ -123,7 +123,10 @@ function isFiller({ text, quoted }: Word): boolean {
   );
 }
 
-/** An `and` or a mark that only led to the next request; a full stop is a path unless it follows a quote at once. */
+/**
+ * Whether a word is an `and` or a punctuation mark that only joins two requests. A full stop is a path unless it
+ * follows a quote directly.
+ */
 function isJoint(word: Word | undefined, before: Word | undefined): boolean {
   if (word === undefined || word.quoted) return false;
   if (word.text === '.') return before?.quoted === true && before.end === word.start;
@@ -137,7 +140,7 @@ function withoutStop(word: Word): Word[] {
   return text === '' ? [] : [{ ...word, text, end: word.start + text.length }];
 }
 
-/** Consecutive words of one clause, with the questions that the grammar asks. */
+/** Consecutive words of one clause, with the tests that the grammar needs. */
 export interface Phrase {
   readonly length: number;
   /** The word at this place in lower case without punctuation; undefined where it is quoted or missing. */
@@ -148,7 +151,10 @@ export interface Phrase {
   /** Place of the first or last of these keywords; -1 where there is none. */
   find(...keywords: readonly string[]): number;
   findLast(...keywords: readonly string[]): number;
-  /** Its text: what is inside the quotes of a single quoted word, or all of it as written. Undefined: none, or a mixture. */
+  /**
+   * The text of the phrase: the content of a single quoted word, or all of an unquoted phrase as written. Undefined
+   * where the phrase is empty or mixes both.
+   */
   text(): string | undefined;
   /** Its one path. */
   path(): string | undefined;
