@@ -82,7 +82,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (spent !== undefined) return { output: spent };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
-  // Where nothing is known of grants here, a person decides the call. The call is not held.
+  // Where the grant does not count here, a person decides the call. A pause does not hold it then.
   const unknown = checked.granted && (await voidGrant(deps.grants, input));
   if (unknown !== undefined) return { output: unknown };
   // Pauses are checked last, because the checks before may have taken some time.
@@ -191,12 +191,12 @@ type Rechecked =
   | { lack: string }
   | AskAgain;
 
-/** Whose policy is asked, and which tool would run. */
 /** What a worker knows about who may decide. */
 function rulesIn({ approvers, rules, away }: ActivityDeps): Omit<RecheckedBy, 'agent' | 'tool' | 'log'> {
   return { approvers, rules, away };
 }
 
+/** Whose policy is asked, and which tool would run. */
 interface RecheckedBy {
   agent: Agent;
   tool: Tool;

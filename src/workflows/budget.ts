@@ -42,8 +42,8 @@ export function countReply(turn: Turn, output: ThinkOutput, thoughtMs: number): 
 }
 
 /**
- * The agent alone says whether people are asked for more. Whoever starts a turn or a session can only make the budget
- * smaller.
+ * Sets a budget. What the agent says about asking people takes precedence. Whoever starts a turn or a session can only
+ * make the amounts smaller.
  */
 function allow(spending: CarriedSpending, allowed: Budget | undefined): void {
   spending.isSet = BUDGET_KINDS.some((kind) => allowed?.[kind] !== undefined);
