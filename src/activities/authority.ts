@@ -52,10 +52,10 @@ export async function openRules(
   return openAuthority({ file, policy, known: rulesAbout(config), warn: (line) => log.warn(line) });
 }
 
-/** What safety, policy and approvers file together say about a call, and who decides where they ask. */
+/** The joint verdict of safety, policy and approvers file on a call, and who decides where they ask. */
 export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
-  /** What the policy rules said, where a rule fits. */
+  /** The record of the policy rules that fit. Absent where none fits. */
   ruling?: CallRuling;
   /** The approvers file that was asked. */
   file?: Approvers;
@@ -159,7 +159,7 @@ export type SignedPlace = Pick<CallFacts, 'namespace' | 'workflowId' | 'firstExe
 
 /** The data that votes are checked with. */
 export interface VoteCheck {
-  /** What a call needs by this worker's own approvers file. Absent: the call needs no votes. */
+  /** The authority that this worker's own approvers file requires for a call. Absent: the call needs no votes. */
   own?: Authority | undefined;
   /** Absent: this worker has no approvers file, so no signature counts here. */
   file?: Approvers | undefined;
@@ -223,7 +223,7 @@ async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promi
   return lines.length === 0 ? undefined : { installation, fileDigest, lines };
 }
 
-/** What a vote proves or, where its signature does not count, the reason. */
+/** The proof that a vote gives or, where its signature does not count, the reason. */
 type Judged = Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
 type Judge = (vote: Vote) => Judged;
 

@@ -16,7 +16,7 @@ import type { GrantsReader } from './control/grants';
 import type { PausesReader } from './control/pauses';
 import type { TextStreams } from './text-streams';
 
-/** What the activities of one worker need. */
+/** The parts that the activities of one worker use. */
 export interface ActivityDeps {
   agents: ReadonlyMap<string, Agent>;
   /** Names of the tools of this task queue. The agent of a call says which tool a name means. */
@@ -25,7 +25,7 @@ export interface ActivityDeps {
   taskQueue: string;
   /** The task queue of this process alone, for calls whose state it holds. */
   holderQueue: string;
-  /** What models cost. */
+  /** The prices of models. */
   pricing: Pricing;
   /** How long a task waits for a worker that has its agent, in milliseconds. */
   agentWaitMs: number;

@@ -190,10 +190,10 @@ function refusalIn(error: unknown): unknown {
   return cause instanceof ApplicationFailure ? new Error(cause.message) : error;
 }
 
-/** What the functions of a tool are given about the turn that calls them. */
+/** The facts about the turn that the functions of a tool get. */
 export type AboutTurn = Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata'>;
 
-/** What is known about the turn of the current activity. */
+/** The facts about the turn of the current activity. */
 export function aboutTurn({ agent, origin }: Pick<CallInput, 'agent' | 'origin'>): AboutTurn {
   const { requester, metadata = {} } = origin ?? {};
   const turn = Context.current().info.workflowExecution?.workflowId;

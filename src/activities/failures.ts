@@ -50,14 +50,14 @@ export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFa
   });
 }
 
-/** What a worker must have for a task. */
+/** The agent and the tool that a worker must have for a task. */
 interface Needed {
   agent: string;
   /** Absent: the agent itself is enough. */
   tool?: string;
 }
 
-/** What this worker lacks, in words. Undefined where it has everything. */
+/** The agent or tool that this worker lacks, in words. Undefined where it has both. */
 export function lackOf({ agents }: Pick<ActivityDeps, 'agents'>, needed: Needed): string | undefined {
   const agent = agents.get(needed.agent);
   const names = [...agents.keys()].join(', ');

@@ -11,7 +11,7 @@ import { appendLine, createWithLine, readIfThere } from '../files';
 /** How long entries are kept: longer than any reset is likely to reach back. */
 const KEEP_MS = 90 * 24 * 3600 * 1000;
 
-/** What this machine knows of one execution of an unsafe call. */
+/** The state of one execution of an unsafe call, as far as this machine knows it. */
 export type JournalEntry = { state: 'none' } | { state: 'started' } | { state: 'ended'; result: ToolResult };
 
 /**

@@ -91,7 +91,7 @@ function triesBefore(tried: JsonObject | undefined): Tries {
   return recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
 }
 
-/** What the heartbeats of an attempt say about the attempts before it. Undefined: this is the first attempt. */
+/** The record of earlier attempts in the heartbeats of an attempt. Undefined: this is the first attempt. */
 export function openTries(tried: JsonObject | undefined): Tries | undefined {
   return Context.current().info.attempt === 1 ? undefined : { ...triesBefore(tried), open: true };
 }

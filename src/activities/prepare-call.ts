@@ -23,12 +23,12 @@ import { unlessAborted } from '../tools/within';
 import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 
-/** What the preparation of a call needs from a worker. */
+/** The parts of a worker that the preparation of a call uses. */
 export interface PrepareDeps extends Pick<
   ActivityDeps,
   'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules' | 'grants'
 > {
-  /** What previews are given about the turn. */
+  /** The facts about the turn that previews get. */
   about?: AboutTurn;
   /** The origin of the turn. */
   origin?: TurnOrigin | undefined;
@@ -196,7 +196,7 @@ function tooLarge(preview: Preview): boolean {
   return utf8Bytes(JSON.stringify(preview)) > LIMITS.previewBytes;
 }
 
-/** What is previewed. */
+/** The call that is previewed. */
 interface Previewed {
   tool: Tool;
   value: unknown;

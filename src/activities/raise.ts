@@ -41,7 +41,7 @@ function refusedBy(input: PrepareInput, message: string): PreparedCall {
   return invalidCall(input, { code: 'refused', message }, {});
 }
 
-/** What the approvers file says about such a request. Undefined: this worker has none. */
+/** The ruling of the approvers file on such a request. Undefined: this worker has no such file. */
 async function rulingOn(
   approvers: ApproversSource | undefined,
   { agent, tool, args }: { agent: string; tool: string; args: JsonObject },

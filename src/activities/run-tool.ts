@@ -191,7 +191,7 @@ type Rechecked =
   | { lack: string }
   | AskAgain;
 
-/** What a worker knows about who may decide. */
+/** The sources that say who may decide. */
 function rulesIn({ approvers, rules, away }: ActivityDeps): Omit<RecheckedBy, 'agent' | 'tool' | 'log'> {
   return { approvers, rules, away };
 }
@@ -248,7 +248,7 @@ export async function recheck(
   }
 }
 
-/** What has changed since the call was prepared and approved. Undefined where nothing has. */
+/** The change since the call was prepared and approved, in words. Undefined where nothing has changed. */
 function whatChanged(tool: Tool, input: CallInput): string | undefined {
   if (tool.digest !== input.toolDigest)
     return 'the tool changed since this call was prepared; ask for it again';
@@ -261,7 +261,7 @@ function whatChanged(tool: Tool, input: CallInput): string | undefined {
   return isOnlyRecorded ? 'its turn is a fork in a dry world' : undefined;
 }
 
-/** What differs from what was decided on. Undefined where nothing does. */
+/** The difference from the call that was decided on, in words. Undefined where there is none. */
 export function whatIsOther(input: CallInput): string | undefined {
   if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
     return 'the arguments are not those that were approved';

@@ -58,7 +58,7 @@ export async function runUnsafe(execution: Execution, since: Since): Promise<Cal
   }
 }
 
-/** What is known about an earlier start of an unsafe call. Undefined where there was none. */
+/** The output for an unsafe call that was started earlier. Undefined where no earlier start is known. */
 export async function startedBefore(asked: AskedExecution): Promise<CallOutput | undefined> {
   const { deps, input, key } = asked;
   const entry = await withJournal(asked, () => deps.journal.read(key));

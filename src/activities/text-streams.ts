@@ -24,7 +24,7 @@ export interface TextStreams {
   open(step: number, onHead: (head: string) => void, from?: number): TextWriter;
 }
 
-/** What the streams of a worker need. */
+/** The parts that the streams of a worker use. */
 export interface TextStreamsParts {
   /** Absent: heartbeats carry the head of the text. */
   send?: SendText;

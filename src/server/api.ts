@@ -112,7 +112,7 @@ export interface PushMessage {
 /** Who is signed in, and where. Decisions are recorded under `user`. */
 export interface Session {
   user: string;
-  /** What the user may do besides looking, deciding, stopping and forking without effects. */
+  /** The user's rights, apart from looking, deciding, stopping and forking without effects. */
   rights: readonly Right[];
   /**
    * The role that the approvers file gives the user. It is `admin` for all users where the file says nothing about
@@ -228,7 +228,7 @@ export interface TurnDetails {
   pending: Pending;
 }
 
-/** What a person needs to decide about one call. */
+/** The facts that a person needs to decide about one call. */
 export interface CallDetails {
   view: TurnView;
   callId: string;
@@ -270,7 +270,7 @@ export interface GrantPlanBody extends Omit<GrantOptions, 'by'> {
   seenDigest: string;
 }
 
-/** What a grant would allow, before anybody gives the grant. */
+/** A preview of a grant that nobody has given yet. */
 export interface GrantPreview {
   terms: GrantTerms;
   /** What the grant would allow, in words. */
@@ -312,7 +312,7 @@ export type GrantedAnswer = Exclude<Answer, { status: 'refused' }> & {
   grantProblem?: ApiError;
 };
 
-/** What a person says to a question. */
+/** A person's answer to a question. */
 export type AnswerBody = BodyOf<QuestionAnswer, 'callKey'>;
 
 /** A fork to start at a call (`2.1`) or a step (`2`). Without `live` the fork has no effects. */

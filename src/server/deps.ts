@@ -68,7 +68,7 @@ export interface AppDeps extends Signers {
   closing: AbortSignal;
 }
 
-/** What a signed-in request carries. */
+/** The variables of a signed-in request. */
 export type Env = {
   Variables: {
     who: SignedIn;

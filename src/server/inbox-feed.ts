@@ -252,7 +252,7 @@ function heldBy(found: Pauses, permit: Permit): string[] {
   return found.pauses.filter(isSeen).map(pauseText);
 }
 
-/** What was read, and when. */
+/** The inbox as it was read, and the time of the read. */
 export interface Read {
   waiting: Waiting;
   at: string;

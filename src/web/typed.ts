@@ -2,7 +2,7 @@ import { type ResolutionKind, RESOLUTIONS } from '../contract/decision';
 import { isObject, type JsonObject } from '../contract/json';
 import { type ArgumentsDraft, type ForkDraft, isChanged, WAY_LABELS, type Way } from './model/draft';
 
-/** What a person typed at one call and did not send. */
+/** The input that a person typed at one call and did not send. */
 export interface Typed {
   reason: string;
   /** The arguments while they are changed. */

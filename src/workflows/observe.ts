@@ -25,7 +25,7 @@ export function reportEnded(
   report({ kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() });
 }
 
-/** What was reported of one call. */
+/** The facts that were reported about one call. */
 interface Reported {
   /** Since when the call waits for a person, in ms. Undefined while it does not wait. */
   since?: number | undefined;

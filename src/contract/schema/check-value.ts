@@ -17,7 +17,7 @@ const MOST_DEPTH = 400;
 /** Thrown where a check was given up. */
 export class TooMuchWork extends Error {}
 
-/** What is worked out once for a schema, and not once for each value. */
+/** Facts about a schema that are worked out once, and not for each value. */
 interface Facts {
   /** Whether it combines schemas for the same value. */
   hasBranches: boolean;

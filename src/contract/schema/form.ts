@@ -152,7 +152,7 @@ function isLength(value: Json): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LIMITS.answerTextChars;
 }
 
-/** What a person filled in, with the defaults of the fields that they left out, and the issues found. Never throws. */
+/** The answer of a person, with the defaults of the fields that they left out, and the issues found. Never throws. */
 export function checkAnswer(
   { form }: Question,
   content: JsonObject,

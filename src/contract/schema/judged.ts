@@ -27,7 +27,7 @@ function pathOf(place: Place): string {
 /** The properties and items, by name or index, that some keyword has checked. */
 export type Evaluated = Iterable<string | number>;
 
-/** What the keywords of one schema found in one value. */
+/** The result of one schema's keywords for one value. */
 export class Judged {
   private fits = true;
   private own: Set<string | number> | undefined;

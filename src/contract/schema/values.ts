@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { isObject, type JsonObject } from '../json';
 import type { Judged } from './judged';
 
-/** What the assertions of a schema about one value work with. */
+/** The input of the assertions of a schema about one value. */
 export interface Asserted {
   schema: JsonObject;
   value: unknown;

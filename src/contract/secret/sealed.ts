@@ -26,7 +26,7 @@ interface SecretForm {
   key?: AnswerKey;
 }
 
-/** What an encrypted value is bound to. The encryption authenticates it. */
+/** The call, field and tools that an encrypted value is bound to. The encryption authenticates them. */
 export interface SealedFor {
   /** Key of the call that asked. It belongs to one call of one reply. */
   call: string;

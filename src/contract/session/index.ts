@@ -15,7 +15,7 @@ export type MessageMode = (typeof MODES)[number];
 const id = { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,64}$' } as const;
 const name = { type: 'string', minLength: 1, maxLength: 200, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' } as const;
 
-/** What a person says in a session. The payload of update and signal `send`, and the only schema for it. */
+/** A message of a person in a session. The payload of update and signal `send`, and the only schema for it. */
 export const SESSION_MESSAGE = {
   type: 'object',
   properties: {
@@ -38,12 +38,12 @@ export const SESSION_MESSAGE = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What a person says in a session. */
+/** A message of a person in a session. */
 export interface SessionMessage extends MessageOf<typeof SESSION_MESSAGE> {}
 
 export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'compact', 'close'] as const;
 
-/** What somebody does with a session. The payload of update and signal `control`. */
+/** An action of a person on a session. The payload of update and signal `control`. */
 export const SESSION_CONTROL = {
   type: 'object',
   properties: {
@@ -63,7 +63,7 @@ export const SESSION_CONTROL = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What somebody does with a session. */
+/** An action of a person on a session. */
 export interface SessionControl extends MessageOf<typeof SESSION_CONTROL> {}
 
 /** A message that a session holds, with the workflow time when it came (ISO 8601). */
@@ -115,7 +115,7 @@ export const SESSION_TURN_ENDS = [
 ] as const;
 export type SessionTurnEnd = (typeof SESSION_TURN_ENDS)[number];
 
-/** What a session keeps from one turn. */
+/** The record of one turn that its session keeps. */
 export interface TurnRecord {
   entries: TranscriptEntry[];
   /** Ids of the messages that the turn took up after its first words. */
@@ -141,7 +141,7 @@ export interface SessionStates {
   known: [string, KnownState][];
 }
 
-/** What a session keeps of a turn that is over. */
+/** The part of a turn that its session keeps once the turn is over. */
 export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
   turn: string;
   status: SessionTurnEnd;
@@ -149,9 +149,9 @@ export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
   messageId: string;
 }
 
-/** What a session keeps of turns whose words it no longer has. */
+/** The summary that a session keeps of turns whose words it no longer has. */
 export interface ConversationSummary {
-  /** What a model wrote. Empty: no model wrote a summary. */
+  /** The text that a model wrote. Empty: no model wrote a summary. */
   text: string;
   /** How many turns the summary stands for. */
   turns: number;
@@ -182,7 +182,7 @@ export interface CompactOutput {
   usage?: Usage;
 }
 
-/** What a session takes along when it continues as new. */
+/** The state that a session passes to its next run when it continues as new. */
 export interface CarriedSession {
   /** The number of its last turn. */
   turns: number;
@@ -202,7 +202,7 @@ export interface CarriedSession {
 export interface SessionInput {
   agent: string;
   origin?: TurnOrigin;
-  /** What all turns together may spend. It can only make the agent's own budget smaller. */
+  /** The budget for all turns together. It can only make the agent's own budget smaller. */
   budget?: Budget;
   /** Set by continue-as-new. */
   carried?: CarriedSession;
@@ -225,7 +225,7 @@ export interface TurnWords {
   sender?: string;
 }
 
-/** What a session is doing. */
+/** The state of a session, as lists show it. */
 export const SESSION_STATES = ['idle', 'running', 'compacting', 'paused', 'closing', 'closed'] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 

@@ -67,7 +67,7 @@ export interface Authenticator {
   identify(credentials: Credentials): Promise<SignedIn>;
   /** The sender of a request, where they are still signed in. This does not count as use of the session. */
   stillSignedIn(credentials: Credentials): Promise<SignedIn | undefined>;
-  /** What a signed-in person may do and see today. */
+  /** The permit of a signed-in person today: what they may do and see. */
   permitOf(who: SignedIn): Promise<Permit>;
   signOut(secret: string): void;
 }

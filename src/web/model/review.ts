@@ -59,7 +59,7 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-/** What a person has chosen for a request so far. */
+/** A person's choices for a request so far. */
 export interface Choice {
   /** The new arguments, where they are edited. */
   edited?: JsonObject;

@@ -38,7 +38,7 @@ export function useConversation(session: string, attempt: number): LiveConversat
   return state;
 }
 
-/** What has come through one connection so far. */
+/** The events that have come through one connection so far. */
 interface Received {
   events: SessionEvent[];
   turn?: { id: string; events: TurnEvent[] } | undefined;

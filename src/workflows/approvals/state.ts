@@ -57,7 +57,7 @@ export interface CallState {
   effectiveDigest: string;
   /** Digest of what a person sees: effective arguments, preview and plan. Nothing else may start with its decision. */
   seenDigest: string;
-  /** What the model asked for, once a person has changed it. */
+  /** The arguments that the model asked for. Set once a person has changed them. */
   proposed?: JsonObject;
   /**
    * The votes so far, one for each person, where rules say who decides. They are on the request or, in doubt, on a
@@ -85,7 +85,7 @@ export interface CallState {
   absent?: { since: number; rounds: number };
   /** Set once a pause has held the call: how often, and whether a pause holds it now. */
   pauses?: { times: number; isHeld: boolean };
-  /** What the turn knew of the shared state when the call was last scheduled. Only where the call shares state. */
+  /** The turn's knowledge of the shared state when the call was last scheduled. Only where the call shares state. */
   placed?: KnownState;
   /** The call waited for a worker that is gone, and a lost attempt there may have run. Never set for an unsafe call. */
   mayHaveRun?: true;

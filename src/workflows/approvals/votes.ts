@@ -17,7 +17,7 @@ import { defined } from '../../contract/defined';
 import { refuse } from './messages';
 import type { Approvals, CallState } from './state';
 
-/** What every message of a person says about its sender. */
+/** The fields of a person's message that name its sender and its call. */
 interface Said {
   callId: string;
   approver?: string | undefined;
@@ -100,7 +100,7 @@ export interface Cast {
   needs: VotesNeeded;
 }
 
-/** What a person says, as a vote. */
+/** The content of a person's message, as a vote. */
 export interface Ballot extends Said {
   decision: 'approved' | 'denied';
   seenDigest?: string | undefined;
@@ -140,7 +140,7 @@ function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vot
   return votes.filter((one) => one.voter !== voter);
 }
 
-/** What a call still needs. Undefined: no rule says who decides. */
+/** The votes that a call still needs. Undefined: no rule says who decides. */
 export function needsOf(state: CallState): VotesNeeded | undefined {
   const authority = authorityOf(state);
   return authority && needsIn(standingUnder(authority, state.votes ?? []));

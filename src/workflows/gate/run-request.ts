@@ -97,7 +97,7 @@ function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOpti
   };
 }
 
-/** What the failure of the activity means, at workflow time `now` (ms). */
+/** The meaning of the activity's failure, at workflow time `now` (ms). */
 export function endedBy(state: CallState, error: unknown, now: number): OwnSettled {
   const { settings } = state.call;
   const cause = error instanceof ActivityFailure ? error.cause : error;

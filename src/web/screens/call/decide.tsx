@@ -154,7 +154,7 @@ export function DecisionBar({ request, review, ...props }: BarProps): JSX.Elemen
   );
 }
 
-/** What a button does. */
+/** A button with its action. */
 interface Act {
   label: string;
   isAllowed: boolean;
@@ -164,7 +164,7 @@ interface Act {
 }
 
 interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
-  /** What still prevents an approval. */
+  /** The reason that still prevents an approval. */
   why: string | undefined;
   /** Goes to what prevents the approval. Undefined where there is nothing to go to. */
   showNext: (() => void) | undefined;

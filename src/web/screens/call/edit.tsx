@@ -149,7 +149,7 @@ export function Reason({ typed, change, isOver, isEdited, deny }: ReasonProps): 
 
 interface LeftOverProps {
   typed: Typed;
-  /** What has happened meanwhile. */
+  /** The event that happened meanwhile, in words. */
   what: string;
   drop: () => void;
 }
@@ -197,7 +197,7 @@ export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | nu
   );
 }
 
-/** What has happened to a request while a person was typing. */
+/** The event that ended a request while a person was typing, in words. */
 export function whatHappened({ answers, decisions, resolutions, phase }: CallView): string {
   const last = [...answers, ...decisions, ...resolutions]
     .filter(({ judgement }) => judgement.accepted !== false)
