@@ -16,19 +16,20 @@ import { WORKFLOWS } from './contract/names';
 import { sdkVersion } from './sdk-copies';
 import { LENIENT_CONVERTER } from './encryption/load';
 
-/** What goes into a bundle beside turns. */
+/** What a bundle contains apart from turns. */
 export interface BundleWorkflowsOptions extends Pick<
   BundleOptions,
   'workflowInterceptorModules' | 'ignoreModules' | 'webpackConfigHook' | 'plugins' | 'logger'
 > {
-  /** A file, or a folder with an index, that exports workflows of one's own. @default turns only */
+  /** A file, or a folder with an index, that exports your own workflows. @default turns only */
   workflowsPath?: string;
 }
 
 /**
- * Loaded once a worker thread instead of once a workflow: what is ours and pure, with the libraries that it brings along. It
- * takes longer to load than all the rest, and each copy would stay as long as its turn waits. Nothing that imports the SDK
- * may be here: the SDK keeps the scope of a workflow in its modules, and ends that when any workflow leaves the cache.
+ * Modules that are loaded once for each worker thread and not once for each workflow: our pure modules, with the
+ * libraries that they need. They take longer to load than all the rest, and each copy would stay as long as its turn
+ * waits. A module that imports the SDK must not be here: the SDK keeps the scope of a workflow in its modules, and ends
+ * that scope when any workflow leaves the cache.
  */
 const SHARED = [
   ...[
@@ -49,8 +50,8 @@ const SHARED = [
 const TURNS = require.resolve('./workflows');
 
 /**
- * Bundles the workflow of turns, and workflows of one's own beside it. A worker that is given sources does this when it
- * starts; in production do it once, write the code to a file, and name that as `workflowBundle`.
+ * Bundles the workflow of turns together with your own workflows. A worker that is given sources does this when it
+ * starts. In production do it once, write the code to a file, and pass that file as `workflowBundle`.
  *
  * @example
  * const { code } = await bundleWorkflows({ workflowsPath: require.resolve('./workflows') });
@@ -84,7 +85,7 @@ async function bundle(options: BundleWorkflowsOptions, workflowsPath: string): P
 
 type Hook = NonNullable<BundleOptions['webpackConfigHook']>;
 
-/** The SDK's own entry stands beside ours, and finds the SDK from there. */
+/** Adds the folder from which our entry finds the SDK: the SDK's own entry lies beside ours. */
 function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
   const sdk = join(require.resolve('@temporalio/workflow/package.json'), '..', '..', '..');
   return (configuration) => {
@@ -93,26 +94,30 @@ function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
   };
 }
 
-/** What is named wins over a star: one's own file may export workflows of these names, too. */
+/**
+ * The exports of the bundle. A named export wins over a star, so your own file may export workflows of these names,
+ * too.
+ */
 function exportsOf(workflowsPath: string): string {
   const own = `export * from ${JSON.stringify(workflowsPath)};\n`;
   return `${own}export { ${Object.values(WORKFLOWS).join(', ')} } from ${JSON.stringify(TURNS)};\n`;
 }
 
 const BUILT = join(__dirname, 'workflow-bundle.js');
-/** The version of the SDK that is in it: the workflow side has to be that of the worker. */
+/** The version of the SDK in the bundle: the workflow side has to have the version of the worker. */
 const BUILT_WITH = join(__dirname, 'workflow-bundle.sdk');
 
-/** What a worker takes its bundle from. */
+/** The settings that decide which bundle a worker uses. */
 interface BundleSource {
   workflowBundle?: string;
   worker?: Pick<WorkerOptions, 'workflowsPath' | 'interceptors' | 'plugins'>;
 }
 
 /**
- * The bundle that the build made, or was named; without one (running from sources) it is bundled now.
+ * The bundle that the build made or that the settings name. Where there is none, such as from sources, it is bundled
+ * now.
  *
- * @throws CountersignError `config_invalid` for one that cannot be read.
+ * @throws CountersignError `config_invalid` for a bundle that cannot be read.
  */
 export async function bundleCode({ workflowBundle, worker: own = {} }: BundleSource): Promise<string> {
   const { workflowsPath, interceptors } = own;

@@ -5,12 +5,12 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { errnoOf } from './contract/errors';
 
-/** Where this user's programs of ours keep state on this machine: `$XDG_STATE_HOME/countersign`, or `~/.local/state/countersign`. */
+/** Where our programs keep this user's state: `$XDG_STATE_HOME/countersign`, or `~/.local/state/countersign`. */
 export function userStateDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'countersign');
 }
 
-/** What a read gives, or undefined where the file does not exist. */
+/** The result of a read, or undefined where the file does not exist. */
 export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -20,14 +20,14 @@ export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefin
   }
 }
 
-/** The text of a file; undefined where there is no such file. */
+/** The text of a file. Undefined where the file does not exist. */
 export function readIfThere(path: string): Promise<string | undefined> {
   return unlessMissing(readFile(path, 'utf8'));
 }
 
-/** Makes the names in a folder durable: without this a crash of the machine could lose a new or renamed file. */
+/** Makes the names in a folder durable. Without this, a new or renamed file could be lost in a crash of the machine. */
 export async function syncFolder(path: string): Promise<void> {
-  // Windows opens no folder.
+  // Windows cannot open a folder.
   if (process.platform === 'win32') return;
   await withHandle(await open(path, 'r'), (folder) => folder.sync());
 }
@@ -36,8 +36,8 @@ export async function syncFolder(path: string): Promise<void> {
  * Replaces a file. Readers see the old content or the new one, never half of it, even after a crash. Once this resolves, a
  * crash of the machine keeps the new content.
  *
- * @param content the whole text, or what writes it.
- * @param mode who may read it; by default only the owner.
+ * @param content The whole text, or a function that writes it.
+ * @param mode The permissions of the file. By default only the owner has access.
  */
 export function replaceFile(
   path: string,
@@ -48,8 +48,8 @@ export function replaceFile(
 }
 
 /**
- * Creates a file of its owner; rejects with `EEXIST` where it is there already. Whoever sees it sees all of it, also where
- * several create it at once. Durable once it resolves.
+ * Creates a file that only its owner can access. Rejects with `EEXIST` where it exists already. A reader sees the whole
+ * content or no file, even where several processes create it at once. The file is durable once this resolves.
  */
 export function createWhole(path: string, content: string): Promise<void> {
   return throughDraft(path, { content, mode: 0o600 }, async (draft) => {
@@ -63,7 +63,7 @@ interface Draft {
   mode: number;
 }
 
-/** Writes a draft beside a file, which takes its place by one step of the file system. */
+/** Writes a draft beside a file, then puts it in the place of the file by one file system operation. */
 async function throughDraft(
   path: string,
   { content, mode }: Draft,
@@ -83,13 +83,16 @@ async function throughDraft(
   }
 }
 
-/** Creates a file with one line; rejects with `EEXIST` where it is there already. Durable once it resolves. */
+/**
+ * Creates a file with one line. Rejects with `EEXIST` where the file exists already. The file is durable once this
+ * resolves.
+ */
 export async function createWithLine(path: string, line: string): Promise<void> {
   await writeLine(path, line, constants.O_CREAT | constants.O_EXCL);
   await syncFolder(dirname(path));
 }
 
-/** Appends a line to a file that exists. Durable once it resolves. */
+/** Appends a line to an existing file. The line is durable once this resolves. */
 export function appendLine(path: string, line: string): Promise<void> {
   return writeLine(path, line, 0);
 }
@@ -110,7 +113,7 @@ async function withHandle<T>(handle: FileHandle, work: (handle: FileHandle) => P
   }
 }
 
-/** Why a file is not read as its owner's alone. */
+/** Why a file does not count as private to its owner. */
 export type PrivateFault =
   'missing' | 'unreadable' | 'not_a_file' | 'too_large' | 'not_yours' | 'open_to_others';
 
@@ -119,9 +122,9 @@ export type PrivateText = { text: string } | { fault: PrivateFault; cause?: unkn
 
 /** How strict to be with a private file. */
 export interface PrivateOptions {
-  /** In bytes. @default 65536 */
+  /** The most bytes of the file. @default 65536 */
   limit?: number;
-  /** Refuses links, and for root also files of other users. @default false */
+  /** Refuses links. For root it also refuses files of other users. @default false */
   strict?: boolean;
 }
 
@@ -129,7 +132,10 @@ const PRIVATE_BYTES = 64 * 1024;
 /** The permission bits of everybody but the owner. */
 const OTHERS = 0o077;
 
-/** Reads a file that only its owner may read or write. It checks the open file, so nobody can swap it in between. */
+/**
+ * Reads a file that only its owner may read or write. The check is on the open file, so nobody can replace the file in
+ * between.
+ */
 export function readPrivateFile(path: string, options: PrivateOptions = {}): PrivateText {
   const { limit = PRIVATE_BYTES, strict = false } = options;
   // Without O_NONBLOCK a pipe of that name would block us until somebody writes to it.
@@ -141,7 +147,7 @@ export function readPrivateFile(path: string, options: PrivateOptions = {}): Pri
     if (!facts.isFile()) return { fault: 'not_a_file' };
     if (facts.size > limit) return { fault: 'too_large' };
     if (!isOurs(facts.uid, strict)) return { fault: 'not_yours' };
-    // Windows has no such modes: there the rights of the folder have to protect it.
+    // Windows does not have such modes. There the permissions of the folder have to protect the file.
     if (process.platform !== 'win32' && (facts.mode & OTHERS) !== 0) return { fault: 'open_to_others' };
     return { text: readFileSync(file, 'utf8') };
   } catch (cause) {

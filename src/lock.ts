@@ -5,18 +5,18 @@ import { readIfThere, unlessMissing } from './files';
 
 /** How to wait for a lock. */
 export interface LockOptions {
-  /** Takes a line now and then while another process holds the lock. */
+  /** Called with a line now and then while another process holds the lock. */
   progress: (line: string) => void;
-  /** What the other one does, as in "Temporal is being fetched". */
+  /** What the other process does, as in "Temporal is being fetched". */
   what: string;
 }
 
 const POLL_MS = 100;
 const SAY_EVERY_MS = 5_000;
-/** Taking over is a handful of system calls; a guard this old was left by a crash. */
+/** Taking over a lock is a few system calls. A guard of this age was left by a crash. */
 const GUARD_STALE_MS = 10_000;
 
-/** Runs `body` while holding the file `path`, which names our process; the lock of a dead process is taken over. */
+/** Runs `body` while holding the file `path`, which names our process. A lock of a dead process is taken over. */
 export const withLock = async <T>(path: string, options: LockOptions, body: () => Promise<T>): Promise<T> => {
   await acquire(path, options);
   try {
@@ -50,7 +50,10 @@ const create = async (path: string): Promise<boolean> => {
   }
 };
 
-/** Removes a lock whose process is dead. The guard lets one process at a time decide, so that no held lock is removed. */
+/**
+ * Removes a lock whose process is dead. Only one process at a time holds the guard and decides, so no held lock is
+ * removed.
+ */
 const takeOver = async (path: string): Promise<boolean> => {
   if (!(await isStale(path))) return false;
   const guard = `${path}.guard`;
@@ -70,7 +73,7 @@ const isStale = async (path: string): Promise<boolean> => {
   const text = await readIfThere(path);
   if (text === undefined) return false;
   const pid = Number(text);
-  // An empty file: its owner is about to write to it, or died before it could.
+  // The file is empty: its owner is about to write to it, or died before that.
   if (!Number.isInteger(pid) || pid <= 0) return (await ageOf(path)) > GUARD_STALE_MS;
   return !isAlive(pid);
 };
@@ -80,7 +83,7 @@ const ageOf = async (path: string): Promise<number> => {
   return facts === undefined ? 0 : Date.now() - facts.mtimeMs;
 };
 
-/** True if a process with this id exists, whoever owns it. */
+/** Whether a process with this id exists, whoever owns it. */
 export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0);

@@ -4,12 +4,12 @@ import { CountersignError } from './contract/errors';
 import { threadSharingWorker } from './history/replay/sdk-internals';
 
 /**
- * How long the rest may take to end after the first failure: calls have 10 s to finish and 2 to be given up. A command's
- * process then ends within 15 s, on a busy machine too.
+ * How long the other workers may take to end after the first failure: calls have 10 s to finish and 2 s until they are
+ * given up. The process of a command then ends within 15 s, on a busy machine too.
  */
 const END_MS = 12_000;
 
-/** The SDK ends a drain by force after 30 s; a longer one hangs. */
+/** The SDK ends a drain by force after 30 s. A drain that takes longer hangs. */
 const DRAIN_MS = 32_000;
 
 const LOOK_MS = 250;
@@ -20,14 +20,14 @@ export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 /** The workers of one process. */
 export interface WorkerGroup {
   workers: readonly Runnable[];
-  /** Closes what they share; called once, when they have ended or their time is over. */
+  /** Closes what the workers share. Called once, when they have ended or their time is over. */
   close(): Promise<void>;
   log: Pick<Logger, 'error'>;
 }
 
 /** Workers that run. */
 export interface Running {
-  /** Drains all, then closes; rejects as `done` does. */
+  /** Drains all workers, then closes what they share. Rejects as `done` does. */
   stop(): Promise<void>;
   done: Promise<void>;
 }
@@ -35,8 +35,8 @@ export interface Running {
 /**
  * Runs workers together: they end together, and what they share is closed whatever happens.
  *
- * @returns `done`: resolves when all have drained; rejects with CountersignError `worker_failed` within 12 s of the first
- * failure, however the others end.
+ * @returns `done` resolves when all workers have drained. It rejects with CountersignError `worker_failed` within 12 s
+ * of the first failure, however the other workers end.
  */
 export function runWorkers(group: WorkerGroup): Running {
   const watch = watchOver(group.workers);
@@ -63,7 +63,7 @@ export function runWorkers(group: WorkerGroup): Running {
   return { stop, done };
 }
 
-/** Ends workers that were made and never ran: they hold the connection until they have. */
+/** Ends workers that never ran: they hold the connection until they have ended. */
 export async function endUnused({ workers, close, log }: WorkerGroup): Promise<void> {
   const runs = workers.map((worker) => worker.run());
   shutDown(workers);
@@ -74,11 +74,11 @@ function shutDown(workers: readonly Runnable[]): void {
   for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
-/** Whether all could be closed in time. The caller throws the first failure; later ones go to the log. */
+/** Whether everything could be closed in time. The caller throws the first failure. Later failures go to the log. */
 async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>[]): Promise<boolean> {
   const clock = new AbortController();
   const late = delay(END_MS, 'late' as const, { signal: clock.signal });
-  // Aborted in any case.
+  // The clock is always aborted in the end.
   late.catch(() => undefined);
   const closing = Promise.allSettled(runs).then(close);
   try {
@@ -92,7 +92,7 @@ async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>
   return false;
 }
 
-/** Notices a failed worker before its `run` rejects, which waits until the worker has closed. */
+/** Notices a failed worker early: the `run` of the worker rejects only when the worker has closed. */
 function watchOver(workers: readonly Runnable[]) {
   let expectedAt: number | undefined;
   const expectEnd = (): void => void (expectedAt ??= performance.now());
@@ -123,7 +123,7 @@ function workerFailed(cause: unknown): CountersignError {
   return new CountersignError('worker_failed', `the worker failed: ${why}`, { hint, cause });
 }
 
-/** Makes workers, all or none; those with the same workflows share their threads. */
+/** Makes all of the workers or none. Workers with the same workflows share their threads. */
 export async function createWorkers(options: readonly WorkerOptions[], log: Logger): Promise<Worker[]> {
   const sharing = threadSharingWorker();
   const made = await Promise.allSettled(options.map((one) => sharing.create(one)));

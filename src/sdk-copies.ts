@@ -4,10 +4,10 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { CountersignError } from './contract/errors';
 
-/** Packages of Temporal's SDK with classes and state that the copies of another folder do not know. */
+/** Packages of Temporal's SDK that have classes and state. A copy in another folder does not recognise these. */
 const PACKAGES = ['activity', 'client', 'common', 'worker', 'workflow'].map((name) => `@temporalio/${name}`);
 
-/** The first version with all that we use, and the first that may lack it. */
+/** The first version that has everything we use, and the first version that may lack it. */
 const [LEAST, LIMIT] = ['1.24.0', '2.0.0'];
 
 /** One package of the SDK in one folder. */
@@ -22,7 +22,7 @@ export function sdkVersion(): string {
   return copyAt(__dirname, '@temporalio/worker')?.version ?? '0.0.0';
 }
 
-/** Every copy that is found from these folders, and from the SDK's own; a folder without the SDK has none. */
+/** Every copy that is found from these folders and from the SDK's own folder. Folders without the SDK are skipped. */
 export function sdkCopies(folders: readonly string[]): SdkCopy[] {
   const [worker] = folders.flatMap((folder) => copyAt(folder, '@temporalio/worker') ?? []);
   const places = worker === undefined ? folders : [...folders, worker.folder];
@@ -45,7 +45,10 @@ function manifestOf(place: string, name: string): string | undefined {
   }
 }
 
-/** What is wrong with these copies: two of one package, packages of two versions, or a version that we do not know. */
+/**
+ * What is wrong with these copies: two copies of one package, packages of two versions, or a version that we do not
+ * support.
+ */
 export function sdkProblem(copies: readonly SdkCopy[]): string | undefined {
   const versions = [...new Set(copies.map(({ version }) => version))];
   const names = new Set(copies.map(({ name }) => name));
@@ -58,12 +61,12 @@ export function sdkProblem(copies: readonly SdkCopy[]): string | undefined {
 
 const lineOf = ({ name, version, folder }: SdkCopy): string => `  ${name} ${version} in ${folder}`;
 
-/** Compares numbers; `1.24.0-rc.1` counts as `1.24.0`. */
+/** Whether a version is older. Compares the numbers, and `1.24.0-rc.1` counts as `1.24.0`. */
 function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0 && !version.startsWith(`${than}-`);
 }
 
-/** What to do about it. */
+/** What a user can do about more than one copy. */
 export const SDK_HINT =
   'Install one version of all @temporalio packages: `npm ls @temporalio/common` shows who asks for which, and `overrides` in package.json can make them one.';
 
@@ -71,7 +74,7 @@ export const SDK_HINT =
  * Checks that the application and this package share one copy of the SDK. Objects of one copy fail in another with errors
  * that do not say why, again and again.
  *
- * @throws CountersignError `sdk_mismatch` naming the copies.
+ * @throws CountersignError `sdk_mismatch`, which names the copies.
  */
 export function requireOneSdk(): void {
   const [, script] = process.argv;

@@ -4,37 +4,37 @@ import type { ConnectionOptions, TLSConfig } from '@temporalio/client';
 import { defined } from './contract/defined';
 import type { SERVER_HINTS } from './contract/text/server-hints';
 
-/** Where a server is, and how to reach it. */
+/** The address of a server, and how to connect to it. */
 export interface ServerAddress {
   address: string;
   connection?: Pick<ConnectionOptions, 'tls' | 'apiKey'>;
 }
 
-/** Why a connection cannot be made; what to do about it stands in `SERVER_HINTS`. */
+/** Why a connection cannot be made. `SERVER_HINTS` says what to do about it. */
 export type NoAnswer = Exclude<keyof typeof SERVER_HINTS, 'keyRefused'>;
 
-/** What came of a greeting: the server's settings, or the code of the error. */
+/** The outcome of a greeting: the server's settings, silence, or the code of the error. */
 type Greeting = 'settings' | 'silence' | (string & {});
 
-/** How long a server may say nothing at all, in milliseconds. */
+/** How long to wait for a server that sends nothing at all, in milliseconds. */
 const SILENCE_MS = 10_000;
 
-/** How long it may take where only the reason is looked for. */
+/** How long to wait where only the reason of a failure is looked for, in milliseconds. */
 const REASON_MS = 4_000;
 
 /**
- * Whether nothing at all comes back from a server within `waitMs`, not even a refusal. A worker's own connection waits half
- * a minute for such a server, and that wait cannot be shortened.
+ * Whether a server sends nothing at all within `waitMs`, not even a refusal. A worker's own connection waits half a
+ * minute for such a server, and that wait cannot be shortened.
  */
 export async function isSilent(server: ServerAddress, waitMs = SILENCE_MS): Promise<boolean> {
-  // It also checks certificates, and nothing is sent on this connection.
+  // The worker's own connection also checks certificates, and nothing is sent on this one.
   const tls = tlsOptions(server) === undefined ? undefined : { rejectUnauthorized: false };
   return (await greet(server.address, tls, waitMs)) === 'silence';
 }
 
 /**
- * Why a connection could not be made. The SDK's client only says that time ran out, and its core has no error codes, so this
- * connects once more by itself.
+ * Why a connection could not be made. The SDK's client only reports that time ran out, and its core has no error codes,
+ * so this function makes a connection of its own.
  */
 export async function reasonOfNoAnswer(server: ServerAddress): Promise<NoAnswer> {
   const tls = tlsOptions(server);
@@ -44,7 +44,7 @@ export async function reasonOfNoAnswer(server: ServerAddress): Promise<NoAnswer>
   return tls === undefined ? reasonWithoutTls(server.address) : reasonWithTls(greeting);
 }
 
-/** The same with and without TLS. */
+/** The reasons that are the same with and without TLS. */
 const BY_GREETING: Partial<Record<Greeting, NoAnswer>> = {
   settings: 'unanswered',
   silence: 'silent',
@@ -53,12 +53,15 @@ const BY_GREETING: Partial<Record<Greeting, NoAnswer>> = {
   ECONNREFUSED: 'nobody',
 };
 
-/** A plain server answers a TLS greeting with nonsense, or hangs up. */
+/** The errors where a server without TLS answers a TLS greeting with other bytes, or closes the connection. */
 const NO_TLS = /^(EPROTO|ECONNRESET|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/;
 const NO_CERTIFICATE = /CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE/;
 const BAD_CERTIFICATE = /CERT|SIGNATURE|ISSUER/;
 
-/** A server with TLS hangs up on a plain greeting, as others do that are not Temporal's. */
+/**
+ * The reason where we use no TLS. A server with TLS closes the connection on a plain greeting, as servers other than
+ * Temporal's do.
+ */
 async function reasonWithoutTls(address: string): Promise<NoAnswer> {
   const greeting = await greet(address, { rejectUnauthorized: false }, REASON_MS);
   if (greeting === 'settings' || NO_CERTIFICATE.test(greeting)) return 'wantsTls';
@@ -72,7 +75,7 @@ function reasonWithTls(greeting: Greeting): NoAnswer {
   return NO_TLS.test(greeting) ? 'withoutTls' : 'nobody';
 }
 
-/** Undefined where the connection is not to use TLS. With a key TLS is on unless it is switched off, as the SDK has it. */
+/** The TLS options. Undefined where TLS is off. With an API key TLS is on unless it is switched off, as in the SDK. */
 function tlsOptions({ connection }: ServerAddress): TlsOptions | undefined {
   const tls = connection?.tls ?? connection?.apiKey !== undefined;
   if (tls === false) return undefined;
@@ -89,18 +92,18 @@ function fromTemporal(tls: TLSConfig): TlsOptions {
   });
 }
 
-/** How a client of HTTP/2 begins: its preface, and settings without any. */
+/** The first bytes of an HTTP/2 client: its preface, and an empty settings frame. */
 const PREFACE = Buffer.concat([
   Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
   Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]),
 ]);
-/** Where a frame has its type, and the type of settings, with which a server begins. */
+/** The position of the type in a frame, and the type of a settings frame, with which a server begins. */
 const TYPE_AT = 3;
 const SETTINGS = 4;
 
 /**
- * Connects as a gRPC client does, waits for the first that comes back, and hangs up. Node's own client of HTTP/2 is not used,
- * because it does not tell that a server asks for a certificate.
+ * Connects as a gRPC client does, waits for the first bytes of the answer, and closes the connection. Node's own HTTP/2
+ * client does not report that a server asks for a certificate, so it is not used.
  */
 function greet(address: string, tls: TlsOptions | undefined, waitMs: number): Promise<Greeting> {
   const place = splitAddress(address);
@@ -122,11 +125,11 @@ function greet(address: string, tls: TlsOptions | undefined, waitMs: number): Pr
   });
 }
 
-/** `host:port`; an IPv6 address stands in brackets; Temporal's own port where none is named. */
+/** Splits `host:port`. An IPv6 address is in brackets. Temporal's own port is the default. */
 function splitAddress(address: string): { host: string; port: number } | undefined {
   const url = `http://${/:\d+$/.test(address) ? address : `${address}:7233`}`;
   if (!URL.canParse(url)) return undefined;
   const { hostname, port } = new URL(url);
-  // A URL leaves its scheme's own port out.
+  // A URL leaves out the default port of its scheme.
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || 80) };
 }

@@ -1,6 +1,7 @@
 /**
- * `countersign/testing`: what tests of agents need. A scripted model, a server for a test run, a worker with a client on a
- * queue of its own, and decisions as a person would make them. Everything that runs is the real thing.
+ * `countersign/testing`: what tests of agents need. It has a scripted model, a server for a test run, a worker and a
+ * client with their own task queue, and decisions as a person would make them. Apart from the model nothing is
+ * simulated.
  *
  * @module
  */
@@ -33,7 +34,7 @@ export { scriptedModel, type ScriptedCall, type ScriptedReply, type ScriptedStep
 
 /** How long to wait, and for what. */
 export interface WaitOptions {
-  /** Only a request of this tool. */
+  /** Waits only for a request of this tool. */
   tool?: string;
   /** Milliseconds. @default 30000 */
   timeoutMs?: number;
@@ -44,7 +45,7 @@ const TIMEOUT_MS = 30_000;
 /**
  * Waits until a turn, or a workflow that gates calls, asks for a decision, and returns the first request that is open.
  *
- * @throws CountersignError `call_not_found` if it ends without asking, `still_waiting` after the time.
+ * @throws CountersignError `call_not_found` if the turn ends without asking, `still_waiting` when the time is over.
  */
 export async function waitForRequest(
   client: Countersign,
@@ -80,9 +81,9 @@ async function waitForRevision(
 }
 
 /**
- * Waits until a turn has ended, in whatever way, and returns all that is on record of it.
+ * Waits until a turn has ended in any way, and returns everything that is on record about it.
  *
- * @throws CountersignError `still_waiting` after the time, naming what it waits for.
+ * @throws CountersignError `still_waiting` when the time is over. The message names what the turn waits for.
  */
 export async function waitForEnd(
   client: Countersign,
@@ -99,7 +100,10 @@ interface Watch {
   isThere: (view: TurnView) => boolean;
 }
 
-/** What is past already is not looked at one by one: a request that was open once may be decided by now. */
+/**
+ * Waits for a view that fits. Past events are not checked one by one: a request that was once open may be decided by
+ * now.
+ */
 async function watch(client: Countersign, turn: string, { timeoutMs, isThere }: Watch): Promise<TurnView> {
   const past = (await client.timeline(turn)).length;
   const view = createView();
@@ -109,7 +113,7 @@ async function watch(client: Countersign, turn: string, { timeoutMs, isThere }: 
     seen += 1;
     if (seen >= past && isThere(view.current())) return view.current();
   }
-  // The time was short, or the turn is over: what is on record now says more than what was seen in time.
+  // The time was over, or the turn has ended. What is on record now says more than what came in time.
   return client.view(turn);
 }
 
@@ -141,16 +145,17 @@ export interface NextOptions extends WaitOptions {
 /** How to approve. */
 export interface ApproveOptions extends NextOptions {
   /**
-   * The whole arguments to run instead of those proposed; the decision is `modified` then. A new preview of them is approved,
-   * too.
+   * The whole arguments that run in place of the proposed ones. The decision is then `modified`. Where they get a new
+   * preview, that preview is approved, too.
    */
   arguments?: JsonObject;
-  /** Only these hunks of a file proposal. */
+  /** Approves only these hunks of a file proposal. */
   hunks?: string[];
 }
 
 /**
- * Waits for the next request of a turn, or of a workflow that gates calls, and approves it as it is, or as changed.
+ * Waits for the next request of a turn, or of a workflow that gates calls, and approves it as it is or with other
+ * arguments.
  *
  * @throws CountersignError as `waitForRequest`, and `decision_refused` with the verdict as data.
  */
@@ -206,9 +211,9 @@ function refused(message: string, verdict: Verdict): CountersignError {
   return new CountersignError('decision_refused', message, { data: { verdict } });
 }
 
-/** How to get a server for a test run. */
+/** How to start a server for a test run. */
 export interface TestServerOptions {
-  /** Gets lines about what is downloaded or built on a first run. @default nobody */
+  /** Called with lines about downloads and builds of a first run. @default nobody */
   progress?: Progress;
   /** @default 'default' */
   namespace?: string;
@@ -218,16 +223,17 @@ export interface TestServerOptions {
 export interface TestServer {
   address: string;
   namespace: string;
-  /** Ends the server; everything in it is gone. Has no effect on one that `COUNTERSIGN_TEST_ADDRESS` names. */
+  /** Ends the server, and everything in it is lost. Has no effect on a server that `COUNTERSIGN_TEST_ADDRESS` names. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a Temporal server in memory on a free port; it also ends with this process, however that ends.
- * `TEMPORAL_ADDRESS` and `temporal.toml` are left out: a test must not reach a server that somebody works with. To use
- * one that runs already, name it in `COUNTERSIGN_TEST_ADDRESS`. The first run on a machine may download or build it.
+ * Starts a Temporal server in memory on a free port. The server ends with this process, however that ends.
+ * `TEMPORAL_ADDRESS` and `temporal.toml` are ignored, because a test must not reach a server that somebody works with.
+ * To use a running server, name it in `COUNTERSIGN_TEST_ADDRESS`. The first run on a machine may download or build the
+ * server.
  *
- * @throws CountersignError `no_server` with what was tried, `server_failed`.
+ * @throws CountersignError `no_server`, which says what was tried, or `server_failed`.
  */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const { namespace = 'default', progress = () => undefined } = options;
@@ -239,39 +245,39 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   return { address: server.address, namespace: server.namespace, stop: server.stop };
 }
 
-/** A file that does not exist names no server. */
+/** The environment without settings of a server. A config file that does not exist names no server. */
 function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const rest = Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_'));
   return { ...Object.fromEntries(rest), TEMPORAL_CONFIG_FILE: '/nowhere/temporal.toml' };
 }
 
-/** What the environment of a test is made of: agents, and hooks, a runner or a log where a test needs them. */
+/** The parts of a test environment: agents, and hooks, a runner or a log where a test needs them. */
 export interface TestEnvironmentOptions extends Omit<ConfigOptions, 'taskQueue' | 'stateDir'> {
-  /** From `startTestServer`, or where another server is. */
+  /** The server from `startTestServer`, or the address of another server. */
   server: Pick<TestServer, 'address' | 'namespace'>;
-  /** A workflow bundle of one's own, by path. @default the one in this package */
+  /** Path of your own workflow bundle. @default the one in this package */
   workflowBundle?: string;
 }
 
-/** A worker on a task queue of its own, and a client beside it. */
+/** A worker with a task queue of its own, and a client for it. */
 export interface TestEnvironment {
   readonly client: Countersign;
   readonly taskQueue: string;
-  /** Starts a turn of one of the agents; `origin` is what `start` of a client takes beside. */
+  /** Starts a turn of one of the agents. `origin` has the requester and the metadata, as in `start` of a client. */
   start(
     agent: string,
     prompt: string,
     origin?: Pick<StartRequest, 'requester' | 'metadata'>,
   ): Promise<StartedTurn>;
-  /** Stops the worker as a deploy would, draining it, and starts another one on the same queue. */
+  /** Drains and stops the worker as a deploy would, and starts another worker on the same task queue. */
   restart(): Promise<void>;
-  /** Ends worker and client and removes what they kept. */
+  /** Ends the worker and the client, and removes what they stored. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a worker for these agents, with a queue, a state directory and a client of its own: environments do not disturb each
- * other, so one server is enough for all tests of a run. Calls are not logged unless `log` says so.
+ * Starts a worker for these agents, with a task queue, a state directory and a client of its own. Environments do not
+ * disturb each other, so one server is enough for all tests of a run. Calls are not logged unless `log` says so.
  *
  * @throws CountersignError as `startWorker` and `connect`.
  */
@@ -306,7 +312,7 @@ export async function startTestEnvironment({
   };
 }
 
-/** What a handler, a preview or a verify is given in a test that calls it without a turn; each part can be given. */
+/** The context for a handler, a preview or a verify that a test calls without a turn. Each part can be given. */
 export function testContext(given: Partial<CallContext> = {}): CallContext {
   const { signal = new AbortController().signal } = given;
   return {

@@ -1,20 +1,20 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type * as Otel from '@opentelemetry/api';
 
-/** What a span says of itself, by the names of OpenTelemetry's conventions or ours. */
+/** The attributes of a span, named by OpenTelemetry's conventions or by ours. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | string[] | undefined>>;
 
-/** Which turn a span is of. */
+/** The turn that a span belongs to. */
 export interface SpanPlace {
   namespace: string;
   turn: string;
-  /** The span in which somebody started it, as a W3C `traceparent`. Absent: the turn is a trace of its own. */
+  /** The span in which somebody started the turn, as a W3C `traceparent`. Absent: the turn is a trace of its own. */
   trace?: string | undefined;
 }
 
 export interface NewSpan {
   name: string;
-  /** It asks another system. @default false */
+  /** Whether the span is a request to another system. @default false */
   isClient?: boolean;
   facts: SpanFacts;
 }
@@ -22,7 +22,7 @@ export interface NewSpan {
 /** A span that has not ended. */
 export interface OpenSpan {
   add(facts: SpanFacts): void;
-  /** What it did failed; `type` is a word of a short list. */
+  /** Marks the span as failed. `type` is a word from a short list. */
   fail(type: string): void;
 }
 
@@ -31,18 +31,18 @@ export interface PastSpan extends NewSpan {
   since: number;
   at: number;
   error?: string | undefined;
-  /** It is the turn itself; all other spans of the turn are in it. */
+  /** Whether the span is the turn itself. All other spans of the turn are inside it. */
   isTurn?: boolean;
 }
 
 /**
- * Where spans go: to the OpenTelemetry SDK that the application has registered; without one nowhere. Contract: no method throws
- * or waits for whoever takes the spans.
+ * Takes spans for the OpenTelemetry SDK that the application has registered. Without such an SDK they are dropped.
+ * Contract: no method throws, or waits for the SDK.
  */
 export interface Traces {
-  /** Whether prompts, replies, arguments and results go along, redacted. */
+  /** Whether spans contain prompts, replies, arguments and results, redacted. */
   readonly hasContent: boolean;
-  /** Runs `work` in a span, in which spans of libraries come to lie. */
+  /** Runs `work` in a span. Spans that libraries make meanwhile are inside it. */
   within<T>(place: SpanPlace, span: NewSpan, work: (open: OpenSpan) => Promise<T>): Promise<T>;
   record(place: SpanPlace, span: PastSpan): void;
   /** What the spans in a turn lie in, as a W3C `traceparent`. Undefined where that is not known. */
@@ -52,17 +52,17 @@ export interface Traces {
 type Api = typeof Otel;
 
 const NAME = 'countersign';
-/** Work goes on without a span where there can be none. */
+/** Used where a span cannot be made: the work goes on without one. */
 const NO_SPAN: OpenSpan = { add: () => undefined, fail: () => undefined };
 
 let api: Promise<Api | undefined> | undefined;
 
-/** The OpenTelemetry API, where the application has it. Looked for once: each start of a turn asks. */
+/** The OpenTelemetry API, where the application has it. It is loaded once, because each start of a turn asks for it. */
 function loadApi(): Promise<Api | undefined> {
   return (api ??= import('@opentelemetry/api').catch(() => undefined));
 }
 
-/** Undefined where the application does not have the OpenTelemetry API. */
+/** Opens the traces. Undefined where the application does not have the OpenTelemetry API. */
 export async function openTraces({ hasContent = false } = {}): Promise<Traces | undefined> {
   const api = await loadApi();
   if (api === undefined) return undefined;
@@ -76,7 +76,7 @@ export async function openTraces({ hasContent = false } = {}): Promise<Traces | 
   };
 }
 
-/** The span that is active where this is called, as a `traceparent`; undefined where none is. */
+/** The span that is active in the caller, as a `traceparent`. Undefined where none is active. */
 export async function activeTrace(): Promise<string | undefined> {
   const api = await loadApi();
   return api && traceparentOf(api, api.context.active());
@@ -149,7 +149,10 @@ function given(facts: SpanFacts): Otel.Attributes {
   return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
 }
 
-/** The ids of the span of a turn. Each process works them out for itself: the span is written when the turn is over. */
+/**
+ * The ids of the span of a turn. Each process computes them by itself, because that span is written only when the turn
+ * is over.
+ */
 interface TurnIds {
   traceId: string;
   spanId: string;
@@ -160,18 +163,18 @@ function idsOf({ namespace, turn }: SpanPlace): TurnIds {
   return { traceId: digest.slice(0, 32), spanId: digest.slice(32, 48) };
 }
 
-/** The ids that the next span is to have. Set and read in one step of the event loop. */
+/** The ids that the next span is to have. They are set and read in one step of the event loop. */
 let wanted: TurnIds | undefined;
 
-/** Ids for the spans of an OpenTelemetry SDK, as its tracer provider takes them. */
+/** Generates ids of spans for an OpenTelemetry SDK, in the form that its tracer provider takes. */
 export interface SpanIds {
   generateTraceId(): string;
   generateSpanId(): string;
 }
 
 /**
- * Gives the span of a turn the id that all other spans of the turn name as their parent. Give it to the tracer provider of
- * each worker. Without it these spans lie beside that of their turn.
+ * Gives the span of a turn the id that all other spans of the turn name as their parent. Pass it to the tracer provider
+ * of each worker. Without it, these spans are siblings of the span of their turn.
  *
  * @example
  * const provider = new NodeTracerProvider({ idGenerator: turnSpanIds(), spanProcessors });
@@ -183,7 +186,10 @@ export function turnSpanIds(): SpanIds {
   };
 }
 
-/** Starts the span of a turn. One that is never ended is never exported: it tells whether the SDK takes our ids and samples. */
+/**
+ * Starts the span of a turn. A span that is never ended is never exported: it shows whether the SDK takes our ids and
+ * samples.
+ */
 function startTurn(
   { trace, ROOT_CONTEXT }: Api,
   place: SpanPlace,
@@ -199,7 +205,7 @@ function startTurn(
   }
 }
 
-/** What the spans in a turn are in: its own span; where the SDK draws other ids, what that is in. */
+/** The parent of the spans in a turn: the turn's own span or, where the SDK uses other ids, the parent of that span. */
 function contextOf(api: Api, place: SpanPlace): Otel.Context {
   const ids = idsOf(place);
   const found = startTurn(api, place, { name: 'turn', options: {} }).spanContext();
@@ -215,7 +221,7 @@ function joinedOf({ trace = '' }: SpanPlace): Otel.SpanContext | undefined {
   return { traceId, spanId, traceFlags: parseInt(flags, 16) & 1, isRemote: true };
 }
 
-/** What goes wrong with a span is not the turn's matter. */
+/** Runs a function and ignores its errors: a failure of a span must not become a failure of the turn. */
 function safely<T>(act: () => T): T | undefined {
   try {
     return act();

@@ -9,15 +9,16 @@ import {
   type Reachable,
 } from './server/probes';
 
-/** What the probes of a worker ask. */
+/** The parts that the probes of a worker check. */
 export interface HealthParts {
   workers: readonly Pick<Runnable, 'getState'>[];
   connection: Reachable;
 }
 
 /**
- * Opens `/health` and `/ready` of a worker. It is healthy until one of its workers has failed: then its process has to end. It
- * is ready while all take tasks and Temporal's server answers; one that drains is healthy and not ready.
+ * Opens `/health` and `/ready` of a worker. The process is healthy until one of its workers has failed, and then it has
+ * to end. It is ready while all workers take tasks and Temporal's server answers. A draining process is healthy and not
+ * ready.
  *
  * @throws CountersignError `config_invalid`.
  */
@@ -39,7 +40,10 @@ function health(workers: HealthParts['workers']): ProbeAnswer {
   return failed ? { status: 503, text: 'failed\n' } : { status: 200, text: 'ok\n' };
 }
 
-/** Opens the port of workers that do not run yet; they would hold the connection where it cannot be opened. */
+/**
+ * Opens the port for workers that do not run yet. Where it cannot be opened, the workers are ended, because they hold
+ * the connection.
+ */
 export async function openHealthOf(
   address: string,
   workers: readonly Worker[],

@@ -8,7 +8,7 @@ import type { Usage } from './contract/spending/usage';
 import { readListenAddress } from './server/probes';
 import type { Config } from './tools/define-config';
 
-/** What a label has where a name is in no registry: a model can make up names of tools without end. */
+/** The label for a name that is not registered: a model can make up any number of tool names. */
 const UNKNOWN = 'unknown';
 
 /** Upper bounds of histograms. People decide within seconds or within days. */
@@ -22,13 +22,16 @@ const BUCKETS: Record<string, number[]> = {
 
 /** The metrics of one worker process. */
 export interface WorkerMetrics {
-  /** Counts what happened with the agents and tools of a config. Never throws. */
+  /** Makes a function that counts facts about the agents and tools of a config. It never throws. */
   observer(config: Pick<Config, 'agents' | 'taskQueue'>): Observe;
-  /** A journal whose writes are counted. */
+  /** Wraps a journal so that its writes are counted. */
   watchJournal(journal: Journal): Journal;
 }
 
-/** Makes the metrics of a worker. They go where those of Temporal's SDK go; where that is nowhere, they cost nothing. */
+/**
+ * Makes the metrics of a worker. They go where the metrics of Temporal's SDK go. Where these are off, ours cost
+ * nothing.
+ */
 export function createMetrics(meter: MetricMeter): WorkerMetrics {
   const instruments = makeInstruments(meter);
   const journal = (write: 'intent' | 'outcome', ms: number, outcome: 'success' | 'failed'): void =>
@@ -83,7 +86,7 @@ function namesOf(config: Pick<Config, 'agents' | 'taskQueue'>): Names {
   };
 }
 
-/** With no other names than those that somebody registered. */
+/** A fact whose labels have only registered names. */
 function bounded(fact: Fact, { agents, tools }: Names): Fact {
   if (fact.kind === 'journal') return fact;
   const agent = agents.has(fact.agent) ? fact.agent : UNKNOWN;
@@ -143,7 +146,7 @@ function countWait({ decisions, wait }: Instruments, fact: Extract<Fact, { kind:
   wait.record(seconds(fact.at - fact.since), of);
 }
 
-/** A clock may have been set back meanwhile. */
+/** Milliseconds as seconds, and never negative: a clock may have been set back meanwhile. */
 function seconds(ms: number): number {
   return Math.max(0, ms) / 1000;
 }
@@ -183,7 +186,7 @@ export function metricsExporter(place: string): NonNullable<TelemetryOptions['me
   return { ...common, prometheus: { bindAddress, countersTotalSuffix: true, unitSuffix: true, ...shape } };
 }
 
-/** What the runtime throws where it cannot serve metrics. */
+/** The error for a runtime that cannot serve metrics. */
 export function metricsFailed(place: string, cause: unknown): CountersignError {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new CountersignError('config_invalid', `the metrics cannot be served at ${place}: ${why}`, {

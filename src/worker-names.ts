@@ -6,14 +6,17 @@ import { type ToolDigests, toolSetDigest, workerIdentity } from './contract/work
 import type { Config } from './tools/define-config';
 import type { Tool } from './tools/types';
 
-/** Which build of a deployment a worker is. */
+/** The build of a deployment that a worker belongs to. */
 export interface BuildSettings {
   /**
    * Names the code of this worker. A turn that it begins stays on workers of this build.
    * @default none: any worker of the queue goes on with any turn
    */
   buildId?: string;
-  /** The deployment that it is a build of: all workers whose builds follow each other. @default 'countersign' */
+  /**
+   * The deployment that the build belongs to. It groups all workers whose builds follow each other. @default
+   * 'countersign'
+   */
   deployment?: string;
 }
 
@@ -26,7 +29,10 @@ function byName(tools: readonly Tool[]): Record<string, string> {
   return Object.fromEntries(tools.map(({ name, digest }) => [name, digest]));
 }
 
-/** Two workers of a queue have the same digest in their names where it does not matter which of them takes a task. */
+/**
+ * The name of a worker. Two workers of a task queue have the same digest in their names where either of them can take a
+ * task.
+ */
 export function identityOn(config: Config, queue: string): string {
   const here = { pid: process.pid, host: hostname() };
   if (queue === config.taskQueue) return workerIdentity(here, digestsOf(config));
@@ -34,23 +40,28 @@ export function identityOn(config: Config, queue: string): string {
     const tools = registry.list().filter((tool) => tool.taskQueue === queue);
     return tools.length === 0 ? [] : [[name, byName(tools)] as const];
   });
-  // A queue of ours, not of the config. The SDK reports all workers of a connection under the last one's identity.
+  // The task queue is one of our own, which the config does not name. The SDK reports all workers of a connection under
+  // the identity of the last.
   return workerIdentity(here, far.length === 0 ? digestsOf(config) : Object.fromEntries(far));
 }
 
-/** A build id made of a version of this package and of the agents and tools as they are declared; it does not see their code. */
+/**
+ * A build id from a version of this package and from the agents and tools as they are declared. It does not depend on
+ * their code.
+ */
 export function autoBuildId(config: Config, version: string): string {
   return `${version}-${toolSetDigest(digestsOf(config))}`;
 }
 
-/** The server puts both names together with a colon or a dot. */
+/** Patterns for both names, which the server joins with a colon or a dot. */
 const BUILD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const DEPLOYMENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 /**
- * What makes a worker a build of a deployment; nothing where it is none. Its turns are pinned.
+ * The options that make a worker a build of a deployment. Empty where the worker is not one. Turns of a build are
+ * pinned.
  *
- * @throws CountersignError `config_invalid` for what cannot be a name, and where the build is said twice.
+ * @throws CountersignError `config_invalid` for a name that is not valid, and where the build is given twice.
  */
 export function deploymentOptions({
   buildId,

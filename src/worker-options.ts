@@ -43,40 +43,41 @@ import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
 import { openTraces, type Traces } from './traces';
 
-/** What a worker of turns is made of, whoever makes it. */
+/** The settings of a worker of turns, whether we or the application make the worker. */
 export interface TurnWorkerSettings extends BuildSettings {
   config: Config;
   /**
-   * Where the journal of unsafe calls is; it has to outlive the worker.
+   * The folder of the journal of unsafe calls. It has to outlive the worker.
    * @default the config's, then `$XDG_STATE_HOME/countersign`, then `~/.local/state/countersign`
    */
   stateDir?: string;
-  /** Least level that is written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines about calls */
+  /** The lowest level that is written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines about calls */
   logLevel?: LogLevel;
-  /** Workflows kept in memory. @default the SDK's own measure of this machine */
+  /** How many workflows are kept in memory. @default the SDK's own measure of this machine */
   maxCachedWorkflows?: number;
   /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
   encryption?: EncryptionOptions;
   /**
-   * File with the private keys that read secret answers, one JWK a line, newest first; only its owner may read it.
+   * File with the private keys that decrypt secret answers, one JWK a line, newest first. Only its owner may read the
+   * file.
    * @default `COUNTERSIGN_ANSWER_KEY_FILE`; without one no secret can be asked for
    */
   answerKeyFile?: string;
   /**
-   * Where what models write goes while they write it: a web inbox. A function takes it in this process.
+   * The web inbox to which models' texts are streamed while they write. A function takes the texts in this process.
    * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry its head
    */
   stream?: StreamPlace | SendText;
   /** Path of a workflow bundle that `bundleWorkflows` made. @default the one in this package, which has turns only */
   workflowBundle?: string;
-  /** What the worker of the config's own queue has beside turns. */
+  /** Options of the worker of the config's own task queue, for what it does apart from turns. */
   worker?: OwnWorkerOptions;
 }
 
 /**
- * Temporal's options for a worker that does more than turns: workflows (`workflowsPath`) and activities of one's own,
- * interceptors, plugins, numbers of tasks at once, a deployment version. Those not listed are Countersign's: the converter,
- * for one, without which anybody who may signal a workflow could stop it.
+ * Temporal's options for a worker that does more than turns: your own workflows (`workflowsPath`) and activities,
+ * interceptors, plugins, numbers of tasks at once, a deployment version. Countersign sets the options that are left out
+ * here. One of them is the converter, without which anybody who may signal a workflow could stop it.
  */
 export type OwnWorkerOptions = Omit<
   WorkerOptions,
@@ -90,7 +91,7 @@ export type OwnWorkerOptions = Omit<
   | 'workflowBundle'
 >;
 
-/** What a worker of one's own is made of: how it is connected, and what it does beside turns. */
+/** The settings of a worker that you make yourself: its connection, and what it does apart from turns. */
 export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'> {
   connection: NonNullable<WorkerOptions['connection']>;
   /** @default 'default' */
@@ -100,8 +101,9 @@ export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'
 }
 
 /**
- * The options for Temporal's own `Worker.create`, where `startWorker` does not fit: turns, their calls, and what
- * `worker` adds. The namespace must know the search attributes: `countersign setup` registers them.
+ * The options for Temporal's own `Worker.create`, for cases where `startWorker` does not fit. The worker runs turns,
+ * their calls, and what `worker` adds. The namespace must have the search attributes, which `countersign setup`
+ * registers.
  *
  * @throws CountersignError `config_invalid` where an activity has the name of one of ours, a bundle cannot be read, or a tool
  * has state, which needs the second worker that only `startWorker` starts; `encryption_invalid`, `sdk_mismatch`.
@@ -139,7 +141,7 @@ function requireNoState(config: Config, taskQueue: string): void {
   });
 }
 
-/** Closes what a worker opened once it has ended. */
+/** A plugin that closes what a worker opened, once the worker has ended. */
 function closingPlugin(close: () => Promise<void>): WorkerPlugin {
   return {
     name: 'countersign.close',
@@ -153,14 +155,17 @@ function closingPlugin(close: () => Promise<void>): WorkerPlugin {
   };
 }
 
-/** Which tools to open, and where lines about them go. */
+/** The tools to open, and where lines about them go. */
 interface Opening {
   config: Config;
   queues: readonly string[];
   warn?: (line: string) => void;
 }
 
-/** Gives the agents the tools of the config's MCP servers. Their calls run on its own queue, so other workers start none. */
+/**
+ * Gives the agents the tools of the config's MCP servers. Their calls run only on the config's own task queue, so a
+ * worker without that queue starts none of the servers.
+ */
 export function openTools(
   { config, queues, warn }: Opening,
   { secrets, callLog }: Shared,
@@ -186,14 +191,14 @@ export async function makeShared(
 ): Promise<Shared> {
   const answerKeys = await readAnswerKeys(answerKeyFile);
   const send = textSender(stream);
-  // All workers of a user share one folder, so that each sees what another one started.
+  // All workers of a user share one folder, so that each sees which calls another worker started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const metrics = createMetrics(Runtime.instance().metricMeter);
   const journal = metrics.watchJournal(createJournal(directory, encryption.sealer()));
   await journal.prune();
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
   const authority = await openRules(config, callLog);
-  // Shared by all queues: what one call was given, another one may write.
+  // All task queues share the secrets: a value that one call was given may appear in the output of another.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
@@ -208,7 +213,10 @@ function ownQueue(): string {
   return holderQueue({ pid: process.pid, host: hostname() }, randomUUID());
 }
 
-/** A cancellation reaches a call with the answer to its heartbeat, so beats must not be held back for long. */
+/**
+ * Timing of a worker. A cancellation reaches a call with the answer to its heartbeat, so heartbeats must not be held
+ * back for long.
+ */
 export const TIMING = {
   maxHeartbeatThrottleInterval: '2s',
   defaultHeartbeatThrottleInterval: '2s',
@@ -216,12 +224,12 @@ export const TIMING = {
   shutdownForceTime: '30s',
 } as const;
 
-/** What encodes and decodes all that a worker exchanges with the server. */
+/** The converter that encodes and decodes everything that a worker exchanges with the server. */
 export function converterOf({ encryption }: Shared): NonNullable<WorkerOptions['dataConverter']> {
   return { ...encryption.worker(), payloadConverterPath: LENIENT_CONVERTER };
 }
 
-/** The options of the worker of one queue. */
+/** The options of the worker of one task queue. */
 export async function workerOptions(
   settings: TurnWorkerSettings,
   place: WorkerPlace,
@@ -229,17 +237,19 @@ export async function workerOptions(
 ): Promise<WorkerOptions> {
   const { config, maxCachedWorkflows } = settings;
   const isMain = place.taskQueue === config.taskQueue;
-  // Workflows are bundled below, with ours.
+  // Workflows are bundled below, together with ours.
   const { workflowsPath: _bundled, ...own } = (isMain ? settings.worker : undefined) ?? {};
   return {
     ...TIMING,
-    // How long a turn waits for the worker that has it in memory, should that have been killed, before any other takes it.
+    // How long a turn waits for the worker that has it in memory before another worker takes it, in case that worker
+    // was killed.
     stickyQueueScheduleToStartTimeout: '2s',
     ...defined({ maxCachedWorkflows }),
     ...own,
     ...rateOf(config, place.taskQueue),
     ...place,
-    // Of every queue: a call must find a worker of the build that its turn is pinned to.
+    // The workers of every task queue have the build: a call must find a worker of the build that its turn is pinned
+    // to.
     ...deploymentOptions(settings),
     identity: identityOn(config, place.taskQueue),
     plugins: [...config.agents.map(({ name }) => agentPlugin(name)), ...(own.plugins ?? [])],
@@ -252,7 +262,7 @@ export async function workerOptions(
   };
 }
 
-/** The server keeps the rate of a queue, as the worker that polled last says it. */
+/** The rate limit of a task queue. The server keeps the rate that the last polling worker sent. */
 function rateOf(
   { callsPerMinute }: Config,
   taskQueue: string,
@@ -261,7 +271,7 @@ function rateOf(
   return calls === undefined ? {} : { maxTaskQueueActivitiesPerSecond: calls / 60 };
 }
 
-/** Where a worker polls. */
+/** The server and task queue that a worker polls. */
 type WorkerPlace = Required<Pick<WorkerOptions, 'connection' | 'namespace' | 'taskQueue'>>;
 
 function withOwn(
@@ -275,10 +285,13 @@ function withOwn(
   });
 }
 
-/** More polls than the SDK's five: many decisions at once are many workflow tasks, and each poll brings one. */
+/**
+ * The SDK polls five times at once. We need more: many decisions at once are many workflow tasks, and each poll brings
+ * one.
+ */
 const POLLS = 50;
 
-/** What only a worker has that takes turns. */
+/** The options that only a worker of turns has. */
 async function workflowSide(
   settings: TurnWorkerSettings,
   { encryption, metrics, traces }: Shared,
@@ -292,7 +305,7 @@ async function workflowSide(
   };
 }
 
-/** What is replayed happened before: it is not reported again. */
+/** The sinks for what workflows report. Replayed code reported it before and does not report again. */
 function observeSinks(observe: Observe, traces?: Traces): NonNullable<WorkerOptions['sinks']> {
   return { countersign: { observe: { fn: observing(observe, traces), callDuringReplay: false } } };
 }
@@ -306,7 +319,7 @@ async function workflowCode(settings: TurnWorkerSettings, { enabled }: Encryptio
   return `${head}${await bundleCode(settings)}`;
 }
 
-/** A queue and the tools whose calls come by it. */
+/** A task queue and the tools whose calls come through it. */
 interface QueueTools {
   queue: string;
   tools: readonly Tool[];
@@ -316,7 +329,7 @@ function toolsOn(config: Config, queue: string): QueueTools {
   return { queue, tools: toolsOf(config).filter((tool) => (tool.taskQueue ?? config.taskQueue) === queue) };
 }
 
-/** What the activities of one queue need. */
+/** The dependencies of the activities of one task queue. */
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
@@ -326,7 +339,7 @@ export function activityDeps(
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };
   const agents = new Map(config.agents.map((agent) => [agent.name, agent]));
   const { agentWaitMs, pricing } = config;
-  // A worker that runs tools only needs no model.
+  // A worker that only runs tools needs no model.
   if (queue === config.taskQueue) requireModels(config.agents);
   const observe = metrics.observer(config);
   const shared = { holderQueue, memory, journal, log, pricing, observe, ...defined(optional) };

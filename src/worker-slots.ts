@@ -10,21 +10,24 @@ import type {
   WorkflowSlotInfo,
 } from '@temporalio/worker';
 
-/** Tasks at once: activities as the SDK has it, workflow tasks more, so that a burst shows. */
+/** Tasks at once: activities as in the SDK, and more workflow tasks, so that a burst can be noticed. */
 const WORKFLOW_TASKS = 60;
 const ACTIVITIES = 100;
 
-/** As many workflow tasks at once are a burst: 32 turns that only take their steps cannot have as many. */
+/** So many workflow tasks at once are a burst. 32 turns that only take their steps cannot have so many. */
 const BURST = 36;
 
-/** With fewer a burst is over. */
+/** Fewer tasks than this end a burst. */
 const CALM = 4;
 
-/** The longest rest, and the least time after it: a worker that has many messages all day runs its activities, too. */
+/**
+ * The longest rest, and the least time between two rests: a worker with many messages all day also has to run its
+ * activities.
+ */
 const LONGEST_MS = 10_000;
 
 /**
- * While a worker has a burst of workflow tasks it starts no activities. Where many decisions come at once, each approver
+ * Lets a worker start no activities during a burst of workflow tasks. Where many decisions come at once, each approver
  * then has an answer before the calls of the others run.
  */
 export class ActivityRest {
@@ -39,7 +42,7 @@ export class ActivityRest {
     return this.timer !== undefined;
   }
 
-  /** A workflow task began (1) or ended (-1). */
+  /** Notes that a workflow task began (1) or ended (-1). */
   count(by: 1 | -1): void {
     this.tasks += by;
     if (this.isOn) {
@@ -61,7 +64,7 @@ export class ActivityRest {
   }
 }
 
-/** Slots of one kind, for whoever asked first; none are given while `isClosed`. */
+/** Slots of one kind, in the order of the requests. None are given while `isClosed` is true. */
 export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
   readonly type = 'custom';
   private free: number;
@@ -87,7 +90,7 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
       };
       const leave = (): void => {
         this.waiting.delete(take);
-        // The SDK takes only its own reason for an end that it asked for.
+        // For an abort that the SDK asked for, it accepts only its own reason.
         reject(signal.reason);
       };
       signal.addEventListener('abort', leave, { once: true });
@@ -110,7 +113,7 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
     this.giveToWaiting();
   }
 
-  /** Gives what is free to those who wait. */
+  /** Gives free slots to the waiting requests. */
   giveToWaiting(): void {
     for (const take of this.waiting) {
       if (!this.canGive()) return;
@@ -145,7 +148,7 @@ export function makeTuner(): TunerHolder {
   };
 }
 
-/** The SDK takes a tuner or numbers of tasks, not both. */
+/** The SDK takes either a tuner or numbers of tasks. */
 const SLOT_OPTIONS = [
   'tuner',
   'maxConcurrentWorkflowTaskExecutions',

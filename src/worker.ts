@@ -36,18 +36,21 @@ import { openHealthOf } from './worker-health';
 import { metricsExporter, metricsFailed } from './worker-metrics';
 import { identityOn } from './worker-names';
 
-/** What a worker is started with. */
+/** The settings with which a worker is started. */
 export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
-  /** Queues to work on. @default the config's own queue and every queue that a tool of it names */
+  /** The task queues to work on. @default the config's own queue and every queue that a tool of it names */
   queues?: readonly string[];
-  /** Takes a line about other workers of a queue that have other agents or tools, or about an MCP server. @default it goes to the log */
+  /**
+   * Called with a line about workers with other agents or tools on the same task queue, or about an MCP server.
+   * @default it goes to the log
+   */
   warn?: (line: string) => void;
   /**
    * Where metrics go, Temporal's own and ours: `host:port` for Prometheus, or the address of an OpenTelemetry collector.
    * @default the config's
    */
   metrics?: string;
-  /** `host:port` that answers `/health` and `/ready`. @default none */
+  /** `host:port` on which `/health` and `/ready` are served. @default none */
   health?: string;
 }
 
@@ -57,13 +60,16 @@ export interface RunningWorker {
   queues: readonly string[];
   address: string;
   namespace: string;
-  /** As it runs: the agents have the tools of MCP servers that were allowed. */
+  /** The config in use: its agents have the allowed tools of the MCP servers. */
   config: Config;
-  /** Drains: takes nothing new, waits for what runs (up to 10 s, then cancels it), closes the connection. Rejects as `done`. */
+  /**
+   * Drains the worker: it takes nothing new, waits up to 10 s for what runs and then cancels it, and closes the
+   * connection. Rejects as `done` does.
+   */
   stop(): Promise<void>;
   /**
-   * Resolves when it has stopped. Rejects with CountersignError `worker_failed` when it failed, some 12 s after the first
-   * failure at the latest; all is closed by then, or cannot be: end the process.
+   * Resolves when the worker has stopped. Rejects with CountersignError `worker_failed` when it failed, at most some 12
+   * s after the first failure. By then everything is closed or cannot be closed: end the process.
    */
   done: Promise<void>;
 }
@@ -75,9 +81,9 @@ export interface RunningWorker {
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
   requireOneSdk();
-  // Read before the network is tried, because keys that cannot be right need no server.
+  // Keys are read before the network is tried, because wrong keys are found without a server.
   const encryption = loadEncryption(settings.encryption);
-  // Checked before the runtime exists, because a runtime keeps the process alive.
+  // The server is checked before the runtime exists, because a runtime keeps the process alive.
   await requireAnswer(settings);
   installRuntime(settings);
   const place = await connectNative(settings);
@@ -150,12 +156,12 @@ async function startWith(
   return { taskQueue: config.taskQueue, queues, address, namespace, config, ...running };
 }
 
-/** A worker takes the calls one by one as they come; the SDK's five polls would cost the server more for nothing. */
+/** This worker takes the calls one by one as they come. The SDK's five polls would only cost the server more. */
 const HOLDER_POLLS = 2;
 
 /**
- * The options of the worker of this process alone: it takes calls whose state this process holds. Undefined where no tool of
- * these queues has state.
+ * The options of the worker of this process alone, which takes calls whose state this process holds. Undefined where no
+ * tool of these task queues has state.
  */
 function holderOptions(
   config: Config,
@@ -165,7 +171,8 @@ function holderOptions(
   const tools = statefulTools(config, queues);
   if (tools.length === 0) return undefined;
   const taskQueue = shared.holderQueue;
-  // Without a build: its queue is of this process, and whoever comes from another build has to find it there.
+  // The worker has no build: its task queue belongs to this process, and calls of turns on another build must reach it,
+  // too.
   return {
     ...TIMING,
     ...server,
@@ -178,8 +185,9 @@ function holderOptions(
 }
 
 /**
- * The options of the worker of the one workflow that holds the pauses: every process that takes turns has one, so that
- * whoever pauses something always gets an answer. It keeps nothing in memory, so no queue of a worker that died holds it up.
+ * The options of the worker for the one workflow that holds the pauses. Every process that takes turns has such a
+ * worker, so that a person who pauses something always gets an answer. It caches no workflows, so the sticky queue of a
+ * dead worker never delays the workflow.
  */
 function controlOptions(
   config: Config,
@@ -198,13 +206,16 @@ function controlOptions(
     workflowBundle,
     maxCachedWorkflows: 0,
     maxConcurrentWorkflowTaskPolls: 1,
-    // No task comes for them. Without any the SDK warns in every log.
+    // No task comes for these activities. Without any activity the SDK writes a warning into every log.
     activities: createActivities(activityDeps(config, { queue: CONTROL.taskQueue, tools: [] }, shared)),
     maxConcurrentActivityTaskPolls: 1,
   };
 }
 
-/** Starts the workflow that holds the pauses. One that was closed stays so: a person has to say that nothing is paused. */
+/**
+ * Starts the workflow that holds the pauses. If it was closed it stays closed: a person has to say that nothing is
+ * paused.
+ */
 async function ensureControl(
   { connection, namespace }: NativePlace,
   { encryption }: Shared,
@@ -218,10 +229,13 @@ async function ensureControl(
   }
 }
 
-/** Where the metrics of this process's runtime go; undefined where nothing of ours installed it. */
+/** Where the metrics of this process's runtime go. Undefined where we did not install the runtime. */
 let metricsPlace: string | undefined;
 
-/** The SDK's core logs and counts once a process; a runtime that is there already keeps its own settings. */
+/**
+ * Installs the runtime. The SDK's core has one log and one set of metrics for each process. An existing runtime keeps
+ * its own settings.
+ */
 function installRuntime({ logLevel = 'WARN', config, metrics = config.metrics, warn }: WorkerSettings): void {
   const exporter = metrics === undefined ? undefined : metricsExporter(metrics);
   if (hasRuntime()) {
@@ -236,7 +250,7 @@ function installRuntime({ logLevel = 'WARN', config, metrics = config.metrics, w
     Runtime.install({
       logger: new DefaultLogger(logLevel),
       telemetryOptions: { logging, ...defined({ metrics: exporter }) },
-      // How soon `doctor` knows which agents a worker has.
+      // This is how soon `doctor` knows which agents a worker has.
       workerHeartbeatInterval: '10s',
     });
   } catch (error) {
@@ -245,30 +259,30 @@ function installRuntime({ logLevel = 'WARN', config, metrics = config.metrics, w
   metricsPlace = metrics;
 }
 
-/** A worker that starts on a queue. */
+/** A worker that starts on a task queue. */
 export interface StartingWorker {
   queue: string;
   identity: string;
-  /** It takes turns from the queue too, not only calls. */
+  /** Whether it also takes turns from the task queue, and not only calls. */
   isMain: boolean;
 }
 
-/** Where the workers are, and where warnings about them go. */
+/** The server of the workers, and where warnings about them go. */
 export interface WarningOptions {
   connection: ConnectionLike;
   namespace: string;
   warn(line: string): void;
 }
 
-/** A worker does not wait long for a mere warning. */
+/** How long a worker waits for a mere warning, in milliseconds. */
 const ASK_MS = 2_000;
 
 /** How many workers a warning names. */
 const MOST_NAMED = 3;
 
 /**
- * Warns where a queue has workers with other agents or tools: a task may go to either, and the wrong one costs time. It is
- * only a warning, so a worker starts even when the server cannot answer.
+ * Warns where a task queue has workers with other agents or tools: a task may go to either worker, and the wrong one
+ * costs time. This is only a warning, so a worker starts even when the server cannot answer.
  */
 export async function warnOfOtherWorkers(
   starting: readonly StartingWorker[],
@@ -300,7 +314,7 @@ function lineOf(queue: string, others: readonly string[]): string | undefined {
   );
 }
 
-/** Any poller can choose its own name, so it is escaped. */
+/** A name for a log line. Any poller can choose its own name, so the name is escaped. */
 function shown(name: string): string {
   return escapeHidden(JSON.stringify(name.slice(0, 200)));
 }

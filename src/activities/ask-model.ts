@@ -17,11 +17,11 @@ import { inChatSpan } from './spans';
 export interface Asking {
   model: Model;
   guard: AttemptGuard;
-  /** How long it may ask from now on. */
+  /** How long this attempt may still ask, in milliseconds. */
   timeLeft(): number;
-  /** Waits until the provider has room for a request of so many bytes. */
+  /** Waits until the provider has room for a request of `bytes` bytes. */
   admit(bytes: number): Promise<Settle>;
-  /** Takes how one question to the model ended. */
+  /** Called with the outcome of one question to the model. */
   note(asked: { outcome: string; since: number }): void;
   /** Asks once, in a span. */
   inSpan(request: Omit<ModelRequest, 'signal'>, ask: () => Promise<ModelReply>): Promise<ModelReply>;
@@ -33,13 +33,13 @@ interface AskedFor {
   /** One of the agent's `models`. */
   named: string | undefined;
   origin?: TurnOrigin | undefined;
-  /** How asking failed in an activity before. */
+  /** What an earlier activity left about its attempts to ask. */
   tried?: JsonObject | undefined;
 }
 
 /**
- * Does what needs a model of the agent. What it throws becomes the failure that has this model tried again, the next one
- * asked, or the activity ended.
+ * Does work that needs a model of the agent. An error of the work becomes a failure that makes Temporal try this model
+ * again, ask the next model, or end the activity.
  */
 export async function withModel<T>(
   deps: ActivityDeps,
@@ -59,7 +59,8 @@ export async function withModel<T>(
     const admit = admission(deps, { model, guard, of });
     return await work({ model, guard, timeLeft: () => tries.timeLeft(), admit, note, inSpan });
   } catch (error) {
-    // Stopped first: another heartbeat would replace the details that the failure leaves for the next attempt.
+    // The heartbeats stop first: a further heartbeat would replace the details that the failure leaves for the next
+    // attempt.
     guard.stop();
     throw tries.failureOf(error);
   } finally {
@@ -67,7 +68,9 @@ export async function withModel<T>(
   }
 }
 
-/** How an attempt waits for its model's provider: said to people who look, and measured where it waited. */
+/**
+ * Makes the function that waits for the provider of a model. The wait is shown to people who watch, and is measured.
+ */
 function admission(
   { report, observe }: ActivityDeps,
   { model, guard, of }: Pick<Asking, 'model' | 'guard'> & { of: { agent: string; model: string } },
@@ -92,7 +95,7 @@ function admission(
   };
 }
 
-/** The agent of this name; where this worker lacks it, another one of the queue may have it. */
+/** The agent of this name. Where this worker lacks it, another worker of the task queue may have it. */
 export function agentOf(deps: ActivityDeps, name: string): Agent {
   const agent = deps.agents.get(name);
   if (agent !== undefined) return agent;
@@ -100,8 +103,8 @@ export function agentOf(deps: ActivityDeps, name: string): Agent {
 }
 
 /**
- * The models of an agent, in the order in which they are asked: its own or the one that is named, then those of `fallback`.
- * Another worker may have a model that this one lacks.
+ * The models of an agent, in the order in which they are asked: the agent's own or the named one, then those of
+ * `fallback`. Another worker may have a model that this worker lacks.
  */
 function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined): [Model, ...Model[]] {
   const { name, models, fallback } = agent;
@@ -115,8 +118,8 @@ function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined):
 type Generate = (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>;
 
 /**
- * Lets `ask` ask the model once its provider has room for so many bytes, as long as the attempt has time and is ours. What it
- * throws names the model.
+ * Lets `ask` ask the model once its provider has room for a request of `bytes` bytes, while the attempt has time and
+ * was not given up. Errors name the model.
  */
 export async function inTime<T>(
   asking: Asking,
@@ -128,7 +131,7 @@ export async function inTime<T>(
     return await askWithin(asking, await asking.admit(bytes), ask);
   } catch (error) {
     const lostReason = guard.lost();
-    // The next attempt asks again; it is not the model's fault.
+    // The next attempt asks again. The model did not cause this failure.
     if (lostReason !== undefined)
       throw modelFailure(new Error(describeLostAttempt(lostReason), { cause: error }));
     throw named(model, error);
@@ -164,7 +167,7 @@ async function askWithin<T>(
   }
 }
 
-/** Asks once, and notes how that ended: `cancelled` where the attempt was ended from outside. */
+/** Asks once and notes the outcome: `cancelled` where the attempt was ended from outside. */
 async function noted<T>(
   ask: () => Promise<T>,
   { note, timeout, signal }: Pick<Asking, 'note'> & { timeout: AbortSignal; signal: AbortSignal },

@@ -11,25 +11,29 @@ import {
 import type { Beat } from '../contract/call';
 import { within } from '../tools/within';
 
-/** The longest time between two heartbeats; a cancellation is noticed within it. */
+/** The longest time between two heartbeats. A cancellation is noticed within this time. */
 const HEARTBEAT_MS = 1000;
 
-/** At most half the heartbeat timeout: a heartbeat that is still on its way does not count yet. */
+/**
+ * The time between two heartbeats: at most half the heartbeat timeout, because a heartbeat on its way does not count
+ * yet.
+ */
 function beatMs(): number {
   const { heartbeatTimeoutMs = Infinity } = Context.current().info;
   return Math.min(HEARTBEAT_MS, heartbeatTimeoutMs / 2);
 }
 
-/** What counts for an attempt's time: when it began here, and when the server heard of it last. */
+/** The times that an attempt's timeouts count from: when it began here, and when the server last heard of it. */
 export interface Since {
   began: Clocks;
   heard: Clocks;
 }
 
 /**
- * Does the work before a handler and sends heartbeats meanwhile: a policy or a long history may take longer than the
- * heartbeat timeout. These heartbeats repeat the details that were there before, because details of this attempt would
- * say that its handler may have started. Each is answered before the next, so none arrives after those of the handler.
+ * Does the work before a handler and sends heartbeats meanwhile, because a policy or a long history may take longer
+ * than the heartbeat timeout. These heartbeats repeat the details that were there before: details of this attempt would
+ * say that its handler may have started. Each heartbeat is answered before the next, so none arrives after those of the
+ * handler.
  */
 export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: T; since: Since }> {
   const { isLocal, heartbeatTimeoutMs = Infinity, heartbeatDetails: details } = Context.current().info;
@@ -39,7 +43,7 @@ export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: 
   const beats = async (): Promise<void> => {
     while (await passes(beatMs(), over.signal)) {
       const sent = readClocks();
-      // The server gave the attempt up while this machine was frozen: a late beat must not hide that.
+      // The server gave the attempt up while this machine was frozen. A late heartbeat must not hide that.
       if (passed(since.heard) >= heartbeatTimeoutMs) return;
       if ((await askByHeartbeat(details)) === undefined) since.heard = sent;
     }
@@ -53,7 +57,7 @@ export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: 
   }
 }
 
-/** Whether the time passes before the signal. */
+/** Whether the time passes before the signal aborts. */
 async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
   return !signal.aborted;
@@ -63,38 +67,39 @@ async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
 export type AttemptLostReason = 'late' | 'cancelled' | 'shutdown' | 'reset' | 'paused';
 
 /**
- * Says whether an attempt may still run. Temporal forgets an attempt after its timeouts but cannot stop its process, so the process
- * watches its own clocks: a machine that was frozen finds out at the next look, before it does harm.
+ * Says whether an attempt may still run. Temporal forgets an attempt after its timeouts but cannot stop its process, so
+ * the process watches its own clocks. A machine that was frozen notices this at the next check, before it does harm.
  */
 export interface AttemptGuard {
-  /** Aborts when the attempt is lost; its reason is an error that says why. */
+  /** Aborts when the attempt is lost. The reason is an error that says why. */
   readonly signal: AbortSignal;
-  /** Looks at the clocks now. Undefined: still ours. */
+  /** Checks the clocks now. Undefined: the attempt may still run. */
   lost(): AttemptLostReason | undefined;
   /**
-   * Asks the server by a heartbeat whether it still waits for this attempt; a heartbeat that was only sent proves
-   * nothing. The attempt is lost where the server says no, or does not answer in time. Never rejects.
+   * Asks the server by a heartbeat whether it still waits for this attempt. A heartbeat that was only sent proves
+   * nothing. The attempt is lost where the server says no or does not answer in time. Never rejects.
    */
   confirm(): Promise<void>;
-  /** What was reported so far. */
+  /** The news that was reported so far. */
   news(): Beat;
-  /** Adds to what the heartbeats say, and sends one soon. */
+  /** Adds to the news that the heartbeats carry, and sends a heartbeat soon. */
   report(news: Beat): void;
-  /** Sends the checkpoint at once, before the attempt fails: the next one starts from it. Never rejects. */
+  /** Sends the checkpoint at once, before the attempt fails, so that the next attempt starts from it. Never rejects. */
   flush(): Promise<void>;
   /** Stops the heartbeats. */
   stop(): void;
 }
 
-/** A handler may report thousands of times a second; people read one. */
+/** A handler may report thousands of times a second, but people read only a few of these reports. */
 const NEWS_MS = 250;
 
 /**
  * Guards the current attempt, and sends heartbeats by a timer of its own, whatever the handler does.
  *
- * @param first sent at once and with every heartbeat, for a later attempt to find. Absent: the first heartbeat comes
- * after a second, so that a quick call costs the server none.
- * @param since when the attempt began and was last heard of, where that is not now: the machine may have been frozen since.
+ * @param first Sent at once and with every heartbeat, for a later attempt to find. Absent: the first heartbeat comes
+ * after a second, so that a quick call costs the server no heartbeat.
+ * @param since When the attempt began and the server last heard of it, where that is not now: the machine may have been
+ * frozen since.
  */
 export function startHeartbeat(first?: object, since: Since = beginning()): AttemptGuard {
   const context = Context.current();
@@ -120,7 +125,7 @@ export function startHeartbeat(first?: object, since: Since = beginning()): Atte
     const sent = readClocks();
     const refused = look() ?? (await askByHeartbeat(said.details()));
     if (refused !== undefined) return lose(refused);
-    // The answer may have waited here while the machine was frozen: the server counts from the beat.
+    // The answer may have waited here while the machine was frozen. The server counts from the time of the heartbeat.
     if (clock.isPast(sent)) return lose('late');
     look();
   };
@@ -138,7 +143,10 @@ export function startHeartbeat(first?: object, since: Since = beginning()): Atte
   return { signal: controller.signal, lost: look, confirm, stop, flush, report, news };
 }
 
-/** What the heartbeats of an attempt say: `first`, and what is reported. Calls `beat` a while after a report; never after `end`. */
+/**
+ * The details of an attempt's heartbeats: `first` and what is reported. Calls `beat` some time after a report, and
+ * never after `end`.
+ */
 function collectNews(first: object | undefined, beat: () => void) {
   let news: Beat = {};
   let timer: NodeJS.Timeout | undefined;
@@ -159,7 +167,7 @@ function collectNews(first: object | undefined, beat: () => void) {
   return { report, end, details, news: () => news };
 }
 
-/** What an earlier attempt of the current activity said by its heartbeats. Anything may stand there. */
+/** The details that an earlier attempt of the current activity left in its heartbeats. They may be any value. */
 export function earlierBeat(): Pick<Beat, 'checkpoint'> | undefined {
   const { heartbeatDetails: details } = Context.current().info;
   const found = earlier.safeParse(details);
@@ -195,7 +203,10 @@ function cancellationReason({ cancellationDetails: details }: Context): AttemptL
   return 'late';
 }
 
-/** Both clocks: the monotonic one stands still while a machine sleeps, the wall clock can be set. The later one counts. */
+/**
+ * Reads both clocks: the monotonic clock stands still while a machine sleeps, and the wall clock can be set. The longer
+ * time counts.
+ */
 function makeClock({ began, heard }: Since): {
   isOver(): boolean;
   isPast(beat: Clocks): boolean;
@@ -234,16 +245,16 @@ function passed(since: Clocks): number {
   return Math.max(now.monotonic - since.monotonic, now.wall - since.wall);
 }
 
-// The SDK throttles its own heartbeats, and reports the server's answer only where it is bad.
+// The SDK throttles its own heartbeats, and reports the server's answer only where the attempt has to stop.
 
-/** How long the server's answer is waited for, in milliseconds. */
+/** How long to wait for the server's answer, in milliseconds. */
 const ANSWER_MS = 2000;
 
 /**
  * Sends a heartbeat with the details that a later attempt should find, and waits for the server's answer. Without
- * details the heartbeat carries none: the SDK would encode `undefined`, and a later attempt would find that.
+ * details the heartbeat carries no payload: the SDK would encode `undefined`, and a later attempt would find it.
  *
- * @returns undefined where the server still waits for this attempt. No answer, or an error, counts as given up.
+ * @returns Undefined where the server still waits for this attempt. An error or a missing answer counts as given up.
  */
 async function askByHeartbeat(details: unknown): Promise<AttemptLostReason | undefined> {
   const { info, client, log } = Context.current();

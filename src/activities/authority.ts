@@ -22,23 +22,26 @@ import type { Tool } from '../tools/types';
 import { type AwayReader, placesOf } from './control/away';
 import type { ActivityDeps } from './deps';
 
-/** Whose rules hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
+/** The rules that hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
 export interface RuleOwner extends PolicyOwner {
   /** Absent: the config has no policy rules. */
   rules?: PolicyRules | undefined;
-  /** Absent: the worker has no file, so anybody may decide. */
+  /** Absent: the worker has no approvers file, so anybody may decide. */
   approvers?: ApproversSource | undefined;
 }
 
-/** A call that rules are asked about. */
+/** A call that is checked against the rules. */
 export interface CheckedCall {
   tool: PolicyTool & { schema?: Tool['schema'] };
   args: JsonObject;
-  /** Whose words the turn had taken up, as far as they are named. */
+  /** The people whose words the turn had taken up, as far as they are named. */
   requesters: readonly string[];
 }
 
-/** Opens what a config says of authority. Loaded only where there is something to read: YAML and CEL take their time. */
+/**
+ * Opens the rules and the approvers file of a config. The code is loaded only where there is one: YAML and CEL are slow
+ * to load.
+ */
 export async function openRules(
   config: Config,
   log: CallLog,
@@ -49,16 +52,16 @@ export async function openRules(
   return openAuthority({ file, policy, known: rulesAbout(config), warn: (line) => log.warn(line) });
 }
 
-/** What is done with a call, safety, policy and file together, and who decides where it asks. */
+/** The joint verdict of safety, policy and approvers file on a call, and who decides where they ask. */
 export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
-  /** What the policy rules said, where one fits. */
+  /** The record of the policy rules that fit. Absent where none fits. */
   ruling?: CallRuling;
-  /** The file that was asked. */
+  /** The approvers file that was asked. */
   file?: Approvers;
 }
 
-/** Asks the function policy, the policy rules and the file: the strictest of them holds. Never rejects. */
+/** Asks the function policy, the policy rules and the approvers file. The strictest answer holds. Never rejects. */
 export async function askRules(owner: RuleOwner, call: CheckedCall): Promise<RuledVerdict> {
   const { rules, approvers } = owner;
   const { tool, args } = call;
@@ -93,7 +96,10 @@ function factsOf({ agent }: RuleOwner, { tool, args }: CheckedCall): RuledCall {
   return { agent, tool: name, safety, effect, args, ...defined({ schema }) };
 }
 
-/** A rule only tightens what safety and function say, but where it says until when it lets a dangerous tool run. */
+/**
+ * Applies a policy rule. A rule only makes the verdict stricter, except that a rule with an end date can let a
+ * dangerous tool run.
+ */
 function withRule(said: PolicyVerdict, by: FittingRule | undefined, safety: Safety): PolicyVerdict {
   const own = tighten(said, safety);
   if (by === undefined) return own;
@@ -107,7 +113,7 @@ function withRule(said: PolicyVerdict, by: FittingRule | undefined, safety: Safe
   }
   const decision = stricterAction(own.decision, action, safety);
   if (decision !== action) return own;
-  // The function said why already.
+  // The function already gave a reason.
   if (own.decision === decision && own.reason !== undefined) return own;
   const what = action === 'ask' ? 'asks' : 'refuses it';
   return { decision, reason: because(`the rule '${rule.name}' ${what}`, by) };
@@ -126,7 +132,7 @@ function withFile(verdict: PolicyVerdict, ruling: Ruling, safety: Safety): Polic
   return { decision, reason: `the rule '${ruling.rule.name}' asks` };
 }
 
-/** What stands on record with the call; undefined where no rule fits. */
+/** The record of the rule that is kept with the call. Undefined where no rule fits. */
 function recordOf(
   by: FittingRule | undefined,
   shadow: NonNullable<CallRuling['shadow']>,
@@ -141,23 +147,23 @@ function recordOf(
   });
 }
 
-/** Why the file refuses a call. */
+/** Why the approvers file refuses a call. */
 export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: string }): string {
   return failed === undefined
     ? `the rule '${rule.name}' of the approvers file refuses it`
     : `the condition of the rule '${rule.name}' cannot be worked out: ${failed}`;
 }
 
-/** Where a call is, as the server says; never as its input does. */
+/** The place of a call, as the server reports it. The input of the call does not count. */
 export type SignedPlace = Pick<CallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
-/** What votes are checked with. */
+/** The data that votes are checked with. */
 export interface VoteCheck {
-  /** What a call needs by this worker's own file. Absent: it needs no votes. */
+  /** The authority that this worker's own approvers file requires for a call. Absent: the call needs no votes. */
   own?: Authority | undefined;
-  /** Absent: this worker has no file, so no signature counts here. */
+  /** Absent: this worker has no approvers file, so no signature counts here. */
   file?: Approvers | undefined;
-  /** Asked only where a vote is signed, or cast in somebody's place. */
+  /** Called only where a vote is signed, or cast in somebody's place. */
   place(): Promise<SignedPlace>;
   /** Absent: no vote in somebody's place counts here. */
   away?: AwayReader | undefined;
@@ -165,14 +171,17 @@ export interface VoteCheck {
   now: number;
 }
 
-/** Votes let a call run: signed ones, where the rule wants more than a claim; or a person has to look again. */
+/**
+ * The result of the check: the votes let the call run, signed where the rule needs it, or a person has to look again.
+ */
 export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
 
 /**
- * The last look at the votes, right before the handler. What a call needs comes from this worker's own file; what its input
- * says can only add to that. Votes that do not count are named, so that the others need not be cast again.
+ * The last check of the votes, right before the handler. What a call needs comes from this worker's own approvers file.
+ * The input of the call can only add to it. The votes that do not count are named, so that the others need not be cast
+ * again.
  *
- * @throws where `place` does.
+ * @throws Where `place` throws.
  */
 export async function checkVotes(check: VoteCheck, input: CallInput): Promise<CheckedVotes> {
   const { own } = check;
@@ -200,7 +209,7 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
 }
 
-/** The lines by which the signatures of votes were found good; undefined where there is none. */
+/** The roster lines by which the signatures of votes were found valid. Undefined where there are none. */
 async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promise<Roster | undefined> {
   const signed = [...judged].filter(([vote]) => vote.signature !== undefined);
   if (file === undefined || signed.length === 0) return undefined;
@@ -214,14 +223,17 @@ async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promi
   return lines.length === 0 ? undefined : { installation, fileDigest, lines };
 }
 
-/** What a vote proves; and, where its signature does not count, why. */
+/** The proof that a vote gives or, where its signature does not count, the reason. */
 type Judged = Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
 type Judge = (vote: Vote) => Judged;
 
 /** Undefined: this worker has no file, or no vote is signed. */
 type JudgedVotes = ReadonlyMap<Vote, Judged | undefined>;
 
-/** Checks signatures; undefined: this worker has no file. Loaded only where there is one. */
+/**
+ * Makes the check of signatures. Undefined: this worker has no approvers file. The code is loaded only where there is
+ * one.
+ */
 async function judgeOf(
   { file, place, now }: VoteCheck,
   input: CallInput,

@@ -19,8 +19,9 @@ import { isResetRun, readResetHistory } from './reset-history';
 import { traceHere } from './spans';
 
 /**
- * Looks whether the child turn of a call may start, right before it does. Nothing starts here: one command of the workflow
- * starts it, so history always tells whether it did. Where an earlier run of the turn started it, the call gets that one.
+ * Checks whether the child turn of a call may start, right before it does. Nothing starts here. One command of the
+ * workflow starts the child turn, so history always shows whether it started. Where an earlier run of the turn started
+ * it, the call gets that child turn.
  */
 export async function lookForChild(execution: Execution, child: SubAgent): Promise<CallOutput> {
   const failure = whyNot(execution, child);
@@ -33,7 +34,7 @@ export async function lookForChild(execution: Execution, child: SubAgent): Promi
   return { child: 'absent', ...defined({ trace: traceHere(execution.deps, execution.input.origin) }) };
 }
 
-/** Whether a run that this one was reset from asked for the child turn, or is no longer there to tell. */
+/** Whether a run that this run was reset from asked for the child turn, or is deleted so that nobody knows. */
 async function mayHaveStarted(child: string): Promise<boolean> {
   const { bases, isCut } = await readResetHistory();
   const isIt = (event: (typeof bases)[number][number]): boolean =>
@@ -77,10 +78,13 @@ async function describe(workflowId: string): Promise<WorkflowExecutionDescriptio
   }
 }
 
-/** Well within the heartbeat timeout. */
+/** The time between two heartbeats, in milliseconds: well within the heartbeat timeout. */
 const BEAT_MS = 3_000;
 
-/** Waits until a child turn has ended that an earlier run started. Cancelled, it cancels the child turn and still waits. */
+/**
+ * Waits until a child turn that an earlier run started has ended. When cancelled, it cancels the child turn and still
+ * waits.
+ */
 export async function waitForChild({ child }: ChildWaitInput): Promise<ChildEnd> {
   const context = Context.current();
   const found = await describe(child);
@@ -116,7 +120,7 @@ async function beat(over: AbortSignal): Promise<void> {
   }
 }
 
-/** How the child turn ended; undefined where it is not known, and waiting goes on with the next attempt. */
+/** How the child turn ended. Undefined where that is not known, and the next attempt waits again. */
 function endOf(error: unknown): ChildEnd | undefined {
   if (!(error instanceof WorkflowFailedError)) return undefined;
   const { cause } = error;

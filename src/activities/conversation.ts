@@ -22,7 +22,7 @@ import type { Agent } from '../tools/define-agent';
 import type { Secrets } from '../tools/secrets';
 import { readContext, type TurnFacts, withContext } from '../tools/hooks';
 
-/** The conversation a step is about: from memory, or what is missing from the turn itself. */
+/** The conversation of a step: from memory or, where parts are missing there, from the turn itself. */
 export async function conversationOf(input: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {
   const entries = fromMemory(input, memory) ?? (await readTranscript());
   return dropOutputs(entries, input.droppedBefore);
@@ -55,7 +55,7 @@ function resultEntries(
   return results;
 }
 
-/** Who asks for what is known before a conversation. */
+/** The question what is known before a conversation, with all that the answer needs. */
 interface KnownQuestion {
   agent: Agent;
   input: ThinkInput;
@@ -66,13 +66,16 @@ interface KnownQuestion {
   secrets: Secrets | undefined;
 }
 
-/** An agent whose instructions have what it knows; and what of it is to be recorded with the reply. */
+/** An agent whose instructions contain its context, and the context that is to be recorded with the reply. */
 interface Known {
   agent: Agent;
   recorded: Pick<ThinkOutput, 'context'>;
 }
 
-/** What the model knows before the conversation: as it is recorded, or, for the first reply of a turn, as the agent says. */
+/**
+ * What the model knows before the conversation: the recorded context or, for the first reply of a turn, the agent's
+ * own.
+ */
 export async function knownBefore(question: KnownQuestion): Promise<Known> {
   const { agent, input, entries } = question;
   const isFirst = input.after === undefined;
@@ -95,18 +98,18 @@ async function askContext({
   try {
     return await readContext(agent.context, facts, (text) => secrets?.hide(text) ?? text);
   } catch (error) {
-    // Asking again does not change it.
+    // Asking again would lead to the same error.
     throw error instanceof TypeError ? new ModelError('request', error.message, { retryable: false }) : error;
   }
 }
 
-/** The run whose conversation this is; a reset or a new run has another. */
+/** The run that the conversation belongs to. A reset or a new run has another one. */
 export function runOf(): string {
   const execution = Context.current().info.workflowExecution;
   return `${execution?.workflowId ?? ''}/${execution?.runId ?? ''}`;
 }
 
-/** Reads the whole transcript from the run that asked. */
+/** Reads the whole transcript from the run that scheduled this activity. */
 function readTranscript(): Promise<TranscriptEntry[]> {
   const { workflowId = '', runId = '' } = Context.current().info.workflowExecution ?? {};
   return readPages({ workflowId, runId }, 0);
@@ -130,8 +133,8 @@ async function readPages(
 }
 
 /**
- * What was said before this turn in its session: from memory, or what is missing from the session itself. It does not change
- * while the turn runs. Empty where the turn is of no session.
+ * What was said before this turn in its session: from memory or, where parts are missing there, from the session
+ * itself. It does not change while the turn runs. Empty where the turn does not belong to a session.
  */
 export async function earlierWords(
   session: Omit<SessionRef, 'messageId'> | undefined,
@@ -156,8 +159,8 @@ export async function earlierWords(
 }
 
 /**
- * Remembers what a session will hold if its turn ends with these entries, so that the next turn need not ask for it. Where it
- * holds something else, that has another digest, and is read.
+ * Remembers what a session will hold if its turn ends with these entries, so that the next turn need not read it. Where
+ * the session holds something else, its digest differs, and the next turn reads it.
  */
 export function expectAfterTurn(
   { sessionId, digest }: Pick<SessionRef, 'sessionId' | 'digest'>,
@@ -171,14 +174,14 @@ export function expectAfterTurn(
   });
 }
 
-/** Beside what the session holds now: an expectation that fails must not push that out. */
+/** A key of its own beside what the session holds now: an expectation that fails must not push that out. */
 function afterTurn(sessionId: string): string {
   return `${sessionId} after its turn`;
 }
 
 /**
- * What a session keeps of a turn that is over and gave no result. The turn replays its history to say it; null where that is
- * gone.
+ * The record that a session keeps of a turn that is over and gave no result. The turn replays its history for it. Null
+ * where the history is deleted.
  */
 export async function recall({ turn }: { turn: string }): Promise<TurnRecord | null> {
   try {
@@ -197,8 +200,8 @@ interface Remembered {
 }
 
 /**
- * Texts this worker has seen, so that they need not be sent again. Forgetting is always safe: what is missing is read
- * from the turn. Least recently used out first, by bytes; entries are never changed.
+ * Texts that this worker has seen, so that they need not be sent again. Forgetting is always safe, because missing
+ * texts are read from the turn. The least recently used texts are forgotten first, by bytes. Entries never change.
  */
 export interface Memory {
   /** The conversation of a run, if it ends with this reply. */
@@ -235,7 +238,10 @@ export function bytesOf(entries: readonly TranscriptEntry[]): number {
   return entries.reduce((sum, entry) => sum + sizeOf(entry), 0);
 }
 
-/** Every step has the entries of those before it: counting them anew would cost more the longer a turn is. */
+/**
+ * The sizes of entries. Every step has the entries of the steps before it, so counting anew would cost more the longer
+ * a turn is.
+ */
 const sizes = new WeakMap<TranscriptEntry, number>();
 
 function sizeOf(entry: TranscriptEntry): number {

@@ -16,44 +16,44 @@ import type { GrantsReader } from './control/grants';
 import type { PausesReader } from './control/pauses';
 import type { TextStreams } from './text-streams';
 
-/** What the activities of one worker need. */
+/** The parts that the activities of one worker use. */
 export interface ActivityDeps {
   agents: ReadonlyMap<string, Agent>;
-  /** Names of the tools that this queue owns. Which tool a name means is up to the agent of a call. */
+  /** Names of the tools of this task queue. The agent of a call says which tool a name means. */
   toolNames: ReadonlySet<string>;
-  /** The queue whose tools are prepared in `think` itself. */
+  /** The task queue whose tools are prepared in `think` itself. */
   taskQueue: string;
-  /** The queue of this process alone, for calls whose state it holds. */
+  /** The task queue of this process alone, for calls whose state it holds. */
   holderQueue: string;
-  /** What models cost. */
+  /** The prices of models. */
   pricing: Pricing;
   /** How long a task waits for a worker that has its agent, in milliseconds. */
   agentWaitMs: number;
   /** Hooks, log and runner of handlers. */
   run: RunDeps;
   memory: Memory;
-  /** Files that go with messages. Absent: this worker has no store of them. */
+  /** The files of messages. Absent: this worker has no file store. */
   files?: FileStore;
-  /** What models write, for people who watch. Absent: nobody can. */
+  /** Streams the text that models write to people who watch. Absent: nobody can watch. */
   texts?: TextStreams;
   /** Takes news for the heartbeats. Absent: the attempt has heartbeats of its own. */
   report?: (news: Beat) => void;
-  /** Who decides what. Absent: anybody may decide everything. */
+  /** Says who may decide what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
   /** Absent: the config has no policy rules. */
   rules?: PolicyRules;
-  /** Asked before each call with an effect, and before each model call. Absent: nothing can be paused here. */
+  /** Read before each call with an effect, and before each model call. Absent: nothing can be paused here. */
   pauses?: PausesReader;
-  /** Asked where a person would have to decide. Absent: a grant allows nothing here. */
+  /** Read where a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
-  /** Asked where a vote is cast in somebody's place. Absent: none counts here. */
+  /** Read where a vote is cast in somebody's place. Absent: no such vote counts here. */
   away?: AwayReader;
-  /** By which secret answers are read. Absent: none can be asked for. */
+  /** The keys that decrypt secret answers. Absent: no secret can be asked for. */
   answerKeys?: AnswerKeys;
   journal: Journal;
   log: Logger;
-  /** Takes what happened, for metrics. Absent: nobody counts. */
+  /** Called with each fact, for metrics. Absent: nobody counts. */
   observe?: Observe;
-  /** Where spans go. Absent: there are none. */
+  /** Takes the spans. Absent: no spans are made. */
   traces?: Traces;
 }

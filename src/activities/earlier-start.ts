@@ -16,11 +16,12 @@ import {
 import { errorMessage } from '../contract/errors';
 
 /**
- * Looks for proof that an unsafe call was started before, in everything that outlives a worker: the attempt's number,
- * heartbeat details, when it was scheduled, the pending activity's description (an operator's activity reset) and, in a
- * run that a reset made, its own history and those it goes back to. What cannot be read counts as a start: we stop and ask.
+ * Looks for proof that an unsafe call was started before, in everything that outlives a worker: the number of the
+ * attempt, heartbeat details, the time of scheduling, and the description of the pending activity (an operator's
+ * activity reset). In a run that a reset made, it also reads the history of this run and of the runs before the reset.
+ * What cannot be read counts as a start: the call stops, and a person is asked.
  *
- * @returns why it may have been started, or undefined where nothing says so.
+ * @returns Why the call may have been started, or undefined where nothing says so.
  */
 export async function earlierStart(input: CallInput): Promise<string | undefined> {
   const { info } = Context.current();
@@ -36,7 +37,10 @@ export async function earlierStart(input: CallInput): Promise<string | undefined
   }
 }
 
-/** An operator's reset counts attempts from 1 again, but the server still knows that there were some. */
+/**
+ * Reads what the server knows: an operator's reset counts attempts from 1 again, but the server still knows earlier
+ * ones.
+ */
 async function describedStart(): Promise<string | undefined> {
   const pending = await pendingAttempt();
   if (pending === undefined) return 'the server no longer knows this attempt';
@@ -62,8 +66,8 @@ async function startInOtherRun(input: CallInput): Promise<string | undefined> {
 const DECIDED_BEFORE = 'decided before the turn was reset';
 
 /**
- * Why a call that may run any number of times needs another decision: in a run that a reset made, the one that it holds
- * counts only where this run's own history proves that it was made after that. Undefined: it counts.
+ * Why a repeatable call needs another decision. In a run that a reset made, its decision counts only where the history
+ * of this run proves that the decision was made after the reset. Undefined: the decision counts.
  */
 export async function outdatedDecision(input: CallInput): Promise<string | undefined> {
   if (input.decision === undefined || !isResetRun(input)) return undefined;
@@ -75,10 +79,11 @@ export async function outdatedDecision(input: CallInput): Promise<string | undef
 }
 
 /**
- * Why a call that signatures allow may have been started before: they are for one start. A turn that was made to schedule it
- * again, by a reset or by whoever works in its name, gets no second one. Undefined: no history of this workflow shows one.
+ * Why a call that signatures allow may have been started before. Signatures allow one start. A turn that schedules the
+ * call again, through a reset or through somebody who acts in its name, gets no second start. Undefined: no history of
+ * this workflow shows a start.
  *
- * @throws where a history cannot be read.
+ * @throws Where a history cannot be read.
  */
 export async function signedStart(input: CallInput): Promise<string | undefined> {
   const history = await readResetHistory();
@@ -90,7 +95,10 @@ export async function signedStart(input: CallInput): Promise<string | undefined>
   return startInThisRun(history.own, input);
 }
 
-/** Each earlier round of a call has to have been given back by the worker that took it, or never to have been taken. */
+/**
+ * Why the call may have started in this run: each earlier round must have been given back by its worker, or never
+ * taken.
+ */
 async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): Promise<string | undefined> {
   const { activityId } = Context.current().info;
   const isMine = ({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean =>
@@ -115,10 +123,10 @@ async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): P
 }
 
 /**
- * What the server knows of the current attempt. Undefined where the server no longer waits for it: it timed out, or its
- * run is over (a closed run keeps the list of its pending activities).
+ * What the server knows of the current attempt. Undefined where the server no longer waits for the attempt, because it
+ * timed out or its run is over. A closed run keeps the list of its pending activities.
  *
- * @throws where the server cannot be asked.
+ * @throws Where the server cannot be asked.
  */
 export async function pendingAttempt(): Promise<temporal.api.workflow.v1.IPendingActivityInfo | undefined> {
   const { info, client } = Context.current();

@@ -27,29 +27,29 @@ import type { Secrets } from '../tools/secrets';
 import { SIGNALS, UPDATES } from '../contract/names';
 import { unlessAborted } from '../tools/within';
 
-/** A call to execute here; this worker may lack its tool. */
+/** A call to execute here. This worker may lack its tool. */
 export interface AskedExecution {
   deps: ActivityDeps;
   tool: Tool | undefined;
   input: CallInput;
-  /** `<callKey>:<generation>`; what the handler gets as idempotency key. */
+  /** `<callKey>:<generation>`. The handler gets it as its idempotency key. */
   key: string;
 }
 
-/** One execution of a call: everything its steps need. */
+/** One execution of a call, with everything that its steps need. */
 export interface Execution extends AskedExecution {
   tool: Tool;
-  /** The arguments, as the handler wants them. */
+  /** The arguments in the form that the handler takes. */
   value: unknown;
   /** Only where the tool shares state between its calls. */
   state?: HeldState;
   /** The use of a grant in the place of a decision. */
   grant?: GrantUse;
-  /** By what its signatures were found good. */
+  /** The roster by which the signatures of the decision were found valid. */
   roster?: Roster;
 }
 
-/** A final output. Its text stays with the worker, so that the next step need not be sent it. */
+/** A final output. The worker keeps its text, so that the next step need not be sent the text again. */
 export function cachedOutput(deps: ActivityDeps, result: ToolResult): CallOutput {
   const digest = contentDigest(result.content);
   deps.memory.keepContent(digest, result.content);
@@ -71,7 +71,7 @@ export function notRunResult(
   return withNote(input, makeFailure(head, failure, facts));
 }
 
-/** Runs the handler as long as the attempt is ours. */
+/** Runs the handler as long as the attempt was not given up. */
 export async function execute(execution: Execution, guard: AttemptGuard): Promise<RunOutcome> {
   const { deps, tool, input, value, key, state, grant } = execution;
   const job: RunJob = {
@@ -82,7 +82,8 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     attempt: Context.current().info.attempt,
     idempotencyKey: key,
     signal: guard.signal,
-    // The machine may have been frozen since the last look; a look aborts the signal. A repeatable call need not ask the server.
+    // The machine may have been frozen since the last check, and a check aborts the signal. A repeatable call need not
+    // ask the server.
     beforeStart: tool.effect === 'unsafe' ? () => guard.confirm() : () => void guard.lost(),
     timeoutMs: input.timeoutMs,
     about: {
@@ -113,10 +114,10 @@ export function secretsOf(
   return withSealedAnswers(run.secrets, { tool, keys: answerKeys, ...defined({ sealed }) });
 }
 
-/** The most of its output that a heartbeat carries: the end, as it is newest. */
+/** How much of a handler's output a heartbeat carries. It carries the end of the output, which is newest. */
 const PARTIAL_CHARACTERS = 2000;
 
-/** Sends what a handler says of its work with the heartbeats of its attempt. */
+/** Sends what a handler reports with the heartbeats of its attempt. */
 function liveReporter(guard: AttemptGuard): Live {
   return {
     progress: (progress) => guard.report({ progress }),
@@ -129,10 +130,10 @@ function liveReporter(guard: AttemptGuard): Live {
 }
 
 /**
- * Asks a person on behalf of a call that runs, by an update of its own turn that waits for the answer. Undefined where a
- * call may not ask, and in a fork without effects, in which nobody is asked. Should this worker die, the turn closes the
+ * Asks a person on behalf of a running call, by an update of its own turn that waits for the answer. Undefined where a
+ * call may not ask, and in a fork without effects, where nobody is asked. If this worker dies, the turn closes the
  * question together with the call. A withdrawal is sent once the turn has the question. The next question waits until
- * the turn has taken it back.
+ * the turn has closed the withdrawn one.
  */
 function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
   const { info } = Context.current();
@@ -143,7 +144,8 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
   const head = { callId, callKey, generation, secret, attempt: info.attempt };
   const givenUp = (): Error => new Error('the call was given up');
   let number = 0;
-  // Settles once the turn has closed the question before: it takes one at a time, and may read two messages at once.
+  // Settles once the turn has closed the question before. The turn takes one question at a time, and may read two
+  // messages in one task.
   let closed: Promise<unknown> = Promise.resolve();
   const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>): Promise<boolean> => {
     try {
@@ -164,7 +166,7 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
     });
     const reply = update.then((taken) => taken.result());
     const taken: { back?: Promise<boolean> } = {};
-    // At once, so that a question that comes with the withdrawal finds it.
+    // This runs at once, so that a question that comes together with the withdrawal waits for it.
     const onWithdraw = (): void => {
       taken.back = takeBack(asked, update);
       closed = taken.back.then((isSent) => (isSent ? Promise.allSettled([reply]) : undefined));
@@ -182,16 +184,16 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
   };
 }
 
-/** Why the turn did not ask. */
+/** The reason why the turn did not ask. */
 function refusalIn(error: unknown): unknown {
   const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
   return cause instanceof ApplicationFailure ? new Error(cause.message) : error;
 }
 
-/** What the functions of a tool learn of the turn that calls them. */
+/** The facts about the turn that the functions of a tool get. */
 export type AboutTurn = Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata'>;
 
-/** What is known of the turn of the current activity. */
+/** The facts about the turn of the current activity. */
 export function aboutTurn({ agent, origin }: Pick<CallInput, 'agent' | 'origin'>): AboutTurn {
   const { requester, metadata = {} } = origin ?? {};
   const turn = Context.current().info.workflowExecution?.workflowId;
@@ -205,7 +207,7 @@ function approvalOf({ decision }: CallInput, grant: GrantUse | undefined): Appro
   return { decision: word, approver, ...defined({ reason }) };
 }
 
-/** The result as the model reads it: after what a person changed or said. */
+/** The result as the model reads it, after a note on what a person changed or said. */
 export function withNote(input: CallInput, result: ToolResult): ToolResult {
   return { ...result, content: withDecisionNote(input, result.content) };
 }
@@ -219,15 +221,20 @@ function keepAbandoned(key: string, over: Promise<void>): void {
   void over.finally(() => abandonedHandlers.delete(key));
 }
 
-/** Resolves when the handler of a call that was given up has ended and its outcome is written; undefined where none runs. */
+/**
+ * Resolves when the handler of a given-up call has ended and its outcome is written. Undefined where no handler runs.
+ */
 export function abandonedHandler(key: string): Promise<void> | undefined {
   return abandonedHandlers.get(key);
 }
 
-/** What to do with a result that comes when nobody waits for it any more. Never rejects. */
+/** Handles a result for which nobody waits any more. Never rejects. */
 type Report = (result: ToolResult) => Promise<void>;
 
-/** For a handler that ends after it was given up: an outcome that is known settles the doubt, unless a person was first. */
+/**
+ * Reports the outcome of a handler that ends after it was given up. A known outcome settles the doubt, unless a person
+ * was first.
+ */
 function lateReporter(execution: Execution): Report {
   const signal = outcomeSignal(execution);
   return async (result) => {
@@ -239,11 +246,11 @@ function lateReporter(execution: Execution): Report {
 }
 
 /**
- * Signals the outcome to the turn's current run: a reset may have made another one, and the key says which call it is.
- * The turn may be closed by then; the journal still has the outcome.
+ * Signals the outcome to the current run of the turn. A reset may have made another run, and the key says which call
+ * the outcome is for. The turn may be closed by then. The journal still has the outcome.
  */
 export function outcomeSignal({ input }: Pick<Execution, 'input'>): Report {
-  // Taken now: when the outcome comes the activity is over, and its context with it.
+  // The context is read now: when the outcome comes, the activity and its context are over.
   const context = Context.current();
   const { callKey, generation, callId, secret = '' } = input;
   return async (result) => {

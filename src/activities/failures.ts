@@ -14,8 +14,8 @@ import type { ActivityDeps } from './deps';
 import { ownEvents } from './reset-history';
 
 /**
- * A model's failure. What is not a ModelError counts as retryable. `waitMs`: until the next attempt, else as the activity's
- * retry policy says; `last`: there is none, and why.
+ * The failure for an error of a model. An error that is not a ModelError counts as retryable. `waitMs` is the wait
+ * until the next attempt, instead of the wait by the activity's retry policy. `last` says why asking is over.
  */
 export function modelFailure(
   error: unknown,
@@ -32,12 +32,15 @@ export function modelFailure(
   });
 }
 
-/** Something the worker lacks: asking again on the same worker would not help. */
+/** The failure for something that the worker lacks. Asking again on the same worker would not help. */
 export function setupFailure(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, `${FAILURES.model}.setup`);
 }
 
-/** A call that may run again; the result so far, and by what its signatures were found good, are kept for when attempts are used up. */
+/**
+ * The failure of a call that may run again. It keeps the result so far and the roster, for when the attempts are used
+ * up.
+ */
 export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFailure {
   const message = result.error?.message ?? 'the call may run again';
   return ApplicationFailure.create({
@@ -47,14 +50,14 @@ export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFa
   });
 }
 
-/** What a worker needs to have for a task. */
+/** The agent and the tool that a worker must have for a task. */
 interface Needed {
   agent: string;
   /** Absent: the agent itself is enough. */
   tool?: string;
 }
 
-/** What this worker lacks, in words; undefined where it has all. */
+/** The agent or tool that this worker lacks, in words. Undefined where it has both. */
 export function lackOf({ agents }: Pick<ActivityDeps, 'agents'>, needed: Needed): string | undefined {
   const agent = agents.get(needed.agent);
   const names = [...agents.keys()].join(', ');
@@ -69,12 +72,12 @@ export function notHere({ secret }: Pick<CallInput, 'secret'>, lack: string): No
   return { notHere: lack, ...defined({ secret }) };
 }
 
-/** Among two workers the right one takes it after a few tries. */
+/** The first wait: with two workers, the right one gets the task after a few tries. */
 const SOON_MS = 250;
 
 /**
- * Leaves a task to a worker that has what this one lacks: the task is tried again soon and then every 5 s, on any worker
- * of the queue, until `agentWait` has passed since it was first scheduled. Then it fails for good.
+ * The failure that leaves a task to another worker. The task is tried again soon and then every 5 s, on any worker of
+ * the task queue, until `agentWait` has passed since it was first scheduled. Then it fails for good.
  */
 export function leaveToAnother(
   { agentWaitMs }: Pick<ActivityDeps, 'agentWaitMs'>,
@@ -89,15 +92,16 @@ export function leaveToAnother(
   });
 }
 
-/** Since the task was first scheduled, over all its attempts. */
+/** The time since the task was first scheduled, over all its attempts. */
 export function waitedMs(): number {
   return Date.now() - Context.current().info.scheduledTimestampMs;
 }
 
 /**
- * Why a call may have been started in an earlier round of this run. A worker may have given it back: what anybody completed
- * but the worker that had taken it proves nothing. Or the one that held its state did not take it: then the history has to
- * prove that. Undefined where no round was, or none was started.
+ * Why a call may have been started in an earlier round of this run. A worker may have given the call back. A completion
+ * by anybody but the worker that had taken the call proves nothing. Or the worker that held its state did not take the
+ * call, and then history has to prove that. Undefined where there was no earlier round, or the call was started in
+ * none.
  */
 export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
   if (round === undefined) return undefined;
@@ -125,7 +129,10 @@ type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 
 const SCHEDULE_TO_START = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;
 
-/** By the server's own times, which are exact; the workflow knows only when it heard of them. */
+/**
+ * Whether the activity never started. Judges by the server's exact times, since the workflow knows only when it heard
+ * of them.
+ */
 export function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {
   const { timeoutFailureInfo: info } = ended.activityTaskTimedOutEventAttributes?.failure ?? {};
   const { retryPolicy, ...of } = scheduled.activityTaskScheduledEventAttributes ?? {};

@@ -10,7 +10,7 @@ import { isResetRun } from './reset-history';
 
 /** State that a call shares with others, in the memory of this process. */
 export interface HeldState {
-  /** As the handler gets it. */
+  /** The state in the form in which the handler gets it. */
   given: NonNullable<CallContext['state']>;
   holder: StateHolder;
   /** Whether the handler was called. */
@@ -52,7 +52,7 @@ export function heldState(
   return { given, holder, isUsed: false };
 }
 
-/** What the turn hears of the state beside the outcome of the call. */
+/** Adds the holder of the state to an output, so that the turn learns of it. */
 export function withHolder(state: HeldState | undefined, output: CallOutput): CallOutput {
   const isOutcome = 'result' in output || 'inDoubt' in output;
   return state?.isUsed === true && isOutcome ? { ...output, holder: state.holder } : output;

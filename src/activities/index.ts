@@ -25,7 +25,7 @@ import { compact } from './compact';
 import { think } from './think';
 import { verify } from './run-unsafe';
 
-/** Activities by type: ours, and one for each tool of the queue under the tool's name. */
+/** Activities by type: our own, and one under the name of each tool of the task queue. */
 export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
 /** Makes the activities of one worker. */
@@ -48,7 +48,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   };
 }
 
-/** An activity that fails with a reason where its worker cannot read its input. */
+/** Wraps an activity so that it fails with a reason where this worker cannot read its input. */
 function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promise<O> {
   return async (input) => {
     const unreadable = whyUnreadable(input);
@@ -58,9 +58,9 @@ function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promi
 }
 
 /**
- * A call of a tool that this worker's queue lacks goes back to the turn, which waits for a worker that has it; for an
- * unsafe call an earlier start is looked for first. Any other activity fails as in the SDK, but without its arguments in
- * the log.
+ * Gives a call of a tool that this worker's task queue lacks back to the turn, which waits for a worker that has the
+ * tool. For an unsafe call, an earlier start is looked for first. Any other activity fails as in the SDK, but its
+ * arguments are not logged.
  */
 async function notRegistered(deps: ActivityDeps, input: unknown): Promise<CallOutput> {
   if (isCall(input)) return handBackUnregistered(deps, input);
@@ -71,7 +71,7 @@ async function notRegistered(deps: ActivityDeps, input: unknown): Promise<CallOu
   });
 }
 
-/** Any activity may arrive here, also one of another application's workflow. */
+/** Whether the input is a call. Any activity may arrive here, also one of another application's workflow. */
 function isCall(input: unknown): input is CallInput {
   return isObject(input) && typeof input['callKey'] === 'string' && typeof input['agent'] === 'string';
 }

@@ -11,27 +11,33 @@ import { appendLine, createWithLine, readIfThere } from '../files';
 /** How long entries are kept: longer than any reset is likely to reach back. */
 const KEEP_MS = 90 * 24 * 3600 * 1000;
 
-/** What this machine knows of one execution of an unsafe call. */
+/** The state of one execution of an unsafe call, as far as this machine knows it. */
 export type JournalEntry = { state: 'none' } | { state: 'started' } | { state: 'ended'; result: ToolResult };
 
 /**
- * This machine's own record of unsafe calls: the intent is on disk before the effect, the outcome after it.
- * It is what stops a second start that Temporal cannot know about (an operator's reset, two attempts at once).
+ * The machine's own record of unsafe calls: the intent is on disk before the effect, and the outcome after it. It
+ * prevents a second start that Temporal cannot know about (an operator's reset, two attempts at once).
  */
 export interface Journal {
   read(key: string): Promise<JournalEntry>;
-  /** Writes the intent. False where the key already has one: somebody started before. Throws where it cannot be written. */
+  /**
+   * Writes the intent. False where the key already has an intent, so that the call was started before. Throws where it
+   * cannot be written.
+   */
   begin(key: string): Promise<boolean>;
-  /** Writes the outcome; the call is done, so a failure to write is reported but changes nothing. */
+  /** Writes the outcome. The call is done by then, so a failure to write is reported and changes nothing. */
   end(key: string, result: ToolResult): Promise<void>;
   /** Removes entries that are older than 90 days. */
   prune(): Promise<void>;
 }
 
-/** Encrypts what is kept of an outcome. `place` is where it belongs: it can be read nowhere else. */
+/**
+ * Encrypts the outcomes that are kept. `place` says where a text belongs, and the text can be read only with the same
+ * `place`.
+ */
 export interface Sealer {
   seal(text: string, place: string): Promise<string>;
-  /** Undefined for what cannot be read with the keys that are here, or is not encrypted and has to be. */
+  /** Decrypts a text. Undefined where the keys here cannot read it, or where it should be encrypted and is not. */
   open(sealed: string, place: string): Promise<string | undefined>;
 }
 
@@ -43,8 +49,8 @@ export function isOutcomeOf(outcome: ToolResult, call: { arguments: JsonObject }
 }
 
 /**
- * A journal with one file per call in `directory`. Keys are hashed, so that file names reveal nothing. `sealer` encrypts the outcomes,
- * which hold arguments and what the call returned; without one they are kept as they are.
+ * A journal with one file for each call in `directory`. Keys are hashed, so that file names reveal nothing. `sealer`
+ * encrypts the outcomes, which hold the arguments and output of calls. Without `sealer` they are kept in plain text.
  */
 export function createJournal(directory: string, sealer: Sealer = OPEN): Journal {
   const nameOf = (key: string): string => createHash('sha256').update(key).digest('hex');
@@ -73,7 +79,10 @@ const EndLine = z.object({
   ended: z.custom<ToolResult>((value) => typeof value === 'object' && value !== null),
 });
 
-/** A last line that is torn or cannot be decrypted means an unknown outcome: the call counts as started. */
+/**
+ * Reads the last line. A line that is torn or cannot be decrypted means an unknown outcome, and the call counts as
+ * started.
+ */
 function parseEnd(line: string | undefined): JournalEntry {
   const parsed = EndLine.safeParse(line === undefined ? undefined : parseJson(line));
   return parsed.success ? { state: 'ended', result: parsed.data.ended } : { state: 'started' };

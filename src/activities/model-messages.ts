@@ -7,16 +7,16 @@ import type { Model, ModelCall, ModelFile, ModelMessage } from '../models/model'
 import type { FileStore } from '../store';
 import { fitsType, isText } from '../store/media-types';
 
-/** Who reads the files of a conversation, and where their bytes are. */
+/** The model that reads the files of a conversation, and the store that has their bytes. */
 export interface FileReader {
   model: Pick<Model, 'takes'>;
-  /** Undefined: this worker has none. */
+  /** Undefined: this worker has no file store. */
   store: FileStore | undefined;
 }
 
 /**
- * A conversation as a model reads it, with the bytes of the files that it takes. What it cannot have of a file it reads in
- * words. The newest files come first where all together are too many.
+ * A conversation as a model reads it, with the bytes of the files that the model takes. For any other file the model
+ * reads a text in its place. Where all files together are too large, the newest get the room first.
  */
 export async function toMessages(
   entries: readonly TranscriptEntry[],
@@ -45,7 +45,7 @@ function toModelCall(call: TranscriptCall): ModelCall {
   return { id: call.id, name: call.tool, arguments: call.raw ?? JSON.stringify(call.arguments) };
 }
 
-/** A file as the model has it: in words, and where it takes such files with its bytes. */
+/** A file as the model gets it: in words and, where the model takes such files, with its bytes. */
 interface GivenFile {
   words: string;
   file?: ModelFile;

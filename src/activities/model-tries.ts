@@ -18,36 +18,41 @@ export interface Asked {
 /** A reply without text or calls, where no tool result came before it. */
 export class EmptyReply extends ModelError {}
 
-/** Waits between attempts, doubled each time; a quarter more or less, so that a thousand turns do not come back at once. */
+/**
+ * Waits between attempts, doubled each time. They vary by a quarter, so that a thousand turns do not come back at once.
+ */
 const WAIT_MS = { first: 1_000, most: 60_000 } as const;
 
-/** How soon the next model is asked. None at all would mean as the retry policy says. */
+/** The wait before the next model is asked, in milliseconds. A wait of 0 would mean the wait of the retry policy. */
 const SOON_MS = 1;
 
-/** Empty replies: how many in all, and how long after the first one the model is asked again. */
+/** Limits for empty replies: their number, and the time after the first within which the model is asked again. */
 const EMPTY = { most: 3, withinMs: 15_000 } as const;
 
-/** How many workers may die while they ask: what kills one would kill them all, one after the other. */
+/**
+ * How many workers may die while they ask. A question that kills one worker could kill all of them, one after the
+ * other.
+ */
 const LOST_MOST = 10;
 
 /** An attempt ends by itself this long before Temporal's timeout, so that it can say why. */
 const MARGIN_MS = 15_000;
 
 /**
- * How the attempts of one step ended. It passes from attempt to attempt in the heartbeat details. Time without a worker
- * that has the agent is not the model's fault and does not count.
+ * How the attempts of one step ended. The record passes from attempt to attempt in the heartbeat details. Time without
+ * a worker that has the agent does not count, because the model did not cause it.
  */
 const triesSchema = z.object({
   failures: z.number(),
   /** Milliseconds of the attempts that failed, and of the waits after them. */
   spentMs: z.number().nonnegative(),
   empty: z.number(),
-  /** Milliseconds since the epoch; 0 where no reply was empty. */
+  /** Milliseconds since the epoch. 0 where no reply was empty. */
   emptySince: z.number(),
   lost: z.number(),
-  /** An attempt has begun and has not said how it ended. */
+  /** Whether an attempt has begun and has not said how it ended. */
   open: z.boolean(),
-  /** Place of the model among those of the step. */
+  /** Index of the model among the models of the step. */
   at: z.int().nonnegative().default(0),
 });
 type Tries = z.infer<typeof triesSchema>;
@@ -55,13 +60,13 @@ type Tries = z.infer<typeof triesSchema>;
 const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 0 };
 
 /**
- * What asking for a step left that failed at the end of a burst. It counts in its own run only: after a reset the step is
- * asked for anew, as any other.
+ * What is left of asking for a step that failed at the end of a burst. It counts only in its own run. After a reset the
+ * step is asked for anew, like any other.
  */
 const triedSchema = z.object({
   runId: z.string(),
   tries: triesSchema.optional().catch(undefined),
-  /** It failed for good. */
+  /** The failure, where asking failed for good. */
   failure: z.object({ type: z.string().startsWith(FAILURES.model), message: z.string() }).optional(),
 });
 
@@ -71,7 +76,7 @@ function readTried(tried: JsonObject | undefined): Partial<z.infer<typeof triedS
   return read?.runId === runId ? { ...read } : {};
 }
 
-/** What the next activity is to know of a step that could not be had: how it was tried, and why that is over where it is. */
+/** What the next activity has to know of a step that failed: how it was tried and, where asking is over, why. */
 export function triedOf(left: unknown, final: ApplicationFailure | undefined): JsonObject | undefined {
   const { runId } = Context.current().info.workflowExecution ?? {};
   const tries = triesSchema.safeParse(left).data;
@@ -86,7 +91,7 @@ function triesBefore(tried: JsonObject | undefined): Tries {
   return recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
 }
 
-/** What the heartbeats of an attempt say of those before it. Undefined: it is the first. */
+/** The record of earlier attempts in the heartbeats of an attempt. Undefined: this is the first attempt. */
 export function openTries(tried: JsonObject | undefined): Tries | undefined {
   return Context.current().info.attempt === 1 ? undefined : { ...triesBefore(tried), open: true };
 }
@@ -95,13 +100,13 @@ export function openTries(tried: JsonObject | undefined): Tries | undefined {
  * How often and how long the models are asked for one step, and which one it is now. Each attempt makes one.
  */
 export class ModelTries {
-  /** Not the time of day: a clock that is set would count as time that the model took. */
+  /** A monotonic time, because time that passes when a clock is set must not count as time of the model. */
   private readonly from = performance.now();
   private readonly before: Tries;
 
   /**
    * @param models In the order in which they are asked.
-   * @param tried What an activity before left.
+   * @param tried What an earlier activity left.
    */
   constructor(
     private readonly agent: Agent,
@@ -113,7 +118,7 @@ export class ModelTries {
 
   /** The model that this attempt asks. */
   get model(): Model {
-    // Another worker may have had more of them.
+    // Another worker may have had more models.
     return this.models[this.before.at] ?? this.models[0];
   }
 
@@ -121,7 +126,10 @@ export class ModelTries {
     return this.models[this.before.at + 1];
   }
 
-  /** Details of this attempt's heartbeats. The first has none: a quick first attempt costs the server no heartbeat. */
+  /**
+   * Details of this attempt's heartbeats. The first attempt has none, so that it costs the server no heartbeat if it is
+   * quick.
+   */
   get details(): Tries | undefined {
     return openTries(this.tried);
   }
@@ -135,7 +143,10 @@ export class ModelTries {
     return Math.max(1, Math.min(modelTimeoutMs, left, inTime));
   }
 
-  /** @throws ApplicationFailure for good, where asking is over: the activity before failed so, or it has ended too many workers. */
+  /**
+   * @throws ApplicationFailure, not retryable, where asking is over: the earlier activity failed for good, or too many
+   * workers ended.
+   */
   checkOver(): void {
     const { failure } = readTried(this.tried);
     if (failure !== undefined) throw ApplicationFailure.nonRetryable(failure.message, failure.type);
@@ -145,7 +156,7 @@ export class ModelTries {
     throw modelFailure(new ModelError('server', message, { retryable: false }));
   }
 
-  /** What a failed attempt throws: a failure that is tried again, and when, or one for good. */
+  /** The error that a failed attempt throws: a failure that is tried again after a wait, or one for good. */
   failureOf(error: unknown): unknown {
     if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
     if (error instanceof ModelError && !error.options.retryable)
@@ -158,7 +169,10 @@ export class ModelTries {
     return modelFailure(error, { waitMs });
   }
 
-  /** The failure that has the next model asked; undefined where there is none, or not for such an error. */
+  /**
+   * The failure after which the next model is asked. Undefined where no model is left, or where such an error does not
+   * lead to the next model.
+   */
   private failOver(error: unknown): ApplicationFailure | undefined {
     const { next } = this;
     const kind = error instanceof ModelError ? error.kind : 'server';

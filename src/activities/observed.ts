@@ -1,6 +1,6 @@
 import type { Usage } from '../contract/spending/usage';
 
-/** Which call something is of. */
+/** The call that a fact is about. */
 interface OfCall {
   agent: string;
   tool: string;
@@ -24,15 +24,16 @@ export const WAIT_ENDS = [
 export type WaitEnd = (typeof WAIT_ENDS)[number];
 
 /**
- * What happened, for metrics and traces: reported once, by the process that knows it. Times are milliseconds since the epoch.
- * - `waited`: a request or a question no longer waits for a person; `votes` where several people vote.
- * - `ended`: a call has its result; `outcome` is `success` or the code of its error.
+ * What happened, for metrics and traces. The process that knows a fact reports it once. Times are milliseconds since
+ * the epoch.
+ * - `waited`: a request or a question no longer waits for a person. `votes` is set where several people vote.
+ * - `ended`: a call has its result. `outcome` is `success` or the code of its error.
  * - `doubted`: a call is in doubt.
- * - `turn`: a turn is over; `since` is when its first run started.
- * - `model`: a model was asked once; `outcome` is `success` or the kind of the error.
+ * - `turn`: a turn is over. `since` is when its first run started.
+ * - `model`: a model was asked once. `outcome` is `success` or the kind of the error.
  * - `held`: a question waited here until the provider of its model had room.
- * - `usage`: what a reply took of a model.
- * - `journal`: an intent or an outcome of an unsafe call was written, or could not be.
+ * - `usage`: how much of a model a reply used.
+ * - `journal`: the intent or outcome of an unsafe call was written, or could not be written.
  */
 export type Fact =
   | ({
@@ -60,8 +61,8 @@ export type Fact =
   | { kind: 'usage'; agent: string; model: string; usage: Usage }
   | { kind: 'journal'; write: 'intent' | 'outcome'; outcome: 'success' | 'failed'; ms: number };
 
-/** Takes what happened. Contract: does not throw. */
+/** Called with each fact. Contract: does not throw. */
 export type Observe = (fact: Fact) => void;
 
-/** How workflows report to their worker, which hears nothing of what is replayed. */
+/** The sink with which workflows report to their worker. Replayed code reports nothing. */
 export type ObserveSinks = { countersign: { observe: Observe } };

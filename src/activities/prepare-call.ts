@@ -23,14 +23,14 @@ import { unlessAborted } from '../tools/within';
 import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
 
-/** What preparing needs of a worker. */
+/** The parts of a worker that the preparation of a call uses. */
 export interface PrepareDeps extends Pick<
   ActivityDeps,
   'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules' | 'grants'
 > {
-  /** What previews learn of the turn. */
+  /** The facts about the turn that previews get. */
   about?: AboutTurn;
-  /** Of the turn. */
+  /** The origin of the turn. */
   origin?: TurnOrigin | undefined;
 }
 
@@ -44,8 +44,8 @@ export interface AskedCall {
 }
 
 /**
- * Makes a call ready to run or to be asked about: the preparation and the policy check that the executor has too, then
- * the preview and the digests. Never throws: what is wrong becomes an error result that the model reads.
+ * Makes a call ready to run or to be asked about. First come the preparation and policy check that the executor makes
+ * too, then the preview and the digests. Never throws: a fault becomes an error result that the model reads.
  */
 export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareDeps): Promise<PreparedCall> {
   const { name, policy, registry } = agent;
@@ -63,7 +63,7 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   return applyPolicy(verdict, ready, isAsAsked ? call : { ...call, proposed });
 }
 
-/** What the model wrote, as far as it can be read and belongs to a tool. */
+/** The model's arguments, as far as they can be read and belong to a tool. */
 function wroteOf(
   { raw }: AskedCall,
   { tool, proposed }: UnfitCall,
@@ -137,14 +137,14 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
   if (decision === 'refuse')
     return { ...invalidAsked(call, policyRefusal(verdict, NOTHING_RAN)), ...defined({ ruling }) };
   const judged = { ...call, ...defined({ policyReason: reason, ruling }) };
-  // Nothing of it runs, so there is nothing to decide: its answer is its result.
+  // Nothing runs for a question, so there is nothing to decide: its answer is its result.
   if (ready.tool.asks !== undefined) return asked(judged, ready.tool.asks(ready.value), ready);
   if (decision === 'run') return judged;
   const shown = await withPreview(ready, { ...judged, ...defined({ authority }) });
   return shown.kind === 'ask' ? withGrant(shown, ready, verdict) : shown;
 }
 
-/** Names the grant by which nobody need be asked, where there is one. */
+/** Adds the grant that replaces the decision of a person, where there is one. */
 async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): Promise<ValidCall> {
   const { agent, tool, args, deps } = ready;
   const { authority, file, ruling } = verdict;
@@ -152,7 +152,10 @@ async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): 
   return { ...call, ...defined({ grant: await findGrant(deps.grants, about) }) };
 }
 
-/** A question with secrets names tools that there are, and the key that screens encrypt them with. */
+/**
+ * Makes a question. If it asks for secrets, it must name tools that exist, and it gets the key with which screens
+ * encrypt them.
+ */
 function asked(call: ValidCall, question: Question, { deps, registry }: Ready): PreparedCall {
   const tools = [...secretFields(question).values()].flat();
   if (tools.length === 0) return { ...call, kind: 'ask', question };
@@ -193,14 +196,14 @@ function tooLarge(preview: Preview): boolean {
   return utf8Bytes(JSON.stringify(preview)) > LIMITS.previewBytes;
 }
 
-/** What is previewed. */
+/** The call that is previewed. */
 interface Previewed {
   tool: Tool;
   value: unknown;
   callId: string;
 }
 
-/** The tool's own preview of a call; undefined where it has none. Throws what the tool throws, and after 30 s. */
+/** The tool's own preview of a call. Undefined where the tool has none. Throws what the tool throws, or after 30 s. */
 async function previewOf(
   { tool, value, callId }: Previewed,
   { run, about }: PrepareDeps,
@@ -209,19 +212,19 @@ async function previewOf(
   const signal = AbortSignal.timeout(TIMES.toolTimeout);
   const context = makeContext({ ...about, callId, tool: tool.name }, run, { signal });
   const preview = await unlessAborted(tool.preview(value, context), signal, notInTime);
-  // A plan stays as it is: it is what runs.
+  // The plan is not redacted, because it is what runs.
   return run.secrets === undefined ? preview : { ...preview, text: run.secrets.hide(preview.text) };
 }
 
-/** What is said of a function that did not end before its signal aborted. */
+/** The error of a function that did not end before its signal aborted. */
 export function notInTime(cause: unknown): Error {
   return new Error('it did not end in time', { cause });
 }
 
-/** Calls that are prepared at once: a preview may read a file of many megabytes. */
+/** How many calls are prepared at once: a preview may read a file of many megabytes. */
 const AT_ONCE = 8;
 
-/** How many calls of one reply are answered, if only with an error; the rest is left out of the reply. */
+/** How many calls of one reply get an answer, which may be an error. Further calls are left out of the reply. */
 const MOST_ANSWERED = 1000;
 
 /**
@@ -251,7 +254,7 @@ function excessByRaw(asked: readonly AskedCall[]): (string | undefined)[] {
   return asked.map(({ raw }, index) => {
     const bytes = utf8Bytes(raw);
     if (index >= LIMITS.callsPerStep) return TOO_MANY;
-    // One that is too long by itself is refused as soon as it is read.
+    // A call that is too long by itself is refused when it is prepared.
     if (bytes > LIMITS.argumentsBytes) return undefined;
     if (used + bytes > LIMITS.argumentsBytesPerStep) return TOO_LONG_TOGETHER;
     used += bytes;
@@ -269,7 +272,7 @@ interface Used {
 /**
  * Keeps a step within its limits: calls beyond them become validation errors, in the model's order.
  *
- * @param textBytes what the reply's own text takes of the result.
+ * @param textBytes How much of the result the reply's own text takes.
  */
 export function fitStep(calls: readonly PreparedCall[], textBytes: number): PreparedCall[] {
   // Calls beyond the limit are answered too, so room for their errors is taken first.

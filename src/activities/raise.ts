@@ -19,7 +19,7 @@ import { placeHere } from './reset-history';
 import { spentBefore, whatIsOther } from './run-tool';
 import { renewalRefusal } from './control/renewal';
 
-/** Who decides on a turn's request for more budget. To rules it is a dangerous call of its name. */
+/** Who decides on a turn's request for more budget. For the rules it is a dangerous call of that name. */
 export async function prepareRaise(deps: ActivityDeps, input: PrepareInput): Promise<PrepareOutput> {
   const unfit = await renewalRefusal(deps.approvers, input);
   return unfit === undefined ? ruled(deps, input) : { call: unfit };
@@ -41,7 +41,7 @@ function refusedBy(input: PrepareInput, message: string): PreparedCall {
   return invalidCall(input, { code: 'refused', message }, {});
 }
 
-/** What the file says of such a request; undefined: there is no file. */
+/** The ruling of the approvers file on such a request. Undefined: this worker has no such file. */
 async function rulingOn(
   approvers: ApproversSource | undefined,
   { agent, tool, args }: { agent: string; tool: string; args: JsonObject },
@@ -56,8 +56,8 @@ async function rulingOn(
 }
 
 /**
- * Looks at the votes on a request for more, as is done before a handler. The turn adds to its budget by itself once this
- * says that it may.
+ * Checks the votes on a request for more budget, as is done before a handler. The turn adds to its budget by itself if
+ * this check allows it.
  */
 export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const { agent, tool, arguments: args, decision } = input;

@@ -19,20 +19,23 @@ const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED
 /** The histories that may hold a start or a decision of a call, in a run that a reset made. */
 export interface ResetHistory {
   own: readonly HistoryEvent[];
-  /** Of the run that this one was reset from, then of the run that this was reset from, and so on. */
+  /** Histories of the run that this run was reset from, of the run that that run was reset from, and so on. */
   bases: readonly (readonly HistoryEvent[])[];
-  /** The server has deleted a base run. */
+  /** Whether the server has deleted a base run. */
   isCut: boolean;
 }
 
-/** A reset gives the run a new id and keeps the id that its history began with. Continue-as-new begins a new history. */
+/**
+ * Whether a reset made this run. A reset gives the run a new id and keeps the original one. Continue-as-new begins a
+ * new history.
+ */
 export function isResetRun({ originalRunId }: CallInput): boolean {
   return Context.current().info.workflowExecution?.runId !== originalRunId;
 }
 
 /**
- * Reads the history of this run and of the runs that it was reset from. Only visibility names other runs that were reset
- * from them, and visibility proves nothing.
+ * Reads the history of this run and of the runs that it was reset from. Other runs that were reset from these are named
+ * only by visibility, and visibility proves nothing.
  *
  * @throws where a history cannot be read.
  */
@@ -50,7 +53,7 @@ export async function readResetHistory(): Promise<ResetHistory> {
   return { own, bases, isCut: false };
 }
 
-/** A reset leaves a failed workflow task that names the run it was taken from; the last one counts. */
+/** The run that the last reset started from: a reset leaves a failed workflow task that names that run. */
 function baseRunIn(events: readonly HistoryEvent[]): string | undefined {
   return events.findLast(isReset)?.workflowTaskFailedEventAttributes?.baseRunId || undefined;
 }
@@ -59,7 +62,7 @@ function isReset({ workflowTaskFailedEventAttributes: failed }: HistoryEvent): b
   return failed?.cause === RESET;
 }
 
-/** Where this activity is, by what the server says of its workflow's first event. */
+/** The place of this activity, by the first event of its workflow as the server reports it. */
 export async function placeHere(): Promise<SignedPlace> {
   const { workflowExecution, namespace } = Context.current().info;
   const firstExecutionRunId = firstRunIn((await ownEvents())[0]);
@@ -69,8 +72,8 @@ export async function placeHere(): Promise<SignedPlace> {
 const read = new WeakMap<Context, Promise<HistoryEvent[]>>();
 
 /**
- * The events of this run, read once by an attempt. What schedules the attempt is among them, and nothing that comes later
- * could have started its call before it.
+ * The events of this run, which an attempt reads once. The event that schedules the attempt is among them, and no later
+ * event could have started its call earlier.
  */
 export async function ownEvents(): Promise<HistoryEvent[]> {
   const context = Context.current();
@@ -103,7 +106,7 @@ export async function isScheduleOf(
   return name.data?.callKey === input.callKey && name.data.generation === input.generation;
 }
 
-/** The runs that this one continues, the last one first, as far as the server has them. */
+/** The runs that this run continues, the latest first, as far as the server has them. */
 export async function readContinued(own: readonly HistoryEvent[]): Promise<HistoryEvent[][]> {
   const runs: HistoryEvent[][] = [];
   for (let events: readonly HistoryEvent[] | undefined = own; events !== undefined;) {
@@ -115,27 +118,27 @@ export async function readContinued(own: readonly HistoryEvent[]): Promise<Histo
   return runs;
 }
 
-/** What an activity of a call returned that did not start it. */
+/** The outputs of an activity that did not start its call. */
 const GIVEN_BACK = z.union([
   z.object({ askAgain: z.string() }),
   z.object({ notHere: z.string() }),
   z.object({ paused: z.string() }),
 ]);
 
-/** Whether the end of an activity says that it had not started its call. */
+/** Whether the output of an activity says that it did not start its call. */
 export async function isGivenBack({
   activityTaskCompletedEventAttributes: completed,
 }: HistoryEvent): Promise<boolean> {
   return GIVEN_BACK.safeParse(await decodeOrNothing(completed?.result?.payloads?.[0])).success;
 }
 
-/** As much of a call's input as names it. */
+/** The part of a call's input that names the call. */
 const CallName = z.object({ callKey: z.string(), generation: z.number() });
 
 /**
- * Whether this run's own history proves that the call was allowed after the last reset: by its decision, or, where it
- * needs none, by the reply that asked for it. What a reset brings along proves nothing: what it inherits stands before
- * its mark, and what it applies again stands between that and the next workflow task.
+ * Whether this run's own history proves that the call was allowed after the last reset: by its decision or, where it
+ * needs none, by the reply that asked for it. Events that a reset brings along prove nothing. Inherited events come
+ * before the mark of the reset, and messages that are applied again come between that mark and the next workflow task.
  */
 export async function isAllowedHere(history: ResetHistory, input: CallInput): Promise<boolean> {
   const { own, bases } = history;
@@ -144,7 +147,7 @@ export async function isAllowedHere(history: ResetHistory, input: CallInput): Pr
   if (input.decision === undefined) return isOfReplyHere(history, input);
   const here = await messagesIn(fresh);
   if (!here.some((message) => allows(message, input))) return false;
-  // A message that stood there before and was sent once more was written for what there was to see then.
+  // A message that was there before and was sent again was written for what was shown at that time.
   const before = await messagesIn([...own.slice(0, from), ...bases.flat()]);
   const { decisionId } = input.decision;
   return !before.some(({ content }) => content.decisionId === decisionId);
@@ -171,7 +174,7 @@ export async function isOfReplyHere({ own }: ResetHistory, call: CallInput): Pro
 }
 
 const Reply = z.object({ replyId: z.string() });
-/** Of a step, or of each step of a burst. */
+/** The output of a step, or of a burst with several steps. */
 const Replies = z.union([Reply, z.object({ steps: z.array(z.object({ reply: Reply })) })]);
 
 function isThink({ activityTaskScheduledEventAttributes: scheduled }: HistoryEvent): boolean {
@@ -183,7 +186,7 @@ function isThink({ activityTaskScheduledEventAttributes: scheduled }: HistoryEve
 interface ReceivedMessage {
   kind: 'decision' | 'resolution';
   content: z.infer<typeof MessageContent>;
-  /** A reset applied it again: the update stands there a second time. */
+  /** Whether a reset applied the message again, so that the update is in history a second time. */
   isAgain: boolean;
 }
 
@@ -226,7 +229,10 @@ interface SentMessage {
   isAgain: boolean;
 }
 
-/** An update that a reset applies again is admitted; its acceptance then repeats nothing of it. */
+/**
+ * The message in an event. An update that a reset applies again is admitted, and its acceptance does not repeat the
+ * content.
+ */
 function sentIn(event: HistoryEvent): SentMessage | undefined {
   const signal = event.workflowExecutionSignaledEventAttributes;
   if (signal) return { name: signal.signalName ?? '', payload: signal.input?.payloads?.[0], isAgain: false };
@@ -238,8 +244,9 @@ function sentIn(event: HistoryEvent): SentMessage | undefined {
 }
 
 /**
- * Whether a message is the decision that a call spends. One without an id is known by all that it says: another one,
- * which was refused, must not stand for it. One that was written for another run allows nothing in this one.
+ * Whether a message is the decision that a call spends. A message without an id is recognised by its whole content:
+ * another message, which was refused, must not stand for it. A message that was written for another run allows nothing
+ * in this run.
  */
 function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): boolean {
   const { decision } = input;
@@ -253,20 +260,20 @@ function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): 
   if (content.decision === 'modified') return digestOf(content.arguments) === input.argsDigest;
   if (content.decision !== 'approved' || JSON.stringify(content.hunks) !== JSON.stringify(decision.hunks))
     return false;
-  // What an edit without a preview allowed was never shown to be approved.
+  // An edit without a preview allows its arguments, but these were never shown for an approval.
   return content.seenDigest === undefined
     ? decision.decision === 'approved'
     : content.seenDigest === decision.seenDigest;
 }
 
-/** Who decided where the sender did not say. */
+/** The approver of a message whose sender gave no name. */
 const NOBODY = 'somebody';
 
 function digestOf(args: unknown): string | undefined {
   return isSoundJson(args) ? digestJson(args, contentDigest) : undefined;
 }
 
-/** What anybody may have sent; undefined where it cannot be read. */
+/** Decodes a payload of any sender. Undefined where it cannot be read. */
 async function decodeOrNothing(payload: Payload | null | undefined): Promise<unknown> {
   return decode(payload).catch(() => undefined);
 }

@@ -34,9 +34,10 @@ import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
 
 /**
- * Runs one call. What it returns is final; it throws only to be run again, and never for an unsafe call. Before
- * anything is said of an unsafe call, an earlier start of it is looked for: a tool that has changed or is gone since
- * does not undo what had started. That look comes last, because the machine may be frozen while the policy is asked.
+ * Runs one call. Its return value is final. It throws only to be run again, and never for an unsafe call. For an unsafe
+ * call, an earlier start is looked for before anything else is returned: a tool that has changed or is gone does not
+ * undo what had started. The last checks come right before the start, because the machine may be frozen while the
+ * policy is asked.
  */
 export async function runTool(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const { value: ready, since } = await whileBeating(() => makeReady(deps, input));
@@ -47,12 +48,12 @@ export async function runTool(deps: ActivityDeps, input: CallInput): Promise<Cal
   return withLeave(execution, withHolder(execution.state, await run(execution, since)));
 }
 
-/** Says by which use of which grant, or by whose keys, a call started. */
+/** Adds the use of a grant, or the roster of the signatures, by which a call started. */
 function withLeave({ grant, roster }: StartedBy, output: CallOutput): CallOutput {
   return 'result' in output || 'inDoubt' in output ? { ...output, ...defined({ grant, roster }) } : output;
 }
 
-/** A call that may start now, or what it came to without that. */
+/** A call that may start now, or the output of one that may not. */
 type Ready = { execution: Execution } | { output: CallOutput };
 
 async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
@@ -60,7 +61,8 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const named = agent?.registry.get(input.tool);
   const tool = named && asCalled(named, input.arguments);
   const key = idempotencyKey(input);
-  // The server says whether it is paused while the signatures are checked; the look below takes this answer for a second.
+  // The server is asked about pauses while the signatures are checked. The check below uses this answer if it is under
+  // a second old.
   if (input.decision?.votes?.some(({ signature }) => signature !== undefined))
     void pausedCall(deps, input, false);
   const checked =
@@ -80,15 +82,15 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (spent !== undefined) return { output: spent };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
-  // Where nobody knows of grants, a person decides the call; it is not held.
+  // Where the grant does not count here, a person decides the call. A pause does not hold it then.
   const unknown = checked.granted && (await voidGrant(deps.grants, input));
   if (unknown !== undefined) return { output: unknown };
-  // The last of all looks: whatever was asked before may have taken its time.
+  // Pauses are checked last, because the checks before may have taken some time.
   const paused = await pausedCall(deps, input, ranBefore(input));
   if (paused !== undefined) return { output: paused };
   const grant = checked.granted && (await claimGrant(deps.grants, input, checked.granted));
   if (grant !== undefined && 'askAgain' in grant) return { output: grant };
-  // Claiming it took its time.
+  // Claiming the grant took some time.
   const pausedSince = grant && (await pausedCall(deps, input, ranBefore(input)));
   if (pausedSince !== undefined) return { output: pausedSince };
   const state = heldState(deps, tool, { input, idempotencyKey: key });
@@ -96,7 +98,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   return { execution: { deps, tool, input, value, key, ...defined({ state, grant, roster }) } };
 }
 
-/** What a call comes to whose signatures may have started it before; undefined: they have not. */
+/** The output of a call that its signatures may have started before. Undefined: they have not. */
 export async function spentBefore(input: CallInput): Promise<CallOutput | undefined> {
   try {
     const message = await signedStart(input);
@@ -106,7 +108,10 @@ export async function spentBefore(input: CallInput): Promise<CallOutput | undefi
   }
 }
 
-/** Gives back a call whose tool this worker's queue does not have, if its agent does; an unsafe one that had started is in doubt. */
+/**
+ * Gives back a call whose tool this task queue lacks, though the agent may have it. An unsafe call that had started is
+ * in doubt.
+ */
 export async function handBackUnregistered(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const asked = { deps, tool: undefined, input, key: idempotencyKey(input) };
   const look = () => startedBefore(asked);
@@ -118,8 +123,8 @@ export async function handBackUnregistered(deps: ActivityDeps, input: CallInput)
 }
 
 /**
- * A call that did not start goes back to the turn, which says in the end that nothing ran. One that an earlier attempt may
- * have run is left to another worker instead, for as many attempts as it has.
+ * Gives a call that did not start back to the turn, which reports in the end that nothing ran. A call that an earlier
+ * attempt may have run is left to another worker instead, for as many attempts as it has.
  */
 function handBack(input: CallInput, lack: string): CallOutput {
   if (input.effect === 'pure' || !mayHaveRun()) return notHere(input, lack);
@@ -132,18 +137,26 @@ function withWhatRan(input: CallInput, failure: ToolFailure): ToolFailure {
   return failure.code === 'refused' ? { ...failure, message: failure.message + NOTHING_RAN } : failure;
 }
 
-/** Whether an attempt before may have run, on this queue or on that of the worker that held its state. */
+/**
+ * Whether an earlier attempt may have run, on this task queue or on that of the worker that held the state of the call.
+ */
 function ranBefore(input: CallInput): boolean {
   return mayHaveRun() || input.mayHaveRun === true;
 }
 
-/** Whether this is not the first attempt. An operator's reset sets their count back, but not the time of the first. */
+/**
+ * Whether this is not the first attempt. An operator's reset sets the attempt count back, but not the time of the first
+ * attempt.
+ */
 function mayHaveRun(): boolean {
   const { attempt, currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info;
   return attempt > 1 || currentAttemptScheduledTimestampMs > scheduledTimestampMs;
 }
 
-/** Pure and idempotent calls: a lost attempt may run again, with the same key. A decision is for one run of the turn only. */
+/**
+ * Runs a pure or idempotent call. A lost attempt may run again with the same key. A decision is for one run of the turn
+ * only.
+ */
 async function runRepeatable(execution: Execution, since: Since): Promise<CallOutput> {
   const guard = startHeartbeat(earlierBeat(), since);
   try {
@@ -159,7 +172,7 @@ async function runRepeatable(execution: Execution, since: Since): Promise<CallOu
   }
 }
 
-/** What did not start this time may have run before. */
+/** The result of an attempt. Where the attempt did not start, an earlier attempt may have run. */
 function knownResult(execution: Execution, { handler, result }: RunOutcome): ToolResult {
   const { input } = execution;
   if (handler !== 'unstarted' || !ranBefore(input)) return result;
@@ -169,19 +182,21 @@ function knownResult(execution: Execution, { handler, result }: RunOutcome): Too
   });
 }
 
-/** Arguments as the handler wants them, or why this attempt must not run, or what this worker lacks to say so. */
+/**
+ * The arguments for the handler, the reason why this attempt must not run, or what this worker lacks to decide that.
+ */
 type Rechecked =
   | { ok: true; value: unknown; isSigned: boolean; granted?: GrantedCall; roster?: Roster }
   | { ok: false; failure: ToolFailure }
   | { lack: string }
   | AskAgain;
 
-/** Whose policy is asked, and which tool would run. */
-/** What a worker knows of who may decide. */
+/** The sources that say who may decide. */
 function rulesIn({ approvers, rules, away }: ActivityDeps): Omit<RecheckedBy, 'agent' | 'tool' | 'log'> {
   return { approvers, rules, away };
 }
 
+/** Whose policy is asked, and which tool would run. */
 interface RecheckedBy {
   agent: Agent;
   tool: Tool;
@@ -192,9 +207,9 @@ interface RecheckedBy {
 }
 
 /**
- * The last look before the handler: tool, arguments and plan are those that were approved, the arguments still fit, the
- * policy still holds, a call that needs a decision has one, and one of a dry world changes nothing. This attempt has run
- * nothing yet, so saying no is always safe; whoever asks knows of earlier ones.
+ * The last check before the handler. Tool, arguments and plan are those that were approved, the arguments still fit,
+ * the policy still holds, a call that needs a decision has one, and a call in a dry fork changes nothing. This attempt
+ * has run nothing yet, so a refusal is always safe. The caller takes care of earlier attempts.
  */
 export async function recheck(
   { agent, tool, away, ...by }: RecheckedBy,
@@ -228,12 +243,12 @@ export async function recheck(
     const votes = await checkVotes({ own, file, away, place: placeHere, now: Date.now() }, input);
     return 'askAgain' in votes ? votes : { ...votes, value: parsed.value };
   } catch (error) {
-    // Votes that nobody could check are neither good nor bad.
+    // Votes that could not be checked are neither valid nor invalid.
     return { lack: `whose votes they are could not be checked: ${errorMessage(error)}` };
   }
 }
 
-/** What is not as it was when the call was prepared and approved; undefined where all is. */
+/** The change since the call was prepared and approved, in words. Undefined where nothing has changed. */
 function whatChanged(tool: Tool, input: CallInput): string | undefined {
   if (tool.digest !== input.toolDigest)
     return 'the tool changed since this call was prepared; ask for it again';
@@ -246,7 +261,7 @@ function whatChanged(tool: Tool, input: CallInput): string | undefined {
   return isOnlyRecorded ? 'its turn is a fork in a dry world' : undefined;
 }
 
-/** What is not as it was decided on; undefined where all is. */
+/** The difference from the call that was decided on, in words. Undefined where there is none. */
 export function whatIsOther(input: CallInput): string | undefined {
   if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
     return 'the arguments are not those that were approved';
@@ -255,7 +270,10 @@ export function whatIsOther(input: CallInput): string | undefined {
   return undefined;
 }
 
-/** The stored preview counts, so it need not come out the same twice; arguments and plan are digested again. */
+/**
+ * Whether the call is what the approver saw. The stored preview digest counts, since a preview may differ the next
+ * time. The arguments and the plan are digested again.
+ */
 function isWhatWasSeen({ argsDigest, plan }: CallInput, decision: SpentDecision): boolean {
   const { seenDigest, previewDigest } = decision;
   const shown = {

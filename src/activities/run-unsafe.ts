@@ -43,10 +43,10 @@ import { lackOf, leaveToAnother, waitedMs } from './failures';
 import { notInTime } from './prepare-call';
 
 /**
- * An unsafe call of which `startedBefore` knows no start: started at most once per decision. Whatever cannot be proven
- * is reported, never run again.
+ * Runs an unsafe call for which `startedBefore` found no start. It is started at most once for each decision. An
+ * outcome that cannot be proven is reported, and the call does not run again.
  *
- * @param since what counts for the attempt: all that was looked at before took its time, too.
+ * @param since The times that count for the attempt: the checks before took some time, too.
  */
 export async function runUnsafe(execution: Execution, since: Since): Promise<CallOutput> {
   const guard = startHeartbeat({ key: execution.key }, since);
@@ -58,7 +58,7 @@ export async function runUnsafe(execution: Execution, since: Since): Promise<Cal
   }
 }
 
-/** What is known of an earlier start of an unsafe call; undefined where there was none. */
+/** The output for an unsafe call that was started earlier. Undefined where no earlier start is known. */
 export async function startedBefore(asked: AskedExecution): Promise<CallOutput | undefined> {
   const { deps, input, key } = asked;
   const entry = await withJournal(asked, () => deps.journal.read(key));
@@ -66,7 +66,7 @@ export async function startedBefore(asked: AskedExecution): Promise<CallOutput |
   if ('output' in entry) return (await startOnRecord(input)) ?? entry.output;
   if (entry.value.state === 'ended') {
     const { result } = entry.value;
-    // What it kept in memory then is with nobody that is known.
+    // State that the call kept in memory then is with a worker that nobody knows.
     const used = input.state === undefined ? {} : { holder: null };
     if (isOutcomeOf(result, input)) return { ...cachedOutput(deps, result), ...used };
     return inDoubt({ message: 'this machine had run it with other arguments before' });
@@ -80,7 +80,7 @@ async function startOnRecord(input: CallInput): Promise<CallOutput | undefined> 
   return earlier === undefined ? undefined : inDoubt({ message: earlier });
 }
 
-/** Writes the intent, then looks once more whether the call is still ours. Undefined: the handler may start. */
+/** Writes the intent, then checks once more whether the attempt was given up. Undefined: the handler may start. */
 async function begin(execution: Execution, guard: AttemptGuard): Promise<CallOutput | undefined> {
   const first = await withJournal(execution, () => execution.deps.journal.begin(execution.key));
   if ('output' in first) return first.output;
@@ -94,7 +94,7 @@ async function notStarted(execution: Execution, lostReason: AttemptLostReason): 
   return recordOutcome(execution, notRunResult(execution, { code: 'cancelled', message }), lostReason);
 }
 
-/** Without its journal a worker could not notice a second start: the call is refused, and nothing ran. */
+/** Uses the journal. Without it a worker could not notice a second start, so the call is refused and nothing runs. */
 async function withJournal<T>(
   execution: AskedExecution,
   use: () => Promise<T>,
@@ -122,7 +122,10 @@ async function finish(execution: Execution, guard: AttemptGuard, outcome: RunOut
     : output;
 }
 
-/** Writes a known outcome to the journal. An attempt that was given up signals it to the turn: the server drops its answer. */
+/**
+ * Writes a known outcome to the journal. An attempt that was given up signals the outcome to the turn, as the server
+ * drops its result.
+ */
 async function recordOutcome(
   execution: Execution,
   result: ToolResult,
@@ -146,18 +149,18 @@ function inDoubt({ message, partial, progress }: Known): { inDoubt: InDoubt } {
   return { inDoubt: { message, ...defined({ partial: partial || undefined, progress }) } };
 }
 
-/** It was asked to stop and did not: its effect may still come. */
+/** The doubt of a call that was asked to stop and did not: its effect may still come. */
 function stillRunning({ message, ...known }: Known): CallOutput {
   const doubt = inDoubt({ ...known, message: `${message}; it may still be running` });
   return { inDoubt: { ...doubt.inDoubt, running: true } };
 }
 
-/** Quicker calls are not asked about: the server hardly had the time to give them up. */
+/** The server is not asked about quicker calls: it hardly had the time to give them up. */
 const LONG_MS = 1000;
 
 /**
- * Whether the server no longer waits for this attempt. The worker's own clocks notice that only later, and the server
- * silently drops the answer of an attempt that it gave up. False where the server cannot be asked: then the answer is
+ * Whether the server no longer waits for this attempt. The worker's own clocks notice that later, and the server
+ * silently drops the result of an attempt that it gave up. False where the server cannot be asked: the result is then
  * sent, which costs nothing.
  */
 async function isGivenUp({ metadata }: ToolResult): Promise<boolean> {
@@ -170,16 +173,16 @@ async function isGivenUp({ metadata }: ToolResult): Promise<boolean> {
   }
 }
 
-/** Attempts that may be lost, with a worker or a disk, while a worker with the tool is waited for. */
+/** How many attempts may be lost with a worker or a disk during the wait for a worker that has the tool. */
 const MOST_LOST = 5;
 
 /**
- * Finds out whether a call in doubt took effect: first from this machine's journal, then by the tool's own `verify`.
+ * Finds out whether a call in doubt took effect, first from this machine's journal and then by the tool's own `verify`.
  * Changes nothing. A worker that lacks the tool leaves the task to another one until `agentWait` is over. Where the
- * outcome stays unknown and the handler still runs here, its end is waited for: the server may refuse the signal with
- * the late outcome, as one too many for the run.
+ * outcome stays unknown and the handler still runs here, this activity waits for its end: the server may refuse the
+ * signal with the late outcome, because a run takes only so many signals.
  *
- * @throws Error where the handler goes on for the whole time of this attempt; the activity is then tried again.
+ * @throws Error where the handler still runs at the end of this attempt. The activity is then retried.
  */
 export async function verify(deps: ActivityDeps, input: VerifyInput): Promise<VerifyOutput> {
   const isOver = waitedMs() >= deps.agentWaitMs;
@@ -219,10 +222,10 @@ async function byTool(deps: ActivityDeps, input: VerifyInput, guard: AttemptGuar
   }
 }
 
-/** Waits until the handler is over, or nobody needs the answer any more. */
+/** Waits until the handler is over, or until nobody needs the answer any more. */
 async function untilEnded(over: Promise<void>, nobodyAsks: AbortSignal): Promise<void> {
   const { startToCloseTimeoutMs } = Context.current().info;
-  // Time is left to say so: what the server ends itself may be in doubt a while longer.
+  // Some time is left to report this: if the server ended the attempt, the call could be in doubt a while longer.
   const ended = AbortSignal.timeout(Math.max(1000, startToCloseTimeoutMs - 5000));
   await unlessAborted(over, AbortSignal.any([nobodyAsks, ended]), notInTime);
 }

@@ -10,7 +10,10 @@ export interface SealedAnswers extends Pick<CallInput, 'tool' | 'sealed'> {
   keys: AnswerKeys | undefined;
 }
 
-/** The secrets of a worker, and the secret answers of one call by their handles. What is handed out is redacted as others are. */
+/**
+ * The secrets of a worker, and the secret answers of one call by their handles. Answers are redacted like other
+ * secrets.
+ */
 export function withSealedAnswers(secrets: Secrets = createSecrets(), answers: SealedAnswers): Secrets {
   return {
     ...secrets,

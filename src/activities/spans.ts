@@ -8,10 +8,10 @@ import type { NewSpan, OpenSpan, SpanFacts, SpanPlace, Traces } from '../traces'
 import type { ActivityDeps } from './deps';
 import type { Fact, Observe } from './observed';
 
-/** Texts of a span, in characters: a collector takes no large ones. */
+/** The most characters of a text in a span: a collector does not take large ones. */
 const MOST_CHARACTERS = 16_384;
 
-/** The turn that the activity of this moment is of. */
+/** The turn that the current activity belongs to. */
 function placeNow(origin: TurnOrigin | undefined): SpanPlace | undefined {
   const { workflowExecution, namespace } = Context.current().info;
   if (workflowExecution === undefined) return undefined;
@@ -24,7 +24,7 @@ export function traceHere({ traces }: ActivityDeps, origin: TurnOrigin | undefin
   return place && traces?.parentOf(place);
 }
 
-/** What is asked of a model, and for whom. */
+/** The model that is asked, and for which agent and turn. */
 export interface AskedModel {
   agent: string;
   model: string;
@@ -67,7 +67,7 @@ function chatFacts({ agent, model }: AskedModel, { turn }: SpanPlace) {
   };
 }
 
-/** The provider of models that have none in their id. */
+/** The provider name for models that have no provider in their id. */
 const NAME = 'countersign';
 
 function replyFacts({ usage = {}, finishReason }: ModelReply): SpanFacts {
@@ -112,7 +112,7 @@ function noteOutcome(open: OpenSpan, { result }: RunOutcome): void {
   if (result.error !== undefined) open.fail(result.error.code);
 }
 
-/** Which call a span is of. */
+/** The call that a span is about. */
 interface OfCall {
   agent: string;
   tool: string;
@@ -133,10 +133,10 @@ function toolFacts({ agent, tool, callId, callKey, turn }: OfCall) {
   };
 }
 
-/** How calls end whose handler nobody started: they have no span of an activity. */
+/** How calls end whose handler never started. They have no span of an activity. */
 const NEVER_RAN = new Set(['denied', 'expired', 'refused', 'validation', 'tool_not_found']);
 
-/** Takes what workflows report, for metrics and, where there are traces, for these. */
+/** Takes the facts that workflows report, for metrics and, where traces are on, for spans. */
 export function observing(observe: Observe, traces: Traces | undefined) {
   return (turn: OfWorkflow, fact: Fact): void => {
     observe(fact);
@@ -144,16 +144,16 @@ export function observing(observe: Observe, traces: Traces | undefined) {
   };
 }
 
-/** Which workflow reports. */
+/** The workflow that reports. */
 interface OfWorkflow {
   namespace: string;
   workflowId: string;
 }
 
 /**
- * Writes the span of what a workflow reports: a decision that was waited for, a call that never ran, a turn that is over. What
- * is replayed is not reported, so no span comes twice; a workflow task that fails after the fact and is tried again may repeat
- * one, which `countersign.call_key` tells.
+ * Writes the span of a fact that a workflow reports: a decision that was waited for, a call that never ran, or a turn
+ * that is over. Replayed code reports nothing, so no span comes twice. A workflow task that fails after the report and
+ * is tried again may repeat a span. Both then have the same `countersign.call_key`.
  */
 function recordFact(traces: Traces, turn: OfWorkflow, fact: Fact): void {
   if (fact.kind !== 'waited' && fact.kind !== 'ended' && fact.kind !== 'turn') return;
@@ -167,7 +167,7 @@ function recordFact(traces: Traces, turn: OfWorkflow, fact: Fact): void {
   const facts = { ...toolFacts({ ...fact, turn: turn.workflowId }), 'countersign.outcome': fact.outcome };
   if (fact.kind === 'ended') {
     if (!NEVER_RAN.has(fact.outcome)) return;
-    // A model can make up names of tools without end.
+    // A model can make up any number of tool names.
     const name = fact.outcome === 'tool_not_found' ? 'execute_tool' : `execute_tool ${tool}`;
     return traces.record(place, { name, facts, since: at, at, error: fact.outcome });
   }

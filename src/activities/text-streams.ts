@@ -5,26 +5,26 @@ import { errorMessage } from '../contract/errors';
 import { type SendText, STREAM, type StreamedText, type StreamGap } from '../contract/streamed-text';
 import type { HidingStream, Secrets } from '../tools/secrets';
 
-/** What one attempt to ask a model writes, for people who watch. Never throws and never waits. */
+/** Takes the text that one attempt to ask a model writes, for people who watch. Never throws and never waits. */
 export interface TextWriter {
   /** Takes more of what the model writes. */
   add(text: string): void;
   /** Takes the text of the finished reply, as history will have it. */
   finish(text: string): void;
-  /** The attempt is over; what comes later does not count. */
+  /** Ends the attempt. Later text does not count. */
   end(): void;
 }
 
 /** Streams of all attempts of one worker. */
 export interface TextStreams {
   /**
-   * Opens the stream of the current attempt. `onHead` gets the head of the text where the worker has nowhere to send it.
-   * `from`: the first step of the burst that a later step is of.
+   * Opens the stream of the current attempt. `onHead` is called with the head of the text where the worker has no
+   * receiver for the text. `from` is the first step of the burst that a later step belongs to.
    */
   open(step: number, onHead: (head: string) => void, from?: number): TextWriter;
 }
 
-/** What the streams of a worker need. */
+/** The parts that the streams of a worker use. */
 export interface TextStreamsParts {
   /** Absent: heartbeats carry the head of the text. */
   send?: SendText;
@@ -32,7 +32,9 @@ export interface TextStreamsParts {
   log: Pick<Logger, 'warn'>;
 }
 
-/** Head and tail of a cut reply have half of the limit each, so this much of the head is never cut. Bytes of UTF-8. */
+/**
+ * Head and tail of a cut reply get half of the limit each, so the head up to this size is never cut. Bytes of UTF-8.
+ */
 const HEAD_BYTES = STREAM.textBytes / 2 - 100;
 
 export function createTextStreams({ send, secrets, log }: TextStreamsParts): TextStreams {
@@ -67,7 +69,7 @@ function aboutAttempt(step: number, from: number | undefined): About {
   return { namespace, turn, runId, step, ...defined({ from }), attempt, scheduledAt };
 }
 
-/** The text of one attempt: a batch is what was added since the one before, so nothing waits in a queue. */
+/** The text of one attempt. A batch has what was added since the batch before, so nothing waits in a queue. */
 interface Stream {
   readonly about: About;
   revision: number;
@@ -80,7 +82,7 @@ interface Stream {
   over: boolean;
 }
 
-/** A half of a character, whose other half has not come yet. */
+/** One half of a character whose other half has not come yet. */
 const HALF = /[\ud800-\udbff]$/;
 const HALVES = /\p{Surrogate}/gu;
 
@@ -96,7 +98,7 @@ function createWriter(
     half = HALF.exec(piece)?.[0] ?? '';
     const text = hiding.add(wellFormed(half === '' ? piece : piece.slice(0, -1)));
     const bytes = Buffer.byteLength(text);
-    // What is longer may be cut in its middle: the rest comes with the finished reply.
+    // A longer text may be cut in its middle, so its rest comes with the finished reply.
     if (bytes > room) return void (room = 0);
     if (text === '') return;
     room -= bytes;
@@ -118,15 +120,15 @@ function createWriter(
   return { add, finish, end: () => void (stream.over = true) };
 }
 
-/** Halves of characters cannot be sent; each becomes one character that says so. */
+/** Replaces half characters, which cannot be sent, by a replacement character. */
 function wellFormed(text: string): string {
   return text.replace(HALVES, '\ufffd');
 }
 
-/** How long to wait after a batch that was not taken, in milliseconds: doubled each time. */
+/** How long to wait after a batch that could not be sent, in milliseconds. The wait doubles each time. */
 const RETRY_MS = { first: 500, most: 15_000 } as const;
 
-/** Sends one batch at a time. A receiver that is slow or gone costs nothing but the words it misses. */
+/** Sends one batch at a time. A receiver that is slow or gone only misses text. */
 function createSender(send: SendText, log: Pick<Logger, 'warn'>): { send(stream: Stream): void } {
   const open = new Set<Stream>();
   let timer: NodeJS.Timeout | undefined;
@@ -178,7 +180,10 @@ interface Sending {
   piece: StreamedText;
 }
 
-/** What was added since the last batch, as much as goes at once. Streams that had no place are first in the next one. */
+/**
+ * The text that was added since the last batch, as much as one batch takes. Streams without a place come first in the
+ * next batch.
+ */
 function takeBatch(open: Set<Stream>): Sending[] {
   const batch: Sending[] = [];
   let left: number = STREAM.charactersAtOnce;
@@ -197,7 +202,7 @@ function takeBatch(open: Set<Stream>): Sending[] {
   return batch;
 }
 
-/** Where a piece ends that is to end there: never in the middle of a character. */
+/** The end of a piece, moved so that it is never in the middle of a character. */
 function wholeEnd(text: string, end: number): number {
   return end < text.length && HALF.test(text.charAt(end - 1)) ? end - 1 : Math.min(end, text.length);
 }
@@ -205,7 +210,7 @@ function wholeEnd(text: string, end: number): number {
 /** Notes what the receiver has now. Streams with nothing more to send are closed until more is added. */
 function apply(open: Set<Stream>, batch: readonly Sending[], gaps: readonly StreamGap[]): void {
   for (const { stream, piece } of batch) {
-    // A finished reply may have taken the place of what was sent meanwhile.
+    // A finished reply may have replaced the text that was sent meanwhile.
     if (stream.revision !== piece.revision) continue;
     const gap = gaps.find(
       ({ turn, scheduledAt, revision }) =>

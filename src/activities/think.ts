@@ -33,7 +33,7 @@ import { requireUnpaused } from './control/pauses';
 import { LIMITS } from '../contract/limits';
 import { type Asked, EmptyReply } from './model-tries';
 
-/** Asks the model for one step and prepares the calls of its reply. Replay needs nothing but the result. */
+/** Asks the model for one step and prepares the calls of its reply. A replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
   const agent = agentOf(deps, input.agent);
   await requireUnpaused(deps, agent.name);
@@ -63,7 +63,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
   });
 }
 
-/** Reports what a reply took of its model. */
+/** Reports how much of its model a reply used. */
 export function noteUsage(
   { observe }: ActivityDeps,
   { name: agent }: Agent,
@@ -76,7 +76,7 @@ async function prepareStep(
   deps: ActivityDeps,
   { agent, model, input, reply, bytes }: Asked & { input: ThinkInput; reply: ValuedReply; bytes: number },
 ): Promise<ThinkOutput> {
-  // Cut, so that its calls still fit the result.
+  // The text is cut so that the calls still fit into the result.
   const text = cutOutput(deps.run.secrets?.hide(reply.text) ?? reply.text, STREAM.textBytes);
   const asked = askedCalls(input.step, reply);
   const about = aboutTurn(input);
@@ -106,13 +106,19 @@ async function prepareStep(
   };
 }
 
-/** What the agent allows, with the currency of the prices: whoever starts a turn may limit money where the agent does not. */
+/**
+ * The budget that the agent sets, with the currency of the prices: whoever starts a turn may limit money where the
+ * agent does not.
+ */
 function withCurrency(budget: Budget | undefined, { pricing }: ActivityDeps): Budget | undefined {
   if (Object.keys(pricing.prices).length === 0) return budget;
   return { ...budget, currency: pricing.currency };
 }
 
-/** Longer than any provider's ids; an id is repeated in every record of its call. */
+/**
+ * The most characters of an id. It is longer than any provider's ids, and an id is repeated in every record of its
+ * call.
+ */
 const ID_CHARACTERS = 200;
 
 function askedCalls(step: number, reply: ModelReply): AskedCall[] {
@@ -126,7 +132,7 @@ function askedCalls(step: number, reply: ModelReply): AskedCall[] {
   }));
 }
 
-/** Schemas of the tools that wait for a decision; edits are checked against them in the workflow. */
+/** Schemas of the tools that wait for a decision. The workflow checks edits against them. */
 function schemasOf(agent: Agent, calls: readonly PreparedCall[]): Record<string, JsonSchema> {
   const schemas: Record<string, JsonSchema> = {};
   for (const call of calls) {
@@ -137,7 +143,10 @@ function schemasOf(agent: Agent, calls: readonly PreparedCall[]): Record<string,
   return schemas;
 }
 
-/** It belongs to the whole text. What is too long is left out: models do without, only less well. */
+/**
+ * The opaque value, which is kept only with the whole text. A value that is too long is left out: models also work
+ * without it.
+ */
 function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: string): string | undefined {
   if (opaque === undefined || kept !== text) return undefined;
   if (run.secrets !== undefined && run.secrets.hide(opaque) !== opaque) return undefined;
@@ -154,7 +163,7 @@ function rememberStep(
   return entries;
 }
 
-/** Asks the model once; a second time for an answer that does not fit. */
+/** Asks the model once, and a second time where the answer does not fit. */
 async function askModel(
   agent: Agent,
   entries: readonly TranscriptEntry[],
@@ -168,14 +177,17 @@ async function askModel(
         instructions: instructionsOf(agent),
         messages: [...messages, ...more],
         tools: offeredTools(agent, entries),
-        // The words of a second answer would follow those of the first: they come with the finished reply.
+        // The text of a second answer would follow that of the first, so it comes only with the finished reply.
         ...defined({ onText: more.length === 0 ? writer?.add : undefined }),
       });
     return await fittingReply(agent, checked(await ask(), entries), ask);
   });
 }
 
-/** After a tool's result an empty reply is an answer: some models end like this when nothing is left to say. */
+/**
+ * Checks that a reply is not empty. After a tool's result an empty reply is an answer, with which some models end a
+ * turn.
+ */
 function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelReply {
   const { text, toolCalls, finishReason } = reply;
   if (text !== '' || toolCalls.length > 0) return reply;
@@ -184,12 +196,15 @@ function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelR
   throw new EmptyReply('server', `the model answered nothing (${finishReason})`, { retryable: true });
 }
 
-/** A reply; with the value of its text where it is an answer and the agent asks for one. */
+/** A reply, with the value of its text where the reply is an answer and the agent asks for a value. */
 interface ValuedReply extends ModelReply {
   value?: JsonObject;
 }
 
-/** The agent's instructions, and what its answer has to be. Said in words, because not every provider has both tools and schemas. */
+/**
+ * The agent's instructions with the form of the answer. It is said in words, because not every provider has both tools
+ * and schemas.
+ */
 function instructionsOf({ instructions, output }: Agent): string {
   if (output === undefined) return instructions;
   const schema = JSON.stringify(output.schema);
@@ -219,7 +234,7 @@ async function fittingReply(
   throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, { retryable: false });
 }
 
-/** The value of an answer, or what is wrong with it; nothing where it is none. */
+/** The value of an answer, or what is wrong with the answer. Empty where the reply is not an answer with a value. */
 function valueOf({ output }: Agent, reply: ModelReply): { value?: JsonObject } | { wrong: string } {
   if (output === undefined || reply.toolCalls.length > 0) return {};
   const value = parseJson(withoutFence(reply.text));
@@ -230,10 +245,10 @@ function valueOf({ output }: Agent, reply: ModelReply): { value?: JsonObject } |
   return { wrong: `The answer does not fit its schema: ${issues.join('; ')}.` };
 }
 
-/** Enough to correct an answer by. */
+/** The most issues that the model reads, which is enough to correct an answer. */
 const MOST_ISSUES = 20;
 
-/** Models like to write JSON as Markdown. */
+/** The text without a Markdown fence, since models like to write JSON in one. */
 function withoutFence(text: string): string {
   const inner = text.trim();
   if (!inner.startsWith('```') || !inner.endsWith('```')) return inner;

@@ -10,25 +10,25 @@ export interface ListenOptions {
   host: string;
   /** @default 7243, or a free one where that is taken */
   port?: number;
-  /** How long a request may take to come in. */
+  /** How long a request may take to arrive. */
   timeouts?: Partial<typeof TIMEOUTS>;
 }
 
 const PORT = 7243;
 
-/** A slow request holds a socket, so it has to arrive within these times. Milliseconds. */
+/** A slow request holds a socket, so it has to arrive within these times, in milliseconds. */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 20_000,
-  /** A file on a slow line. */
+  /** The time for a request with a file, which may come over a slow line. */
   fileTimeout: 180_000,
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 2_000,
 } satisfies ServerOptions & { fileTimeout: number };
 
-/** More than the browsers of one web inbox. */
+/** More connections than the browsers of one web inbox open. */
 const MAX_CONNECTIONS = 1_000;
-/** How long open answers may take after the server is stopped. */
+/** How long open answers may take after the server is stopped, in milliseconds. */
 const DRAIN_MS = 2_000;
 const IDLE_CHECK_MS = 20;
 
@@ -48,7 +48,7 @@ export interface Listening {
  */
 export async function listen({ host, port, timeouts }: ListenOptions): Promise<Listening> {
   const { requestTimeout, fileTimeout, ...others } = { ...TIMEOUTS, ...timeouts };
-  // The longer one is Node's own for all requests.
+  // Node applies the longer time to all requests. `cutAfter` applies the shorter one.
   const server = createServer({ ...others, requestTimeout: fileTimeout });
   server.maxConnections = MAX_CONNECTIONS;
   await openPort(server, host, port);
@@ -67,7 +67,7 @@ export async function listen({ host, port, timeouts }: ListenOptions): Promise<L
   };
 }
 
-/** Ends a request whose body has not come whole by then. */
+/** Ends a request whose body is not complete after `ms` milliseconds. */
 function cutAfter(ms: number, request: IncomingMessage): void {
   const timer = setTimeout(() => void (request.complete || request.destroy()), ms).unref();
   request.once('close', () => clearTimeout(timer));
@@ -105,12 +105,12 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(drained);
 }
 
-/** Methods that another site may use, and only to link to the page, which shows nothing without a cookie. */
+/** Methods that another site may use, but only to link to the page. The page shows nothing without a cookie. */
 const READS = ['GET', 'HEAD'];
 
 /**
- * Accepts only requests of our own page, of the address bar, and of programs that are not browsers. `header`: a reverse proxy
- * adds it to whatever a browser sends, as a cookie is.
+ * Accepts only requests of our own page, of the address bar, and of programs that are not browsers. `header` is a
+ * header that a reverse proxy adds to every request of a browser, so that it identifies the user as a cookie does.
  *
  * @throws CountersignError `forbidden`.
  */
@@ -133,7 +133,7 @@ function findStranger(c: Context, hosts: Hosts, header: string | undefined): str
     : undefined;
 }
 
-/** The proxy decides the scheme; name and port are those that the browser used. */
+/** Whether an origin is ours. The proxy decides the scheme. Name and port are those that the browser used. */
 function isOwn(origin: string, host: string): boolean {
   return [`http://${host}`, `https://${host}`].includes(origin);
 }
@@ -146,7 +146,10 @@ function isFromOtherSite(c: Context): boolean {
   return !(followsLink && READS.includes(c.req.method) && !c.req.path.startsWith('/api/'));
 }
 
-/** Browsers name the origin of every write; a request with a bearer token does not come from a browser. */
+/**
+ * Whether a write has no origin although a browser may have sent it. Browsers name the origin of every write, and a
+ * request with a bearer token does not come from a browser.
+ */
 function isBlindWrite(c: Context, header: string | undefined): boolean {
   const isAsserted = header !== undefined && c.req.header(header) !== undefined;
   return !READS.includes(c.req.method) && (isAsserted || c.req.header('cookie') !== undefined);
@@ -160,7 +163,7 @@ function forbidden(why: string): CountersignError {
 
 /** The host names of the web inbox. */
 export interface Hosts {
-  /** Whether this value of a `Host` header is ours. */
+  /** Whether this value of a `Host` header is a name of this web inbox. */
   knows(host: string): boolean;
 }
 
@@ -169,16 +172,17 @@ interface ListenAddress {
   /** The address it listens on. */
   host: string;
   port: number;
-  /** Names of a reverse proxy, each with its port unless that is the default of the scheme. */
+  /** Names of a reverse proxy, each with its port unless that is the default port of the scheme. */
   allowHosts: readonly string[];
 }
 
 const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
-/** These stand for every address of the machine; none of them is a host name. */
+/** Addresses that stand for every address of the machine. None of them is a host name. */
 const EVERYWHERE = ['0.0.0.0', '::', '[::]'];
 
 /**
- * The host names of a listen address. Any other name is refused: a foreign page can point its own name at this machine.
+ * The host names of a listen address. Any other name is refused, because a foreign page can point its own name at this
+ * machine.
  */
 export function createHosts({ host, port, allowHosts }: ListenAddress): Hosts {
   const own = EVERYWHERE.includes(host) ? [] : [inUrl(host)];
@@ -195,7 +199,7 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** An address as written in a URL: IPv6 in brackets. */
+/** An address as it is written in a URL: IPv6 in brackets. */
 export function inUrl(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 }

@@ -71,17 +71,17 @@ export interface ApiError {
   /** A code of CountersignError, or `unexpected`. */
   code: string;
   message: string;
-  /** What to do. */
+  /** What a person can do about it. */
   hint?: string;
-  /** The server tries again by itself in so many milliseconds. */
+  /** After how many milliseconds the server tries again by itself. */
   retryInMs?: number;
-  /** With `signed_out`: the page at which a person signs in at the issuer. */
+  /** Set with `signed_out`: the page at which a person signs in at the issuer. */
   signInAt?: string;
-  /** With `signature_needed`: the same decision with what a passkey of the approver signs will do. */
+  /** Set with `signature_needed`: the same decision succeeds with a signature by a passkey of the approver. */
   passkey?: PasskeyAsk;
 }
 
-/** How a browser asks to be notified. */
+/** The data with which a browser asks to be notified. */
 export interface PushPlace {
   /** Base64url of the key that messages are signed with. */
   publicKey: string;
@@ -89,47 +89,56 @@ export interface PushPlace {
   isNotified: boolean;
 }
 
-/** What a message of web push says to the page's service worker. */
+/** A message of web push to the page's service worker. */
 export interface PushMessage {
-  /** Whom it is for, as they are signed in. */
+  /** The name under which the receiver is signed in. */
   user: string;
-  /** A notification replaces an older one that has the same. */
+  /** A notification replaces an older one with the same tag. */
   tag: string;
   title: string;
   text: string;
-  /** Where it is in the page: a fragment. */
+  /** The place in the page, as a fragment. */
   place: string;
   turn: string;
   callId: string;
   tool: string;
   agent: string;
-  /** Only where it may be decided in the notification: what the person sees there. */
+  /** Set only where the call may be decided in the notification: the digest and key of what the person sees there. */
   seen?: { seenDigest: string; callKey: string };
-  /** Nothing waits there any more. */
+  /** Set where nothing waits at this place any more. */
   isOver?: true;
 }
 
 /** Who is signed in, and where. Decisions are recorded under `user`. */
 export interface Session {
   user: string;
-  /** What the user may do besides looking, deciding, stopping and forking without effects. */
+  /** The user's rights, apart from looking, deciding, stopping and forking without effects. */
   rights: readonly Right[];
-  /** What the approvers file lets the user do; `admin` for everybody where it does not say. */
+  /**
+   * The role that the approvers file gives the user. It is `admin` for all users where the file says nothing about
+   * roles.
+   */
   role: Role;
-  /** The agents whose turns and conversations the user sees; absent: all. */
+  /** The agents whose turns and conversations the user sees. Absent: all agents. */
   agents?: readonly string[];
-  /** Who the user is in the approvers file today; absent: nobody there, or there is no such file here. */
+  /**
+   * The person that the user is in the approvers file today. Absent: the user is not in the file, or this web inbox has
+   * none.
+   */
   inFile?: { person: string; groups: readonly string[] };
   namespace: string;
-  /** Version of the program, shown in the foot of the page. */
+  /** Version of the program, which the foot of the page shows. */
   version: string;
-  /** How long the page waits before it sends a decision, so that it can be undone; 0: not at all. Milliseconds. */
+  /**
+   * How many milliseconds the page waits before it sends a decision, so that the decision can be undone. 0: it does not
+   * wait.
+   */
   undoMs: number;
-  /** There is a store, so that messages can have files. */
+  /** Whether there is a file store, so that messages can have files. */
   takesFiles: boolean;
 }
 
-/** They are signed out here. At this address of the issuer they sign out there, and come back. */
+/** The user is signed out here. At this address the issuer signs the user out, too, and sends the browser back. */
 export interface SignedOut {
   signOutAt: string;
 }
@@ -143,72 +152,72 @@ export type SignIn = { token: string } | { code: string };
 /** The first requests and calls in doubt that match the filter, as the page keeps them. */
 export interface InboxSnapshot {
   items: InboxItem[];
-  /** How many wait in all turns, whatever the filter. */
+  /** How many items wait in all turns, whatever the filter. */
   total: number;
-  /** When the server read it; ISO 8601. */
+  /** When the server read the inbox, as ISO 8601. */
   at: string;
 }
 
 /**
- * What of the inbox a page wants to see, as the parameters of its URL. All of what was read is searched, filtered and
- * sorted, whatever is sent of it.
+ * The part of the inbox that a page wants to see, as the parameters of its URL. The server searches, filters and sorts
+ * everything that was read, even if it sends only a part.
  */
 export interface InboxPageQuery {
-  /** Words, each of which stands in the id, agent, tool, summary or prompt; upper and lower case are the same. */
+  /** Words that all occur in the id, agent, tool, summary or prompt. Upper and lower case count as the same. */
   text?: string;
   tool?: string;
   agent?: string;
-  /** Only what a turn of this session, or a child turn of one, asks. */
+  /** Only requests of a turn of this session, or of a child turn of such a turn. */
   session?: string;
   /** Only calls in doubt. */
   doubt?: '1';
-  /** Only what the sender may decide, by today's approvers file, and has not voted on. */
+  /** Only requests that the sender may decide by today's approvers file and has not voted on. */
   mine?: '1';
-  /** Only what expires within so many milliseconds. */
+  /** Only requests that expire within so many milliseconds. */
   dueWithin?: number;
-  /** Only what has waited longer than so many milliseconds. */
+  /** Only requests that have waited for more than so many milliseconds. */
   olderThan?: number;
-  /** Calls in doubt come first in both. @default 'deadline' */
+  /** The order. Calls in doubt come first in both orders. @default 'deadline' */
   sort?: 'deadline' | 'newest';
   /** @default 0 */
   offset?: number;
   /** At most 200. @default 200 */
   limit?: number;
-  /** The `key` of a page that is there already. */
+  /** The `key` of a page that the sender already has. */
   seen?: string;
 }
 
-/** One value of a field, and how many items of the whole inbox have it. */
+/** One value of a field, with the number of items in the whole inbox that have it. */
 export interface NamedCount {
   name: string;
   count: number;
 }
 
-/** A part of the inbox, and exact counts for what is read. */
+/** A part of the inbox, with exact counts for everything that was read. */
 export interface InboxPage {
   rows: InboxItem[];
-  /** How many match, sent or not. */
+  /** How many items match, including those that are not sent. */
   matching: number;
-  /** How many wait, whatever the filter. */
+  /** How many items wait, whatever the filter. */
   waiting: number;
-  /** How many of those are calls in doubt. */
+  /** How many of the waiting items are calls in doubt. */
   doubts: number;
-  /** False while the server is still reading: the counts are too low then. */
+  /** False while the server is still reading, so that the counts are too low. */
   complete: boolean;
-  /** Of all that wait, whatever the filter; most first. */
+  /** Counts of everything that waits, whatever the filter. The highest count comes first. */
   tools: NamedCount[];
   agents: NamedCount[];
-  /** When the server read it, by its own clock; ISO 8601. */
+  /** When the server read the inbox, by its own clock, as ISO 8601. */
   at: string;
-  /** Changes with everything above but `at`. */
+  /** Changes with every field above except `at`. */
   key: string;
 }
 
-/** What of the inbox every page needs, small enough to be sent at each change. */
+/** The part of the inbox that every page needs. It is small enough to be sent at each change. */
 export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'complete' | 'at'> {
-  /** Changes with everything in the inbox: a page then asks for what it shows. */
+  /** Changes with everything in the inbox. A page then asks again for the part that it shows. */
   version: string;
-  /** What holds calls now, in words; absent where nothing does. */
+  /** The pauses that hold calls now, in words. Absent where there are none. */
   paused?: string[];
 }
 
@@ -219,50 +228,58 @@ export interface TurnDetails {
   pending: Pending;
 }
 
-/** What a person needs to decide about one call. */
+/** The facts that a person needs to decide about one call. */
 export interface CallDetails {
   view: TurnView;
   callId: string;
-  /** The schema of its arguments; absent when the history has none. */
+  /** The schema of the arguments. Absent where history does not have it. */
   schema?: JsonSchema;
-  /** The timeout of the handler, in milliseconds; absent when the history has none. */
+  /** The timeout of the handler, in milliseconds. Absent where history does not have it. */
   timeoutMs?: number;
-  /** Who decides it, who has, and what is missing, in words. Absent: no rule says who decides. */
+  /** Who decides the call, who has decided, and what is missing, in words. Absent: no rule says who decides. */
   voting?: string;
-  /** The vote of who asks. They may withdraw it until the last one is there. Absent: they have none. */
+  /**
+   * The vote of the person who asks. They may withdraw it until the last vote is there. Absent: they have not voted.
+   */
   ownVote?: CastVote['decision'];
-  /** Who asks may have it asked about anew, which voids its votes. */
+  /** Set where the person who asks may have the call asked about anew, which voids its votes. */
   mayAskAgain?: true;
-  /** Set when its tool has changed since: an approved call would be refused. Absent when it has not, or when this is not known. */
+  /**
+   * Set where the tool has changed since the request, so that an approved call would be refused. Absent where it has
+   * not, or where this is not known.
+   */
   changed?: ChangedTool['now'];
 }
 
-/** The session says who decides and by which channel. `seenDigest` and `callKey` are required, so that a stale page decides nothing. */
+/**
+ * The body of a decision. The session says who decides, and by which channel. `seenDigest` and `callKey` are required,
+ * so that a stale page decides nothing.
+ */
 export type DecisionBody = BodyOf<Decision, 'seenDigest' | 'callKey'> & BodyPasskey;
 
 export type ResolutionBody = BodyOf<Resolution, 'callKey'> & BodyPasskey;
 
-/** What a passkey signed of a decision or a resolution. */
+/** The signature of a passkey for a decision or a resolution. */
 export interface BodyPasskey {
   passkey?: SignedByPasskey;
 }
 
-/** Asks what a grant beside the approval of a call would allow. */
+/** Asks what a grant that is given with the approval of a call would allow. */
 export interface GrantPlanBody extends Omit<GrantOptions, 'by'> {
   callId: string;
   seenDigest: string;
 }
 
-/** What a grant would allow, before anybody gives it. */
+/** A preview of a grant that nobody has given yet. */
 export interface GrantPreview {
   terms: GrantTerms;
-  /** What it allows, in words. */
+  /** What the grant would allow, in words. */
   sentence: string;
-  /** How many past calls it would have covered, in words. */
+  /** How many past calls the grant would have covered, in words. */
   coverage: string;
-  /** Who has to confirm it before it allows anything, in words. Absent: nobody. */
+  /** Who has to confirm the grant before it allows anything, in words. Absent: nobody has to. */
   held?: string;
-  /** Arguments that may be narrowed less: each has several ways, the narrowest first. */
+  /** Arguments that can be narrowed in several ways. The narrowest way comes first. */
   ways: { name: string; ways: GrantWay[] }[];
 }
 
@@ -271,42 +288,42 @@ export interface GrantWay {
   text: string;
 }
 
-/** A grant that there is. */
+/** A grant on record. */
 export interface GrantRow extends Omit<GrantSeen, 'authority'> {
-  /** What it allows, in words. */
+  /** What the grant allows, in words. */
   sentence: string;
-  /** What each argument has to be, in words. */
+  /** The values that each argument must have, in words. */
   arguments: string;
-  /** Who has to confirm it before it allows anything, in words. Absent: it allows what it says. */
+  /** Who has to confirm the grant before it allows anything, in words. Absent: nobody has to any more. */
   held?: string;
-  /** What goes with the confirmation of who asks. Absent: they have none to give. */
+  /** The digest that a confirmation by the person who asks must carry. Absent: they cannot confirm the grant. */
   toConfirm?: string;
 }
 
-/** Approves a call as it is, and gives the grant that was shown. */
+/** Approves a call as it is, and gives the grant that was shown with it. */
 export interface GrantBody {
   decision: DecisionBody;
   terms: GrantTerms;
 }
 
-/** The approval was taken. The grant is given where there is no `grantProblem`. */
+/** The answer where the approval was taken. The grant was given unless there is a `grantProblem`. */
 export type GrantedAnswer = Exclude<Answer, { status: 'refused' }> & {
   grant?: GrantSeen;
   grantProblem?: ApiError;
 };
 
-/** What a person says to a question. */
+/** A person's answer to a question. */
 export type AnswerBody = BodyOf<QuestionAnswer, 'callKey'>;
 
-/** A fork to start at a call (`2.1`) or a step (`2`). It has no effects unless `live` is set. */
+/** A fork to start at a call (`2.1`) or a step (`2`). Without `live` the fork has no effects. */
 export interface ForkBody {
   at: string;
-  /** The session says who decides differently. */
+  /** The change of the fork. The session says who makes a changed decision. */
   change?:
     Exclude<ForkChange, { what: 'decision' }> | Omit<Extract<ForkChange, { what: 'decision' }>, 'approver'>;
-  /** One of the agent's models, for the steps from there on. */
+  /** One of the agent's models, for the steps from that point on. */
   model?: string;
-  /** Only with the right `fork-live`; 403 without it. */
+  /** Needs the right `fork-live`. Without that right the answer is 403. */
   live?: boolean;
 }
 
@@ -316,7 +333,7 @@ export interface StartedForkAnswer {
   of: string;
 }
 
-/** A conversation, and how many requests and calls in doubt of it wait for a person. */
+/** A conversation, with the number of its requests and calls in doubt that wait for a person. */
 export interface ConversationRow extends SessionSummary {
   asks: number;
 }
@@ -326,20 +343,23 @@ export interface ConversationDetails {
   view: SessionView;
 }
 
-/** Says something in a conversation; with `agent` it starts where it does not exist. The session says who says it. */
+/**
+ * Says something in a conversation. With `agent`, the message starts the conversation where it does not exist. The
+ * session says who the sender is.
+ */
 export interface MessageBody extends Required<Pick<SendRequest, 'text' | 'messageId'>> {
   /** At most 8. */
   files?: readonly SentFile[];
   mode?: MessageMode;
   agent?: string;
-  /** Of the workers that run a conversation which this starts. */
+  /** The task queue of the workers for a conversation that this message starts. */
   taskQueue?: string;
 }
 
-/** A file that was sent to the store, for a message of whoever sent it. */
+/** A file that was sent to the store, for a message of the same sender. */
 export interface SentFile {
   file: FileRef;
-  /** That this user sent it here. */
+  /** Proves that this user sent the file here. */
   proof: string;
 }
 
@@ -348,20 +368,23 @@ export type ControlBody = Omit<SessionControl, 'sender'>;
 
 export interface StatsAnswer {
   stats: Stats;
-  /** Turns that are not counted because their payloads cannot be decrypted here. */
+  /** How many turns are not counted because their payloads cannot be decrypted here. */
   unread: number;
-  /** Refused decisions and resolutions that this web inbox sent. History has none of them. */
+  /** Counts of refused decisions and resolutions that this web inbox sent. History does not have them. */
   refusals: RefusalCounts;
-  /** There may be more turns than were counted. */
+  /** Whether there may be more turns than were counted. */
   isCut: boolean;
-  /** When it was read; ISO 8601. */
+  /** When the turns were read, as ISO 8601. */
   at: string;
 }
 
-/** The fields of a message that say who sent it. They come from the session, and from the web inbox's key. */
+/**
+ * The fields of a message that say who sent it. The server sets them from the session and with the key of the web
+ * inbox.
+ */
 export type FromSession = 'approver' | 'channel' | 'authenticated' | 'signature';
 
-/** A message as the page sends it; the fields `R` are required. */
+/** A message as the page sends it. The fields `R` are required. */
 export type BodyOf<M, R extends keyof M> = Omit<M, FromSession | R> & Required<Pick<M, R>>;
 
 export type {

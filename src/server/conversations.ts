@@ -41,7 +41,7 @@ const controlSchema = z.strictObject({
   reason: z.string().max(SESSION_CONTROL.properties.reason.maxLength).optional(),
 });
 
-/** Lists conversations, reads one, says something in it, and stops, pauses or closes it. */
+/** The routes that list conversations, read one, say something in it, and stop, pause or close it. */
 export function conversationRoutes(deps: AppDeps): Hono<Env> {
   const { texts, authenticator, closing, formatError } = deps;
   const named = (c: Context<Env>): Session => c.get('reader').session(c.req.param('session') ?? '');
@@ -57,7 +57,7 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
     })
     .get('/:session/events', async (c) => {
       const session = named(c);
-      // There has to be one: a stream cannot answer with a status.
+      // The conversation has to exist: a stream cannot answer with a status.
       await session.state();
       return eventStream({
         events: (signal) => conversationEvents({ session, texts }, signal),
@@ -73,7 +73,7 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-/** The newest conversations, each with how much of it waits for a person. */
+/** The newest conversations, each with the number of its items that wait for a person. */
 async function listRows(
   { feed }: Pick<AppDeps, 'feed'>,
   c: Context<Env>,
@@ -100,7 +100,7 @@ async function sendMessage({ files: store }: Pick<AppDeps, 'files'>, c: Context<
   return session.send({ ...defined(message), files, sender });
 }
 
-/** What only stops something needs no right of its own, as cancelling a turn does not. */
+/** Actions that only stop something need no right of their own, as cancelling a turn does not. */
 const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'close'];
 
 async function control(named: () => Session, c: Context<Env>): Promise<void> {
@@ -131,8 +131,8 @@ interface ConversationSources {
 }
 
 /**
- * All events of a conversation from its start, those of the turn that runs, and what its model writes, until it ends. `live`
- * comes once all events so far were sent.
+ * All events of a conversation from its start, the events of the turn that runs, and the text that its model writes,
+ * until the conversation ends. `live` comes once all events so far were sent.
  *
  * @throws CountersignError as `Session.follow`.
  */
@@ -193,12 +193,12 @@ async function* textOfRunning(
   }
 }
 
-/** Which turn of a conversation runs. */
+/** The turn of a conversation that runs. */
 class RunningTurn {
   turn: string | undefined;
   private change = new AbortController();
 
-  /** Aborts once another turn runs, or none. */
+  /** Aborts once another turn runs, or no turn does. */
   get over(): AbortSignal {
     return this.change.signal;
   }

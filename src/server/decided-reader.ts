@@ -6,26 +6,26 @@ import type { Permit } from '../contract/authority/permits';
 /** Reads what people decided, and how it ended. */
 export interface DecidedReader {
   /**
-   * What a user decided in the newest turns that they see, and in those that they decided in here. The answer is at most 3
-   * seconds old.
+   * What a user decided in the newest turns that they see, and in the turns in which they decided through this web
+   * inbox. The answer is at most 3 seconds old.
    *
    * @throws CountersignError as `Countersign.list` and `timeline`.
    */
   read(user: string, permit: Pick<Permit, 'agents'>): Promise<DecidedAnswer>;
-  /** A user decided in a turn: it is looked at however old it is. */
+  /** Notes that a user decided in a turn, so that this turn is read however old it is. */
   note(user: string, turn: string): void;
 }
 
-/** A reload does not read again. */
+/** How long an answer is kept, so that a reload does not read again. */
 const FRESH_MS = 3_000;
 const USERS = 100;
-/** Turns of one user that are looked at beside the newest. */
+/** How many turns of one user are read apart from the newest. */
 const OWN_TURNS = 100;
-/** A reset can open a turn again, so what is known of one that ended is not kept for good. */
+/** How long a turn that has ended is remembered: a reset can open it again. */
 const ENDED_MS = 5 * 60_000;
 const ENDED_TURNS = 2_000;
 
-/** A reader that reads a turn that has ended once, and the others anew. */
+/** Makes a reader that reads turns that have ended once, and the other turns each time. */
 export function createDecidedReader(
   readerOf: (permit: Pick<Permit, 'agents'>) => Pick<Countersign, 'list' | 'timeline'>,
 ): DecidedReader {
@@ -43,7 +43,7 @@ export function createDecidedReader(
       const also = [...(own.get(user)?.keys() ?? [])];
       const answer = readDecided(readerOf(permit), { approver: user, also }, known);
       answers.set(user, { of, answer });
-      // The next look tries again.
+      // After a failure the next request reads again.
       answer.catch(() => answers.delete(user));
       return answer;
     },

@@ -17,63 +17,64 @@ import type { Signers } from './signer';
 import type { StatsReader } from './stats-reader';
 import type { TextStore } from './streamed-text';
 
-/** The files that people send here for their messages. */
+/** The files that people send to this web inbox for their messages. */
 export interface SentFiles {
-  /** Keeps a file. @throws CountersignError `usage` for one that no message can have, `file_failed`. */
+  /** Stores a file. @throws CountersignError `usage` for a file that no message can have, `file_failed`. */
   put(user: string, file: { name: string; bytes: Uint8Array }): Promise<SentFile>;
   /**
-   * What stands for files that this user sent here. Whoever only knows the digest of a file could have a model read it to them.
+   * The references to files that this user sent here. Without the proof, anybody who knows the digest of a file could
+   * let a model read the file to them.
    *
    * @throws CountersignError `usage` for any other file.
    */
   take(user: string, sent: readonly SentFile[]): FileRef[];
 }
 
-/** Who is in which group, by the approvers file of the day. */
+/** The people of today's approvers file, with their groups. */
 export interface VotersFile {
   people: readonly Voter[];
   personOf(name: string): string | undefined;
 }
 
-/** What the app works with. */
+/** The parts that the app works with. */
 export interface AppDeps extends Signers {
-  /** Only for what is of nobody in particular; turns and conversations are read through `readerOf`. */
+  /** Used only for what belongs to nobody in particular. Turns and conversations are read through `readerOf`. */
   client: Pick<Countersign, 'client' | 'namespace'>;
   readerOf: ReaderOf;
   authenticator: Authenticator;
-  /** The issuer at which people may sign in; undefined: there is none. */
+  /** The issuer at which people may sign in. Undefined: there is none. */
   oidc: Oidc | undefined;
   hosts: Hosts;
   feed: InboxFeed;
   stats: StatsReader;
   refusals: RefusalLog;
   decided: DecidedReader;
-  /** How browsers are notified; undefined: none is. */
+  /** How browsers are notified. Undefined: no browser is. */
   push: Push | undefined;
   texts: TextStore;
-  /** The files that go with messages; undefined: there is no store for them. */
+  /** The files of messages. Undefined: this web inbox has no file store. */
   files: SentFiles | undefined;
-  /** By which it is known what waits for whom; undefined: there is no approvers file here. */
+  /** The file that says which requests wait for whom. Undefined: this web inbox has none. */
   voters?: (() => Promise<VotersFile>) | undefined;
-  /** What workers and programs prove that they may stream; undefined: none may. */
+  /** The token with which workers and programs may stream. Undefined: none of them may. */
   streamToken: string | undefined;
   /** Folder of the built page. */
   pageDir: string;
   version: string;
-  /** As `Session.undoMs`. */
+  /** See `Session.undoMs`. */
   undoMs: number;
   formatError: FormatError;
   /** Ends every stream. */
   closing: AbortSignal;
 }
 
-/** What a signed-in request carries. */
+/** The variables of a signed-in request. */
 export type Env = {
   Variables: {
     who: SignedIn;
     credentials: Credentials;
     permit: Permit;
-    /** All that may be read and done of turns and conversations here: what the sender sees. */
+    /** Reads and acts on turns and conversations, as far as the sender may see them. */
     reader: Reader;
   };
 };

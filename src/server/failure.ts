@@ -6,7 +6,7 @@ import type { ApiError } from './api';
 
 const passkeySchema = z.object({ statement: z.string(), rpId: z.string(), ids: z.array(z.string()) });
 
-/** Every other code is a fault of ours: 500. */
+/** The status of each error code. Every other code is a fault of ours: 500. */
 const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   usage: 400,
   signed_out: 401,
@@ -50,7 +50,7 @@ const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   signals_full: 503,
 };
 
-/** An error as the API answers it. */
+/** An error in the form in which the API answers it. */
 export interface ErrorResponse {
   status: ContentfulStatusCode;
   body: ApiError;
@@ -59,12 +59,12 @@ export interface ErrorResponse {
 /** Turns an error into the answer to a request. */
 export type FormatError = (error: unknown) => ErrorResponse;
 
-/** An error that is not a CountersignError goes to `report`; the answer does not reveal it. */
+/** Makes a formatter. An error that is not a CountersignError goes to `report`, and the answer does not reveal it. */
 export function createErrorFormatter(report: (error: unknown) => void): FormatError {
   let last: unknown;
   return (error) => {
     if (error instanceof CountersignError) return toResponse(error);
-    // Several pages may get one and the same.
+    // Several pages may get the same error, which is reported once.
     if (error !== last) report(error);
     last = error;
     const hint = 'this is not your fault; the terminal that runs countersign says more';

@@ -10,7 +10,10 @@ import type { AppDeps, SentFiles } from './deps';
 import { requireRole } from './auth/roles';
 import { type Env, requireConverse, requireSignedIn } from './session';
 
-/** Undefined where there is no store. Its proofs are of this process: files are sent again once it has started anew. */
+/**
+ * Makes the files. Undefined without a store. The proofs belong to this process, so after a restart files have to be
+ * sent again.
+ */
 export function createSentFiles(store: ReturnType<Countersign['files']>): SentFiles | undefined {
   if (store === undefined) return undefined;
   const key = drawSecret();
@@ -33,10 +36,13 @@ export function createSentFiles(store: ReturnType<Countersign['files']>): SentFi
   };
 }
 
-/** So many files of one user may come in at once: each is in memory until it is whole. */
+/** How many files of one user may arrive at once: each is in memory until it is complete. */
 const AT_ONCE = 4;
 
-/** Takes the files of messages, one a request. Nothing ever sends one out: the page shows names and sizes alone. */
+/**
+ * The route for files of messages, one file a request. No route ever sends a file out: the page shows only names and
+ * sizes.
+ */
 export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'readerOf'>): Hono<Env> {
   const { files } = deps;
   const guards = [requireSignedIn(deps), requireRole, requireConverse, fewAtOnce()] as const;
@@ -54,7 +60,7 @@ export function noStore(): CountersignError {
   });
 }
 
-/** Refuses before anything of the body is read. */
+/** Refuses too many files at once, before anything of the body is read. */
 function fewAtOnce(): MiddlewareHandler<Env> {
   const coming = new Map<string, number>();
   return async (c, next) => {
@@ -75,7 +81,7 @@ function fewAtOnce(): MiddlewareHandler<Env> {
   };
 }
 
-/** Percent-encoded, in a header of its own: proxies write addresses into their logs. */
+/** The name of the file, percent-encoded in a header of its own, because proxies write addresses into their logs. */
 function nameIn(c: Context): string {
   try {
     return decodeURIComponent(c.req.header('file-name') ?? '');
@@ -84,7 +90,7 @@ function nameIn(c: Context): string {
   }
 }
 
-/** No form of another site can send this type. */
+/** The content type of a file. A form of another site cannot send this type. */
 const TYPE = 'application/octet-stream';
 
 async function bytesIn(c: Context): Promise<Uint8Array> {
@@ -94,7 +100,7 @@ async function bytesIn(c: Context): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   const reader = c.req.raw.body?.getReader();
   let size = 0;
-  // No `for await`: leaving that would close the connection before the answer is out.
+  // There is no `for await` here: leaving such a loop would close the connection before the answer is out.
   for (let chunk = await next(reader); chunk !== undefined; chunk = await next(reader)) {
     size += chunk.byteLength;
     if (size > LIMITS.fileBytes) throw tooLarge();
@@ -103,7 +109,7 @@ async function bytesIn(c: Context): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** A connection that is cut is nobody's fault here. */
+/** The next bytes of the body. A connection that is cut is not a fault of ours. */
 async function next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined) {
   try {
     return (await reader?.read())?.value;

@@ -15,54 +15,61 @@ import type { FormatError } from './failure';
 import { InboxShares } from './inbox-page';
 import type { ServerEvent } from './sse';
 
-/** The inbox, read once for everybody who looks at it. Each sees what their permit lets them see. */
+/** The inbox, which is read once for everybody. Each person sees what their permit allows. */
 export interface InboxFeed {
-  /** That the inbox changed, at the start and after each change, until the signal aborts. A slow listener gets only the newest. */
+  /**
+   * An event at the start and after each change of the inbox, until the signal aborts. A slow listener gets only the
+   * newest event.
+   */
   listen(signal: AbortSignal, permit: Permit): AsyncGenerator<ServerEvent>;
   /**
-   * A part of the inbox as it was read last; where nothing was read yet, as soon as something is. Undefined where it is the
-   * part that was seen. `whom`: only what waits for them.
+   * A part of the inbox as it was last read. Before the first read, this waits for it. Undefined where the sender has
+   * seen this very part. `whom` chooses only items that wait for this person.
    *
-   * @throws CountersignError as `InboxReader.next`, where nothing could be read yet.
+   * @throws CountersignError as `InboxReader.next`, where nothing has been read yet.
    */
   page(query: InboxPageQuery, permit: Permit, whom?: Whom): Promise<InboxPage | undefined>;
   /**
-   * Everything as it was read last, as soon as all of it was read; after `ms` as much as there is, undefined for nothing.
+   * Everything as it was last read, once all of it was read. After `ms` milliseconds, as much as there is, or
+   * undefined.
    *
    * @throws CountersignError as `page`.
    */
   whole(ms: number): Promise<Read | undefined>;
-  /** Reads on now: a decision on this turn was sent from here. */
+  /** Reads again now, because a decision on this turn was sent from here. */
   refresh(turn?: string): void;
 }
 
-/** How a feed reads. */
+/** How a feed reads the inbox. */
 export interface FeedParts {
-  /** Gives a reader that has read nothing yet, and what is paused. */
+  /** Gives the feed a reader that has read nothing yet, and the pauses. */
   client: Pick<Countersign, 'inboxReader' | 'pauses'>;
   formatError: FormatError;
   /** Milliseconds between two reads. @default 500 */
   intervalMs?: number;
   /** Milliseconds after which a read that has not ended is reported as trouble. @default 2500 */
   slowMs?: number;
-  /** Milliseconds that it goes on reading after the last one left: a page that is loaded again finds everything read. @default 30000 */
+  /**
+   * Milliseconds for which the feed reads on after the last listener left, so that a reloaded page finds everything
+   * read. @default 30000
+   */
   lingerMs?: number;
-  /** Ends reading. */
+  /** Ends the reading. */
   closing: AbortSignal;
 }
 
-/** Visibility lags a little; with this interval a request is seen within a second. */
+/** Visibility lags a little. With this interval a request is seen within a second. */
 const INTERVAL_MS = 500;
-/** The client retries a lost server for ten seconds; people see the trouble long before that. */
+/** The client retries for ten seconds when the server is lost. People see the trouble long before that. */
 const SLOW_MS = 2_500;
 const LINGER_MS = 30_000;
-/** What is paused is asked this often, in milliseconds. */
+/** Milliseconds between two reads of the pauses. */
 const PAUSES_MS = 2_000;
-/** A pause lasts as long as the read before it, so a busy server spends at most half of its time on us. */
+/** A wait lasts at least as long as the read before it, so a busy server spends at most half of its time on us. */
 const IDLE_RATIO = 1;
-/** A server that does not answer is read this many times less often. */
+/** A server that does not answer is read less often, by this factor. */
 const TROUBLE_FACTOR = 4;
-/** Two web inboxes that started together drift apart: a pause is up to so much longer. */
+/** Two web inboxes that started together drift apart: a wait is longer by up to this part. */
 const JITTER = 0.1;
 
 /** A feed that reads only while it has listeners, and a little longer. */
@@ -132,7 +139,7 @@ class Feed implements InboxFeed {
           continue;
         }
         const { key, event } = newest.seenBy(permit);
-        // What the listener does not see may change as it likes.
+        // The part of the inbox that the listener does not see may change without an event.
         if (key !== lastKey) yield event;
         [last, lastKey] = [newest, key];
       }
@@ -170,10 +177,10 @@ class Feed implements InboxFeed {
       this.publish(update);
       if (this.isWanted()) await this.wake.wait(pauseAfter(update, Date.now() - began, this.parts));
     }
-    // What was read is too old for whoever comes next.
+    // What was read is too old for a later listener.
     this.isReading = false;
     this.reader = this.read = this.newest = this.paused = undefined;
-    // The next reader counts its versions anew.
+    // The next reader counts its versions from the start.
     this.shares = new InboxShares();
   }
 
@@ -194,7 +201,7 @@ class Feed implements InboxFeed {
     this.paused = { at: Date.now(), now };
   }
 
-  /** The result of a read; trouble is published before it ends where that takes long. */
+  /** The result of a read. Where a read takes long, trouble is published before its end. */
   private async reportSlow(reading: Promise<Update>): Promise<Update> {
     const report = (): void => this.publish(troubleUpdate(noAnswerYet(), this.parts));
     const timer = setTimeout(report, this.parts.slowMs ?? SLOW_MS);
@@ -237,7 +244,7 @@ class Feed implements InboxFeed {
   }
 }
 
-/** What holds calls that somebody sees. */
+/** The pauses that hold calls of agents that the person sees. */
 function heldBy(found: Pauses, permit: Permit): string[] {
   const trouble = controlTrouble(found);
   if (trouble !== undefined) return [CONTROL_STATES[trouble]];
@@ -245,13 +252,13 @@ function heldBy(found: Pauses, permit: Permit): string[] {
   return found.pauses.filter(isSeen).map(pauseText);
 }
 
-/** What was read, and when. */
+/** The inbox as it was read, and the time of the read. */
 export interface Read {
   waiting: Waiting;
   at: string;
 }
 
-/** What somebody hears of a read, and a key that changes with its content. */
+/** The event that a person gets for a read, and a key that changes with its content. */
 interface Pulse {
   key: string;
   event: ServerEvent;
@@ -261,9 +268,9 @@ interface Pulse {
 interface Update {
   key: string;
   seenBy(permit: Permit): Pulse;
-  /** Of trouble. */
+  /** Set where the read failed. */
   error?: unknown;
-  /** More is still to be read. */
+  /** Whether there is more to read. */
   isPart?: boolean;
 }
 
@@ -271,10 +278,12 @@ function isTrouble(news: Update | undefined): boolean {
   return news?.error !== undefined;
 }
 
-/** A failed read took long because we waited, so the pause after it does not grow with its length. */
+/**
+ * The wait after a read. A failed read took long because we waited, so the wait after it does not grow with its length.
+ */
 function pauseAfter(update: Update, tookMs: number, { intervalMs = INTERVAL_MS }: FeedParts): number {
   const { error } = update;
-  // The client sees to it that the server has its rest.
+  // The client takes care that the server gets a rest.
   if (update.isPart === true) return 0;
   if (error instanceof CountersignError && typeof error.data['retryInMs'] === 'number')
     return error.data['retryInMs'];
@@ -294,10 +303,10 @@ function noAnswerYet(): CountersignError {
   });
 }
 
-/** Wakes everything that waits for it. */
+/** An event that wakes everything that waits for it. */
 interface AsyncEvent {
   fire(): void;
-  /** Resolves when it fires, or after this many milliseconds. */
+  /** Resolves when the event fires, or after this many milliseconds. */
   wait(ms?: number): Promise<void>;
 }
 

@@ -9,16 +9,16 @@ import type { InboxPage, InboxPageQuery, NamedCount } from './api';
 /** The most rows of one answer. */
 export const MOST_ROWS = 200;
 
-/** Different filters that are kept until the inbox changes. */
+/** How many different filters are kept until the inbox changes. */
 const MOST_PAGES = 50;
 
-/** What a page shows of the inbox, without when it was read. */
+/** A part of the inbox as a page shows it, without the time of the read. */
 export type PageContent = Omit<InboxPage, 'at'>;
 
 /** How many different permits are remembered. */
 const MOST_SHARES = 200;
 
-/** What each permit shows of the inbox. People who see the same share it. */
+/** The parts of the inbox by permit. People who see the same share one. */
 export class InboxShares {
   private readonly shares = new LRUCache<string, InboxShare>({ max: MOST_SHARES });
 
@@ -30,9 +30,9 @@ export class InboxShares {
   }
 }
 
-/** The inbox as some people see it. Nothing of it changes by what they do not see. */
+/** The inbox as some people see it. It does not change with items that they do not see. */
 class InboxShare {
-  // One that was made anew counts from the start.
+  // A share that was made anew has another name, because its versions count from the start.
   private readonly name = randomUUID();
   private readonly pages = new InboxPages();
   private of: Waiting | undefined;
@@ -40,7 +40,7 @@ class InboxShare {
 
   constructor(private readonly permit: Pick<Permit, 'agents'>) {}
 
-  /** Changes whenever what is seen does. */
+  /** Changes whenever the visible part changes. */
   versionOf(waiting: Waiting): string {
     return `${this.name}.${this.part(waiting).version}`;
   }
@@ -70,14 +70,14 @@ class InboxShare {
 
 type Totals = Pick<InboxPage, 'waiting' | 'doubts' | 'tools' | 'agents'>;
 
-/** Chooses parts of the inbox as it was read. A part that was asked for is kept until the inbox changes. */
+/** Chooses parts of the inbox as it was read. A part that was requested is kept until the inbox changes. */
 export class InboxPages {
   private version: number | undefined;
   private totals: Totals = NOTHING;
   private newest: readonly InboxItem[] | undefined;
   private readonly kept = new LRUCache<string, PageContent>({ max: MOST_PAGES });
 
-  /** What waits in all. */
+  /** The counts of everything that waits. */
   totalsOf(waiting: Waiting): Totals {
     this.take(waiting);
     return this.totals;
@@ -87,7 +87,7 @@ export class InboxPages {
   choose(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>, whom?: Whom): PageContent {
     this.take(waiting);
     const { dueWithin, olderThan } = query;
-    // What these choose changes with time, or with the file.
+    // The result of these filters changes with time, or with the approvers file.
     const isTimed = dueWithin !== undefined || olderThan !== undefined || whom !== undefined;
     const name = JSON.stringify(Object.entries(query).sort());
     const known = isTimed ? undefined : this.kept.get(name);
@@ -133,7 +133,7 @@ function countsOf(items: readonly InboxItem[], field: 'tool' | 'agent'): NamedCo
   return named.sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
 }
 
-/** Calls in doubt stay first. */
+/** The items with the newest first. Calls in doubt still come before all others. */
 function newestFirst(items: readonly InboxItem[]): InboxItem[] {
   return [...items].sort((a, b) => {
     if (isDoubt(a) !== isDoubt(b)) return isDoubt(a) ? -1 : 1;
@@ -155,17 +155,20 @@ function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => bo
     (words.length === 0 || words.every((word) => textOf(item).includes(word)));
 }
 
-/** A child turn knows the turn that it was started for, and not the session of that. */
+/**
+ * Whether an item belongs to a session. A child turn knows the turn that it was started for, but not the session of
+ * that turn.
+ */
 function isOf(session: string, { session: own, lineage = [] }: InboxItem): boolean {
   return own === session || lineage.slice(0, 1).some(({ turn }) => isTurnIn(session, turn));
 }
 
-/** So many milliseconds from now; ISO 8601, so that it compares as text. */
+/** The time so many milliseconds from now, in ISO 8601, so that it compares as text. */
 function momentOf(inMs: number | undefined): string | undefined {
   return inMs === undefined ? undefined : new Date(Date.now() + inMs).toISOString();
 }
 
-/** Made once for each item: to make it takes longer than to search it. */
+/** The search text of each item, which is made only once: making it takes longer than searching it. */
 const texts = new WeakMap<InboxItem, string>();
 
 function textOf(item: InboxItem): string {

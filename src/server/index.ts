@@ -58,7 +58,7 @@ import { forkRoutes, turnRoutes } from './turns';
 /** How the web inbox is served. */
 export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   client: Countersign;
-  /** Other names of it, such as a reverse proxy's. */
+  /** Other host names of the web inbox, such as a reverse proxy's. */
   allowHosts?: readonly string[];
   /** File of the users who may sign in with a token. */
   usersFile: string;
@@ -69,43 +69,52 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   /** Folder of the built page. */
   pageDir: string;
   version: string;
-  /** How long a decision waits in the page before it is sent, so that it can be undone; 0: not at all. Milliseconds. @default 5000 */
+  /**
+   * How many milliseconds a decision waits in the page before it is sent, so that it can be undone. 0: it does not
+   * wait. @default 5000
+   */
   undoMs?: number;
-  /** What workers prove that they may stream what models write; 16 to 200 characters. @default none may, but for those of this process */
+  /**
+   * The token with which workers may stream what models write, 16 to 200 characters. @default none may, but for those
+   * of this process
+   */
   streamToken?: string;
   /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
   metrics?: string;
-  /** The file that says what people may do here, and what they see. @default everybody may do and see everything */
+  /** The file that says what people may do and see here. @default everybody may do and see everything */
   people?: AuthenticatorParts['people'];
-  /** As in `AppDeps`. */
+  /** See `AppDeps`. */
   voters?: AppDeps['voters'];
   /** How browsers are notified. @default none is */
   push?: Push;
-  /** How people sign in who are in an approvers file. @default by token and link only */
+  /** How people of an approvers file sign in. @default by token and link only */
   signIn?: SignInOptions;
-  /** Gets a new link when a used one is opened. */
+  /** Called with a new link when a used one is opened. */
   onLink(link: string): void;
-  /** Gets every unexpected error. */
+  /** Called with every unexpected error. */
   report(error: unknown): void;
 }
 
-/** How people sign in who are in an approvers file. */
+/** How people of an approvers file sign in. */
 export interface SignInOptions {
   /** The address under which browsers reach the web inbox. */
   publicUrl: string;
   people(): Promise<People>;
   access: Access;
   oidc?: OidcOptions;
-  /** A reverse proxy that says in a header who sends a request. */
+  /** A reverse proxy that names the sender of each request in a header. */
   proxy?: ProxyOptions;
 }
 
 /** A web inbox that is open. */
 export interface RunningWeb {
   url: string;
-  /** Takes what models write from a worker of this process. */
+  /** Takes the text that models write from a worker of this process. */
   takeText: SendText;
-  /** A link that signs in the person who started the web inbox, once; undefined when other machines can reach it. */
+  /**
+   * Makes a link that signs in the person who started the web inbox, once. Undefined where other machines can reach the
+   * web inbox.
+   */
   drawLink(): string | undefined;
   /** Ends every stream, lets open answers end, and closes. */
   stop(): Promise<void>;
@@ -130,7 +139,7 @@ export async function startWeb({
   const { streamToken } = options;
   if (streamToken !== undefined) requireStreamToken(streamToken, 'COUNTERSIGN_STREAM_TOKEN');
   const isLocal = isLoopback(host);
-  // Read even on loopback: a users file that others can write is refused now.
+  // The file is read even on loopback, so that a users file that others can write is refused now.
   const known = await users.list();
   const { signIn } = options;
   if (!isLocal && known.length === 0 && signIn === undefined) throw nobodyCouldSignIn(host);
@@ -149,7 +158,7 @@ export async function startWeb({
   const scraped = await openMetrics(options.metrics, feed).catch((error: unknown) =>
     closeAfter(error, listening),
   );
-  // Whoever opens the link finds the inbox read.
+  // The first read starts now, so that a person who opens the link finds the inbox read.
   void feed.page({}, EVERYTHING).catch(() => undefined);
   listening.serve(
     createApp({
@@ -183,7 +192,7 @@ const signersOf = ({
   ...{ signer, grantSigner, passkeys, voters },
 });
 
-/** How people sign in here. */
+/** The ways to sign in here. */
 type Ways = Pick<AuthenticatorParts, 'users'> & Record<'local', AuthenticatorParts['local'] | undefined>;
 
 function authenticatorOf({
@@ -219,18 +228,21 @@ function nobodyCouldSignIn(host: string): CountersignError {
   );
 }
 
-/** The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. Needs no port: `app.request` sends it a request. */
+/**
+ * The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. It needs no port: `app.request`
+ * sends it a request.
+ */
 export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>();
   app.use(protectiveHeaders());
-  // Probes name the address of the machine as host, which is none of ours; they learn nothing but yes or no.
+  // Probes name the address of the machine as host, which is not one of our names. They learn only yes or no.
   app.route(
     '/',
     probeRoutes(() => deps.client.client.connection),
   );
   app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
   app.use('/api/*', noStore);
-  // A file is larger than any other body, and nothing of it is read before its sender is known.
+  // A file is larger than any other body, and none of it is read before its sender is known.
   app.route('/api/files', fileRoutes(deps));
   app.use('/api/*', limitBody);
   app.route('/api/session', signInRoutes(deps));

@@ -10,14 +10,17 @@ import {
   type Reachable,
 } from './probes';
 
-/** Names come from what waits, which anybody may start: the least urgent share one series. */
+/**
+ * The most series. Names come from waiting items, and anybody may start these, so the least urgent ones share one
+ * series.
+ */
 const MOST_SERIES = 500;
 const OTHER = 'other';
 
-/** Characters of one name. */
+/** The most characters of one name. */
 const MOST_CHARACTERS = 100;
 
-/** Within the ten seconds that Prometheus gives a scrape unless set. */
+/** How long a scrape waits: less than the ten seconds that Prometheus allows by default. */
 const WAIT_MS = 8_000;
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -31,7 +34,7 @@ export async function openMetrics(
   return openProbePort(address, 'metrics', { '/metrics': () => inboxMetrics(feed) });
 }
 
-/** What Prometheus reads of a web inbox: what waits for a person, as it was read last. Never rejects. */
+/** The metrics of a web inbox for Prometheus: what waits for a person, as it was last read. Never rejects. */
 export async function inboxMetrics(
   feed: Pick<InboxFeed, 'whole'>,
   now: () => number = Date.now,
@@ -39,7 +42,7 @@ export async function inboxMetrics(
   try {
     const read = await feed.whole(WAIT_MS);
     const isWhole = read?.waiting.isComplete === true;
-    // A part of the inbox would look as if somebody had decided the rest.
+    // With only a part of the inbox, it would look as if somebody had decided the rest.
     const lines = isWhole ? waitingLines(read.waiting.items, now()) : [];
     return { status: 200, type: TYPE, text: [...upLines(isWhole), ...lines, ''].join('\n') };
   } catch {
@@ -54,11 +57,11 @@ function upLines(isUp: boolean): string[] {
   ];
 }
 
-/** What waits of one agent, tool and kind. */
+/** The waiting items of one agent, tool and kind. */
 interface Series {
   labels: string;
   count: number;
-  /** In ms. */
+  /** When the oldest item began to wait, in ms since 1970. */
   oldest: number;
 }
 
@@ -90,7 +93,7 @@ function labelsOf(agent: string, tool: string, kind: string): string {
   return `agent="${escaped(agent)}",tool="${escaped(tool)}",kind="${escaped(kind)}"`;
 }
 
-/** As the text format of Prometheus wants it. Control characters have no place in a name. */
+/** A label in the text format of Prometheus. Control characters are replaced. */
 function escaped(text: string): string {
   return text
     .slice(0, MOST_CHARACTERS)
@@ -102,7 +105,7 @@ function head(name: string, help: string): string[] {
   return [`# HELP ${name} ${help}`, `# TYPE ${name} gauge`];
 }
 
-/** For whoever starts and watches web inboxes: it is there, and it can reach Temporal's server. */
+/** The routes for probes of web inboxes: whether the process is up, and whether it can reach Temporal's server. */
 export function probeRoutes<E extends Env>(connectionOf: () => Reachable): Hono<E> {
   const reach = createReach(connectionOf);
   return new Hono<E>()

@@ -33,7 +33,7 @@ const SCRIPTS = [
   'votes',
 ];
 
-/** All files of the page, by their paths, with their types. No other file is ever read. */
+/** All files of the page, by path, with their types. No other file is ever read. */
 const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
   '/': ['index.html', 'text/html; charset=utf-8'],
   ...Object.fromEntries(
@@ -45,10 +45,10 @@ const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
   '/icon.png': ['icon.png', 'image/png'],
 };
 
-/** The built page. */
+/** The routes of the built page. */
 export function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
   const routes = new Hono<Env>();
-  // A page that is opened again asks whether it is still the same, and is sent nothing if so.
+  // A page that is opened again asks whether it has changed, and is sent nothing if it has not.
   routes.use(compress(), etag());
   for (const [path, [name, type]] of Object.entries(FILES)) {
     routes.get(path, async (c) => {
@@ -58,7 +58,7 @@ export function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
         : c.body(new Uint8Array(body), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
     });
   }
-  // Browsers ask for one by themselves; the page names its own icons.
+  // Browsers ask for this icon by themselves, but the page names its own icons.
   routes.get('/favicon.ico', (c) => c.body(null, 204));
   return routes;
 }

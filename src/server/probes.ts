@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { ConnectionLike } from '@temporalio/client';
 import { CountersignError, errnoOf } from '../contract/errors';
 
-/** Where a port is opened. */
+/** The address at which a port is opened. */
 export interface ListenAddress {
   /** An IP address, IPv6 without brackets. */
   host: string;
@@ -15,10 +15,10 @@ const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const IPV6 = /^[0-9a-f:.]*:[0-9a-f:.]*$/i;
 
 /**
- * Reads `port`, `host:port` or `[host]:port`; a port alone is on this machine only. `localhost` is 127.0.0.1, any other host
- * an IP address, because a name could mean several.
+ * Reads `port`, `host:port` or `[host]:port`. A port alone is open on this machine only. `localhost` is 127.0.0.1. Any
+ * other host is an IP address, because a name could mean several addresses.
  *
- * @throws CountersignError `config_invalid` that names `what` is opened there.
+ * @throws CountersignError `config_invalid`. Its message names `what`.
  */
 export function readListenAddress(text: string, what: string): ListenAddress {
   const [, bracketed, named, digits = ''] = /^(?:\[(.*)\]:|([^:[\]]*):)?(\d{1,5})$/.exec(text) ?? [];
@@ -31,7 +31,7 @@ export function readListenAddress(text: string, what: string): ListenAddress {
   });
 }
 
-/** What one path answers. */
+/** The answer of one path. */
 export interface ProbeAnswer {
   status: 200 | 503;
   text: string;
@@ -42,7 +42,7 @@ export interface ProbeAnswer {
 /** Answers by path. */
 export type ProbePaths = Readonly<Record<string, () => ProbeAnswer | Promise<ProbeAnswer>>>;
 
-/** A port that programs ask. */
+/** An open port for programs. */
 export interface ProbePort {
   close(): Promise<void>;
 }
@@ -51,9 +51,9 @@ const TIMEOUTS = { headersTimeout: 5_000, requestTimeout: 5_000, keepAliveTimeou
 const MAX_CONNECTIONS = 100;
 
 /**
- * Opens a port for programs of an operator: probes and scrapes. A request is a path and nothing else.
+ * Opens a port for programs of an operator: probes and scrapes. A request consists of a path only.
  *
- * @param what Is named in errors.
+ * @param what The purpose of the port, for error messages.
  * @throws CountersignError `config_invalid` where the address is wrong or taken.
  */
 export async function openProbePort(address: string, what: string, paths: ProbePaths): Promise<ProbePort> {
@@ -91,15 +91,18 @@ async function closeServer(server: Server): Promise<void> {
   await closed;
 }
 
-/** How long Temporal's frontend has to answer a probe. */
+/** How many milliseconds Temporal's frontend has to answer a probe. */
 const ANSWER_MS = 2_000;
-/** Probes of many programs are one question to the server. */
+/** For how many milliseconds an answer counts, so that probes of many programs become one request to the server. */
 const FRESH_MS = 1_000;
 
-/** The part of a connection that tells whether the server is there. */
+/** The part of a connection with which we check whether the server answers. */
 export type Reachable = Pick<ConnectionLike, 'withDeadline' | 'workflowService'>;
 
-/** Asks whether Temporal's server answers, at most once a second however many ask. Never rejects. */
+/**
+ * Makes a check whether Temporal's server answers. It asks at most once a second, however many probes come. Never
+ * rejects.
+ */
 export function createReach(connectionOf: () => Reachable): () => Promise<boolean> {
   let asked: { at: number; answer: Promise<boolean> } | undefined;
   const ask = async (): Promise<boolean> => {
@@ -120,7 +123,7 @@ export function createReach(connectionOf: () => Reachable): () => Promise<boolea
   };
 }
 
-/** The answer of a readiness probe: `why` it is not ready, where it is not. */
+/** The answer of a readiness probe. `why` says why the process is not ready. Undefined: it is ready. */
 export function readiness(why: string | undefined): ProbeAnswer {
   return why === undefined ? { status: 200, text: 'ready\n' } : { status: 503, text: `not ready: ${why}\n` };
 }

@@ -10,60 +10,60 @@ import { readIfThere, unlessMissing } from '../files';
 
 /** A refused decision, resolution or answer. Its arguments and its reason are not kept. */
 export interface Refusal {
-  /** When it was refused; ISO 8601. */
+  /** When the message was refused, as ISO 8601. */
   at: string;
   namespace: string;
   /** The signed-in user who sent it. */
   user: string;
-  /** Of the turn, and of those that led to it. Absent: not known. */
+  /** The agent of the turn, and the agents that led to the turn. Absent: not known. */
   agent?: string;
   callers?: string[];
   turn: string;
   callId: string;
   what: 'decision' | 'resolution' | 'answer';
   code: RefusalCode;
-  /** `already_decided`: the decision that stands. */
+  /** Set with `already_decided`: the decision that stands. */
   standing?: { decision: string; approver: string; at: string };
 }
 
-/** Refusals by code; a code without refusals is absent. */
+/** The number of refusals by code. A code without refusals is absent. */
 export type RefusalCounts = Partial<Record<RefusalCode, number>>;
 
-/** Keeps refusals: a refused update leaves no event in history. */
+/** Keeps refusals, because a refused update leaves no event in history. */
 export interface RefusalLog {
-  /** Adds a refusal. Never rejects, because its answer is already known; a failure goes to `report`. */
+  /** Adds a refusal. Never rejects, because the answer is already known. A failure goes to `report`. */
   add(refusal: Refusal): Promise<void>;
-  /** How many there are. Rejects when the file cannot be read. */
+  /** The number of refusals by code. Rejects where the file cannot be read. */
   counts(query: RefusalQuery): Promise<RefusalCounts>;
-  /** Them, the last one first. Rejects when the file cannot be read. */
+  /** The refusals, the last one first. Rejects where the file cannot be read. */
   list(query: RefusalQuery): Promise<Refusal[]>;
 }
 
-/** Which of them. Of a namespace, since a moment (ISO 8601), where given. */
+/** Which refusals to read: of a namespace, and since a moment (ISO 8601), where these are given. */
 export interface RefusalQuery {
-  /** Only those whose turn may be seen. @default all */
+  /** Only refusals whose turn may be seen. @default all */
   agents?: Permit['agents'];
   namespace?: string;
   since?: string;
 }
 
-/** Where refusals are kept. */
+/** How refusals are kept. */
 export interface RefusalLogOptions {
-  /** JSON Lines; the older lines are in `<file>.1`. */
+  /** A file of JSON Lines. Older lines are in `<file>.1`. */
   file: string;
   /** Size in bytes from which the file is rotated. @default 1 MiB */
   rotateAt?: number;
-  /** Gets the error when a refusal could not be written. */
+  /** Called with the error where a refusal could not be written. */
   report(error: unknown): void;
 }
 
-/** Some 5,000 refusals: more than come in months, few enough to be counted at once. */
+/** The size of some 5,000 refusals: more than come in months, and few enough to count at once. */
 const ROTATE_AT = 1024 * 1024;
 const HOW = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
 
 /** A log in a file that only its owner may read. */
 export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: RefusalLogOptions): RefusalLog {
-  // One after the other: two rotations at once would lose a file.
+  // Refusals are written one after the other, because two rotations at once would lose a file.
   let written = Promise.resolve();
   const read = async (query: RefusalQuery): Promise<Refusal[]> => {
     await written;
@@ -80,7 +80,10 @@ export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: Refusal
   };
 }
 
-/** The refusals of a log, the last one first, also where another process writes it. Rejects when it cannot be read. */
+/**
+ * The refusals of a log, the last one first. Another process may be writing the log. Rejects where the log cannot be
+ * read.
+ */
 export async function readRefusals(
   file: string,
   { namespace, since = '', agents = 'all' }: RefusalQuery,
@@ -99,7 +102,7 @@ async function append(file: string, refusal: Refusal, rotateAt: number): Promise
   if ((await sizeOf(file)) >= rotateAt) await rename(file, `${file}.1`);
   const handle = await open(file, HOW, 0o600);
   try {
-    // A file that was there before may be readable for others.
+    // An existing file may be readable for others.
     await handle.chmod(0o600);
     await handle.write(`${JSON.stringify(refusal)}\n`);
   } finally {
@@ -120,7 +123,7 @@ const refusalSchema = z.object({
   standing: z.object({ decision: z.string(), approver: z.string(), at: z.string() }).optional(),
 });
 
-/** Skips a line that was cut off when the machine died, and one of a newer version. */
+/** Reads a line. A line that was cut off when the machine died, or that comes from a newer version, is skipped. */
 function parseLine(line: string): Refusal[] {
   const parsed = refusalSchema.safeParse(parseJson(line));
   return parsed.success ? [defined(parsed.data)] : [];

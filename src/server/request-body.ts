@@ -9,7 +9,7 @@ import { reasonProblem } from '../contract/call-messages';
 import { messageCheck, type MessageOf, type MessageSchema } from '../contract/schema/message';
 import type { BodyOf } from './api';
 
-/** Eight times the arguments that a call may have. */
+/** The most bytes of a body: eight times the arguments that a call may have. */
 const MAX_BYTES = 1024 * 1024;
 
 const limited = bodyLimit({
@@ -20,8 +20,8 @@ const limited = bodyLimit({
 });
 
 /**
- * Refuses a body over 1 MiB with `too_large`, before it is read. A DELETE without these headers has none (RFC 9112, 6.3), and
- * nothing is to be looked for.
+ * Refuses a body over 1 MiB with `too_large`, before it is read. A DELETE without these headers has no body (RFC 9112,
+ * 6.3), so nothing is checked.
  */
 export const limitBody: MiddlewareHandler = (c, next) => {
   const { method, headers } = c.req.raw;
@@ -43,7 +43,7 @@ export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> 
 /**
  * Checks an input.
  *
- * @throws CountersignError `usage`, naming each field.
+ * @throws CountersignError `usage`, which names each field.
  */
 export function checkInput<T>(schema: z.ZodType<T>, value: unknown): T {
   const parsed = schema.safeParse(value);
@@ -66,20 +66,20 @@ function usage(message: string): CountersignError {
   return new CountersignError('usage', message);
 }
 
-/** A name or id: never empty, without control characters and without characters that do not show. */
+/** A name or id: never empty, and without control characters or invisible characters. */
 export const id = z
   .string()
   .min(1)
   .max(200)
   .refine((text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text), 'characters that do not show are not allowed');
 
-/** A hundred years; far longer ago there are no valid dates. */
+/** A hundred years. Before that, dates are not valid. */
 export const MOST_MS = 100 * 365 * 24 * 3_600_000;
 
 /** A value of a filter in the URL. */
 export const filterText = z.string().min(1).max(200).optional();
 
-/** The id of a call, or a step. */
+/** The id of a call or a step. */
 export const callId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'is not the id of a call');
 
 /** The reason that a person gives for a decision. */
@@ -91,7 +91,10 @@ export const reason = z
   })
   .optional();
 
-/** The body of a message: by the contract's own schema, without what the session says, and with `required` fields. */
+/**
+ * A schema for the body of a message: the contract's own schema without the fields that the session sets, and with
+ * `required` fields.
+ */
 export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S> & string>(
   schema: S,
   required: readonly R[],

@@ -5,7 +5,9 @@ import { isSeenBy, type Permit } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import { turnNotFound } from '../history/server-errors';
 
-/** All that the web inbox reads of turns and conversations, and does with them, as one person may. */
+/**
+ * Everything that the web inbox reads of turns and conversations and does with them, limited to what one person may do.
+ */
 export type Reader = Pick<
   Countersign,
   | ('find' | 'agentsOf' | 'timeline' | 'view' | 'placeOf' | 'pendingActivities' | 'changedTools' | 'follow')
@@ -13,12 +15,12 @@ export type Reader = Pick<
   | ('decide' | 'resolve' | 'answer' | 'cancel' | 'abandon' | 'fork')
 > & { grants: Pick<Countersign['grants'], 'give' | 'confirm' | 'list' | 'revoke'> };
 
-/** Gives the reader of a permit. Two people who see the same share what is read. */
+/** Makes the reader for a permit. Two people who see the same share what is read. */
 export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
 
 /**
- * The one place where the web inbox keeps to what a person may see: whatever is of another agent, or was led to by one, is
- * not there.
+ * The one place where the web inbox limits what a person sees. Turns and conversations of other agents, or led to by
+ * other agents, appear not to exist.
  */
 export function createReaders(client: Reader): ReaderOf {
   const turns = createShared((query: Parameters<Reader['turns']>[0]) => client.turns(query));
@@ -27,7 +29,7 @@ export function createReaders(client: Reader): ReaderOf {
   return ({ agents }) => (agents === 'all' ? shared : scoped(shared, agents));
 }
 
-/** The operations alone, so that some can be replaced. */
+/** The operations of a client as plain functions, so that some can be replaced. */
 function unbound(client: Reader): Reader {
   return {
     namespace: client.namespace,
@@ -59,14 +61,14 @@ function unbound(client: Reader): Reader {
 }
 
 function scoped(client: Reader, agents: readonly string[]): Reader {
-  /** @throws CountersignError `turn_not_found`, as where there is none. */
+  /** @throws CountersignError `turn_not_found`, as for a turn that does not exist. */
   const seen = async (turn: string): Promise<string> => {
     if (isSeenBy({ agents }, await client.agentsOf(turn))) return turn;
     throw turnNotFound(turn);
   };
   return {
     namespace: client.namespace,
-    // By the whole id: what begins like it would be named otherwise.
+    // Only the whole id is found, because an id that begins with it would be revealed otherwise.
     find: seen,
     agentsOf: async (turn) => client.agentsOf(await seen(turn)),
     timeline: async (turn) => client.timeline(await seen(turn)),
@@ -89,7 +91,7 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
     cancel: async (turn, reason) => client.cancel(await seen(turn), reason),
     abandon: async (turn, abandonment) => client.abandon(await seen(turn), abandonment),
     fork: async ({ turn, ...request }) => {
-      // An exported history names its agent itself.
+      // A fork without a turn would read an exported history, which names its agent itself.
       if (turn === undefined) throw new CountersignError('usage', 'a fork needs the turn that it is of');
       return client.fork({ ...request, turn: await seen(turn) });
     },
@@ -118,7 +120,8 @@ function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['gr
       return grants.confirm(asked);
     },
     revoke: async (asked) => {
-      // Also where all are to end: others are not to be seen, and so not to be ended.
+      // This also covers the case that all grants are to end: the person may not see other grants, and so may not end
+      // them.
       await requireSeen(asked.id ?? '');
       return grants.revoke(asked);
     },
@@ -132,12 +135,12 @@ function scopedSession(
 ): Session {
   const session = client.session(id, options);
   const isSeen = ({ agent }: { agent: string }): boolean => isSeenBy({ agents }, { agent });
-  /** @throws CountersignError `session_not_found`, as where there is none. */
+  /** @throws CountersignError `session_not_found`, as for a session that does not exist. */
   const seen = async (): Promise<Session> => {
     if (!isSeen(await session.state())) throw sessionNotFound(session.id);
     return session;
   };
-  /** Where a message starts the session, its agent has to be one that is seen. */
+  /** Where a message starts the session, the person has to see its agent. */
   const open = async (): Promise<Session> => {
     const { agent } = options ?? {};
     if (agent === undefined) return seen();
@@ -170,8 +173,8 @@ async function* after<T>(check: () => Promise<unknown>, items: () => AsyncIterab
 }
 
 /**
- * Does a job for everybody who asks for the same: who asks while it is done gets the next result, so that no result is
- * older than its question.
+ * Shares a job among all who ask for the same. A caller who asks while the job runs gets the result of the next run, so
+ * that no result is older than its question.
  */
 function createShared<Q, T>(job: (question: Q) => Promise<T>): (question: Q) => Promise<T> {
   const running = new Map<string, Promise<unknown>>();

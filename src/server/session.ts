@@ -39,13 +39,16 @@ export function requireSignedIn({
   };
 }
 
-/** Starting turns in conversations needs a right: their calls run. @throws CountersignError `not_allowed`. */
+/**
+ * Lets only people pass who may start turns in conversations, because the calls of these turns run. @throws
+ * CountersignError `not_allowed`.
+ */
 export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
   checkConverse(c);
   await next();
 };
 
-/** @throws CountersignError `not_allowed` for who may not start turns in conversations. */
+/** @throws CountersignError `not_allowed` for a person who may not start turns in conversations. */
 export function checkConverse(c: Context<Env>): void {
   if (c.get('who').rights.includes('converse')) return;
   throw new CountersignError('not_allowed', 'you may not start turns in conversations', {
@@ -53,7 +56,9 @@ export function checkConverse(c: Context<Env>): void {
   });
 }
 
-/** Says whether an open stream may go on: its reader is signed in, and sees what they saw when it began. */
+/**
+ * Makes a check whether an open stream may go on: its reader is still signed in, and sees the same as at its beginning.
+ */
 export function mayGoOn(authenticator: Authenticator, c: Context<Env>): () => Promise<boolean> {
   const [credentials, before] = [c.get('credentials'), JSON.stringify(c.get('permit'))];
   return async () => {
@@ -80,21 +85,21 @@ export function openSession(c: Context, { secret }: { secret: string }): void {
   if (signInCookie(c).isAnew()) deleteCookie(c, anewName(c), { path: '/', secure: !isPlainLoopback(c) });
 }
 
-/** Ties a sign-in at an issuer to the browser that began it. */
+/** The cookie that ties a sign-in at an issuer to the browser that began it. */
 export function signInCookie(c: Context) {
-  // Lax, because the browser comes back from another site. It opens nothing by itself.
+  // The cookie is Lax, because the browser comes back from another site. The cookie alone gives no access.
   const flags = { httpOnly: true, sameSite: 'Lax', path: '/', secure: !isPlainLoopback(c) } as const;
   const name = `${cookieName(c)}-sign-in`;
   return {
     set: (secret: string) => setCookie(c, name, secret, { ...flags, maxAge: SIGN_IN_S }),
     read: () => getCookie(c, name),
     clear: () => void deleteCookie(c, name, flags),
-    /** Whether somebody signed out here: the issuer may still know them, and the next person may be another. */
+    /** Whether somebody signed out here. The issuer may still know that person, and the next person may be another. */
     isAnew: () => getCookie(c, anewName(c)) !== undefined,
   };
 }
 
-/** Long enough to find a password. */
+/** How many seconds a sign-in may take: long enough to find a password. */
 const SIGN_IN_S = 600;
 
 const anewName = (c: Context): string => `${cookieName(c)}-anew`;
@@ -115,15 +120,18 @@ function clearSession(c: Context): void {
 }
 
 /**
- * The port is in the name because cookies ignore ports: two web inboxes on one machine would sign each other out. The
- * prefix keeps another host of the same domain from setting this cookie where https is in use.
+ * The name of the cookie. It contains the port, because cookies ignore ports and two web inboxes on one machine would
+ * sign each other out. The prefix keeps another host of the same domain from setting this cookie where https is in use.
  */
 function cookieName(c: Context): string {
   const { hostname, port } = hostOf(c);
   return `${isLoopback(hostname) ? '' : '__Host-'}countersign-${port || 'inbox'}`;
 }
 
-/** Over plain http browsers drop a `Secure` cookie; some make an exception for localhost. */
+/**
+ * Whether the page comes over plain http on this machine. There browsers drop a `Secure` cookie, although some make an
+ * exception for localhost.
+ */
 function isPlainLoopback(c: Context): boolean {
   const isHttps = c.req.header('origin')?.startsWith('https:') === true;
   return !isHttps && isLoopback(hostOf(c).hostname);
@@ -144,7 +152,7 @@ const signInSchema: z.ZodType<SignIn> = z.union([
   z.strictObject({ code: secret }),
 ]);
 
-/** Signing in, the only route for people who are not signed in. */
+/** The route for signing in, the only one for people who are not signed in. */
 export function signInRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/', async (c) => {
     const signIn = await readBody(c, signInSchema);
@@ -154,7 +162,7 @@ export function signInRoutes(deps: AppDeps): Hono<Env> {
   });
 }
 
-/** The session of the sender. */
+/** The routes for the session of the sender. */
 export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => c.json(await sessionOf(deps, c.get('who'), c.get('permit'))))
@@ -170,7 +178,10 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-/** Where somebody signs out at the issuer too. They are signed out here by then, whatever the issuer says. */
+/**
+ * The address at which a person signs out at the issuer, too. They are signed out here by then, whatever the issuer
+ * says.
+ */
 async function leaveAt({ oidc }: AppDeps, { vouched }: SignedIn): Promise<string | undefined> {
   const idToken = vouched?.identity.idToken;
   return idToken === undefined ? undefined : oidc?.leave(idToken).catch(() => undefined);
@@ -202,14 +213,17 @@ function inFileAs(user: string, file: VotersFile | undefined): Session['inFile']
   return known && { person: known.name, groups: known.groups };
 }
 
-/** What the signed-in user decided, and how it ended. */
+/** The route for what the signed-in user decided, and how it ended. */
 export function decidedRoutes({ decided }: Pick<AppDeps, 'decided'>): Hono<Env> {
   return new Hono<Env>().get('/', async (c) =>
     c.json(await decided.read(senderOf(c).approver, c.get('permit'))),
   );
 }
 
-/** Where the signed-in user may make a passkey. Nothing of it is kept here: an administrator adds its line to the file. */
+/**
+ * The route that says where the signed-in user may make a passkey. The passkey is not kept here: an administrator adds
+ * its line to the file.
+ */
 export function passkeyRoutes({ passkeys }: Pick<AppDeps, 'passkeys'>): Hono<Env> {
   return new Hono<Env>().get('/', async (c) => {
     const place = await passkeys?.placeOf(senderOf(c).approver);
@@ -221,14 +235,14 @@ export function passkeyRoutes({ passkeys }: Pick<AppDeps, 'passkeys'>): Hono<Env
 }
 
 const statsSchema = z.object({
-  // A duration, so that requests at different moments share one answer.
+  // The time is a duration, so that requests at different moments share one answer.
   since: z.coerce.number().int().min(1).max(MOST_MS).optional(),
   agent: filterText,
   tool: filterText,
   limit: z.coerce.number().int().min(1).max(500).default(200),
 });
 
-/** Stats of past turns. */
+/** The route for stats of past turns. */
 export function statsRoutes({ stats }: AppDeps): Hono<Env> {
   return new Hono<Env>().get('/', async (c) => {
     const { since: sinceMs, limit, ...filter } = checkInput(statsSchema, c.req.query());
@@ -238,7 +252,7 @@ export function statsRoutes({ stats }: AppDeps): Hono<Env> {
 
 const refusalsSchema = statsSchema.pick({ since: true });
 
-/** Decisions and resolutions that were refused here, the last one first. */
+/** The route for decisions and resolutions that were refused here, the last one first. */
 export function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
   return new Hono<Env>().get('/', async (c) => {
     const { since: sinceMs } = checkInput(refusalsSchema, c.req.query());
@@ -259,7 +273,7 @@ const pageSchema = z.object({
   limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
 });
 
-/** Everything that waits for a person. */
+/** The routes for everything that waits for a person. */
 export function inboxRoutes({ feed, authenticator, closing, formatError, voters }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {

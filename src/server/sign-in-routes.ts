@@ -5,10 +5,13 @@ import { CALLBACK } from './auth/oidc';
 import type { AppDeps } from './deps';
 import { type Env, openSession, signInCookie } from './session';
 
-/** Where signing in at the issuer begins. */
+/** The page at which signing in at the issuer begins. */
 export const SIGN_IN = '/sign-in';
 
-/** Signs in at an issuer: to it, and back from it. Both are pages that the browser goes to, so failures are pages, too. */
+/**
+ * The routes of a sign-in at an issuer: to the issuer, and back from it. The browser opens both as pages, so failures
+ * are pages, too.
+ */
 export function issuerRoutes(deps: AppDeps): Hono<Env> {
   const { oidc, authenticator } = deps;
   const routes = new Hono<Env>();
@@ -38,7 +41,7 @@ export function issuerRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-/** Why a sign-in failed. Everything in it is escaped. */
+/** The page that says why a sign-in failed. Everything in it is escaped. */
 function failurePage({ body: { code, message, hint = '' } }: ErrorResponse) {
   return html`<!doctype html>
     <html lang="en">

@@ -7,28 +7,28 @@ export interface ServerEvent {
   id?: number;
 }
 
-/** Where events come from, and what ends them. */
+/** The source of the events of a stream, and what ends the stream. */
 export interface EventSource {
   /** Ends when the signal aborts. An error becomes the event `trouble`. */
   events(signal: AbortSignal): AsyncGenerator<ServerEvent>;
-  /** Asked before each event, and every second in between; false ends the stream. */
+  /** Called before each event, and every second in between. False ends the stream. */
   isAllowed(): Promise<boolean>;
   /** Ends the stream. */
   closing: AbortSignal;
   formatError: FormatError;
 }
 
-/** How long a person who was removed or signed out keeps a silent stream. Milliseconds. */
+/** How many milliseconds a person who was removed or signed out keeps a silent stream. */
 const CHECK_MS = 1_000;
-/** A page takes a stream for lost that is silent for four of these. Milliseconds. */
+/** Milliseconds between two beats. A page gives up a stream that is silent for four of these. */
 const BEAT_MS = 5_000;
 /** Milliseconds after which a browser connects again. */
 const RETRY_AFTER = 'retry: 1000\n\n';
 
 /**
- * Answers with server-sent events, as fast as they are read and no faster. Hono's `streamSSE` writes ahead: it starts
- * the events of an answer that nobody reads (HEAD), never ends them, and lets two events through to a person who was
- * removed after the first of them was checked.
+ * Answers with server-sent events, which are read only as fast as the client takes them. Hono's `streamSSE` writes
+ * ahead: it starts the events of an answer that nobody reads (HEAD), never ends them, and lets two events through to a
+ * person who was removed after the first of them was checked.
  */
 export function eventStream(source: EventSource): Response {
   const gone = new AbortController();
@@ -74,7 +74,7 @@ async function* encoded(source: EventSource, gone: AbortController): AsyncGenera
   }
 }
 
-/** The stream ends after trouble, and the browser connects again. */
+/** The events, with an error as the event `trouble`. The stream then ends, and the browser connects again. */
 async function* eventsOrTrouble(source: EventSource, signal: AbortSignal): AsyncGenerator<ServerEvent> {
   try {
     yield* source.events(signal);
@@ -83,7 +83,7 @@ async function* eventsOrTrouble(source: EventSource, signal: AbortSignal): Async
   }
 }
 
-/** The next event, or undefined when it takes long. */
+/** The next event, or undefined where it takes long. */
 async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<undefined>((resolve) => {
@@ -97,8 +97,8 @@ async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * Says that the stream lives, and the time here. It is an event, because a page does not see comments. It also keeps
- * proxies from closing the connection, and finds out who is gone.
+ * An event that shows that the stream lives, with the time here. It is an event because a page does not see comments.
+ * It also keeps proxies from closing the connection, and shows which clients are gone.
  */
 function beat(): string {
   return encode({ event: 'beat', data: { at: new Date().toISOString() } });
@@ -106,6 +106,6 @@ function beat(): string {
 
 function encode({ event, data, id }: ServerEvent): string {
   const idLine = id === undefined ? '' : `id: ${id}\n`;
-  // JSON has no line breaks of its own, so this is always one line.
+  // JSON contains no line breaks of its own, so this is always one line.
   return `${idLine}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 }

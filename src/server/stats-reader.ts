@@ -7,17 +7,17 @@ import { defined } from '../contract/defined';
 import type { StatsAnswer } from './api';
 import type { RefusalLog } from './refusal-log';
 
-/** Which turns to count. */
+/** Which turns are counted. */
 export interface StatsQuery {
   /** Only turns that are open, or that ended at most this many milliseconds ago. */
   sinceMs?: number;
   agent?: string;
   tool?: string;
-  /** At most this many turns, newest first. */
+  /** At most this many turns. The newest come first. */
   limit: number;
 }
 
-/** Reads stats, once for everybody who asks the same and sees the same. */
+/** Reads stats, once for everybody who asks the same and sees the same turns. */
 export interface StatsReader {
   /**
    * Stats of the turns that match. The same query within 30 seconds gets the same answer.
@@ -27,7 +27,7 @@ export interface StatsReader {
   read(query: StatsQuery, permit: Pick<Permit, 'agents'>): Promise<StatsAnswer>;
 }
 
-/** What a reader works with. */
+/** The parts that a reader works with. */
 export interface StatsReaderParts {
   readerOf(permit: Pick<Permit, 'agents'>): Pick<Countersign, 'list' | 'timeline' | 'namespace'>;
   refusals: Pick<RefusalLog, 'counts'>;
@@ -35,12 +35,12 @@ export interface StatsReaderParts {
   now?(): number;
 }
 
-/** A reload does not read again, and stats may be this old. */
+/** For how many milliseconds an answer is kept: a reload does not read again, and stats may be this old. */
 const FRESH_MS = 30_000;
-/** Answers that are kept: as many filters as a few people try. */
+/** How many answers are kept: one for each filter that a few people try. */
 const MAX_ANSWERS = 20;
 
-/** Answers one query at a time, because each reads hundreds of histories. */
+/** Makes a reader that answers one query at a time, because each query reads hundreds of histories. */
 export function createStatsReader({ readerOf, refusals, now = Date.now }: StatsReaderParts): StatsReader {
   const answers = new LRUCache<string, { answer: Promise<StatsAnswer>; until: number }>({ max: MAX_ANSWERS });
   let last: Promise<unknown> = Promise.resolve();
@@ -61,7 +61,7 @@ export function createStatsReader({ readerOf, refusals, now = Date.now }: StatsR
       answers.set(key, entry);
       entry.answer.then(
         () => (entry.until = now() + FRESH_MS),
-        // The next query tries again.
+        // After a failure the next query reads again.
         () => answers.delete(key),
       );
       return entry.answer;

@@ -17,21 +17,23 @@ import type { FormatError } from './failure';
 import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 
-/** What models write at the moment, of all turns. It is in memory only: history has every finished reply. */
+/**
+ * The text that models are writing now, for all turns. It is only in memory, because history has every finished reply.
+ */
 export interface TextStore {
   take: SendText;
-  /** The whole text so far of what a turn's model writes, then what is added, until the signal aborts. */
+  /** The whole text that a turn's model has written so far, then each addition, until the signal aborts. */
   watch(turn: string, signal: AbortSignal): AsyncGenerator<TextDelta>;
-  /** Takes out what now stands in history. */
+  /** Removes the text that history now has. */
   note(turn: string, event: TurnEvent): void;
-  /** How much it holds. */
+  /** How much the store holds. */
   size(): { turns: number; characters: number };
 }
 
-/** How long a finished reply is kept for those who watch; by then history has it. Milliseconds. */
+/** How many milliseconds a finished reply is kept for watchers. By then history has the reply. */
 const DONE_MS = 30_000;
 
-/** How much is kept. What was added to longest ago goes first. */
+/** How much is kept. The text without an addition for the longest time goes first. */
 export interface StoreLimits {
   turns: number;
   /** UTF-16 units. */
@@ -41,13 +43,13 @@ export interface StoreLimits {
 const LIMITS: StoreLimits = { turns: 2_000, characters: 32 * 1024 * 1024 };
 
 type Stream = Omit<StreamedText, 'at' | 'done'> & {
-  /** It stands in history, and its text is gone. */
+  /** Whether history has the reply, so that its text was removed here. */
   closed: boolean;
 };
 
-/** One for a web inbox of this namespace. */
+/** Makes a store for a web inbox of this namespace. */
 export function createTextStore(namespace: string, limits: StoreLimits = LIMITS): TextStore {
-  /** The latest one of each turn, the one that was added to longest ago first. */
+  /** The latest stream of each turn. The stream without an addition for the longest time comes first. */
   const streams = new Map<string, Stream>();
   const watchers = new Map<string, Set<() => void>>();
   let characters = 0;
@@ -87,7 +89,10 @@ export function createTextStore(namespace: string, limits: StoreLimits = LIMITS)
   };
 }
 
-/** The stream with one more piece. `past`: it belongs to what is over. A gap: what comes before it is missing. */
+/**
+ * The stream with one more piece. `past`: the piece belongs to a stream that is over. A gap: the text before the piece
+ * is missing.
+ */
 function extended(last: Stream | undefined, piece: StreamedText): Stream | { gap: StreamGap } | 'past' {
   const { at, done: _done, ...about } = piece;
   const { turn, scheduledAt, revision } = piece;
@@ -100,7 +105,7 @@ function extended(last: Stream | undefined, piece: StreamedText): Stream | { gap
   return { ...about, text: text.slice(0, STREAM.textBytes), closed: false };
 }
 
-/** Whether an event says that the reply of a stream stands in history, or never will. Both times are the server's. */
+/** Whether an event shows that history has the reply of a stream, or never will. Both times are the server's. */
 function isSettledBy({ step, scheduledAt }: Stream, event: TurnEvent): boolean {
   const isEnd =
     event.type === 'turn_ended' ||
@@ -115,7 +120,10 @@ interface Watching {
   watchers: Map<string, Set<() => void>>;
 }
 
-/** A watcher keeps only its place, so one that reads slowly costs no memory and gets longer pieces. */
+/**
+ * Streams a text to one watcher. The watcher keeps only its position, so a slow reader costs no memory and gets longer
+ * pieces.
+ */
 async function* watchStream({ turn, signal, streams, watchers }: Watching): AsyncGenerator<TextDelta> {
   let seen: Stream | undefined;
   let at = 0;
@@ -123,7 +131,7 @@ async function* watchStream({ turn, signal, streams, watchers }: Watching): Asyn
     const stream = streams.get(turn);
     if (stream !== undefined && !stream.closed) {
       const isLater = seen !== undefined && isLaterStream(stream, seen);
-      // A text that was dropped for others comes again from its start.
+      // A text that was dropped to make room comes again from its start.
       if (isLater || stream.text.length < at) at = 0;
       const { runId, step, from, attempt } = stream;
       const text = stream.text.slice(at);
@@ -138,7 +146,7 @@ async function* watchStream({ turn, signal, streams, watchers }: Watching): Asyn
   }
 }
 
-/** Resolves when something was added to the turn's text, or the signal aborts. */
+/** Resolves when the turn's text was extended, or the signal aborts. */
 function nextChange(turn: string, signal: AbortSignal, watchers: Watching['watchers']): Promise<void> {
   return new Promise((resolve) => {
     const set = watchers.get(turn) ?? new Set();
@@ -157,7 +165,7 @@ function nextChange(turn: string, signal: AbortSignal, watchers: Watching['watch
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** Temporal's own limit. One name that is refused would hold up the words of all turns. */
+/** A name, with Temporal's own limit. A single refused name would hold up the text of all turns. */
 const name = z.string().min(1).max(1_000);
 
 const piecesSchema = z
@@ -174,7 +182,7 @@ const piecesSchema = z
 
 const watchSchema = z.strictObject({ namespace: name, turn: name });
 
-/** What the routes of the stream work with; see AppDeps. */
+/** The parts that the routes of the stream work with. See AppDeps. */
 interface StreamDeps {
   client: Pick<Countersign, 'namespace'>;
   texts: TextStore;
@@ -183,7 +191,7 @@ interface StreamDeps {
   formatError: FormatError;
 }
 
-/** Takes text from workers, and gives it to programs that follow a turn; both have the token. */
+/** The routes that take text from workers, and stream it to programs that follow a turn. Both need the token. */
 export function streamRoutes({ streamToken, texts, client, closing, formatError }: StreamDeps): Hono {
   const digest = streamToken === undefined ? undefined : digestSecret(streamToken);
   return new Hono()
@@ -215,7 +223,7 @@ function noToken(digest: string | undefined): CountersignError {
   return new CountersignError('signed_out', 'this is not the token of the stream', { hint });
 }
 
-/** What a turn's model writes, as events for a page or a program. */
+/** The text that a turn's model writes, as events for a page or a program. */
 export async function* textEvents(
   texts: Pick<TextStore, 'watch'>,
   turn: string,

@@ -28,7 +28,7 @@ const listSchema = z.object({
   ...{ older: z.string().max(20_000).optional(), limit: z.coerce.number().int().min(1).max(500).optional() },
 });
 
-/** Reads turns, one turn, and one call. */
+/** The routes that read turns, one turn, and one call. */
 export function turnRoutes({ texts, authenticator, closing, formatError }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) =>
@@ -72,7 +72,7 @@ async function turnDetails(client: Reader, turn: string): Promise<TurnDetails> {
   return { view, events, pending };
 }
 
-/** Whom a page shows a call. */
+/** The person to whom a page shows a call. */
 interface Onlooker {
   user: string;
   role: Role;
@@ -95,7 +95,7 @@ async function callDetails(
   };
 }
 
-/** What of the votes on a call is somebody's own: the page knows no rule by itself. */
+/** A person's own part of the votes on a call: the page does not know the rules. */
 export function ownPart(
   call: CallView,
   { user, role }: Onlooker,
@@ -105,25 +105,25 @@ export function ownPart(
   if (phase !== 'requested' || authority === undefined || !isAtLeast(role, 'approver')) return {};
   const voting = votingOf(authority, user);
   const ownVote = voting.ok ? votes.find(({ voter }) => voter === voting.voter)?.decision : undefined;
-  // A workflow of its own asks, and only that can ask again.
+  // Where another workflow asks, only that workflow can ask again.
   const isOfTurn = request?.byGate !== true && request?.unowned !== true;
   return { ...defined({ ownVote }), ...(isAtLeast(role, 'admin') && isOfTurn ? { mayAskAgain: true } : {}) };
 }
 
 type TurnReader = Pick<Reader, 'follow' | 'pendingActivities'>;
 
-/** Milliseconds between two reads of the running activities, which history shows only afterwards. */
+/** Milliseconds between two reads of the running activities, which history shows only when they have ended. */
 const POLL_MS = 1_000;
 
-/** Where the events of a turn come from. */
+/** The sources of the events of a turn. */
 interface TurnSources {
   client: TurnReader;
   texts: Pick<TextStore, 'watch' | 'note'>;
 }
 
 /**
- * All events of a turn from its start, its running activities and what its model writes, until it ends. The first `pending` comes once all
- * events so far were sent.
+ * All events of a turn from its start, its running activities and the text that its model writes, until the turn ends.
+ * The first `pending` comes once all events so far were sent.
  *
  * @throws CountersignError as `Countersign.follow`.
  */
@@ -178,7 +178,7 @@ export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** The items of both, as they come, until the first one ends. */
+/** The items of both generators as they come, until the first generator ends. */
 export async function* untilFirstEnds<T>(
   first: AsyncGenerator<T>,
   other: AsyncGenerator<T>,
@@ -186,7 +186,7 @@ export async function* untilFirstEnds<T>(
   type Next = Promise<{ source: AsyncGenerator<T>; result: IteratorResult<T> }>;
   const ask = (source: AsyncGenerator<T>): Next => {
     const next = source.next().then((result) => ({ source, result }));
-    // The race sees a failure; after the end it does not matter any more.
+    // The race handles a failure. After the end of the stream a failure does not matter.
     next.catch(() => undefined);
     return next;
   };
@@ -203,7 +203,7 @@ export async function* untilFirstEnds<T>(
   }
 }
 
-/** Without the approver: the session says who it is. */
+/** The change of a fork, without the approver: the session says who that is. */
 const changeSchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('arguments'), arguments: args }),
   z.strictObject({ what: z.literal('decision'), decision: z.enum(['approved', 'denied']), reason }),
@@ -223,7 +223,7 @@ const forkSchema = z.strictObject({
   live: z.boolean().default(false),
 });
 
-/** Forks a turn at a call. This starts a new turn and leaves the forked one unchanged. */
+/** The route that forks a turn at a call. It starts a new turn and leaves the forked turn unchanged. */
 export function forkRoutes({ feed }: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/:turn/forks', async (c) => {
     const { at, change, model, live } = await readBody(c, forkSchema);
@@ -237,7 +237,10 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
   });
 }
 
-/** A fork with effects starts a turn, and an invented reply can call any tool of its agent. */
+/**
+ * The error for a fork with effects without the right. Such a fork starts a turn, and an invented reply can call any
+ * tool of its agent.
+ */
 function notAllowed(): CountersignError {
   return new CountersignError('not_allowed', 'you may not start forks with effects', {
     hint: 'fork without effects, or ask whoever runs the web inbox for the right: countersign web user add <name> --may-fork',

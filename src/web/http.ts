@@ -20,7 +20,7 @@ import type {
   TurnDetails,
 } from '../server/api';
 
-/** The answer of the server. `status` is 0 where none came. */
+/** The answer of the server. `status` is 0 where no answer came. */
 export type Reply<T> = { ok: true; data: T } | { ok: false; status: number; error: ApiError };
 
 const NO_ANSWER = {
@@ -29,7 +29,7 @@ const NO_ANSWER = {
   hint: 'What you typed is kept. Try again when the connection is back.',
 } satisfies ApiError;
 
-/** Shown where a decision was not sent, because the connection was lost before. */
+/** Shown where a decision was not sent, because the connection was lost before that. */
 export const NOT_SENT: ApiError = {
   code: 'no_answer',
   message: 'Not sent: the connection to the web inbox is lost.',
@@ -43,18 +43,18 @@ const UNKNOWN: ApiError = {
   hint: 'What you typed is kept. The page shows which it is when the connection is back.',
 };
 
-/** How long to wait for the answer to a small question. Milliseconds. */
+/** How many milliseconds to wait for the answer to a small question. */
 const ASK_MS = 2_500;
 
-/** How long to wait for a part of the inbox, which the server has in memory. Milliseconds. */
+/** How many milliseconds to wait for a part of the inbox, which the server has in memory. */
 const READ_MS = 20_000;
 
-/** The status of a refused decision; its body is an Answer. */
+/** The status of a refused decision. The body of such an answer is an Answer. */
 const REFUSED = 409;
 
 export const readSession = (): Promise<Reply<Session>> => send('GET', '/api/session');
 
-/** The same for who cannot wait: status 0 where the web inbox does not answer soon. */
+/** Reads the session for a caller who cannot wait long: status 0 where the web inbox does not answer soon. */
 export const askSession = (): Promise<Reply<Session>> =>
   send('GET', '/api/session', { signal: AbortSignal.timeout(ASK_MS) });
 
@@ -62,7 +62,10 @@ export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/
 
 export const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', '/api/session');
 
-/** `seen`: the key of the page that is there; null where nothing differs from it. `query` has other parameters of `InboxPageQuery`. */
+/**
+ * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null where nothing differs from
+ * that page. `query` has other parameters of `InboxPageQuery`.
+ */
 export function readInbox(
   { query, offset, limit }: { query: string; offset: number; limit: number },
   seen = '',
@@ -80,7 +83,7 @@ export const startFork = (turn: string, body: ForkBody): Promise<Reply<StartedFo
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
 
-/** The signal gives up waiting for the answer; what was sent may count all the same. */
+/** Sends a decision. The signal ends the wait for the answer. What was sent may still take effect. */
 export const sendDecision = (
   turn: string,
   body: DecisionBody,
@@ -114,7 +117,7 @@ export const conversationPath = (session: string): string =>
 
 export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
 
-/** Why the server does not open a stream of events; undefined where it does not refuse. */
+/** Why the server does not open a stream of events. Undefined where the server does not refuse. */
 export async function whyRefused(path: string): Promise<ApiError | undefined> {
   const asked = new AbortController();
   const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(ASK_MS)]);
@@ -124,7 +127,7 @@ export async function whyRefused(path: string): Promise<ApiError | undefined> {
   } catch {
     return undefined;
   } finally {
-    // A stream that was opened has no end.
+    // An opened stream does not end by itself.
     asked.abort();
   }
 }
@@ -132,11 +135,11 @@ export async function whyRefused(path: string): Promise<ApiError | undefined> {
 interface SendOptions {
   /** Sent as JSON. */
   body?: unknown;
-  /** Gives up waiting for the answer. */
+  /** Ends the wait for the answer. */
   signal?: AbortSignal;
 }
 
-/** The page and its server have the same version, so answers are not checked. */
+/** Sends a request. The page and its server have the same version, so answers are not checked. */
 export async function send<T>(
   method: string,
   path: string,

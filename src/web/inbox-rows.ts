@@ -11,15 +11,15 @@ interface RowsWanted {
   limit: number;
 }
 
-/** Some rows of the inbox, and which they are. */
+/** Some rows of the inbox, with the query and the positions that they are for. */
 export interface InboxRows extends RowsWanted {
-  /** Undefined until the first ones come. */
+  /** Undefined until the first rows come. */
   page: InboxPage | undefined;
 }
 
 /**
- * Reads rows of the inbox, and reads them again whenever something changes. A hidden tab reads none. One question at a time:
- * answers come in order, and none is dropped for a newer question.
+ * Reads rows of the inbox, and reads them again whenever something changes. A hidden tab reads no rows. There is one
+ * request at a time: answers come in order, and no answer is dropped for a newer request.
  */
 export function useInboxRows(
   { query, offset, limit }: RowsWanted,
@@ -38,7 +38,7 @@ export function useInboxRows(
       const { page, ...last } = shown.current;
       const isSame = last.query === asked.query && last.offset === asked.offset;
       const reply = await readInbox(asked, isSame ? page?.key : undefined);
-      // The top line says that nobody answers.
+      // The top line of the page says that the web inbox does not answer.
       if (!reply.ok && reply.status > 0 && reply.status < 500) fail(reply.status, reply.error);
       if (!reply.ok || reply.data === null) continue;
       shown.current = { ...asked, page: reply.data };

@@ -9,15 +9,15 @@ import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
 
 /**
- * A tab that gets its events from another tab waits a little longer than that one: when the server is silent, the other
- * one says so first. Milliseconds.
+ * How many milliseconds of silence a tab allows that gets its events from another tab. It waits a little longer than
+ * that tab does, so that when the server is silent, the other tab says so first.
  */
 const TAB_SILENT_MS = 20_000;
 
-/** Receives the events of a stream of whole messages. */
+/** Receives the events of a stream in which each message is complete. */
 interface SharedHandlers {
   message(data: string): void;
-  /** Why no messages come, until the next one comes. */
+  /** Called with the reason why no messages come, until the next message comes. */
   trouble(data: string): void;
   connection(state: Exclude<Connection, 'connecting'>): void;
 }
@@ -28,9 +28,9 @@ type TabMessage =
 
 /**
  * Listens to one kind of event as `listen` does, but with one stream for all tabs of the browser, because a browser
- * opens at most six connections to a host. The tab that holds the lock listens and relays to the others. When it closes,
- * the next one takes over; when it is silent, as a tab is that the browser froze, one takes the lock away from it.
- * Without locks (plain http from another machine) each tab listens for itself.
+ * opens at most six connections to a host. The tab that holds the lock listens and relays the events to the others.
+ * When that tab closes, the next one takes over. When it is silent, such as a tab that the browser froze, another tab
+ * takes the lock away from it. Without locks (plain http from another machine) each tab listens for itself.
  */
 function listenShared(url: string, event: string, handlers: SharedHandlers): () => void {
   if (!('locks' in navigator)) return listenAlone(url, event, handlers);
@@ -95,7 +95,7 @@ function dispatch(sent: TabMessage, { message, trouble, connection }: SharedHand
   else connection(sent.state);
 }
 
-/** Handlers that serve this tab and all others; a late tab gets the last of each. */
+/** Handlers that pass events on to this tab and all others. A tab that opens later gets the last event of each kind. */
 function relayToTabs(channel: BroadcastChannel, handlers: SharedHandlers) {
   const last = new Map<'data' | 'trouble' | 'state', TabMessage>();
   const send = (sent: TabMessage): void => {
@@ -117,7 +117,7 @@ function relayToTabs(channel: BroadcastChannel, handlers: SharedHandlers) {
     message: (data: string) => relay('data', { data }),
     trouble: (trouble: string) => relay('trouble', { trouble }),
     connection: (state: 'live' | 'lost') => relay('state', { state }),
-    // An old beat would tell a late tab an old time.
+    // The last beat is not kept: it would give an old time to a tab that opens later.
     beat: (beat: string) => send({ beat }),
   };
 }
@@ -127,10 +127,10 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 export interface LiveInbox {
-  /** How much waits; undefined until the first one comes. */
+  /** How much waits. Undefined until the first message comes. */
   pulse: InboxPulse | undefined;
   connection: Connection;
-  /** Why the server cannot read the inbox now; undefined when it can. */
+  /** Why the server cannot read the inbox now. Undefined where the server can. */
   trouble: ApiError | undefined;
 }
 
@@ -156,13 +156,15 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
   return { pulse, connection, trouble };
 }
 
-/** The page cannot tell a stream without a session from a broken one, so this asks. */
+/**
+ * Signs out where the session is over. The page cannot tell a stream without a session from a broken one, so it asks.
+ */
 async function checkSession(signedOut: () => void): Promise<void> {
   const session = await askSession();
   if (!session.ok && session.status === 401) signedOut();
 }
 
-/** What one attempt wrote so far. */
+/** The text that one attempt has written so far. */
 export type LiveText = Pick<TextDelta, 'runId' | 'step' | 'from' | 'attempt' | 'text'>;
 
 /** The text with one more delta. */
@@ -172,13 +174,13 @@ export function withDelta(last: LiveText | undefined, delta: TextDelta): LiveTex
 
 export interface LiveTurn {
   events: readonly TurnEvent[];
-  /** Undefined until everything so far has come: half of a turn would look like one that goes on. */
+  /** Undefined until everything so far has come: half a turn would look like a turn that goes on. */
   view: TurnView | undefined;
   pending: Pending | undefined;
-  /** What the model writes, or wrote last. */
+  /** The text that the model writes, or has last written. */
   text: LiveText | undefined;
   connection: Connection;
-  /** Why it cannot be read: there is no such turn, or no answer to the question. */
+  /** Why the turn cannot be read: the turn does not exist, or the server refuses. */
   problem: ApiError | undefined;
   ended: boolean;
 }
@@ -194,8 +196,8 @@ const EMPTY: LiveTurn = {
 };
 
 /**
- * A turn from its start, then live while the tab is visible. Events have their place as id, so an event that comes twice
- * counts once.
+ * Reads a turn from its start, then follows it while the tab is visible. The id of an event is its place, so an event
+ * that comes twice counts once.
  */
 export function useTurn(turn: string): LiveTurn {
   const [state, setState] = useState<LiveTurn>(EMPTY);
@@ -210,7 +212,7 @@ export function useTurn(turn: string): LiveTurn {
 
 type SetTurn = (change: (last: LiveTurn) => LiveTurn) => void;
 
-/** Adds the events of a turn to those by place, and sets the state of the turn, until the returned function is called. */
+/** Follows a turn: adds its events by place and sets the state, until the returned function is called. */
 function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetTurn): () => void {
   const set = (part: Partial<LiveTurn>): void => setState((last) => ({ ...last, ...part }));
   let drawn = 0;
@@ -221,7 +223,7 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
     if (isWhole) return set({ events, view: viewOf(events) });
     setState((last) => (last.view === undefined ? { ...last, events } : last));
   };
-  // A long turn sends hundreds of events at once, which need one render only.
+  // A long turn sends hundreds of events at once, and they need only one render.
   const drawSoon = (part: Partial<LiveTurn> = {}): void => {
     set(part);
     drawn ||= requestAnimationFrame(draw);
@@ -229,7 +231,7 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
   const explain = async (): Promise<void> => {
     const problem = await whyRefused(url);
     if (problem !== undefined) set({ problem });
-    // There is nothing to wait for.
+    // The turn does not exist, so there is nothing to wait for.
     if (problem?.code === 'turn_not_found') stop();
   };
   const stop = listen(url, {

@@ -27,10 +27,10 @@ import { Text, visibleText } from './ui/text';
 import { storedTheme } from './theme';
 
 interface State {
-  /** The last session: during a new sign-in the page stays below it, with what was typed. */
+  /** The last session. During a new sign-in the page stays visible below the form, with everything that was typed. */
   session?: Session;
   isOpen: boolean;
-  /** Until the first answer comes there is nothing to show. */
+  /** True until the first answer comes: there is nothing to show before. */
   isAsking?: boolean;
   problem?: string;
 }
@@ -50,10 +50,10 @@ export function App(): JSX.Element {
   };
   const out = (problem: string | undefined): void => {
     forgetTyped();
-    // The next person here is not notified of what was for this one.
+    // Notifications for this person must not be shown to the next person at this browser.
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
     void signOut().then((reply) => {
-      // Where it failed, the session may go on.
+      // Where signing out failed, the session may still be open.
       setState({ isOpen: false, ...defined({ problem: reply.ok ? problem : errorText(reply.error) }) });
       if (reply.ok && reply.data) location.assign(reply.data.signOutAt);
     });
@@ -70,7 +70,7 @@ export function App(): JSX.Element {
   );
 }
 
-/** Signs in with the code in the address, after removing it from there. */
+/** Signs in with the code in the address, after removing the code from the address. */
 async function openSession(): Promise<State> {
   const code = signInCode(location.hash);
   if (code !== undefined) history.replaceState(null, '', location.pathname);
@@ -135,7 +135,7 @@ interface PageProps {
   /** False while the page asks for a new sign-in. */
   isOpen: boolean;
   signedOut: () => void;
-  /** `left`: what the person has to read then. */
+  /** `left`: a text that the person has to read after signing out. */
   signOut: (left: string | undefined) => void;
 }
 
@@ -184,7 +184,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   );
 }
 
-/** The fragment holds the route, so this link has to move the focus itself. */
+/** Moves the focus to the main part. The fragment holds the route, so this link cannot do that by itself. */
 function skip(event: Event): void {
   event.preventDefault();
   document.getElementById('main')?.focus();
@@ -197,7 +197,7 @@ interface HeaderProps {
   signOut: () => void;
 }
 
-/** The links of the header, and the screens that each stands for. */
+/** The links of the header, each with the screens that belong to it. */
 const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] }[] = [
   { label: 'Inbox', to: { at: 'inbox' }, shows: ['inbox', 'call', 'grants'] },
   { label: 'Turns', to: { at: 'turns' }, shows: ['turns', 'turn', 'decided'] },
@@ -211,7 +211,7 @@ const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] 
 
 const loadAccount = () => import('./screens/account');
 
-/** The navigation, the number of waiting items, the connection, and the user, whose menu comes late. */
+/** The navigation, the number of waiting items, the connection, and the user. The menu of the user is loaded later. */
 function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {
   const { state, label, title } = connectionStatus(inbox.connection, inbox.trouble);
   const late = useLate(loadAccount, true);
@@ -254,5 +254,5 @@ export * from './shared';
 document.documentElement.dataset['theme'] = storedTheme();
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);
-// So that the first diff has its colours at once; without it a diff has none.
+// Loaded early, so that the first diff has its colours at once. If this fails, diffs have no colours.
 addEventListener('load', () => void import('./model/syntax').catch(() => undefined));

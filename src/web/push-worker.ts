@@ -1,6 +1,6 @@
 import type { Answer, ApiError, DecisionBody, PushMessage, Session } from '../server/api';
 
-/** What the types of pages do not have: the service worker's own scope. */
+/** The service worker's own scope, which the types of pages do not have. */
 interface WorkerEvent extends Event {
   waitUntil(work: Promise<unknown>): void;
 }
@@ -22,7 +22,7 @@ interface Clients {
   openWindow(url: string): Promise<unknown>;
 }
 interface Shown extends NotificationOptions {
-  /** Whether it is heard again where it takes the place of another. */
+  /** Whether the notification makes a sound again where it replaces another one. */
   renotify?: boolean;
   actions?: { action: Action; title: string }[];
   data: PushMessage;
@@ -51,12 +51,14 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   event.waitUntil(take(event.action, event.notification.data));
 });
-// Whoever signs out is not notified here any more.
+// A person who signs out is not notified here any more.
 self.addEventListener('message', (event) => {
   if (event.data === 'signed-out') event.waitUntil(leave());
 });
 
-/** A browser wants something to be shown for each message. */
+/**
+ * Reads a message. A browser requires that each message shows a notification, so an unreadable message has a text, too.
+ */
 function read({ data }: PushEvent): PushMessage {
   try {
     return data?.json() ?? UNREADABLE;
@@ -83,7 +85,7 @@ function buttons(yes: Action, yesText: string, no: Action, noText: string): NonN
 }
 
 async function take(action: string, message: PushMessage): Promise<void> {
-  // One touch by mistake approves nothing.
+  // A single touch by mistake must not approve anything.
   if (action === 'approve')
     return show(
       message,
@@ -95,7 +97,9 @@ async function take(action: string, message: PushMessage): Promise<void> {
   return action === 'deny' ? decide('denied', message) : open(message.place);
 }
 
-/** Decides as the page does: by the same route, with the digest of what was shown, as whoever is signed in. */
+/**
+ * Decides as the page does: by the same route, with the digest of what was shown, and as the person who is signed in.
+ */
 async function decide(decision: 'approved' | 'denied', message: PushMessage): Promise<void> {
   const { callId, seen, turn, user, tool } = message;
   if (seen === undefined) return open(message.place);
@@ -119,7 +123,7 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage): Pr
   return show(without({ ...message, title: `${done}: ${tool}`, text, isOver: true }));
 }
 
-/** Whoever reads a notification need not be who is signed in by now. */
+/** Why nothing may be decided: another person may be signed in by now than the one for whom the notification was. */
 async function whyNot(user: string): Promise<string | undefined> {
   try {
     const response = await ask('GET', 'api/session');
@@ -145,7 +149,7 @@ function said({ message, hint }: ApiError): string {
   return hint === undefined ? message : `${message} (${hint})`;
 }
 
-/** Says in words that nothing was decided, and opens the page, where it can be. */
+/** Shows that nothing was decided, and opens the page, where the person can decide. */
 async function refuse(message: PushMessage, why: string): Promise<void> {
   const refused = without({ ...message, title: `Not decided: ${message.tool}`, text: why });
   await show(refused, { requireInteraction: true });
@@ -156,7 +160,7 @@ function without({ seen: _, ...message }: PushMessage): PushMessage {
   return message;
 }
 
-/** Goes to a place in a tab that is open, or in a new one. */
+/** Opens a place of the page in a tab that is open, or in a new one. */
 async function open(place: string): Promise<void> {
   const url = new URL(place, self.registration.scope).href;
   const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
@@ -164,10 +168,10 @@ async function open(place: string): Promise<void> {
     try {
       await tab.navigate(url);
     } catch {
-      // It is of another worker, or it is closing.
+      // The tab belongs to another service worker, or it is closing.
       continue;
     }
-    // Browsers let us do this only after a click.
+    // Browsers allow this only after a click.
     await tab.focus().catch(() => undefined);
     return;
   }

@@ -1,6 +1,6 @@
 import type { Connection } from './model/labels';
 
-/** The server's time minus this machine's, in milliseconds; undefined until the server tells its time. */
+/** The server's time minus this machine's, in milliseconds. Undefined until the server sends its time. */
 let ahead: number | undefined;
 let isExact = false;
 
@@ -13,8 +13,8 @@ export function serverNow(): number {
 }
 
 /**
- * Takes the time that the server has now; an invalid one has no effect. The `Date` header of an answer (`exact`
- * false) has whole seconds and may be that of a proxy, so it counts only until the first beat.
+ * Takes the server's current time. An invalid time is ignored. The `Date` header of an answer (`exact` is false) has
+ * whole seconds and may come from a proxy, so it counts only until the first beat.
  */
 export function takeServerTime(at: string | null, exact: boolean): void {
   const time = Date.parse(at ?? '');
@@ -27,9 +27,9 @@ export function takeServerTime(at: string | null, exact: boolean): void {
 interface LiveHandlers {
   /** Handlers by the name of the event. */
   on: Readonly<Record<string, (data: string, id: string) => void>>;
-  /** `live`: an event came. `lost`: an error, or silence; said again each time it tries again. */
+  /** `live`: an event came. `lost`: an error, or silence. It is called again at each new attempt. */
   connection(state: Exclude<Connection, 'connecting'>): void;
-  /** The server does not open the stream; this tries again all the same. */
+  /** Called where the server does not open the stream. The attempts go on all the same. */
   refused?(): void;
 }
 
@@ -38,13 +38,13 @@ const LAST_RETRY_MS = 10_000;
 /** The server sends a beat every 5 s. */
 const SILENT_MS = 18_000;
 
-/** Calls back when nothing was heard for a while, once for each silence. */
+/** Calls back where nothing was heard for a while, once for each silence. */
 export interface Watchdog {
   heard(): void;
   stop(): void;
 }
 
-/** One that waits for the first sign. */
+/** Makes a watchdog, which waits for the first sign. */
 export function createWatchdog(silentMs: number, onSilence: () => void): Watchdog {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const stop = (): void => clearTimeout(timer);
@@ -57,8 +57,9 @@ export function createWatchdog(silentMs: number, onSilence: () => void): Watchdo
 
 /**
  * Listens to server-sent events until the returned function is called. The browser reconnects by itself after a lost
- * connection, but not after an error answer, and it does not see that a connection is silent: then this reconnects, after
- * errors each time a little later. A frozen server and a network that drops everything are such silence.
+ * connection. It does not do so after an error answer, and it does not notice that a connection is silent. In these
+ * cases this function reconnects, after errors with a growing wait. A frozen server and a network that drops everything
+ * lead to such a silence.
  */
 export function listen(url: string, { on, connection, refused }: LiveHandlers): () => void {
   let source: EventSource | undefined;
@@ -108,7 +109,7 @@ export function listen(url: string, { on, connection, refused }: LiveHandlers): 
   };
 }
 
-/** Takes the time that a beat tells. */
+/** Takes the time in a beat. */
 export function takeBeat(data: string): void {
   const { at }: { at: string } = JSON.parse(data);
   takeServerTime(at, true);

@@ -13,7 +13,7 @@ export function storedTheme(): Theme {
   }
 }
 
-/** Without storage the theme follows the system each time. */
+/** Stores the theme. Without storage the theme follows the system each time. */
 export function storeTheme(theme: Theme): void {
   try {
     localStorage.setItem(KEY, theme);

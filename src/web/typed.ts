@@ -2,14 +2,14 @@ import { type ResolutionKind, RESOLUTIONS } from '../contract/decision';
 import { isObject, type JsonObject } from '../contract/json';
 import { type ArgumentsDraft, type ForkDraft, isChanged, WAY_LABELS, type Way } from './model/draft';
 
-/** What a person typed at one call and did not send. */
+/** The input that a person typed at one call and did not send. */
 export interface Typed {
   reason: string;
   /** The arguments while they are changed. */
   args?: TypedArguments | undefined;
   /** Ids of the ticked hunks. */
   hunks?: { ticked: readonly string[]; seen: string } | undefined;
-  /** Of a call in doubt: the chosen answer, what it returned, and how the person knows. */
+  /** Only for a call in doubt: the chosen answer, what the call returned, and how the person knows. */
   answer?: ResolutionKind | undefined;
   content: string;
   how: string;
@@ -17,7 +17,7 @@ export interface Typed {
 
 export interface TypedArguments {
   draft: ArgumentsDraft;
-  /** What they were changed from. */
+  /** The arguments from which the person started. */
   from: JsonObject;
   /** The `seenDigest` of the request that was on the screen. */
   seen: string;
@@ -25,7 +25,7 @@ export interface TypedArguments {
 
 export const NOTHING_TYPED: Typed = { reason: '', content: '', how: '' };
 
-/** What of it was typed, in words and values that somebody would miss; undefined when there is nothing. */
+/** The words and values that were typed and would be missed. Undefined where there are none. */
 export function typedParts({ reason, args, content, how }: Typed): string | undefined {
   const isEdited = args !== undefined && isChanged(args.draft, args.from);
   const parts = [
@@ -36,7 +36,10 @@ export function typedParts({ reason, args, content, how }: Typed): string | unde
   return parts.length === 0 ? undefined : parts.join('\n\n');
 }
 
-/** Reads back what `JSON.parse` gives for it; undefined for anything else, as a page of another version may have left. */
+/**
+ * Reads typed text that was stored as JSON. Undefined for any other value, such as one from another version of the
+ * page.
+ */
 export function readTyped(value: unknown): Typed | undefined {
   if (!isObject(value)) return undefined;
   const { reason, args, hunks, answer, content, how } = value;
@@ -88,10 +91,10 @@ function isHunks(value: unknown): value is NonNullable<Typed['hunks']> {
 
 const PREFIX = 'countersign.typed.';
 
-/** Holds what the storage of the tab does not take, until the page is closed. */
+/** Holds values that the storage of the tab does not take, until the page is closed. */
 const memory = new Map<string, string>();
 
-/** As the browser has it. */
+/** The browser's storage. */
 interface TabStorage {
   readonly length: number;
   key(index: number): string | null;
@@ -100,7 +103,7 @@ interface TabStorage {
   removeItem(key: string): void;
 }
 
-/** Where typed text is kept: in this tab alone, and for as long as it is open. */
+/** The storage for typed text: only in this tab, and as long as the tab is open. */
 function storage(): TabStorage | undefined {
   try {
     const found: unknown = Reflect.get(globalThis, 'sessionStorage');
@@ -114,7 +117,7 @@ function isStorage(value: unknown): value is TabStorage {
   return isObject(value) && typeof value['getItem'] === 'function';
 }
 
-/** What a user left there; undefined when there is nothing. */
+/** The value that a user left in the storage. Undefined where there is none. */
 export function loadTyped(user: string, name: string): unknown {
   const key = `${prefixOf(user)}${name}`;
   try {
@@ -124,7 +127,7 @@ export function loadTyped(user: string, name: string): unknown {
   }
 }
 
-/** Keeps a value; undefined forgets it. */
+/** Keeps a value. Undefined removes it. */
 export function keepTyped(user: string, name: string, value: unknown): void {
   const key = `${prefixOf(user)}${name}`;
   if (value === undefined) return remove(key);
@@ -146,7 +149,7 @@ function prefixOf(user: string): string {
   return `${PREFIX}${encodeURIComponent(user)}/`;
 }
 
-/** Forgets what everybody typed in this tab; all but one user, where one is named. */
+/** Forgets what all users typed in this tab, except the named user. */
 export function forgetTyped(except?: string): void {
   const kept = storage();
   const stored = Array.from({ length: kept?.length ?? 0 }, (_, index) => kept?.key(index) ?? '');

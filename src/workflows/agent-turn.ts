@@ -46,7 +46,7 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   const publisher = new Publisher(turn, details, isMoved);
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   const queue = new MessageQueue();
-  // A step comes along from another build: until it waits here, messages wait, and what lists show stays.
+  // The step comes from another build. Until the step waits here too, messages are held and lists keep what they show.
   if (isMoved) queue.hold();
   setHandlers(turn, queue);
   watchCancellation(turn, work);
@@ -109,7 +109,8 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     const seed = applySeedStep(turn);
     const burst = seed === undefined && turn.gate !== undefined ? await takeBurst(turn) : undefined;
     let output = seed ?? burst?.last;
-    // An operator may have completed the activity with anything: the model is asked again where it cannot be read.
+    // An operator may have completed the activity with any value. Where the reply cannot be read, the model is asked
+    // again.
     for (let times = 1; output === undefined; times++)
       output = applyThink(turn, await think(turn, times), times);
     if (seed === undefined && burst === undefined) countReply(turn, output, Date.now() - asked);
@@ -144,7 +145,9 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
   }
 }
 
-/** After a reply without calls. New words that came in time keep the turn open, as long as it may take steps. */
+/**
+ * Called after a reply without calls. New words that came in time keep the turn open as long as it may take more steps.
+ */
 function isOver({ words, step, maxSteps }: Turn): boolean {
   return words.waiting.length === 0 || step >= maxSteps;
 }
@@ -165,7 +168,7 @@ function resultOf(
 
 /** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */
 function mustContinue({ step, approvals, given, moved, tried }: Turn): boolean {
-  // The next run gets what holds for the whole fork, but not its first step: that has to be applied before.
+  // The next run gets what holds for the whole fork, but not the fork's first step. That step has to be applied before.
   const isOpen = given !== undefined || moved !== undefined || tried !== undefined;
   return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && !isOpen;
 }
@@ -180,8 +183,8 @@ async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> 
 }
 
 /**
- * Goes on in a run on the current build, if all that is open still waits for people once every message is judged. It waits
- * for messages only while no call runs: the end of one would wake nobody.
+ * Continues in a run on the current build, if everything that is open still waits for people once all messages are
+ * judged. It waits for messages only while no call runs, because the end of a call would not wake the turn here.
  */
 async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput): Promise<void> {
   turn.isMoving = false;
@@ -190,17 +193,17 @@ async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput):
   if (whyHeld(turn.approvals) !== undefined) return;
   const moved = movedStep(turn.approvals, reply, workflowInfo().taskQueue);
   const input = nextInput(turn, { ...carry(turn), step: turn.step - 1, counts: countsOf(turn), moved });
-  // It stays where it is.
+  // A turn whose input is too large stays on its build.
   if (isTooLarge(input)) turn.tooLargeIn = turn.step;
   else await continueOnCurrentBuild<typeof agentTurn>(input);
 }
 
-/** The server takes no payload that is larger: the turn would stand still for good. */
+/** The server refuses a larger payload, and the turn would then never continue. */
 function isTooLarge(input: TurnInput): boolean {
   return utf8Bytes(JSON.stringify(input)) > LIMITS.movedBytes;
 }
 
-/** Calls that have ended are counted in the run in which they ran. */
+/** The counts with the calls that have ended: a call is counted in the run in which it ran. */
 function countsOf(turn: Turn): TurnCounts {
   const counts = { ...turn.counts };
   for (const { call, result } of turn.approvals.calls.values())

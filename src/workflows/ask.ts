@@ -23,7 +23,7 @@ import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
 import type { Turn } from './turn';
 
-/** A question that a call asks while it runs, once it was found to be in order. */
+/** A question that a running call asks, once it was found to be in order. */
 interface Asked {
   by: CallState;
   question: Question;
@@ -34,9 +34,9 @@ interface Asked {
 type Judged = { ok: true; asked: Asked } | { ok: false; why: string };
 
 /**
- * Takes the questions of calls that run. Only the activity of a call knows its secret, so nobody else asks in its name. A
- * question waits in the inbox as that of an agent does. Its answer goes to the call and allows nothing. It is closed when
- * the call ends, in whatever way, or before that when the call withdraws it.
+ * Takes the questions of running calls. Only the activity of a call knows its secret, so nobody else asks in its name.
+ * The question waits in the inbox as a question of an agent does. Its answer goes to the call and allows nothing. The
+ * question is closed when the call ends in any way, or earlier when the call withdraws it.
  */
 export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
   const validator = (message: RawValue): void => void inOrder(turn, message);
@@ -57,8 +57,8 @@ function takeBack(turn: Turn, message: RawValue): void {
 }
 
 /**
- * Closes the question that a message of any sender withdraws, at workflow time `now` (ms). False: there is none that waits,
- * such as where a person was first, and nothing changes.
+ * Closes the question that a message of any sender withdraws, at workflow time `now` (ms). False: no such question
+ * waits, for example because a person answered first, and nothing changes.
  */
 export function withdrawQuestion(approvals: Approvals, message: unknown, now: number): boolean {
   if (!isAsked(message)) return false;
@@ -73,7 +73,7 @@ export function withdrawQuestion(approvals: Approvals, message: unknown, now: nu
   return true;
 }
 
-/** Checked again in the handler: after a reset Temporal applies updates without their validator. */
+/** The handler checks again: after a reset Temporal applies updates without their validator. */
 function inOrder(turn: Turn, message: RawValue): Asked {
   const judged = judge(turn.approvals, message);
   if (judged.ok) return judged.asked;
@@ -107,7 +107,7 @@ function judge(approvals: Approvals, message: RawValue): Judged {
   return withForm({ by, question, attempt, number });
 }
 
-/** The call that asks; undefined where the message is not of its own execution. */
+/** The call that asks. Undefined where the message does not come from the execution of that call. */
 function askerOf({ calls }: Approvals, asked: AskedQuestion): CallState | undefined {
   const by = calls.get(asked.callId);
   const isIts = by?.callKey === asked.callKey && by.generation === asked.generation;
@@ -138,7 +138,10 @@ function isAsked(value: unknown): value is AskedQuestion {
   return areTexts && [generation, attempt, number].every((one) => typeof one === 'number');
 }
 
-/** Closes what a lost attempt of the call had asked, and asks. The memo keeps the whole question, as that of a gate does. */
+/**
+ * Closes the questions of a lost attempt of the call, and opens the new one. The memo keeps the whole question, as for
+ * a gate.
+ */
 function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): CallState {
   const { approvals } = turn;
   const now = Date.now();
@@ -159,7 +162,7 @@ function questionCall(
   { question, number }: { question: Question; number: number },
 ): ValidCall {
   const { callId: askedBy, tool, toolDigest, settings } = by.call;
-  // A call that runs again asks anew, and its questions have other ids.
+  // A call that runs again asks anew, and its questions get other ids.
   const callId = `${askedBy}.${by.generation}.${number}`;
   const { askMs: _askMs, child: _child, state: _state, local: _local, ...shared } = settings;
   return {
@@ -179,7 +182,7 @@ export function closeQuestions(approvals: Approvals, by: CallState, now: number)
     closeCall(approvals, state, { cause: 'askerEnded', result: failureOf(state, ENDINGS.askerEnded, now) });
 }
 
-/** Ids of calls that wait for an answer of a person. */
+/** Ids of the calls that wait for an answer of a person. */
 export function askingCalls(calls: readonly CallState[]): ReadonlySet<string> {
   return new Set(calls.flatMap(({ phase, call }) => (phase === 'question' ? (call.askedBy ?? []) : [])));
 }

@@ -28,7 +28,10 @@ import type { CallState } from './approvals/state';
 import { Step } from './step';
 import type { Turn, TurnRuntime } from './turn';
 
-/** Counts what a reply has used, and takes over what the agent allows, once: what people add later stays. */
+/**
+ * Counts what a reply has used. The first reply also sets what the agent allows, so that budget which people add later
+ * stays.
+ */
 export function countReply(turn: Turn, output: ThinkOutput, thoughtMs: number): void {
   const { spending, ofSession } = turn;
   const estimate = estimatedTokens(turn.transcript.size);
@@ -38,7 +41,10 @@ export function countReply(turn: Turn, output: ThinkOutput, thoughtMs: number): 
   spending.isSet = true;
 }
 
-/** What the agent says about asking counts; whoever starts a turn or a session only makes it smaller. */
+/**
+ * Sets a budget. What the agent says about asking people takes precedence. Whoever starts a turn or a session can only
+ * make the amounts smaller.
+ */
 function allow(spending: CarriedSpending, allowed: Budget | undefined): void {
   spending.isSet = BUDGET_KINDS.some((kind) => allowed?.[kind] !== undefined);
   spending.budget = smallerOf(allowed, spending.budget);
@@ -47,17 +53,20 @@ function allow(spending: CarriedSpending, allowed: Budget | undefined): void {
 /** A budget that is used up. */
 interface UsedUp {
   crossing: Crossing;
-  /** Nobody is asked for more. */
+  /** Nobody is asked for more budget. */
   isFinal: boolean;
-  /** The budget, and what was spent. */
+  /** The budget that is used up, and what was spent. */
   of: CarriedSpending;
   /** Why the turn cannot go on, in words. */
   why: string;
-  /** It is the budget of the session. */
+  /** Whether this is the budget of the session. */
   isSession: boolean;
 }
 
-/** What is used up: of what the parent has left, which nobody can raise here, of the session's budget, or of the turn's own. */
+/**
+ * The budget that is used up: the rest of the parent's budget, which nobody can raise here, the session's, or the
+ * turn's own.
+ */
 export function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
   const capped = crossingOf(cap, spending.spent);
   const own = { of: spending, isSession: false };
@@ -109,13 +118,13 @@ export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<stri
   }
 }
 
-/** The request with who decides on it, by the file of a worker; or why nobody is asked. */
+/** The request with the people who decide on it by the rules of a worker, or the reason why nobody is asked. */
 async function ruledOn(turn: Turn, request: ValidCall): Promise<PreparedCall> {
   const prepared = await prepareRaise(turn, request);
   return isValidCall(prepared) ? { ...request, ...defined({ authority: prepared.authority }) } : prepared;
 }
 
-/** The request waits as those of calls do: same inbox, same decisions, same expiry. */
+/** Waits for a decision on the request, which has the same inbox, decisions and expiry as the requests of calls. */
 async function decided(turn: Turn, call: ValidCall, runtime: TurnRuntime): Promise<CallState> {
   const key = gateMemoKey(call.callId);
   upsertMemo({ [key]: call });
@@ -132,7 +141,7 @@ function requestOf(turn: Turn, { crossing, of, why, isSession }: UsedUp, asked: 
   const tool = isSession ? RAISE_SESSION_BUDGET : RAISE_BUDGET;
   const callId = `${turn.step}.budget${asked === 1 ? '' : asked}`;
   const schema = raiseSchema(kind);
-  // As much again; a budget of nothing is raised by what was spent.
+  // The request asks for the same amount again. Where the limit was 0, it asks for as much as was spent.
   const more = limit > 0 ? limit : Math.max(1, spent);
   const args = { [kind]: more };
   const { counts, children } = turn;

@@ -19,14 +19,14 @@ import { noteStep } from './step';
 import { appendResults, MOST_ASKED, takeReply, thinkInput } from './think';
 import type { Turn } from './turn';
 
-/** What a burst has come to in its turn. */
+/** How a burst ended in its turn. */
 export interface Taken {
   last: ThinkOutput;
-  /** The calls of the last reply have their results, too. False: the turn goes on with it. */
+  /** Whether the calls of the last reply already have their results. False: the turn continues with these calls. */
   isOver: boolean;
 }
 
-/** Takes steps in one activity, as many as its input lets it, and applies them as if each had been taken by itself. */
+/** Takes steps in one activity, as many as its input allows, and applies each as a step of its own. */
 export async function takeBurst(turn: Turn): Promise<Taken> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const output = readBurstOutput(valueOf(await schedule(turn, asked)));
@@ -63,7 +63,7 @@ function optionsOf(step: number, { commitMs }: GateMode, asked: number): Activit
     activityId: activityIds.burst(step, asked),
     startToCloseTimeout: commitMs + TIMES.thinkTimeout + TIMES.burstCall + TIMES.closeMargin,
     heartbeatTimeout: TIMES.heartbeatTimeout,
-    // As for `think`: the activity knows how often and how long to retry.
+    // As for `think`, the activity decides how often and when to retry.
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
     // A cancelled burst gives back the steps that it has finished, and they stay on record.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

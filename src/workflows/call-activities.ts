@@ -52,8 +52,9 @@ export function runCall(
   const input = inputOf(turn, state, decision);
   state.scheduledAt = Date.now();
   const { tool, settings } = state.call;
-  // A local call leaves one marker in history, at its end. That is too late to show whether its decision came before or after a
-  // reset, so a call with a decision is never local. Nor is a call that a worker gave back: it would come to the same worker.
+  // A local call leaves only one marker in history, at its end. After a reset that marker cannot show whether a
+  // decision came before it, so a call with a decision is never local. A call that a worker gave back is not local
+  // either, since it would come to the same worker.
   return settings.local === true &&
     !state.needsDecision &&
     state.grant === undefined &&
@@ -62,16 +63,19 @@ export function runCall(
     : scheduleActivity<RawValue>(tool, [input], activityOptions(state), rawResult);
 }
 
-/** Short pauses at first: with two workers, the right one gets the call after a few tries. Long ones later: each round adds six events. */
+/**
+ * Pauses are short at first: with two workers, the right one gets the call after a few tries. They grow, because each
+ * round adds six events.
+ */
 const MOST_PAUSE_MS = 60_000;
 const SOON_MS = 500;
 const pauseAfter = (waitedMs: number, round: number): number =>
   Math.min(MOST_PAUSE_MS, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
 
 /**
- * Waits before a call that did not start is scheduled again, with the same key and decision. Where it was to go to the
- * worker that held its state, that state is lost, and the call goes to the queue of its tool. Returns a result instead
- * where its time to start is over or its turn was cancelled.
+ * Waits before a call that did not start is scheduled again, with the same key and decision. Where the worker that held
+ * its state did not take it, that state is lost, and the call goes to the task queue of its tool. Returns a result
+ * instead where the time to start is over or the turn was cancelled.
  */
 export async function untilNextRound(
   turn: Turn,
@@ -88,7 +92,7 @@ export async function untilNextRound(
   try {
     const summary = `${state.call.callId} waits for a worker that has it`;
     if (holder === undefined) await sleep(Math.min(left, pauseAfter(waited, absent.rounds)), { summary });
-    // Others may have lost the same state: the first one finds who will hold it from now on.
+    // Other calls may have lost the same state. The first of them finds the worker that will hold it.
     else while (!turn.states.reserve(state.call)) await condition(() => turn.states.isFree(state.call));
     if (!turn.approvals.cancelled) return undefined;
   } catch (error) {
@@ -97,11 +101,11 @@ export async function untilNextRound(
   return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
 }
 
-/** A turn that no session started has the state of a session for itself, and so has a fork. */
+/** The place of the shared state. A turn outside a session, and a fork, have the state of a session to themselves. */
 function placedIn({ session, fork }: Turn, { placed, call }: CallState): PlacedState | undefined {
   const isSessions = call.settings.state?.scope === 'session' && session !== undefined && fork === undefined;
   if (placed === undefined || !isSessions) return placed;
-  // Anybody may start a turn with the name of a session; the server says who did.
+  // Anybody may start a turn with the name of a session. The server says which workflow is the parent.
   return workflowInfo().parent?.workflowId === session.sessionId
     ? { ...placed, session: session.sessionId }
     : placed;
@@ -147,11 +151,11 @@ function activityOptions(state: CallState): ActivityOptions {
     scheduleToStartTimeout: startWithin(settings, holder !== undefined),
     heartbeatTimeout: settings.heartbeatMs,
     retry: retryOf(state),
-    // A cancelled turn waits for the outcome of a call that runs: it must be known, not assumed.
+    // A cancelled turn waits for the outcome of a running call, because the outcome must be known and not assumed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
     ...(state.absent === undefined ? {} : { allowEagerDispatch: false }),
-    // What a person just decided overtakes what waits in the queue.
+    // A call that a person just decided on overtakes other tasks in the queue.
     ...(state.needsDecision ? { priority: { priorityKey: 1 } } : {}),
     ...defined({ taskQueue: holder?.queue ?? settings.taskQueue }),
   };
@@ -179,7 +183,7 @@ function toRetryPolicy(retry: RetryOptions): NonNullable<ActivityOptions['retry'
   };
 }
 
-/** Asks the worker's journal, then the tool's `verify`, whether a call in doubt took effect. Changes nothing. */
+/** Asks the worker's journal and then the tool's `verify` whether a call in doubt took effect. Changes nothing. */
 export function verifyCall(turn: Turn, state: CallState, asked: number): Promise<RawValue> {
   const { callId, id, tool, settings } = state.call;
   const { callKey, generation, effective } = state;
@@ -199,7 +203,7 @@ export function verifyCall(turn: Turn, state: CallState, asked: number): Promise
   return scheduleActivity<RawValue>(ACTIVITIES.verify, [input], options, rawResult);
 }
 
-/** Keeps the schemas of the requests of a reply: arguments that a person changes are checked against them. */
+/** Keeps the schemas of the requests of a reply, to check arguments that a person changes. */
 export function keepSchemas(turn: Turn, { schemas }: ThinkOutput): void {
   for (const [digest, schema] of Object.entries(schemas)) turn.approvals.schemas.set(digest, schema);
 }
@@ -217,7 +221,7 @@ export function prepareRemote(turn: Turn, output: ThinkOutput): Promise<Prepared
 async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
   const { callId, id, tool, raw, taskQueue } = call;
   const prepared = await prepare(turn, { callId, id, tool, raw }, taskQueue);
-  // A fork may name the wrong task queue for a tool; a worker of the turn names the right one.
+  // A fork may name the wrong task queue for a tool. A worker of the turn then names the right one.
   if (prepared.kind === 'remote' && prepared.taskQueue !== taskQueue)
     return remote(turn, { ...call, taskQueue: prepared.taskQueue });
   return askFirst(call, prepared);
@@ -256,7 +260,7 @@ async function prepare(
   }
 }
 
-/** Asks again where the result cannot be read: an operator may have completed the activity with anything. */
+/** Schedules the activity again where its result cannot be read: an operator may have completed it with any value. */
 async function prepared(input: PrepareInput, taskQueue: string | undefined): Promise<PrepareOutput> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const options = optionsOf(input, taskQueue, asked);
@@ -272,7 +276,7 @@ function optionsOf(input: PrepareInput, taskQueue: string | undefined, asked: nu
     activityId: activityIds.prepare(input.callId, asked),
     startToCloseTimeout: TIMES.toolTimeout + TIMES.closeMargin,
     scheduleToStartTimeout: TIMES.startWithin,
-    // The activity decides when it has waited long enough for a worker that has the agent.
+    // The activity decides how long it waits for a worker that has the agent.
     scheduleToCloseTimeout: 2 * TIMES.startWithin,
     retry: { initialInterval: 1000, backoffCoefficient: 2, maximumInterval: '1 minute' },
     summary: `prepare ${input.callId} ${input.tool}`,

@@ -4,8 +4,8 @@ import { isIn } from './message-queue';
 import type { Publisher } from './publish';
 
 /**
- * Decides who acts on a change: a step that waits is woken, and looks and publishes itself; between steps the notifier
- * publishes.
+ * Decides who acts on a change. A step that waits is woken, and then looks and publishes by itself. Between steps the
+ * notifier publishes.
  *
  * A call that ended wakes its step at once. Everything else (updates, signals, a cancellation, a timer) goes through
  * `condition()`, which resolves when the messages of the workflow task are answered: history then has a decision before
@@ -16,7 +16,7 @@ export class ChangeNotifier {
   /** The revision that a step or the publisher has acted on. */
   private seen = 0;
   private isInStep = false;
-  /** Wakes the step; undefined while no step waits. */
+  /** Wakes the step. Undefined while no step waits. */
   private wake: (() => void) | undefined;
 
   constructor(
@@ -34,13 +34,13 @@ export class ChangeNotifier {
     }
   }
 
-  /** A step begins that has seen all changes so far. From here on it acts on changes. */
+  /** Called when a step begins. The step has seen all changes so far and acts on later changes. */
   beginStep(): void {
     this.isInStep = true;
     this.seen = this.context.revision;
   }
 
-  /** The step is over: publishes what it left. */
+  /** Called when the step is over. Publishes its last changes. */
   endStep(): void {
     this.publish();
     this.isInStep = false;
@@ -52,7 +52,7 @@ export class ChangeNotifier {
     this.publisher.publish();
   }
 
-  /** Whether something changed that nobody has acted on. */
+  /** Whether there is a change that neither the step nor the publisher has acted on. */
   get hasUnseen(): boolean {
     return this.context.revision !== this.seen;
   }
@@ -64,7 +64,10 @@ export class ChangeNotifier {
     });
   }
 
-  /** A call has ended. Where a message came first in this workflow task, `condition()` wakes the step for both. */
+  /**
+   * Called when a call has ended. Where a message came earlier in this workflow task, `condition()` wakes the step for
+   * both.
+   */
   callEnded(): void {
     const isFirst = !this.hasUnseen;
     markChanged(this.context);
@@ -79,7 +82,7 @@ export class ChangeNotifier {
   }
 }
 
-/** The most that a timer waits longer than its deadline. */
+/** How much longer than its deadline a timer runs at most. */
 const MOST_SPREAD_MS = 30_000;
 
 /**
@@ -98,13 +101,13 @@ export class DeadlineTimer {
   private at: number | null = null;
   private scope: CancellationScope | undefined;
 
-  /** The timer fires also after the turn was cancelled, as long as `nonCancellable` is not. */
+  /** The timer also fires after the turn was cancelled, as long as `nonCancellable` is not cancelled. */
   constructor(
     private readonly nonCancellable: CancellationScope,
     private readonly notify: () => void,
   ) {}
 
-  /** Fires at workflow time `at` (ms); null: never. Temporal's UI shows `summary`. */
+  /** Lets the timer fire at workflow time `at` (ms). Null: never. Temporal's UI shows `summary`. */
   set(at: number | null, summary: string): void {
     if (at === this.at) return;
     this.scope?.cancel();
@@ -123,7 +126,7 @@ export class DeadlineTimer {
     return scope;
   }
 
-  /** After a clock was set back the timer fires early: then the same deadline needs a new timer. */
+  /** The timer fires early where a clock was set back. Then the same deadline needs a new timer. */
   private fired(): void {
     this.at = null;
     this.notify();

@@ -3,9 +3,9 @@ import { FAILURES } from '../contract/names';
 import { whyUnreadable } from '../contract/unreadable';
 
 /**
- * Checks how a turn or a session was started. Anybody may start one with any input. Where that is wrong, the workflow fails
- * at once instead of failing its tasks again and again. Where only this worker cannot read it, the workflow waits: a worker
- * that was started without its keys must not end a turn.
+ * Checks how a turn or a session was started, since anybody may start one with any input. A wrong input fails the
+ * workflow at once, where an error would fail its tasks again and again. Where only this worker cannot read the input,
+ * the workflow waits: a worker that was started without its keys must not end a turn.
  */
 export function checkStart(
   what: 'turn' | 'session',

@@ -53,13 +53,13 @@ import type { Turn } from './turn';
 export interface ChildTurn {
   turn: string;
   input: TurnInput;
-  /** Absent: that of the parent. */
+  /** Absent: the task queue of the parent. */
   taskQueue?: string;
 }
 
 /**
- * How a workflow starts a turn as its child. Lists show it as they show a turn of the client; its id is used once; when its
- * parent closes, it is asked to end.
+ * The options with which a workflow starts a turn as its child. Lists show the child as they show a turn of the client.
+ * Its id is used only once. When its parent closes, the child is asked to end.
  */
 function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowOptions & {
   args: [TurnInput];
@@ -69,7 +69,7 @@ function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowO
     workflowId: turn,
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-    // As of a call that runs: its outcome must be known, not assumed.
+    // As for a running call, the outcome must be known and not assumed.
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     ...startOf(input, input.prompt),
     ...defined({ taskQueue }),
@@ -79,8 +79,8 @@ function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowO
 type TurnWorkflow = (input: TurnInput) => Promise<TurnResult>;
 
 /**
- * Starts a turn as a child; cancelled with the scope that starts it. The SDK would ask only the first run of the child to
- * end, and the server takes that for one that has continued as new and does nothing: so the current run is asked.
+ * Starts a turn as a child, which is cancelled with the scope that starts it. The SDK would cancel only the first run
+ * of the child. Where that run has continued as new, the server does nothing, so this function cancels the current run.
  */
 export async function startChildTurn(child: ChildTurn): Promise<ChildWorkflowHandle<TurnWorkflow>> {
   const scope = CancellationScope.current();
@@ -89,7 +89,7 @@ export async function startChildTurn(child: ChildTurn): Promise<ChildWorkflowHan
   const handle = await CancellationScope.nonCancellable(start);
   scope.cancelRequested.catch(() => {
     const cancelled = CancellationScope.nonCancellable(() => getExternalWorkflowHandle(child.turn).cancel());
-    // It has ended meanwhile.
+    // The child has ended meanwhile.
     cancelled.catch(() => undefined);
   });
   return handle;
@@ -115,7 +115,7 @@ export function reserveChild(turn: Turn, state: CallState): void {
   turn.children += 1;
 }
 
-/** What a worker has to know of a child turn that is about to start; undefined for any other call. */
+/** What a worker has to know about a child turn that is about to start. Undefined for any other call. */
 export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined {
   if (state.child === undefined) return undefined;
   const { given, before } = state.child;
@@ -123,14 +123,14 @@ export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined
   return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, ...defined({ none }) };
 }
 
-/** A worker did not let it start. */
+/** Takes back the count of a child turn that no worker let start. */
 export function releaseChild(turn: Turn, state: CallState): void {
   if (state.child !== undefined) turn.children -= 1;
 }
 
 /**
- * Runs the child turn of a call that a worker has let start, until it has ended. Never throws: whatever becomes of it is a
- * result. What it has spent counts for this turn.
+ * Runs the child turn of a call that a worker has let start, until the child turn has ended. Never throws: every end of
+ * the child turn is a result. What the child turn has spent counts for this turn.
  */
 export async function runChild(turn: Turn, state: CallState, ready: ChildReady): Promise<ToolResult> {
   const { child: settings } = state.call.settings;
@@ -146,7 +146,7 @@ export async function runChild(turn: Turn, state: CallState, ready: ChildReady):
   return noted(state, childResult(end, of));
 }
 
-/** A turn of older code says only what its models counted. */
+/** The spending of a child turn. A turn of older code reports only the tokens and steps that it counted. */
 function spentBy({ spent, usage, steps }: { spent?: Spent; usage: object; steps: number }): Spent {
   return spent ?? { ...noSpending(), tokens: tokensOf(usage) ?? 0, steps };
 }
@@ -172,7 +172,7 @@ async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<Chi
   }
 }
 
-/** Between the look and the start another run of this turn has started it. */
+/** Waits for a child turn that another run of this turn started after the worker had looked. */
 async function lookAgain(turn: Turn, state: CallState, child: string): Promise<ChildEnd> {
   try {
     return await waitFor(turn, state, child);
@@ -216,7 +216,8 @@ async function waitFor(turn: Turn, state: CallState, child: string): Promise<Chi
     [input],
     {
       activityId: activityIds.child(callId),
-      // It ends with the child turn, which may wait for a person for weeks. Heartbeats tell whether its worker lives.
+      // The activity ends with the child turn, which may wait for a person for weeks. Heartbeats show whether its
+      // worker lives.
       startToCloseTimeout: '365 days',
       heartbeatTimeout: TIMES.heartbeatTimeout,
       retry: { initialInterval: 1000, backoffCoefficient: 2, maximumInterval: '1 minute' },

@@ -2,9 +2,9 @@ import { makeContinueAsNewFunc, type Workflow, workflowInfo } from '@temporalio/
 import { defined } from '../contract/defined';
 
 /**
- * Continues as new on the current build of the deployment; without builds, on any worker. A plain continue-as-new stays on
- * its build. Lists show what they showed until the next run writes it anew: the server itself would go back to what the first
- * run was started with.
+ * Continues as new on the current build of the deployment or, without builds, on any worker. A plain continue-as-new
+ * stays on its build. The memo is passed on, so lists keep what they show until the next run writes it anew. Otherwise
+ * the server would go back to the memo with which the first run was started.
  */
 export function continueOnCurrentBuild<F extends Workflow>(...args: Parameters<F>): Promise<never> {
   const { memo } = workflowInfo();

@@ -17,8 +17,8 @@ import { addWords, recordOf } from './think';
 import type { Turn } from './turn';
 
 /**
- * Sets the handlers of a turn. The validator of an update refuses before anything enters history; a refused signal leaves
- * a verdict in the memo. All messages go through one queue, so they are judged in the order in which they came.
+ * Sets the handlers of a turn. The validator of an update refuses a message before history has it. A refused signal
+ * leaves a verdict in the memo. All messages go through one queue, so they are judged in the order in which they came.
  */
 export function setHandlers(turn: Turn, queue: MessageQueue): void {
   setVerdictHandlers(turn, queue, DECISIONS);
@@ -52,7 +52,10 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
 
 const TOO_LARGE = 'its conversation and the results of this step are too large to go along';
 
-/** Whether it really moves is seen in its next run: a decision of the same moment wins. */
+/**
+ * Sets the handler that moves a turn. Only the next run shows whether it moved, since a decision in the same task takes
+ * precedence.
+ */
 function setMoveHandler(turn: Turn): void {
   const validator = (): void => {
     const why = turn.tooLargeIn === turn.step ? TOO_LARGE : whyHeld(turn.approvals);
@@ -66,7 +69,10 @@ function setMoveHandler(turn: Turn): void {
   setHandler(messages.moveUpdate, move, { validator, description });
 }
 
-/** Skips tools of other task queues: this worker may have another version of them. */
+/**
+ * The requests whose tool has changed. Tools of other task queues are left out: this worker may have another version of
+ * them.
+ */
 function changedTools({ agent, approvals }: Turn): ChangedTool[] {
   const here = toolsHere(agent);
   if (here === undefined) return [];
@@ -77,21 +83,21 @@ function changedTools({ agent, approvals }: Turn): ChangedTool[] {
   });
 }
 
-/** A kind of message that gets a verdict: how it comes, and how it is judged and taken. */
+/** A kind of message that gets a verdict: its update and signal, and the functions that judge and take it. */
 interface VerdictMessage<M> {
   update: UpdateDefinition<Accepted, [RawValue]>;
   signal: SignalDefinition<[RawValue]>;
   bounds: messages.Bounds;
   judge(approvals: Approvals, message: unknown, now: number): Judged<M>;
   take(approvals: Approvals, taken: Extract<Judged<M>, { kind: 'take' }>, at: TakenAt): Accepted;
-  /** Its content may be a secret in plain text: nothing that was not judged may enter history. */
+  /** The content may be a secret in plain text, so nothing may enter history before it was judged. */
   mayBeSecret?: true;
   /** Temporal's UI shows it beside the update. */
   description: string;
   signalDescription: string;
 }
 
-/** What a person says to a request. */
+/** The messages with which a person decides on a request. */
 export const DECISIONS: VerdictMessage<Decision> = {
   update: messages.decideUpdate,
   signal: messages.approvalSignal,
@@ -102,7 +108,7 @@ export const DECISIONS: VerdictMessage<Decision> = {
   signalDescription: 'Decide on a request when no worker is up; the verdict is in the memo',
 };
 
-/** What a person says to a call in doubt. */
+/** The messages with which a person resolves a call in doubt. */
 export const RESOLUTIONS: VerdictMessage<Resolution> = {
   update: messages.resolveUpdate,
   signal: messages.resolutionSignal,
@@ -113,7 +119,7 @@ export const RESOLUTIONS: VerdictMessage<Resolution> = {
   signalDescription: 'Resolve a call in doubt when no worker is up; the verdict is in the memo',
 };
 
-/** What a person says to a question. */
+/** The messages with which a person answers a question. */
 const ANSWERS: VerdictMessage<QuestionAnswer> = {
   update: messages.answerUpdate,
   signal: messages.answerSignal,
@@ -125,12 +131,12 @@ const ANSWERS: VerdictMessage<QuestionAnswer> = {
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
 
-/** How much work of a check makes one unit of weight: what it does in 0.1 ms. */
+/** How much work of a check counts as one unit of weight: the work that takes 0.1 ms. */
 const WORK_OF_WEIGHT = MOST_WORK / 500;
 
 /**
- * Sets the handlers for one kind of message: its update, whose validator refuses before anything enters history, and its
- * signal, whose verdict goes into the memo. A message is judged in one go, at once or, in a flood, when its turn comes.
+ * Sets the handlers for one kind of message. The validator of its update refuses a message before history has it. The
+ * verdict on its signal goes into the memo. A message is judged as a whole: at once, or later if many messages came.
  */
 export function setVerdictHandlers<M extends { decisionId?: string }>(
   context: ApprovalContext,
@@ -153,7 +159,8 @@ export function setVerdictHandlers<M extends { decisionId?: string }>(
     return kind.take(context.approvals, judged, { now: Date.now(), decisionId });
   };
   const validator = (message: RawValue): void => {
-    // What it is about is about to be there: the handler judges it then. Until then nothing has the id that an answer names.
+    // The call that a decision names is about to be registered, and the handler judges the decision then. An answer
+    // cannot be about anything yet, because no open question has its id.
     if (queue.isHeld && kind.mayBeSecret !== true) return;
     const judged = judge(message);
     if (judged.kind === 'refuse') throw refusalFailure(judged.refused);
@@ -180,27 +187,33 @@ function applyLateOutcome(turn: Turn, message: RawValue): void {
   if (parsed.ok && report(turn.approvals, parsed.value)) markChanged(turn);
 }
 
-/** Takes the signal that ends a cancelled workflow although calls of it are in doubt. */
+/** Sets the handler of the signal that ends a cancelled workflow although some of its calls are in doubt. */
 export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue): void {
   setHandler(messages.abandonSignal, (message) =>
     queue.add({ weight: messages.weightOf(message), judge: () => abandon(context, message) }),
   );
 }
 
-/** A message that cannot be read still abandons the turn, without a reason: its sender may signal, and wants the end. */
+/**
+ * A message that cannot be read still abandons the turn, without a reason: its sender may signal and wants the turn to
+ * end.
+ */
 function abandon(context: ApprovalContext, message: RawValue): void {
   const read = messages.readMessage(message, messages.ABANDONMENT_BOUNDS);
   takeAbandonment(context.approvals, parseAbandonment(read.ok ? read.value : undefined));
   markChanged(context);
 }
 
-/** Checks again in the handler: another message of the same task may have won since the validator ran. */
+/** The handler checks again: another message of the same workflow task may have been taken since the validator ran. */
 function acceptedOf(verdict: Verdict): Accepted {
   if (!verdict.accepted) throw refusalFailure(verdict);
   return verdict;
 }
 
-/** Thrown in the validator, it leaves nothing in history, and the sender gets the answer at once. */
+/**
+ * The failure of a refused message. Thrown in the validator it leaves nothing in history, and the sender gets the
+ * answer at once.
+ */
 function refusalFailure(refused: Refused): ApplicationFailure {
   return ApplicationFailure.create({
     type: refused.code,

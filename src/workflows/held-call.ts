@@ -8,9 +8,9 @@ import { type CallState, markChanged, type Settlement } from './approvals/state'
 import type { Turn } from './turn';
 
 /**
- * Waits until no pause holds a call that did not start. It is then scheduled again, with the same key and decision, and
- * nothing that has passed counts for its time to start. Returns a result instead where its turn was cancelled. An activity
- * waits that is tried again, because tries leave nothing in history: a pause may last for weeks.
+ * Waits until no pause holds a call that did not start. The call is then scheduled again with the same key and
+ * decision, and the pause does not count for its time to start. Returns a result instead where the turn was cancelled.
+ * An activity waits and is retried, because retries leave nothing in history and a pause may last for weeks.
  */
 export async function untilResumed(
   turn: Turn,
@@ -30,7 +30,7 @@ export async function untilResumed(
   return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
 }
 
-/** False: the turn was cancelled. */
+/** Waits for the end of the pause. False: the turn was cancelled. */
 async function resumed(turn: Turn, { call }: CallState, times: number): Promise<boolean> {
   const { callId, tool } = call;
   const input: HeldInput = { agent: turn.agent, tool };
@@ -38,7 +38,7 @@ async function resumed(turn: Turn, { call }: CallState, times: number): Promise<
     await scheduleActivity(ACTIVITIES.held, [input], {
       activityId: activityIds.held(callId, times),
       startToCloseTimeout: TIMES.closeMargin,
-      // The activity says when it is tried again.
+      // The activity says when it is retried.
       retry: {
         initialInterval: TIMES.pausedRetry,
         backoffCoefficient: 2,
@@ -49,19 +49,23 @@ async function resumed(turn: Turn, { call }: CallState, times: number): Promise<
     });
   } catch (error) {
     if (isCancellation(error)) return false;
-    // An operator ended it, or the workers here are of another version. The call looks again itself.
+    // An operator ended the activity, or the workers here are of another version. The call is then scheduled and checks
+    // for pauses itself.
     await sleep(TIMES.pausedRetry).catch(() => undefined);
   }
   return !turn.approvals.cancelled;
 }
 
-/** How often a worker has given a call back; undefined: never. */
+/** How often workers have given a call back. Undefined: never. */
 export function roundOf({ absent, pauses }: CallState): number | undefined {
   const rounds = (absent?.rounds ?? 0) + (pauses?.times ?? 0);
   return rounds === 0 ? undefined : rounds;
 }
 
-/** Whether a call is at work, and waits neither for a person nor for the end of a pause. A child turn counts its own time. */
+/**
+ * Whether a call is at work, so that it waits neither for a person nor for the end of a pause. A child turn counts its
+ * own time.
+ */
 export function isAtWork({ phase, call, pauses }: CallState, asking: ReadonlySet<string>): boolean {
   if (phase === 'replanning') return true;
   const waits = call.settings.child !== undefined || asking.has(call.callId) || pauses?.isHeld === true;

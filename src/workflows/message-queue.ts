@@ -3,22 +3,22 @@ import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
 import { asError } from '../contract/errors';
 
 /**
- * The most that one workflow task may judge, in units of `QueuedMessage.weight`: a quarter of a second. Each further task
- * waits for a timer, and a server fires the timers of one workflow about once a second.
+ * The most that one workflow task may judge, in units of `QueuedMessage.weight`: a quarter of a second. Messages beyond
+ * it wait for a timer, and a server fires the timers of one workflow about once a second.
  */
 const MOST_WEIGHT = 2500;
 
 /** A message that waits to be judged. */
 export interface QueuedMessage {
-  /** How long it may take to judge: 1 is about 0.1 ms. */
+  /** How long the message may take to judge: 1 is about 0.1 ms. */
   weight: number;
   judge(): void;
 }
 
 /**
- * Judges updates and signals in the order in which they came. Up to a limit each is judged as it comes. The rest of a flood
- * waits for later workflow tasks: it must not block the other turns of its worker, and the SDK ends a workflow whose task
- * takes too long.
+ * Judges updates and signals in the order in which they came. Up to a limit, each message is judged as it comes.
+ * Further messages wait for later workflow tasks: they must not block the other turns of the worker, and the SDK ends a
+ * workflow whose task takes too long.
  *
  * Temporal's own reset applies messages again, all in one workflow task. Live they come in the order of history, in a replay
  * the signals come first. So in such a task all updates are judged before the signals. An update is in history only if it
@@ -30,7 +30,7 @@ export class MessageQueue {
   private task = -1;
   private weight = 0;
   private isEmptying = false;
-  /** What this workflow task applies again. */
+  /** The messages that this workflow task applies again after a reset. */
   private readonly reapplied = { updates: new Array<QueuedMessage>(), signals: new Array<QueuedMessage>() };
   private isReapplying = false;
   private isReset = false;
@@ -38,7 +38,7 @@ export class MessageQueue {
   private random = randomOfRun();
 
   constructor() {
-    // The SDK asks in each task, so that a task without a message is noted, too.
+    // The SDK evaluates this condition in each workflow task, so that a task without a message is noted, too.
     const ask = (): boolean => (this.enterTask(), false);
     void CancellationScope.nonCancellable(() => condition(ask));
   }
@@ -48,23 +48,23 @@ export class MessageQueue {
     return this.held || this.next < this.waiting.length || this.hasReapplied;
   }
 
-  /** Whether this run goes on from a reset, and is past the point that it went back to. */
+  /** Whether this run continues from a reset and is past the point of the reset. */
   get wasReset(): boolean {
     this.enterTask();
     return this.isReset;
   }
 
-  /** Whether messages wait for `release`, so that nobody can judge them yet. */
+  /** Whether messages wait for `release`, so that none of them can be judged yet. */
   get isHeld(): boolean {
     return this.held;
   }
 
-  /** Keeps all messages from here on: what they are about is not there yet. */
+  /** Holds all further messages, because the calls that they are about are not registered yet. */
   hold(): void {
     this.held = true;
   }
 
-  /** Judges what was kept. */
+  /** Judges the messages that were held. */
   release(): void {
     if (!this.held) return;
     this.held = false;
@@ -76,7 +76,7 @@ export class MessageQueue {
     return this.reapplied.updates.length + this.reapplied.signals.length > 0;
   }
 
-  /** Judges a signal, now if there is room. Throws only what its judging throws. */
+  /** Judges a signal, at once if there is room. Throws only what its judging throws. */
   add(message: QueuedMessage): void {
     this.enterTask();
     if (this.isReapplying) this.reapply(this.reapplied.signals, message);
@@ -107,7 +107,7 @@ export class MessageQueue {
     if (!this.isEmptying && !this.held) void this.empty();
   }
 
-  /** Keeps a message until all messages of this workflow task are there: the SDK runs no promise before. */
+  /** Keeps a message until all messages of this workflow task are there. The SDK runs no promise before that. */
   private reapply(messages: QueuedMessage[], message: QueuedMessage): void {
     if (!this.hasReapplied) void Promise.resolve().then(() => this.takeReapplied());
     messages.push(message);
@@ -118,7 +118,10 @@ export class MessageQueue {
     for (const message of [...updates.splice(0), ...signals.splice(0)]) this.take(message);
   }
 
-  /** Notes whether the workflow task that runs now applies messages again: its run has other random numbers than before. */
+  /**
+   * Notes whether the workflow task that runs now applies messages again: then its run has other random numbers than
+   * before.
+   */
   private enterTask(): void {
     const { historyLength } = workflowInfo();
     if (historyLength === this.task) return;
@@ -135,12 +138,12 @@ export class MessageQueue {
     if (this.isBehind) await condition(() => !this.isBehind);
   }
 
-  /** Adds work that shows only while a message is judged: at most 50 ms. */
+  /** Adds work that is known only after a message was judged: at most 50 ms. */
   spend(weight: number): void {
     this.weight += weight;
   }
 
-  /** Whether this workflow task has room for one more. It always has room for the first. */
+  /** Whether this workflow task has room for one more message. It always has room for the first. */
   private hasRoom({ weight }: Pick<QueuedMessage, 'weight'>): boolean {
     this.enterTask();
     if (this.weight > 0 && this.weight + weight > MOST_WEIGHT) return false;
@@ -148,7 +151,7 @@ export class MessageQueue {
     return true;
   }
 
-  /** Judges the rest in later workflow tasks, even after the workflow was cancelled. */
+  /** Judges the waiting messages in later workflow tasks, even after the workflow was cancelled. */
   private async empty(): Promise<void> {
     this.isEmptying = true;
     const { runId } = workflowInfo();
@@ -159,7 +162,7 @@ export class MessageQueue {
     this.isEmptying = false;
   }
 
-  /** Judges what waits, as far as this workflow task has room. */
+  /** Judges the waiting messages, as far as this workflow task has room. */
   private judgeWaiting(): void {
     for (let first = this.waiting[this.next]; first !== undefined; first = this.waiting[this.next]) {
       if (!this.hasRoom(first)) return;
@@ -171,14 +174,16 @@ export class MessageQueue {
   }
 }
 
-/** The source of this run's random numbers. A reset makes another one; the SDK offers no other sign of a reset. */
+/**
+ * The source of this run's random numbers. A reset makes another source, and the SDK offers no other sign of a reset.
+ */
 function randomOfRun(): (() => number) | undefined {
   return maybeGetActivator()?.random;
 }
 
 /**
- * Whether this code still runs in the workflow that it began in. The SDK ends a workflow whose task takes too long, in the
- * middle of its code. The rest of that code may then run inside another workflow, or outside of any.
+ * Whether this code still runs in the workflow in which it began. The SDK ends a workflow whose task takes too long in
+ * the middle of its code. The rest of that code may then run inside another workflow, or outside any workflow.
  */
 export function isIn(runId: string): boolean {
   return inWorkflowContext() && workflowInfo().runId === runId;

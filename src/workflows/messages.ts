@@ -24,8 +24,8 @@ import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
 
 /**
- * We decode messages ourselves. If the SDK could not decode an argument, it would fail the workflow task again and again,
- * and anyone who may signal could block a turn.
+ * We decode messages ourselves. If the SDK could not decode an argument, it would fail the workflow task again and
+ * again, and anybody who may signal could block a turn.
  */
 const raw = { typeInfo: { inputTypes: everyOne(rawValueTypeInfo) } };
 
@@ -124,7 +124,7 @@ export const CONTROL_BOUNDS: Bounds = {
   fields: Object.keys(SESSION_CONTROL.properties),
 };
 
-/** The value of a message, undefined where it has none; or why the message is refused. */
+/** The value of a message, which is undefined where the message is empty, or the reason why the message is refused. */
 export type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
 
 /** Nobody can review arguments that are nested deeper. */
@@ -148,7 +148,7 @@ export function readMessage(message: RawValue | undefined, { what, bytes, fields
   };
 }
 
-/** New words for a turn; undefined: they cannot be read. Never throws. */
+/** New words for a turn. Undefined: they cannot be read. Never throws. */
 export function readWords(message: RawValue | undefined): TurnWords | undefined {
   const read = readMessage(message, WORDS_BOUNDS);
   const value = read.ok ? read.value : undefined;
@@ -168,12 +168,15 @@ export function weightOf(message: RawValue | undefined): number {
 /** The weight of a short message. *Measured*: 0.01 to 0.05 ms; each KiB adds 0.01 ms (plain text) to 0.15 ms (keys and numbers). */
 const LEAST_WEIGHT = 0.2;
 
-/** The length of a message, which nothing has read yet. */
+/** The length of a message. Nothing has to be read for it. */
 export function bytesOf(message: RawValue | undefined): number {
   return message?.payload.data?.length ?? 0;
 }
 
-/** Undefined where there is no message or it is not JSON, for example encrypted with a key that is missing here. */
+/**
+ * The JSON text of a message. Undefined where the message is missing or is not JSON, such as one encrypted with a
+ * missing key.
+ */
 function textOf(message: RawValue | undefined): string | undefined {
   const { metadata, data } = message?.payload ?? {};
   const encoding = metadata?.['encoding'];
@@ -181,10 +184,10 @@ function textOf(message: RawValue | undefined): string | undefined {
   return decode(encoding) === 'json/plain' ? decode(data) : undefined;
 }
 
-/** We also decode results of activities ourselves: an operator may complete one with anything. */
+/** We decode results of activities ourselves, too: an operator may complete an activity with any value. */
 export const rawResult = { outputType: rawValueTypeInfo };
 
-/** The value of an activity's result; undefined where there is none or it cannot be decoded. Never throws. */
+/** The value of an activity's result. Undefined where the result is missing or cannot be decoded. Never throws. */
 export function valueOf(result: RawValue | undefined): unknown {
   try {
     return result === undefined ? undefined : defaultPayloadConverter.fromPayload(result.payload);

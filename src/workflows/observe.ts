@@ -9,12 +9,12 @@ import type { Approvals, CallState } from './approvals/state';
 
 const { countersign } = proxySinks<ObserveSinks>();
 
-/** Reports what happened to the worker. Replayed, it happened before, and nothing is sent. */
+/** Reports a fact to the worker. In a replay the fact was reported before, and nothing is sent. */
 export function report(fact: Fact): void {
   if (!workflowInfo().unsafe.isReplaying) countersign.observe(fact);
 }
 
-/** Reports a call that a burst has ended, one that never ran included. */
+/** Reports a call that ended in a burst, including a call that never ran. */
 export function reportEnded(
   { agent, origin }: { agent: string; origin?: TurnOrigin },
   { call: { tool, callId, kind }, result }: EndedOf,
@@ -25,25 +25,25 @@ export function reportEnded(
   report({ kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() });
 }
 
-/** What was reported of one call. */
+/** The facts that were reported about one call. */
 interface Reported {
-  /** Since when it waits for a person, in ms; undefined while it does not. */
+  /** Since when the call waits for a person, in ms. Undefined while it does not wait. */
   since?: number | undefined;
   isDoubted?: boolean;
   isDone?: boolean;
 }
 
-/** Reports what changes in the calls of one step. It decides nothing, and no command comes of it. */
+/** Reports what changes in the calls of one step. It decides nothing, and no Temporal command results from it. */
 export class StepObserver {
   private readonly reported = new Map<string, Reported>();
 
-  /** `isMoved`: the step comes from another build, which reported what had ended by then. */
+  /** `isMoved`: the step comes from another build, which has reported the calls that had ended by then. */
   constructor(
     private readonly turn: { readonly agent: string; readonly approvals: Approvals; origin?: TurnOrigin },
     private readonly isMoved: boolean,
   ) {}
 
-  /** The calls of the step are open. */
+  /** Called when the calls of the step are open. */
   begin(calls: readonly PreparedCall[]): void {
     if (this.isMoved) {
       for (const [callId, { phase }] of this.turn.approvals.calls)
@@ -83,7 +83,7 @@ export class StepObserver {
     if (isDoubted && known.isDoubted !== true)
       report({ kind: 'doubted', ...this.callOf(state), at: Date.now() });
     known.isDoubted = isDoubted;
-    // What a running call asks is a part of that call.
+    // A question of a running call is a part of that call.
     if (state.phase !== 'done' || known.isDone === true || state.call.askedBy !== undefined) return;
     known.isDone = true;
     const outcome = state.result?.error?.code ?? 'success';

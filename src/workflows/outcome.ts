@@ -52,7 +52,7 @@ async function askVerify(turn: Turn, state: CallState): Promise<void> {
     return undefined;
   });
   if (answer === undefined || answer.outcome === 'cannot_tell' || state.generation !== generation) return;
-  // The handler still runs, so it may take effect yet.
+  // The handler still runs, so the call may take effect yet.
   if (answer.outcome === 'did_not' && state.doubt?.running === true) return;
   const now = Date.now();
   const result =
@@ -62,7 +62,7 @@ async function askVerify(turn: Turn, state: CallState): Promise<void> {
   if (settleDoubt(turn.approvals, state, result)) markChanged(turn);
 }
 
-/** Asks again where the answer cannot be read, three times in all. Then only a person can resolve the call. */
+/** Asks again where the answer cannot be read, three times in all. After that only a person can resolve the call. */
 async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | undefined> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const answer = readVerifyOutput(valueOf(await verifyCall(turn, state, asked)), state.call.callId);
@@ -79,7 +79,7 @@ function ignoreCancellation(error: unknown): void {
 export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere | Paused | ChildReady {
   const { callId, settings } = state.call;
   const output = readCallOutput(valueOf(result), { callId, secret: state.secret });
-  // Nothing else that anybody may have written counts.
+  // Only outputs of the known forms count: anybody may have written the result.
   if (output !== undefined && 'result' in output) {
     const { contentDigest, holder } = output;
     return { result: output.result, contentDigest, ...defined({ holder }) };
@@ -90,9 +90,10 @@ export function settlementIn(state: CallState, result: RawValue): Settlement | N
 }
 
 /**
- * Decides what a failed activity means for its call. Where the worker that held its state did not take it, another one may.
- * A schedule-to-start timeout, a cancellation before the start and "not registered" prove that the call never started,
- * unless an earlier attempt could have been lost. Any other failure leaves an unsafe call in doubt.
+ * Decides what a failed activity means for its call. Where the worker that held its state did not take the call,
+ * another worker may take it. A schedule-to-start timeout, a cancellation before the start, and "not registered" prove
+ * that the call never started, unless an earlier attempt could have been lost. Any other failure leaves an unsafe call
+ * in doubt.
  */
 export function settlementOf(
   state: CallState,
@@ -126,7 +127,7 @@ export function settlementOf(
 /** The server's reason where it cancels an activity that no worker has started. */
 const NOT_STARTED = 'ACTIVITY_ID_NOT_STARTED';
 
-/** How an activity ended that gave no outcome. */
+/** How an activity ended that returned no outcome. */
 export function lostActivity(cause: unknown, cancelled: boolean): LostActivity {
   return {
     cancelled,
@@ -145,7 +146,10 @@ function lastResult(cause: unknown, callId: string): ToolResult | undefined {
   return readResult(result, callId);
 }
 
-/** The failure of a turn whose model failed for good. No other activity can fail a turn: the calls of a step never throw. */
+/**
+ * The failure of a turn whose model failed for good. No other activity can fail a turn, because the calls of a step
+ * never throw.
+ */
 export function modelFailure({ cause, message }: ActivityFailure): ApplicationFailure {
   return ApplicationFailure.create({
     type: FAILURES.model,
@@ -154,7 +158,10 @@ export function modelFailure({ cause, message }: ActivityFailure): ApplicationFa
   });
 }
 
-/** A call in doubt may have made state, and nobody knows where. */
+/**
+ * What is known about the worker that holds the shared state. Null: a call in doubt may have made state, and nobody
+ * knows where.
+ */
 export function usedIn(settlement: Settlement): UsedState {
   if ('inDoubt' in settlement) return { holder: settlement.holder ?? null };
   return 'result' in settlement && settlement.holder !== undefined ? { holder: settlement.holder } : {};

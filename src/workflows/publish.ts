@@ -24,7 +24,10 @@ const KEYS = {
 /** The server takes 2 KB for each search attribute. */
 const MOST_BYTES = 2000;
 
-/** Writes what lists show of a turn that a schedule of somebody's own started; our client writes it with the start, and in the schedules that it makes. */
+/**
+ * Writes what lists show of a turn that a foreign schedule started. Our client writes this with the start, and into its
+ * own schedules.
+ */
 export function publishScheduled({ agent, prompt }: TurnInput): void {
   const { typedSearchAttributes: set } = workflowInfo();
   if (set.get(SCHEDULE) === undefined || set.get(KEYS.agent) !== undefined) return;
@@ -44,7 +47,10 @@ export class Publisher {
   private verdicts = 0;
   private ended = false;
 
-  /** `details` writes the current details. `takesUp`: the run before left what waits, which this one writes anew. */
+  /**
+   * `details` writes the current details. `takesUp`: the run before left waiting calls in the memo, which this run
+   * writes anew.
+   */
   constructor(
     private readonly context: ApprovalContext,
     private readonly details: (open: readonly CallState[]) => string,
@@ -61,7 +67,7 @@ export class Publisher {
     setCurrentDetails(this.details(open));
   }
 
-  /** Publishes how the turn ended, and nothing after it. */
+  /** Publishes how the turn ended. Nothing is published after that. */
   end(state: TurnState): void {
     this.ended = true;
     this.publishOpen([], state);
@@ -79,7 +85,10 @@ export class Publisher {
     this.state = state;
   }
 
-  /** What the workflow closed is on record by one event; the next one takes it out of the memo again. */
+  /**
+   * Publishes the calls that the workflow closed by itself in one event. The next event takes them out of the memo
+   * again.
+   */
   private writeMemo(fields: Record<string, unknown>): void {
     const { closings } = this.context.approvals;
     if (closings.size > 0) fields[MEMO.closed] = closedMemo(closings);
@@ -111,7 +120,9 @@ function attributesOf(open: readonly CallState[], state: TurnState): SearchAttri
   ];
 }
 
-/** The tools that wait now, and those that ever asked, in earlier runs too; as many as the server takes. */
+/**
+ * The names of tools that wait now, and of tools that asked before, also in earlier runs. As many as the server takes.
+ */
 function toolNames(open: readonly CallState[]): string[] | null {
   const before = workflowInfo().typedSearchAttributes.get(KEYS.tools) ?? [];
   const waiting = open.map(({ call }) => call.tool);

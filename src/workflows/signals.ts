@@ -12,8 +12,8 @@ import { WORKFLOWS } from '../contract/names';
 import { originIssues } from '../contract/turn';
 
 /**
- * A resolved promise that costs nothing. The SDK makes six promises for each signal and keeps a stack for each, which is
- * most of the cost of a signal. From this one it makes none.
+ * A resolved promise that costs nothing. The SDK makes six promises for each signal and keeps a stack for each, which
+ * is most of the cost of a signal. From this promise it makes none.
  */
 const RESOLVED: Promise<void> = {
   then: (resolved, rejected) => Promise.resolve().then(resolved, rejected),
@@ -44,10 +44,10 @@ function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<
   }
 }
 
-/** The key under which the SDK's interceptors for OpenTelemetry send the span in which a workflow was started. */
+/** The key under which the SDK's interceptors for OpenTelemetry pass on the span in which a workflow was started. */
 const TRACE_HEADER = '_tracer-data';
 
-/** A turn that was started in a span belongs to that span, unless its input names one. */
+/** Gives a turn that was started in a span the trace of that span, unless the input names a trace. */
 function execute(
   input: WorkflowExecuteInput,
   next: (input: WorkflowExecuteInput) => Promise<unknown>,
@@ -59,7 +59,7 @@ function execute(
   return next(trace === undefined ? input : { ...input, args: [withTrace(turn, trace), ...rest] });
 }
 
-/** Anybody may write a header, so what does not fit is as if it were not there. */
+/** The trace in the header. Anybody may write a header, so a header that does not fit is ignored. */
 function traceIn(header: Payload): string | undefined {
   try {
     const carrier: unknown = defaultPayloadConverter.fromPayload(header);

@@ -1,17 +1,18 @@
 import type { ValidCall } from '../contract/call';
 import { type KnownState, stateKeyOf, type StateHolder, type UsedState } from '../contract/tool';
 
-/** What is known of the state of one group of calls. */
+/** What is known about the shared state of one group of calls. */
 interface Known extends KnownState {
-  /** The call that is on the queue of its tool: the worker that takes it will hold the state. */
+  /** The call that waits on the task queue of its tool. The worker that takes this call will hold the state. */
   beginner?: string;
 }
 
 type Of = Pick<ValidCall, 'callId' | 'settings'>;
 
 /**
- * Which worker holds the state that calls of a turn share. The first call of a group finds one on the queue of its tool,
- * and the others wait for it; later calls go to the queue of that worker. Where it is gone, the next call finds another.
+ * Which worker holds the state that calls of a turn share. The first call of a group finds a worker on the task queue
+ * of its tool, and the others wait for it. Later calls go to the task queue of that worker. Where that worker is gone,
+ * the next call finds another.
  */
 export class StateHolders {
   private readonly groups: Map<string, Known>;
@@ -21,13 +22,13 @@ export class StateHolders {
     this.groups = new Map(carried);
   }
 
-  /** Whether a call may be scheduled: no other one is about to find who will hold its state. */
+  /** Whether a call may be scheduled now. False: another call is about to find the worker that will hold its state. */
   isFree(call: Of): boolean {
     const { holder, beginner } = this.of(call) ?? {};
     return holder !== undefined || beginner === undefined || beginner === call.callId;
   }
 
-  /** Takes the place of the call that finds a holder, where none is known. False: another call has it. */
+  /** Makes this call the one that finds a holder, where none is known. False: another call is about to find one. */
   reserve(call: Of): boolean {
     if (!this.isFree(call)) return false;
     const known = this.of(call);
@@ -36,7 +37,7 @@ export class StateHolders {
     return true;
   }
 
-  /** What a call that is scheduled now has to know; undefined where it shares no state. */
+  /** What a call that is scheduled now has to know about its state. Undefined where it shares no state. */
   place(call: Of): KnownState | undefined {
     const known = this.of(call);
     if (known === undefined) return undefined;
@@ -45,29 +46,33 @@ export class StateHolders {
     return known.lost === true ? { lost: true } : {};
   }
 
-  /** The worker did not take a call that was placed there: what it held is lost. */
+  /** Notes that the worker did not take a call that was placed with it: the state that the worker held is lost. */
   leave(call: Of, { queue }: StateHolder): void {
     if (this.of(call)?.holder?.queue === queue) this.put(call, { lost: true });
   }
 
-  /** A call that was placed so has ended. What it says counts unless the group has gone to another worker meanwhile. */
+  /**
+   * Notes what a placed call reports at its end. The report counts unless the group has moved to another worker
+   * meanwhile.
+   */
   end(call: Of, placed: KnownState | undefined, { holder }: UsedState): void {
     const known = this.of(call);
     if (known === undefined || placed === undefined) return;
     const isBeginner = known.beginner === call.callId;
-    // A call that was placed with a holder ran on its queue; whoever says otherwise was not that worker.
+    // A call that was placed with a holder ran on the task queue of that holder. Any other report does not come from
+    // that worker.
     const queue = placed.holder?.queue;
     const isThere = known.holder?.queue === queue && queue !== undefined && holder?.queue === queue;
     if (holder && (isThere || (isBeginner && queue === undefined))) return this.put(call, { holder });
     if (!isBeginner) return;
-    // Where the handler may have run, it has left its state with nobody that is known.
+    // Where the handler may have run, it has left its state with a worker that nobody knows.
     this.put(call, holder === null || known.lost === true ? { lost: true } : {});
   }
 
   /**
-   * What the next run has to know.
+   * The state for the next run.
    *
-   * @param runId of this run, where a reset made it: what began in other runs is of a turn that went another way.
+   * @param runId The id of this run where a reset made it: state of other runs is from turns that went another way.
    */
   carried(runId?: string): [string, KnownState][] {
     return [...this.groups].flatMap<[string, KnownState]>(([key, { holder, lost }]) => {

@@ -40,7 +40,7 @@ export class Step {
   private readonly clock: WorkClock;
   private readonly observer: StepObserver;
 
-  /** `isRefused`: its calls do not run, because the steps before were the same. */
+  /** `isRefused`: the calls do not run, because the steps before were the same. */
   constructor(
     private readonly turn: Turn,
     private readonly calls: readonly PreparedCall[],
@@ -53,14 +53,14 @@ export class Step {
     open(turn, calls, isRefused);
     this.observer.begin(calls);
     runtime.changes.beginStep();
-    // What came before is judged now. It is answered before the step acts on it, as what comes later.
+    // Messages that came before are judged now. They are answered before the step acts on them, as later messages are.
     runtime.queue.release();
   }
 
   /** Starts and closes the calls that can start or close now. False: every call has its result. */
   proceed(): boolean {
     const { turn, runtime } = this;
-    // A message came after the step was woken: the step waits until it is answered.
+    // A message came after the step was woken. The step waits until that message is answered.
     if (runtime.changes.hasUnseen) return true;
     advance(turn, runtime);
     this.observer.look();
@@ -88,13 +88,16 @@ export class Step {
   }
 }
 
-/** Counts the time in which a call of this turn was at work, and did not wait for a person. A child turn counts its own. */
+/**
+ * Counts the time in which a call of this turn was at work and did not wait for a person. A child turn counts its own
+ * time.
+ */
 class WorkClock {
   private since: number | undefined;
 
   constructor(private readonly turn: Turn) {}
 
-  /** To be called at each change of the calls. */
+  /** Has to be called at each change of the calls. */
   tick(states: Iterable<CallState>): void {
     const calls = [...states];
     const asking = askingCalls(calls);
@@ -132,21 +135,21 @@ function finished(turn: Turn, call: PreparedCall): FinishedCall {
     : { call, result, contentDigest, ours: false };
 }
 
-/** Notes a step with its results. True: it is one too many of those that are alike, and the turn ends. */
+/** Notes a step with its results. True: too many steps in a row were the same, and the turn ends. */
 export function noteStep(turn: Turn, calls: readonly PreparedCall[]): boolean {
   const digests = turn.results.map(({ digest }) => digest);
   turn.repeated = afterStep(turn, calls, digests);
   return turn.repeats !== undefined && turn.repeated.refused >= LIMITS.refusedSteps;
 }
 
-/** The result of a call that never runs: it was prepared together with its result. */
+/** The result of a call that never runs. It was prepared together with the call. */
 function ownResult(call: PreparedCall): ToolResult {
   if (call.kind !== 'invalid' && call.kind !== 'recorded')
     throw new Error(`call ${call.callId} ended without a result`);
   return call.result;
 }
 
-/** Closes every call that a fork only records, before anything could start it. */
+/** Closes every call that a fork only records, before the call can start. */
 function closeDry({ approvals, fork }: Turn, now: number): void {
   const timestamp = new Date(now).toISOString();
   for (const state of approvals.calls.values()) {
@@ -162,7 +165,7 @@ function refuseAll({ approvals }: Turn, now: number): void {
   }
 }
 
-/** Expires, closes, prepares and starts the calls whose time it is. */
+/** Expires, closes, prepares and starts calls, each when it is due. */
 function advance(turn: Turn, runtime: TurnRuntime): void {
   const now = Date.now();
   expire(turn.approvals, now);
@@ -175,12 +178,12 @@ function advance(turn: Turn, runtime: TurnRuntime): void {
     else if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
 }
 
-/** Whether the turn adds to its budget by itself. Where rules say who decides, a worker looks at the votes first. */
+/** Whether the turn adds to its budget by itself. Where rules say who decides, a worker checks the votes first. */
 function isOwnRaise({ call }: CallState): boolean {
   return isRaise(call.tool) && call.authority === undefined;
 }
 
-/** The turn itself does what a person allowed; the decision is spent as that of any call. */
+/** Adds what a person allowed to the budget of the turn. The decision is spent as for any call. */
 function allowMore({ approvals }: Turn, state: CallState, now: number): void {
   start(state);
   closeCall(approvals, state, { result: successOf(state, raisedText(state.effective), now) });
@@ -233,10 +236,10 @@ function startReplan(turn: Turn, state: CallState): void {
 
 /**
  * Which ready calls start now, in the model's order.
- * - `lane`: pure calls at once, up to 16; calls with an effect one at a time, the earliest ready one first. A call that
- *   waits for a decision does not block the lane; a call in doubt does, because its outcome is not known.
- * - `strict`: call n only after n−1 has its result.
- * - `parallel`: every ready call, up to 16 at once.
+ * - `lane`: pure calls start at once, up to 16. Calls with an effect start one at a time, the earliest ready one first.
+ *   A call that waits for a decision does not block the lane. A call in doubt does, because its outcome is not known.
+ * - `strict`: call n starts only after call n−1 has its result.
+ * - `parallel`: every ready call starts, up to 16 at once.
  */
 export function nextToStart(calls: readonly CallState[], order: Order): CallState[] {
   if (order === 'strict') return strictNext(calls);

@@ -18,20 +18,20 @@ export function summaryOf({ call, effective, note }: CallState): string {
   return callSummary({ callId, tool, arguments: effective, ...defined({ note }) });
 }
 
-/** What waits, in the words of its preview: that is what a person decides about. */
+/** A waiting call in one line, in the words of its preview, because a person decides about the preview. */
 function shownSummary({ call, effective, note }: CallState): string {
   const { callId, tool, question, preview = question && { text: question.text } } = call;
   return callSummary({ callId, tool, arguments: effective, ...defined({ note, preview }) });
 }
 
-/** What waits for a person, in the model's order. */
+/** The calls that wait for a person, in the model's order. */
 export function openCalls(calls: Iterable<CallState>): CallState[] {
   return [...calls].filter(
     ({ phase }) => phase === 'request' || phase === 'question' || phase === 'in_doubt',
   );
 }
 
-/** The memo that lists what waits, cut to its limits; null where nothing does. */
+/** The memo that lists the waiting calls, cut to its limits. Null where none waits. */
 export function openMemo(open: readonly CallState[], key: string): OpenMemo | null {
   if (open.length === 0) return null;
   const items = open.slice(0, LIMITS.memoRequests).map(openItem);
@@ -53,20 +53,20 @@ function openItem(state: CallState): OpenItem {
   };
 }
 
-/** Who voted, and what is missing; undefined: no rule says who decides. */
+/** Who voted, and what is missing. Undefined: no rule says who decides. */
 function votingOn(state: CallState): OpenItem['voting'] {
   const authority = authorityOf(state);
   return authority && votingUnder(authority, state.votes ?? []);
 }
 
-/** Calls that the workflow closed by itself, by cause. */
+/** The calls that the workflow closed by itself, by cause. */
 export function closedMemo(closings: ReadonlyMap<string, ClosingCause>): ClosedMemo {
   const memo: ClosedMemo = {};
   for (const [callId, cause] of closings) (memo[cause] ??= []).push(callId);
   return memo;
 }
 
-/** The verdicts that fit the other half of the memo, newest kept. */
+/** The newest verdicts that fit into the other half of the memo. */
 export function verdictsMemo(verdicts: readonly SignalVerdict[], behind: number): SignalVerdict[] {
   const last = verdicts.slice(-1).map((one) => (behind > 0 ? { ...one, behind } : one));
   const kept = [...verdicts.slice(0, -1), ...last];
@@ -75,7 +75,7 @@ export function verdictsMemo(verdicts: readonly SignalVerdict[], behind: number)
   return kept;
 }
 
-/** What Temporal's UI shows as current details, in Markdown. */
+/** The current details that Temporal's UI shows, in Markdown. */
 export function currentDetails(open: readonly CallState[], step: number): string {
   if (open.length === 0) return `Step ${step}`;
   return open.map(detailLine).join('\n');

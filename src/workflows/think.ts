@@ -24,7 +24,7 @@ import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
 import { isSessionState, type KnownState } from '../contract/tool';
 
-/** A call that is over: what was asked, and how it ended. */
+/** A call that is over, with its result. */
 export interface FinishedCall {
   call: PreparedCall;
   result: ToolResult;
@@ -34,7 +34,10 @@ export interface FinishedCall {
   ours: boolean;
 }
 
-/** Longer texts of this workflow do not go along: the worker asks for them by the `transcript` query. */
+/**
+ * The most bytes of a workflow's own result that is sent with the input. The worker reads longer ones by the
+ * `transcript` query.
+ */
 const INLINE_BYTES = 4096;
 
 /** How often an activity is scheduled at most where its result cannot be read. */
@@ -65,7 +68,10 @@ export function takeReply(turn: Turn, output: ThinkOutput): void {
   if (turn.session !== undefined) turn.window = windowAfter(turn, output);
 }
 
-/** Only the first reply of a turn was asked for with nothing of the turn before it but its first words. */
+/**
+ * The token count of the first reply only: that reply was asked for with the first words of the turn and nothing else
+ * of it.
+ */
 function windowAfter({ step, window }: Turn, { compactOver, usage }: ThinkOutput): Turn['window'] {
   return defined({ compactOver, tokens: step === 1 ? usage?.inputTokens : window.tokens });
 }
@@ -76,7 +82,10 @@ export function appendReply(turn: Turn, output: ThinkOutput): void {
   applyLimits(turn, output);
 }
 
-/** The step that a fork begins with, or that came along from another build, once; undefined: the model is asked. */
+/**
+ * The step that a fork begins with, or that came along from another build. It is returned once. Undefined: the model is
+ * asked.
+ */
 export function applySeedStep(turn: Turn): ThinkOutput | undefined {
   const { given, moved } = turn;
   if (moved !== undefined) {
@@ -91,7 +100,7 @@ export function applySeedStep(turn: Turn): ThinkOutput | undefined {
   return given;
 }
 
-/** From here on the limits and the order that a reply brings hold. */
+/** Sets the limits and the order that a reply brings, for the next steps. */
 function applyLimits(turn: Turn, output: ThinkOutput): void {
   turn.maxSteps = output.maxSteps;
   turn.order = output.order;
@@ -108,7 +117,10 @@ function promptEntry({ prompt, files }: Turn): TranscriptEntry {
   return wordsEntry({ text: prompt, files });
 }
 
-/** Keeps new words for the next `think`; each id counts once. What has no room is left to the session, which queues it. */
+/**
+ * Keeps new words for the next `think`. Each message id counts once. Words that have no room are left to the session,
+ * which queues them.
+ */
 export function addWords({ words, transcript }: Turn, added: TurnWords | undefined): void {
   if (added === undefined || words.waiting.length >= LIMITS.turnWords) return;
   const { messageId } = added;
@@ -117,7 +129,7 @@ export function addWords({ words, transcript }: Turn, added: TurnWords | undefin
   if (transcript.hasRoomFor(waiting.join(' '))) words.waiting.push(added);
 }
 
-/** Takes up the words that came since the model was asked last. False: there are none. */
+/** Takes up the words that came since the model was last asked. False: there are none. */
 export function takeUpWords(turn: Turn): boolean {
   const { words, transcript } = turn;
   const taken = words.waiting.splice(0);
@@ -127,20 +139,20 @@ export function takeUpWords(turn: Turn): boolean {
   return taken.length > 0;
 }
 
-/** Whoever steers a turn asks for what it does then. */
+/** Notes the sender of new words as a person who asks for what the turn does from then on. */
 function noteSender(turn: Turn, sender: string): void {
   const { requester, others = [] } = turn.origin ?? {};
   if (sender === requester || others.includes(sender) || others.length >= LIMITS.turnWords) return;
   turn.origin = { ...turn.origin, others: [...others, sender] };
 }
 
-/** What the next run has to know of the state that calls share. */
+/** What the next run has to know about the state that calls share. */
 export function statesOf({ states, originalRunId }: Turn): [string, KnownState][] {
   const { runId } = workflowInfo();
   return states.carried(runId === originalRunId ? undefined : runId);
 }
 
-/** What a session keeps of a turn. In the middle of a step with the results that are there. */
+/** The record that a session keeps of a turn. In the middle of a step it has the results that are there. */
 export function recordOf(turn: Turn): TurnRecord {
   const { transcript, approvals, words, window, ofSession, spending } = turn;
   const { entries } = transcript;
@@ -162,7 +174,7 @@ export function recordOf(turn: Turn): TurnRecord {
   };
 }
 
-/** Takes up what is new, and says it. */
+/** The input of the next `think`. Takes up the words that are new. */
 export function thinkInput(turn: Turn): ThinkInput {
   if (turn.transcript.full) {
     throw ApplicationFailure.nonRetryable(
@@ -201,7 +213,7 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
     activityId: activityIds.think(turn.step, asked),
     startToCloseTimeout: TIMES.thinkTimeout,
     heartbeatTimeout: TIMES.heartbeatTimeout,
-    // The activity decides how often and how long to retry: it knows why an attempt failed, and what the agent allows.
+    // The activity decides how often and when to retry: it knows why an attempt failed, and what the agent allows.
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
     // A model call has no effect, so a cancelled turn does not wait for its end.
     cancellationType: ActivityCancellationType.TRY_CANCEL,
@@ -228,7 +240,7 @@ export function countCall(
   { counts, approvals }: Turn,
   { call, result }: Pick<FinishedCall, 'call' | 'result'>,
 ): void {
-  // The turn, or the run, in which it ran has counted it.
+  // The turn or run in which the call ran has counted it.
   if (call.kind === 'recorded') return;
   counts.calls += 1;
   if (!result.success) counts.failed += 1;

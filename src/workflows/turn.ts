@@ -31,7 +31,10 @@ import { jsonBytes } from '../contract/text/bytes';
 
 type ResultEntry = Extract<TranscriptEntry, { kind: 'result' }>;
 
-/** The messages that the model sees. To stay within its limit it drops the oldest tool outputs, then cuts the largest new ones. */
+/**
+ * The messages that the model sees. To stay within its limit, the transcript drops the oldest tool outputs, then cuts
+ * the largest new ones.
+ */
 export class Transcript {
   private readonly list: TranscriptEntry[];
   private bytes: number;
@@ -58,17 +61,20 @@ export class Transcript {
     return this.bytes;
   }
 
-  /** Whether it is over its limit, even with old outputs dropped and new ones cut: then words and replies alone fill it. */
+  /**
+   * Whether the transcript is over its limit even with old outputs dropped and new ones cut. Words and replies alone
+   * then fill it.
+   */
   get full(): boolean {
     return this.bytes > LIMITS.transcriptBytes;
   }
 
-  /** Whether words have room beside what is there, with place left for replies. */
+  /** Whether there is room for these words and still some for replies. */
   hasRoomFor(text: string): boolean {
     return this.bytes + jsonBytes(text) <= LIMITS.transcriptBytes / 2;
   }
 
-  /** Adds entries. Drops outputs of older entries as far as needed, never of these. */
+  /** Adds entries. As far as needed it drops outputs of older entries, never of the new ones. */
   add(...entries: TranscriptEntry[]): void {
     const fixed = this.list.length;
     this.list.push(...entries);
@@ -77,9 +83,9 @@ export class Transcript {
   }
 
   /**
-   * Adds the results of a step. Where dropping all older outputs is not enough, it cuts the largest of these.
+   * Adds the results of a step. Where dropping all older outputs is not enough, the largest of the new results are cut.
    *
-   * @returns the most bytes that each result kept; undefined where all are whole.
+   * @returns the most bytes that each result kept. Undefined where all are whole.
    */
   addResults(results: readonly ResultEntry[]): number | undefined {
     this.add(...results);
@@ -93,7 +99,7 @@ export class Transcript {
     return cutTo;
   }
 
-  /** The encrypted answers whose handles stand in the arguments of a call; undefined where none does. */
+  /** The encrypted answers whose handles are in the arguments of a call. Undefined where there are none. */
   sealedIn(args: JsonObject): SealedValues | undefined {
     const handles = handlesIn(args);
     if (handles.length === 0) return undefined;
@@ -115,7 +121,7 @@ export class Transcript {
     this.dropped += 1;
   }
 
-  /** Entries from an index on, up to the page limit and at least one. */
+  /** The entries from an index on, up to the page limit and at least one. */
   page(first: number): TranscriptPage {
     return pageOf(this.list, first);
   }
@@ -125,44 +131,49 @@ function bytesOf(entries: readonly TranscriptEntry[]): number {
   return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
-/** The state of one run of a turn. Message handlers and the main loop change it; `markChanged` wakes who waits. */
+/**
+ * The state of one run of a turn. Message handlers and the main loop change it. `markChanged` wakes the step or the
+ * publisher.
+ */
 export interface Turn extends ApprovalContext {
   readonly agent: string;
   readonly prompt: string;
-  /** What goes with the prompt. */
+  /** The files that came with the prompt. */
   readonly files: readonly FileRef[];
   readonly originalRunId: string;
-  /** With everybody whose words it has taken up. */
+  /** The origin of the turn, with everybody whose words the turn has taken up. */
   origin?: TurnOrigin;
-  /** The calls that led to this turn, that of the first turn first. Empty where nobody called it. */
+  /** The calls that led to this turn, from the first turn on. Empty where no call started it. */
   readonly lineage: readonly Ancestor[];
-  /** What is left for it of its parent's budget. */
+  /** The rest of its parent's budget that the turn may use. */
   readonly cap: Budget;
-  /** What it may spend by its own budget, and what it has spent. */
+  /** The turn's own budget, and what the turn has spent. */
   spending: CarriedSpending;
-  /** What its session may spend, and what earlier turns have spent of that. Only in a turn of a session. */
+  /** The budget of the session, and what its earlier turns have spent. Only in a turn of a session. */
   ofSession: CarriedSpending | undefined;
-  /** Child turns that it has started. */
+  /** How many child turns the turn has started. */
   children: number;
   /** The last steps that were alike. */
   repeated: Repeated;
-  /** After so many the calls of the next one do not run. Undefined: any number may. */
+  /**
+   * After so many equal steps the calls of the next equal step do not run. Undefined: any number of steps may be equal.
+   */
   repeats: number | undefined;
-  /** As its last reply says: the next steps are taken in bursts. Undefined: each is an activity. */
+  /** Set where the last reply says that the next steps are taken in bursts. Undefined: each step is an activity. */
   gate: GateMode | undefined;
-  /** As its last reply says, and what the provider counted before its first one; see TurnRecord. */
+  /** From the last reply, and the tokens that the provider counted before the first reply. See TurnRecord. */
   window: Pick<TurnRecord, 'compactOver' | 'tokens'>;
   /** Only in a fork. */
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
   given?: ThinkOutput;
-  /** How the models were asked for the next step so far, where that failed at the end of a burst. */
+  /** How the models were asked for the next step so far, where asking failed at the end of a burst. */
   tried?: JsonObject;
-  /** The step that came along from another build, until it is taken up. */
+  /** The step that came along from another build, until the turn takes it up. */
   moved?: MovedStep;
-  /** Somebody asked it to move to the current build. */
+  /** Whether somebody asked the turn to move to the current build. */
   isMoving: boolean;
-  /** The step in which it had too much to carry to another build. */
+  /** The step in which the turn had too much to carry to another build. */
   tooLargeIn?: number;
   step: number;
   maxSteps: number;
@@ -170,15 +181,15 @@ export interface Turn extends ApprovalContext {
   transcript: Transcript;
   /** Results of the last step, for the next `think`. */
   results: ResultRef[];
-  /** The most bytes of each of them in the transcript; undefined: they are whole. */
+  /** The most bytes of each of these results in the transcript. Undefined: they are whole. */
   cutTo: number | undefined;
   counts: TurnCounts;
   usage: Usage;
-  /** Who holds the state that its calls share. */
+  /** Which worker holds the state that its calls share. */
   states: StateHolders;
   /** Only in a turn of a session. */
   readonly session?: SessionRef;
-  /** New words of a person: those that came and wait for the next `think`, and the ids of those it took up. */
+  /** New words of a person: those that wait for the next `think`, and the message ids of those that were taken up. */
   words: { waiting: TurnWords[]; took: string[] };
 }
 
@@ -195,7 +206,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     lineage: input.lineage ?? [],
     cap: input.cap ?? {},
     spending: carried?.spending ?? unspent(input.budget),
-    // A fork is of no session: what it spends counts nowhere else.
+    // A fork does not belong to a session. What it spends counts nowhere else.
     ofSession:
       input.session === undefined || input.fork !== undefined
         ? undefined
@@ -243,7 +254,7 @@ function noCounts(): TurnCounts {
 
 /** The parts of a turn that its steps use. The steps run in a scope that is cancelled with the turn. */
 export interface TurnRuntime {
-  /** The scope that stays when the turn is cancelled. */
+  /** The scope that is not cancelled with the turn. */
   nonCancellable: CancellationScope;
   publisher: Publisher;
   changes: ChangeNotifier;

@@ -29,9 +29,9 @@ import { runCalls } from './calls';
 import { asAttempt } from './inner-attempt';
 
 /**
- * Takes step after step until something waits, has an effect or has to be on record, and gives them all back at once. What
- * it returns is its commit. Before the first step is there it fails as `think` does; later it keeps what it has, unless
- * an operator holds it or nobody waits for it any more.
+ * Takes step after step until something waits, has an effect or has to be on record, and returns all steps at once. Its
+ * result commits the steps. Before the first step is complete, the burst fails as `think` does. After that it keeps its
+ * steps, unless an operator holds the activity or the server no longer waits for it.
  */
 export async function burst(deps: ActivityDeps, input: BurstInput): Promise<BurstOutput> {
   const guard = startHeartbeat(openTries(input.tried));
@@ -78,7 +78,7 @@ class Burst {
     }
   }
 
-  /** Asks the model and notes its reply. Gives back why it could not, where steps before are to be kept. */
+  /** Asks the model and notes its reply. Returns why that failed, where earlier steps are to be kept. */
   private async think(asked: number): Promise<BurstOutput['failed']> {
     const { step } = this.next;
     const isFirst = this.done.length === 0;
@@ -91,7 +91,7 @@ class Burst {
     let tries: unknown;
     const keep = (details: unknown): void => void (tries = details);
     const first = { isFirst, heartbeat: isFirst ? this.leave : keep };
-    // Later than that of the step before, however quick that was.
+    // This time is later than that of the step before, however quick that step was.
     const sinceMs = asked + this.done.length;
     const outer = { signal: this.guard.signal, ...first, sinceMs };
     try {
@@ -105,7 +105,7 @@ class Burst {
     }
   }
 
-  /** What a failed attempt leaves for the next one must be the last that the server hears of it. */
+  /** Leaves details for the next attempt. They must be the last that the server hears from this attempt. */
   private readonly leave = (details: unknown): void => {
     this.guard.stop();
     this.context.heartbeat(details);
@@ -122,7 +122,7 @@ class Burst {
     this.done.push(step);
   }
 
-  /** False: its calls are left to the turn. */
+  /** Runs the calls of a reply here. False: the calls are left to the turn. */
   private async runCalls(step: BurstStep): Promise<boolean> {
     const { reply } = step;
     if (!runsHere(reply, this.repeated)) return false;
@@ -135,7 +135,7 @@ class Burst {
     this.throwIfGone();
     if (calls === undefined || guard.lost() !== undefined) return false;
     const bytes = bytesOf(calls);
-    // They run again in the turn: each result is a payload of its own there.
+    // The calls run again in the turn, where each result has a payload of its own.
     if (this.bytes + bytes > LIMITS.burstResultBytes) return false;
     this.bytes += bytes;
     step.calls = calls;
@@ -162,7 +162,7 @@ class Burst {
     this.count += results.length;
   }
 
-  /** Whether what is there has to be on record before the model is asked again. */
+  /** Whether the steps so far have to be on record before the model is asked again. */
   private isOver({ reply }: BurstStep): boolean {
     const { commitMs, limits } = this.input.burst;
     const { bytes, size, spent } = this;
@@ -170,7 +170,7 @@ class Burst {
     return this.guard.lost() !== undefined || whyCommit({ ...soFar, commitMs, limits, spent }) !== undefined;
   }
 
-  /** A pause holds what would come next, and nobody takes what comes late: what is not on record is given up. */
+  /** Gives up what is not on record where a pause holds the next step, or the server takes no late result. */
   private throwIfGone(error?: unknown): void {
     const why = this.guard.lost();
     if (why === undefined) return;
@@ -180,7 +180,7 @@ class Burst {
   }
 
   private output(failed?: BurstOutput['failed']): BurstOutput {
-    // What was given up because its worker ends, or its turn was cancelled, is nobody's failure.
+    // Work that was given up because the worker ends or the turn was cancelled did not fail.
     const isOurs = this.guard.lost() === undefined;
     return { steps: this.done, ms: this.now(), ...defined({ failed: isOurs ? failed : undefined }) };
   }
@@ -196,7 +196,7 @@ class Burst {
   }
 }
 
-/** How asking for a later step failed, with what the next activity goes on from. */
+/** Why asking for a later step failed, with the state from which the next activity continues. */
 function failedWith(error: unknown, tries: unknown): BurstOutput['failed'] {
   const message = errorMessage(error);
   if (!(error instanceof ApplicationFailure)) return { message };
@@ -214,8 +214,8 @@ function bytesOf(value: unknown): number {
 }
 
 /**
- * The memory of a worker that forgets nothing of one burst: what is missing would be read from the turn, and the turn
- * does not have the steps of a burst that is not over.
+ * A memory of the worker that forgets nothing of one burst. Missing entries would be read from the turn, and the turn
+ * does not have the steps of a burst that is still running.
  */
 function burstMemory(memory: Memory): Memory {
   const transcripts = new Map<string, Parameters<Memory['remember']>[1]>();

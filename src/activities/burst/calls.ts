@@ -23,8 +23,8 @@ export interface CallsOf {
 }
 
 /**
- * Runs the pure calls of a reply, as many at once as its order lets. Undefined: one of them came to something else than a
- * result, such as that a worker lacks it, and the turn has to run them all.
+ * Runs the pure calls of a reply, as many at once as its order allows. Undefined: one of them ended without a result,
+ * for example because this worker lacks its tool, and the turn has to run all of them.
  */
 export async function runCalls(
   calls: readonly PreparedCall[],
@@ -42,7 +42,7 @@ export async function runCalls(
   return all.length === quiet.length ? all : undefined;
 }
 
-/** Attempts and the waits between them are those that the server would make. */
+/** Runs a call. Makes the same attempts, and waits between them, as the server would. */
 async function runCall(call: ValidCall, parts: CallsOf): Promise<BurstCall | undefined> {
   const { retry } = call.settings;
   const { callId } = call;
@@ -60,7 +60,7 @@ async function runCall(call: ValidCall, parts: CallsOf): Promise<BurstCall | und
 }
 
 interface Attempted {
-  /** Absent: it came to no result here. */
+  /** Absent: the attempt led to no result here. */
   output?: EndedCall;
   mayRunAgain: boolean;
 }

@@ -1,19 +1,24 @@
 import { asyncLocalStorage, Context, type Info } from '@temporalio/activity';
 
-/** The attempt that something of a burst is, as its functions find it in `Context.current()`. */
+/** The attempt that a part of a burst stands for, as its functions find it in `Context.current()`. */
 export type InnerAttempt = Pick<Info, 'activityId' | 'activityType' | 'attempt' | 'startToCloseTimeoutMs'>;
 
-/** What an attempt of a burst goes on from, and where it leaves what the next one finds. Absent: nothing. */
+/**
+ * What a part of a burst takes over from the burst, and where it leaves details for a next attempt. Absent: nowhere.
+ */
 interface Outer {
   signal: AbortSignal;
   heartbeat?: (details: unknown) => void;
-  /** It is the first step: attempts before may have failed in it. */
+  /** Whether this is the first step, in which earlier attempts may have failed. */
   isFirst?: boolean;
-  /** How long after the beginning of the burst it is scheduled. */
+  /** How many milliseconds after the beginning of the burst this part is scheduled. */
   sinceMs?: number;
 }
 
-/** Why it is cancelled is known once it is; and a client is there only where a worker is. */
+/**
+ * Reads two values from the outer context: the reason of a cancellation is known only later, and only a worker has a
+ * client.
+ */
 class InnerContext extends Context {
   outer: Context | undefined;
 
@@ -27,8 +32,8 @@ class InnerContext extends Context {
 }
 
 /**
- * Runs what would else be an activity of its own, so that it is the same function: it finds its own number, time and
- * signal. It sends no heartbeats, because the server knows only the burst.
+ * Runs a function that would otherwise be an activity of its own. The function finds its own activity id, attempt,
+ * times and signal. It sends no heartbeats, because the server knows only the burst.
  */
 export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Promise<T>): Promise<T> {
   const context = Context.current();
@@ -40,11 +45,11 @@ export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Pr
   if (!isFirst) {
     own.heartbeatDetails = undefined;
     own.scheduledTimestampMs = now;
-    // By the server's clock, as that of other attempts: those who watch know by it which text is later.
+    // This time is by the server's clock, as for other attempts: by it, people who watch know which text is later.
     own.currentAttemptScheduledTimestampMs += sinceMs;
   }
   const beat = heartbeat ?? (() => undefined);
-  // A signal of its own: each attempt listens to it, and nobody takes the listeners away.
+  // A separate signal for each attempt: each attempt adds listeners to it, and nobody removes them.
   const signal = AbortSignal.any([outer.signal]);
   const inner = new InnerContext(own, cancelled, signal, beat, undefined, log, metricMeter, {});
   inner.outer = context;

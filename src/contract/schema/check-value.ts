@@ -6,18 +6,18 @@ import { compilePattern } from './pattern';
 import { findReference } from './reference';
 
 /**
- * Most that one check may do: schemas applied to values, and texts by their length. Some 50 ms. A schema whose branches
- * multiply meets it; an honest one does not, at the size limits of arguments.
+ * The most that one check may do: the schemas applied to values, and texts by their length. This takes some 50 ms. A
+ * schema whose branches multiply reaches this limit. An honest schema does not, at the size limits of arguments.
  */
 export const MOST_WORK = 150_000;
 
-/** A reference that leads to itself has no end. */
+/** The most levels of a check: a reference that leads to itself would never end. */
 const MOST_DEPTH = 400;
 
-/** Tells that a check was given up. */
+/** Thrown where a check was given up. */
 export class TooMuchWork extends Error {}
 
-/** What is worked out once of a schema and not once a value. */
+/** Facts about a schema that are worked out once, and not for each value. */
 interface Facts {
   /** Whether it combines schemas for the same value. */
   hasBranches: boolean;
@@ -31,19 +31,22 @@ export class SchemaChecker {
   private work = 0;
   private readonly patterns = new Map<string, (text: string) => boolean>();
   private readonly facts = new Map<JsonObject, Facts>();
-  /** Whether any keyword asks which parts of a value others have looked at. */
+  /** Whether any keyword asks which parts of a value other keywords have checked. */
   private readonly keeps: boolean;
 
   constructor(private readonly root: JsonObject) {
     this.keeps = JSON.stringify(root).includes('"unevaluated');
   }
 
-  /** How much the last check did. A workflow judges by it when to take a break, so the same value must keep its count. */
+  /**
+   * How much work the last check did. A workflow decides by it when to take a break, so the count must stay the same
+   * for a value.
+   */
   get done(): number {
     return this.work;
   }
 
-  /** Empty: the value fits. At most 20 issues. Throws where the schema cannot be followed. */
+  /** The issues of a value, at most 20. Empty: the value fits. Throws where the schema cannot be followed. */
   issuesOf(value: unknown): Issue[] {
     this.work = 0;
     const issues: Issue[] = [];
@@ -80,7 +83,7 @@ export class SchemaChecker {
     return facts;
   }
 
-  /** References, and keywords that combine schemas for the same value. */
+  /** Checks references, and keywords that combine schemas for the same value. */
   private checkBranches(schema: JsonObject, value: unknown, judged: Judged): void {
     const { at } = judged;
     for (const key of ['$ref', '$dynamicRef', '$recursiveRef']) {
@@ -100,7 +103,7 @@ export class SchemaChecker {
     if (next !== undefined) judged.take(this.check(next, value, at));
   }
 
-  /** What is wrong with each branch is only worth telling where none fits. */
+  /** Reports the issues of the branches only where none of the branches fits. */
   private checkAnyOf(branches: readonly unknown[], value: unknown, judged: Judged): void {
     if (branches.length === 0) return;
     const issues = judged.at.issues && [];
@@ -178,7 +181,7 @@ export class SchemaChecker {
   }
 
   private checkItems(schema: JsonObject, list: readonly unknown[], judged: Judged): void {
-    // Before 2020-12 `items` was what `prefixItems` is now, and `additionalItems` what `items` is.
+    // Before 2020-12, `items` meant what `prefixItems` means now, and `additionalItems` what `items` means now.
     const isOld = Array.isArray(schema['items']);
     const first = listOf(schema[isOld ? 'items' : 'prefixItems']);
     const rest = schema[isOld ? 'additionalItems' : 'items'];
@@ -223,7 +226,9 @@ export class SchemaChecker {
     return compiled;
   };
 
-  /** References lead somewhere inside the schema: `#`, a JSON pointer, or the name of an anchor. */
+  /**
+   * Finds what a reference leads to inside the schema. A reference is `#`, a JSON pointer, or the name of an anchor.
+   */
   private resolve(reference: string): unknown {
     const found = findReference(this.root, reference);
     if (found === undefined) throw new Error(`Unresolved $ref "${reference}".`);

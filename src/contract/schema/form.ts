@@ -5,7 +5,7 @@ import { completeAnswer, type Question } from '../question';
 import { countedCheck } from './schema';
 import type { Issue, JsonSchema } from '../tool';
 
-/** The form of a question that comes without one: one text. */
+/** The form of a question that has no form of its own: one text. */
 export const PLAIN_FORM: JsonSchema = {
   type: 'object',
   properties: {
@@ -18,7 +18,7 @@ export const PLAIN_FORM: JsonSchema = {
 const FORMATS: readonly unknown[] = ['email', 'uri', 'date', 'date-time', SECRET_FORMAT];
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
-/** Says nothing about what fits, so it is dropped without a word. */
+/** Keywords that say nothing about which values fit. They are dropped silently. */
 const ROOT_KEYWORDS = [
   'type',
   'properties',
@@ -36,12 +36,12 @@ const KEYWORDS: Readonly<Record<string, readonly string[]>> = {
   boolean: SHARED,
 };
 
-/** A form, or what is wrong with the schema: where, and what. */
+/** A form, or the issues of the schema with their places. */
 export type MadeForm = { ok: true; form: JsonSchema } | { ok: false; issues: Issue[] };
 
 /**
- * Makes the form of a question from a schema that a model wrote. What a person could not fill in, or a screen could not
- * show, is an issue. Never throws.
+ * Makes the form of a question from a schema that a model wrote. A part that a person could not fill in, or that a
+ * screen could not show, is an issue. Never throws.
  */
 export function toForm(schema: unknown): MadeForm {
   const issues: Issue[] = [];
@@ -113,7 +113,10 @@ function toField(field: unknown, wrong: Wrong): JsonObject {
   return checkDefault(options === undefined ? { ...field, maxLength } : field, wrong);
 }
 
-/** What a person types there is encrypted on their screen, so nothing can be said of it but for whom it is. */
+/**
+ * Makes a secret field. The text that a person types there is encrypted on their screen, so only the tools that may
+ * read it can be checked.
+ */
 function secretField(field: JsonObject, wrong: Wrong): JsonObject {
   for (const key of ['default', 'enum', 'minLength', 'maxLength'])
     if (field[key] !== undefined) wrong(`/${key}`, 'does not go with a secret field');
@@ -149,7 +152,7 @@ function isLength(value: Json): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LIMITS.answerTextChars;
 }
 
-/** What a person filled in, with the defaults of what they left out; and what is wrong with it. Never throws. */
+/** The answer of a person, with the defaults of the fields that they left out, and the issues found. Never throws. */
 export function checkAnswer(
   { form }: Question,
   content: JsonObject,

@@ -1,18 +1,18 @@
 import type { Issue } from '../tool';
 
-/** The most issues that are reported: nobody fixes more at once. */
+/** The most issues that are reported: nobody corrects more at once. */
 const MOST_ISSUES = 20;
 
-/** Where a check is. Without `issues` nobody wants to hear why: the first fault ends it. */
+/** The place of a check. Without `issues` nobody needs the reasons, and the first fault ends the check. */
 export interface Place {
   readonly depth: number;
   readonly issues: Issue[] | undefined;
-  /** Which part of which value this is; undefined at the root. A path is only written for an issue. */
+  /** Which part of which value this is. Undefined at the root. A path is written only for an issue. */
   readonly parent: Place | undefined;
   readonly part: string | number;
 }
 
-/** The same value, and nobody who wants to hear why. */
+/** The same place for a check whose reasons nobody needs. */
 export function silently({ depth, parent, part }: Place): Place {
   return { depth, issues: undefined, parent, part };
 }
@@ -24,36 +24,36 @@ function pathOf(place: Place): string {
   return `${pathOf(parent)}/${step}`;
 }
 
-/** Names of properties and indexes of items that some keyword has looked at. */
+/** The properties and items, by name or index, that some keyword has checked. */
 export type Evaluated = Iterable<string | number>;
 
-/** What the keywords of one schema found of one value. */
+/** The result of one schema's keywords for one value. */
 export class Judged {
   private fits = true;
   private own: Set<string | number> | undefined;
 
-  /** `keeps`: whether anybody will ask what was looked at. */
+  /** `keeps`: whether a keyword will ask which parts were checked. */
   constructor(
     readonly at: Place,
     private readonly keeps: boolean,
   ) {}
 
-  /** What was looked at where the value fits; undefined where it does not. */
+  /** The parts that were checked where the value fits. Undefined where it does not. */
   get outcome(): Evaluated | undefined {
     return this.fits ? (this.own ?? []) : undefined;
   }
 
-  /** Whether a property or an item was looked at. */
+  /** Whether a property or an item was checked. */
   hasSeen(part: string | number): boolean {
     return this.own?.has(part) === true;
   }
 
-  /** Whether looking on would find nothing new. */
+  /** Whether a further check could not change the result. */
   get isOver(): boolean {
     return !this.fits && (this.at.issues === undefined || this.at.issues.length >= MOST_ISSUES);
   }
 
-  /** The value does not fit; `more`: what the branches had to say. */
+  /** Notes that the value does not fit. `more`: the issues of the branches. */
   fail(message: string, more: readonly Issue[] = []): void {
     this.fits = false;
     const { issues } = this.at;
@@ -62,19 +62,19 @@ export class Judged {
     issues.push(...[{ path: pathOf(this.at), message }, ...more].slice(0, room));
   }
 
-  /** What another schema found in the same value; its issues are reported already. */
+  /** Takes over the result of another schema for the same value. Its issues are reported already. */
   take(outcome: Evaluated | undefined): void {
     if (outcome === undefined) this.fits = false;
     else for (const part of outcome) this.see(part);
   }
 
-  /** What a schema found of a property or an item. */
+  /** Takes over the result of a schema for a property or an item. */
   takePart(part: string | number, fits: boolean): void {
     if (!fits) this.fits = false;
     if (this.keeps) this.see(part);
   }
 
-  /** Marks a property or an item as looked at. */
+  /** Marks a property or an item as checked. */
   see(part: string | number): void {
     this.own ??= new Set();
     this.own.add(part);

@@ -17,7 +17,10 @@ type FieldSchema =
   | { readonly enum: readonly string[] }
   | { readonly const: true };
 
-/** Schema of a message that anybody may send. It is JSON Schema; the type of what it lets in follows from it. */
+/**
+ * Schema of a message that anybody may send. It is JSON Schema, and the type of the messages that it allows follows
+ * from it.
+ */
 export interface MessageSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, FieldSchema>>;
@@ -44,12 +47,12 @@ type Fields<S extends MessageSchema> = {
 };
 type Flat<T> = { [K in keyof T]: T[K] };
 
-/** What fits a schema. */
+/** The type of the values that fit a schema. */
 export type MessageOf<S extends MessageSchema> = Flat<
   Pick<Fields<S>, S['required'][number] & keyof Fields<S>> & Partial<Omit<Fields<S>, S['required'][number]>>
 >;
 
-/** A schema as plain JSON, for whoever checks or rewrites it. */
+/** A schema as plain JSON, for code that checks or rewrites it. */
 export function jsonSchemaOf({
   properties,
   required,
@@ -72,18 +75,23 @@ function isNested(field: object): field is MessageSchema {
   return 'properties' in field;
 }
 
-/** What is wrong with a message of a schema; empty: it fits. Never throws. */
+/**
+ * Makes a check for messages of a schema, which returns the issues. Empty: the message fits. The check never throws.
+ */
 export function messageCheck(schema: MessageSchema): (value: unknown) => Issue[] {
   return soundCheck(jsonSchemaOf(schema));
 }
 
-/** Whether a value is a message of this schema. */
+/** Makes a guard that says whether a value is a message of this schema. */
 export function messageGuard<S extends MessageSchema>(schema: S): (value: unknown) => value is MessageOf<S> {
   const issues = messageCheck(schema);
   return (value): value is MessageOf<S> => issues(value).length === 0;
 }
 
-/** `schemaCheck` for values of any sender: what later code could choke on does not fit either. Never throws. */
+/**
+ * `schemaCheck` for values of any sender: a value that later code could fail on does not fit either. The check never
+ * throws.
+ */
 export function soundCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   const check = schemaCheck(schema);
   return (value) => (isSoundJson(value) ? check(value) : [UNSOUND]);
@@ -94,7 +102,7 @@ const UNSOUND: Issue = {
   message: 'it has a number that JSON cannot write, a key __proto__, or more than 100 levels',
 };
 
-/** Reads what can be read of a message that may be anything: fields that do not fit are left out. Never throws. */
+/** Makes a reader for the readable part of any value: fields that do not fit are left out. The reader never throws. */
 export function partReader<S extends MessageSchema>(schema: S): (value: unknown) => Partial<MessageOf<S>> {
   const check = messageCheck({ ...schema, required: [] });
   const fits = (value: unknown): value is Partial<MessageOf<S>> => check(value).length === 0;

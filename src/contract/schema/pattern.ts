@@ -1,14 +1,16 @@
-/** A pattern ready to be matched. `spend` gets the steps done so far, and may throw to give up. */
+/**
+ * A pattern that is ready to be matched. `spend` is called with the steps done so far, and may throw to end the match.
+ */
 export type Matcher = (text: string, spend?: (work: number) => void) => boolean;
 
-/** Steps of a program; each character of a text is met by at most as many. */
+/** The most steps of a program. Each character of a text takes at most as many steps. */
 const MOST_STEPS = 5000;
 
-/** One step of the program a pattern becomes. */
+/** One step of the program that a pattern is compiled to. */
 type Step =
   | { kind: 'character'; fits: (character: string) => boolean }
   | { kind: 'place'; at: Place }
-  /** Goes on at each of these as well. */
+  /** Continues at each of these steps, too. */
   | { kind: 'jump'; to: number[] }
   | { kind: 'end' };
 
@@ -78,7 +80,7 @@ class Compiler {
 
 /** Follows a program through one text. */
 class Run {
-  /** The last place in the text where the program was at each step, so that it is there once. */
+  /** The last place in the text at which the program was at each step, so that each step is listed only once. */
   private readonly seen: Int32Array;
   private round = 0;
   private isMatch = false;
@@ -113,7 +115,7 @@ class Run {
     return step?.kind === 'character' && step.fits(character);
   }
 
-  /** Everywhere the program can be without another character: a match may begin here, too. */
+  /** All steps that the program can reach without another character. A match may also begin here. */
   private enter(from: number[]): number[] {
     this.round += 1;
     const waiting: number[] = [];
@@ -141,7 +143,7 @@ function isWord(character: string | undefined): boolean {
   return character !== undefined && /^\w$/.test(character);
 }
 
-/** A pattern, taken apart. Which of several ways a text can be matched does not matter: only whether there is one. */
+/** A parsed pattern. It does not matter in which of several ways a text matches, only whether there is one. */
 type PatternNode =
   | { kind: 'character'; fits: (character: string) => boolean }
   | { kind: 'place'; at: Place }
@@ -149,16 +151,16 @@ type PatternNode =
   | { kind: 'either'; nodes: PatternNode[] }
   | { kind: 'repeat'; node: PatternNode; least: number; most: number };
 
-/** Start and end of the text, and where a word begins or ends or neither. */
+/** Start and end of the text, a place where a word begins or ends, and a place where it does not. */
 type Place = '^' | '$' | '\\b' | '\\B';
 
 /**
- * Takes apart a regular expression as JavaScript spells it with the `u` flag.
+ * Parses a regular expression as JavaScript spells it with the `u` flag.
  *
- * @throws Error where it is not one, or has what cannot be matched in linear time.
+ * @throws Error where the text is not a regular expression, or has parts that cannot be matched in linear time.
  */
 function parsePattern(source: string): PatternNode {
-  // After this the source is known to be well-formed, so that the reader below need not look for mistakes.
+  // This line makes sure that the source is well-formed, so that the reader below need not look for mistakes.
   new RegExp(source, 'u');
   return new Reader(source).alternatives();
 }
@@ -237,7 +239,7 @@ class Reader {
   }
 }
 
-/** What one character is, JavaScript itself says: whatever it knows of classes and Unicode holds. */
+/** A node for one character, matched by JavaScript itself, so that all it knows of classes and Unicode applies. */
 function oneOf(source: string): PatternNode {
   const expression = new RegExp(`^${source}$`, 'u');
   const known = new Map<string, boolean>();

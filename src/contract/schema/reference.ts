@@ -1,6 +1,9 @@
 import { isObject, type JsonObject } from '../json';
 
-/** What a reference inside a schema leads to: `#`, a JSON pointer after it, or the name of an anchor. Undefined: nowhere. */
+/**
+ * The part that a reference inside a schema leads to: `#`, a JSON pointer after it, or the name of an anchor.
+ * Undefined: nowhere.
+ */
 export function findReference(root: JsonObject, reference: string): unknown {
   if (reference === '#') return root;
   if (!reference.startsWith('#')) return undefined;

@@ -3,15 +3,15 @@ import { SchemaChecker } from './check-value';
 import type { Issue, JsonSchema } from '../tool';
 
 /**
- * Checks a value against a JSON Schema (2020-12). Empty: it fits; else at most 20 issues. Never throws: what is not JSON,
- * or a schema that cannot be followed, does not fit. Its time is linear in the value, and bounded, whatever the schema.
- * Interprets the schema, so it runs in the workflow sandbox.
+ * Checks a value against a JSON Schema (2020-12). Returns at most 20 issues. Empty: the value fits. Never throws: a
+ * value that is not JSON does not fit, and nothing fits a schema that cannot be followed. The time is linear in the
+ * value, and bounded for any schema. The schema is interpreted, so this runs in the workflow sandbox.
  */
 export function checkSchema(schema: JsonSchema, value: unknown): Issue[] {
   return schemaCheck(schema)(value);
 }
 
-/** `checkSchema`, with how much it did: at most `MOST_WORK`, and a little. */
+/** `checkSchema`, and how much work it did: at most a little more than `MOST_WORK`. */
 export function countedCheck(schema: JsonSchema, value: unknown): { issues: Issue[]; work: number } {
   const checker = new SchemaChecker(schema);
   try {
@@ -21,7 +21,7 @@ export function countedCheck(schema: JsonSchema, value: unknown): { issues: Issu
   }
 }
 
-/** `checkSchema` for many values of one schema, which is read once. It must not change in between. */
+/** `checkSchema` for many values of one schema, which is read once. The schema must not change in between. */
 export function schemaCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   let checker: SchemaChecker | undefined;
   return (value) => {
@@ -39,8 +39,8 @@ function uncheckable(error: unknown): Issue[] {
 }
 
 /**
- * Fills in the `default`s of a schema, at every depth of its objects, lists and records; never changes what is there. It
- * does not look through `anyOf` and the like: which of them counts is the validator's to say.
+ * Fills in the `default`s of a schema, at every depth of its objects, lists and records. It never changes a value that
+ * is there. It does not look into `anyOf` and similar keywords: only the validator knows which branch counts.
  */
 export function applyDefaults(schema: JsonSchema, value: JsonObject): JsonObject {
   const properties = isObject(schema['properties']) ? schema['properties'] : {};
@@ -58,7 +58,7 @@ export function applyDefaults(schema: JsonSchema, value: JsonObject): JsonObject
   return { ...filled, ...Object.fromEntries(below) };
 }
 
-/** `applyDefaults` where the schema may not be known. */
+/** `applyDefaults` for a schema that may be unknown. */
 export function withDefaults(schema: JsonSchema | undefined, value: JsonObject): JsonObject {
   return schema === undefined ? value : applyDefaults(schema, value);
 }

@@ -4,8 +4,8 @@ import { errorMessage } from '../errors';
 import { compilePattern } from './pattern';
 
 /**
- * A schema of a library that gives its JSON Schema by Standard JSON Schema, such as `z.object({ … })` of zod 4.2 or later.
- * Only its form is known here: no validation library is part of a workflow that has none.
+ * A schema of a library that provides its JSON Schema by Standard JSON Schema, such as `z.object({ … })` of zod 4.2 or
+ * later. Only this interface is known here, so that no validation library gets into a workflow that uses none.
  */
 export interface StandardJsonSchema<Input = unknown> {
   readonly '~standard': {
@@ -21,29 +21,29 @@ export interface StandardJsonSchema<Input = unknown> {
   };
 }
 
-/** The type of what a schema takes. */
+/** The type of the values that a schema takes. */
 export type InputOf<S extends StandardJsonSchema> = NonNullable<S['~standard']['types']>['input'];
 
-/** Whether a schema comes from a library; a JSON Schema has no such key. */
+/** Whether a schema comes from a library. A JSON Schema does not have these keys. */
 export function isFromLibrary(schema: object): schema is StandardJsonSchema {
   return '~standard' in schema || '_def' in schema;
 }
 
 /**
- * The JSON Schema of what a library's schema takes. Objects refuse properties that they do not name, as zod would drop
- * them: a person would see and approve what never arrives.
+ * The JSON Schema of the values that a library's schema takes. Objects refuse properties that they do not name. zod
+ * would drop such properties, and a person would approve what never arrives.
  *
- * @throws Error with the reason, where it has none or its root is not an object.
+ * @throws Error with the reason, where the schema has no JSON Schema form or its root is not an object.
  */
 export function schemaOfLibrary(schema: object): JsonSchema {
   return plainSchema(convert(schema));
 }
 
 /**
- * What a library made of a schema, as plain JSON: without the name of its dialect and without patterns that cannot be
- * matched in linear time.
+ * The JSON Schema that a library made, as plain JSON: without the name of its dialect, and without patterns that cannot
+ * be matched in linear time.
  *
- * @throws Error where its root is not an object.
+ * @throws Error where the root of the schema is not an object.
  */
 export function plainSchema(converted: object): JsonSchema {
   const json: unknown = JSON.parse(JSON.stringify(converted), withoutOwnPattern);
@@ -73,8 +73,9 @@ function hasConverter(schema: object): schema is StandardJsonSchema {
 }
 
 /**
- * What zod asks about each schema within; other libraries have no such option. zod drops keys that an object does not
- * name: a person would see and approve what the handler never gets. So they are refused; `z.looseObject` keeps them.
+ * A callback that zod calls for each inner schema. Other libraries do not have this option. zod drops keys that an
+ * object does not name, so a person would see and approve what the handler never gets. Such keys are therefore refused,
+ * unless `z.looseObject` keeps them.
  */
 export function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>): void {
   const inner = isObject(zodSchema) ? zodSchema['_zod'] : undefined;
@@ -83,7 +84,7 @@ export function refuseOthers({ zodSchema, jsonSchema }: Record<string, unknown>)
   if (def['type'] === 'object' && def['catchall'] === undefined) jsonSchema['additionalProperties'] = false;
 }
 
-/** The patterns of some of zod's formats look around, so that they cannot be matched in linear time: they are left out. */
+/** Leaves out patterns of zod's formats that use look-around, because these cannot be matched in linear time. */
 function withoutOwnPattern(_: string, node: unknown): unknown {
   if (!isObject(node) || typeof node['format'] !== 'string' || typeof node['pattern'] !== 'string')
     return node;

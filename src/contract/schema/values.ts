@@ -2,16 +2,16 @@ import canonicalize from 'canonicalize';
 import { isObject, type JsonObject } from '../json';
 import type { Judged } from './judged';
 
-/** What the assertions of a schema about one value need. */
+/** The input of the assertions of a schema about one value. */
 export interface Asserted {
   schema: JsonObject;
   value: unknown;
   judged: Pick<Judged, 'fail'>;
-  /** A schema's pattern, compiled once. */
+  /** Compiles a pattern of a schema, once for each pattern. */
   pattern: (pattern: string) => (text: string) => boolean;
 }
 
-/** The type of a value in JSON Schema's words. Throws for a value that is not JSON. */
+/** The type of a value by the names of JSON Schema. Throws for a value that is not JSON. */
 export function typeOf(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -20,7 +20,7 @@ export function typeOf(value: unknown): string {
   throw new Error(`a value of type ${type} is not JSON`);
 }
 
-/** Everything that is said of the value itself and not of what is in it. */
+/** Checks all keywords that are about the value itself and not about its parts. */
 export function assertValue(asserted: Asserted): void {
   const { value } = asserted;
   assertType(asserted);
@@ -70,7 +70,7 @@ function assertText({ schema, judged, pattern }: Asserted, text: string): void {
     judged.fail(`String does not match format "${String(format)}".`);
 }
 
-/** Code points, as JSON Schema counts. */
+/** The length of a text in code points, as JSON Schema counts it. */
 function characters(text: string): number {
   let count = 0;
   for (const _ of text) count += 1;
@@ -90,7 +90,7 @@ function assertNumber({ schema, judged }: Asserted, value: number): void {
     judged.fail(`${value} is not a multiple of ${multipleOf}.`);
 }
 
-/** 0.3 is a multiple of 0.1, although not in binary. */
+/** The tolerance for multiples: 0.3 is a multiple of 0.1, although not in binary numbers. */
 const TOLERANCE = 1.1920929e-7;
 
 function assertList({ schema, judged }: Asserted, list: readonly unknown[]): void {
@@ -124,8 +124,8 @@ function isUnder(value: unknown, bound: unknown): boolean {
 }
 
 /**
- * The formats that are checked, each in time linear in the text: no expression here can be matched in two ways. Any other
- * format is a note to the reader, as JSON Schema says.
+ * The formats that are checked, each in time linear in the text: no expression here can match a text in two ways. JSON
+ * Schema treats any other format as a note to the reader.
  */
 export const FORMATS: readonly (readonly [string, (text: string) => boolean])[] = [
   ['date', isDate],
@@ -147,7 +147,7 @@ export const FORMATS: readonly (readonly [string, (text: string) => boolean])[] 
   ['relative-json-pointer', fits(/^(?:0|[1-9][0-9]*)(?:#|(?:\/(?:[^~/]|~0|~1)*)*)$/)],
 ];
 
-/** Whether a text has a format; undefined for a format that is not checked. */
+/** Whether a text has a format. Undefined for a format that is not checked. */
 export function fitsFormat(format: string, text: string): boolean | undefined {
   return FORMATS.find(([name]) => name === format)?.[1](text);
 }
@@ -166,7 +166,7 @@ function isDate(text: string): boolean {
   return Number(day) >= 1 && Number(day) <= last;
 }
 
-/** A leap second is only there at the end of a day. `zoned`: the offset must be there. */
+/** Whether a text is a time. A leap second exists only at the end of a day. `zoned`: the offset is required. */
 function isTime(text: string, zoned = false): boolean {
   const match = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(z|[+-]\d\d(?::?\d\d)?)?$/i.exec(text);
   if (match === null || (zoned && match[4] === undefined)) return false;
@@ -207,7 +207,7 @@ function isUri(text: string): boolean {
   return /^[a-z][a-z0-9+.-]*:[^]/i.test(text) && isUriReference(text);
 }
 
-/** An address on the public internet by http, https or ftp. */
+/** Whether a text is an address on the public internet by http, https or ftp. */
 function isUrl(text: string): boolean {
   const [, authority = ''] = /^(?:https?|ftp):\/\/([^/\s]+)(?:\/\S*)?$/i.exec(text) ?? [];
   const [, host = ''] = /^([^:]+)(?::\d{2,5})?$/.exec(authority.slice(authority.lastIndexOf('@') + 1)) ?? [];
@@ -252,7 +252,10 @@ function isIpv4(text: string): boolean {
   return parts.length === 4 && parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) <= 255);
 }
 
-/** Eight groups; `::` stands for at least one of them, once; an IPv4 address may stand for the last two. */
+/**
+ * Whether a text is an IPv6 address. It has eight groups. `::` stands once for at least one group, and an IPv4 address
+ * may stand for the last two.
+ */
 function isIpv6(text: string): boolean {
   if (text.length > 45) return false;
   const [head = '', tail, ...rest] = text.split('::', 3);

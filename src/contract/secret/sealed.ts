@@ -3,7 +3,7 @@ import { LIMITS } from '../limits';
 import { readJson } from '../read-json';
 import type { Issue, JsonSchema } from '../tool';
 
-/** The public key of the workers, as a question carries it: a P-256 JWK, named by its RFC 7638 thumbprint. */
+/** The public key of the workers, as a question carries it: a P-256 JWK with its RFC 7638 thumbprint as its id. */
 export interface AnswerKey {
   kty: 'EC';
   crv: 'P-256';
@@ -12,23 +12,23 @@ export interface AnswerKey {
   kid: string;
 }
 
-/** The key pairs by which a worker reads secret answers. */
+/** The key pairs with which a worker decrypts secret answers. */
 export interface AnswerKeys {
-  /** Of the newest pair; new questions carry it. */
+  /** The public key of the newest pair, which new questions carry. */
   readonly publicKey: AnswerKey;
-  /** Decrypts with the pair that the head names. @throws Error that says nothing of the value. */
+  /** Decrypts with the pair that the head names. @throws Error that reveals nothing about the value. */
   open(sealed: string): Promise<string>;
 }
 
-/** What of a question its secret fields are about. */
+/** The part of a question that its secret fields depend on. */
 interface SecretForm {
   form: JsonSchema;
   key?: AnswerKey;
 }
 
-/** What an encrypted value is bound to. The ciphertext authenticates it. */
+/** The call, field and tools that an encrypted value is bound to. The encryption authenticates them. */
 export interface SealedFor {
-  /** Key of the call that asked: it belongs to one call of one reply. */
+  /** Key of the call that asked. It belongs to one call of one reply. */
   call: string;
   field: string;
   /** The tools that may read it. */
@@ -54,7 +54,7 @@ const HEAD_FIELDS: readonly string[] = ['alg', 'enc', 'kid', 'cs', 'epk'];
 /** Compact JWE with a key that is agreed on directly: the second part is empty. IV and tag have fixed lengths. */
 const COMPACT = /^([\w-]{40,4000})\.\.[\w-]{16}\.([\w-]{0,6000})\.[\w-]{22}$/;
 
-/** Reads the head of an encrypted value; undefined for anything else. Decrypts nothing and never throws. */
+/** Reads the head of an encrypted value. Undefined for anything else. Decrypts nothing and never throws. */
 export function sealedHead(value: unknown): SealedHead | undefined {
   if (typeof value !== 'string' || value.length > LIMITS.sealedCharacters) return undefined;
   const text = asciiOf(COMPACT.exec(value)?.[1] ?? '');
@@ -80,7 +80,10 @@ function isNames(value: unknown): value is string[] {
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
-/** base64url of ASCII as text; undefined where it is neither. Workflows have no decoder of their own. */
+/**
+ * Decodes base64url of ASCII to text. Undefined where the text is not base64url of ASCII. Workflows have no decoder of
+ * their own.
+ */
 function asciiOf(encoded: string): string | undefined {
   let text = '';
   let bits = 0;
@@ -97,7 +100,7 @@ function asciiOf(encoded: string): string | undefined {
   return text;
 }
 
-/** The secret fields of a question: the tools that may read each. */
+/** The secret fields of a question, each with the tools that may read it. */
 export function secretFields({ form }: SecretForm): Map<string, string[]> {
   const { properties } = form;
   return new Map(
@@ -108,14 +111,14 @@ export function secretFields({ form }: SecretForm): Map<string, string[]> {
   );
 }
 
-/** The tools that may read a field; undefined where it is not one. */
+/** The tools that may read a field. Undefined where the field is not secret. */
 export function secretFor(field: Json): string[] | undefined {
   if (!isJsonObject(field) || field['format'] !== SECRET_FORMAT) return undefined;
   const tools = field[SECRET_FOR];
   return isNames(tools) ? tools : [];
 }
 
-/** What is wrong with the secret fields of an answer: each has to be encrypted, for this call and field. */
+/** The issues of the secret fields of an answer: each has to be encrypted, for this call and this field. */
 export function sealIssues(question: SecretForm, content: JsonObject, callKey: string): Issue[] {
   return [...secretFields(question)].flatMap(([name, tools]) => {
     const value = Object.hasOwn(content, name) ? content[name] : undefined;
@@ -133,27 +136,30 @@ export function sealIssues(question: SecretForm, content: JsonObject, callKey: s
 const NOT_SEALED =
   'is secret and has to be encrypted before it is sent: answer in the web inbox or with countersign answer';
 
-/** The name of an encrypted value. The model reads it, and gives it to the tool. */
+/** The name of an encrypted value. The model reads the name and passes it to the tool. */
 export function handleOf(callId: string, field: string): string {
   return `answer:${callId}/${field}`;
 }
 
 const HANDLE = /answer:(\d+\.\d+)\/([A-Za-z][\w-]{0,63})/g;
 
-/** The handles that stand in arguments, anywhere in their texts. */
+/** The handles anywhere in the texts of arguments. */
 export function handlesIn(value: Json): string[] {
   if (typeof value === 'string') return [...value.matchAll(HANDLE)].map(([handle]) => handle);
   if (typeof value !== 'object' || value === null) return [];
   return [...new Set(Object.values(value).flatMap(handlesIn))];
 }
 
-/** The call and the field that a handle names; undefined for any other text. */
+/** The call and the field that a handle names. Undefined for any other text. */
 export function partsOf(handle: string): { callId: string; field: string } | undefined {
   const [[whole, callId, field] = []] = handle.matchAll(HANDLE);
   return whole === handle && callId !== undefined && field !== undefined ? { callId, field } : undefined;
 }
 
-/** An answer as it may be shown, to the model too: handles in place of what is encrypted; and what that is. */
+/**
+ * Splits an answer into the part that may be shown, also to the model, with handles for encrypted values, and these
+ * values.
+ */
 export function splitAnswer(
   question: SecretForm,
   content: JsonObject,

@@ -24,18 +24,21 @@ import {
 } from '../transcript';
 import { utf8Bytes } from '../text/bytes';
 
-/** What a session keeps of the entries of a turn: shortened, and no call without its result. */
+/** What a session keeps of the entries of a turn: shortened, and without calls that have no result. */
 export function recordEntries(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
   const whole = withResults(entries.map(shortened));
   return fitEntries(whole, LIMITS.recordBytes);
 }
 
-/** Names what a session holds after a turn whose entries were added to it, by the name of what it held before. */
+/** Names what a session holds after the entries of a turn were added, by the name of what it held before. */
 export function digestAfter(before: string, added: readonly TranscriptEntry[]): string {
   return digestText(`${before} ${JSON.stringify(added)}`);
 }
 
-/** Only fields that every model can read again: what a provider added belongs to the whole reply. */
+/**
+ * The entry with only the fields that every model can read again. Fields that a provider added belong to the whole
+ * reply.
+ */
 function shortened(entry: TranscriptEntry): TranscriptEntry {
   if (entry.kind === 'words') return wordsEntry(entry);
   if (entry.kind === 'result') {
@@ -61,7 +64,7 @@ function shortened(entry: TranscriptEntry): TranscriptEntry {
 type Reply = Extract<TranscriptEntry, { kind: 'reply' }>;
 type Call = Reply['calls'][number];
 
-/** Bytes of `{"shortened":}`, and some. */
+/** Bytes of `{"shortened":}`, rounded up. */
 const FRAME_BYTES = 16;
 
 function shortCall({ callId, id: ofModel, tool, arguments: args, raw }: Call, mostBytes: number): Call {
@@ -72,7 +75,7 @@ function shortCall({ callId, id: ofModel, tool, arguments: args, raw }: Call, mo
   return { ...head, arguments: { shortened: cutContent(text, mostBytes - FRAME_BYTES) } };
 }
 
-/** The turn ended in the middle of a step: what became of a call is not known here. */
+/** Read by the model where the turn ended in the middle of a step, so that nothing is known about the end of a call. */
 export const NO_RESULT = '[The turn ended before the result of this call was known. It may have run.]';
 
 function withResults(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
@@ -90,7 +93,7 @@ function withResults(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
   });
 }
 
-/** Replies, each with what follows it up to the next one; the words before the first reply come first. */
+/** The replies, each with the entries up to the next reply. The words before the first reply come first. */
 function stepsOf(entries: readonly TranscriptEntry[]): TranscriptEntry[][] {
   const steps: TranscriptEntry[][] = [];
   for (const entry of entries) {
@@ -102,8 +105,8 @@ function stepsOf(entries: readonly TranscriptEntry[]): TranscriptEntry[][] {
 }
 
 /**
- * Entries that take at most so many bytes: oldest outputs go first, then whole steps from the second on, then the middle of
- * texts. The first words and the last reply stay.
+ * Cuts entries to at most `mostBytes` bytes. The oldest outputs go first, then whole steps from the second on, then the
+ * middle of texts. The first words and the last reply stay.
  */
 function fitEntries(entries: readonly TranscriptEntry[], mostBytes: number): TranscriptEntry[] {
   const sizes = entries.map(entryBytes);
@@ -139,7 +142,7 @@ function fitSteps(
 
 const NOTE_BYTES = 256;
 
-/** The least that is left of each entry: its head and tail with a mark. */
+/** Cuts each entry to an equal share, with at least its head and tail and a mark. */
 function shareTexts(entries: readonly TranscriptEntry[], mostBytes: number): TranscriptEntry[] {
   const share = Math.max(NOTE_BYTES, Math.floor(mostBytes / Math.max(1, entries.length)) - NOTE_BYTES);
   return entries.map((entry): TranscriptEntry => {
@@ -153,7 +156,7 @@ function shareTexts(entries: readonly TranscriptEntry[], mostBytes: number): Tra
 
 const LEAST_BYTES = 64;
 
-/** Files stay as long as their references take no more than the share. */
+/** Cuts words. The files stay as long as their references take no more than the share. */
 function shareWords(entry: Extract<TranscriptEntry, { kind: 'words' }>, share: number): TranscriptEntry {
   const { text, files = [] } = entry;
   if (entryBytes(wordsEntry({ text: '', files })) <= share)
@@ -166,7 +169,7 @@ export function bytesOfEntries(entries: readonly TranscriptEntry[]): number {
   return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
-/** What the model reads about a turn that did not come to an answer. */
+/** What the model reads about a turn that ended without an answer. */
 export function noteOf(status: SessionTurnEnd, why?: string): TranscriptEntry[] {
   const reason = why === undefined ? '' : `: ${cutContent(why, 1024)}`;
   const texts: Record<SessionTurnEnd, string | undefined> = {
@@ -211,7 +214,7 @@ function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string
   return leftOut === 0 ? summary : [...summary, note];
 }
 
-/** A record that came from outside; undefined: it cannot be read. Never throws. */
+/** Reads a record that came from outside. Undefined: it cannot be read. Never throws. */
 export function readRecord(value: unknown): TurnRecord | undefined {
   if (!isObject(value)) return undefined;
   const { entries, took, tokens, compactOver, spending, states } = value;
@@ -243,7 +246,7 @@ const isCompactOutput = guard<CompactOutput>(
   ),
 );
 
-/** A summary, cut to the most that it may take; undefined: it cannot be read. */
+/** A summary, cut to its limit. Undefined: the output cannot be read. */
 export function readCompactOutput(value: unknown): CompactOutput | undefined {
   return isCompactOutput(value) ? { ...value, text: cutContent(value.text, LIMITS.summaryBytes) } : undefined;
 }

@@ -8,54 +8,54 @@ import type { Usage } from '../spending/usage';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
 
-/** What a message does while a turn runs; without one each starts the next turn. */
+/** What a message does while a turn runs. Where no turn runs, each message starts the next turn. */
 export const MODES = ['queue', 'interrupt', 'steer'] as const;
 export type MessageMode = (typeof MODES)[number];
 
 const id = { type: 'string', pattern: '^[A-Za-z0-9._:-]{1,64}$' } as const;
 const name = { type: 'string', minLength: 1, maxLength: 200, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' } as const;
 
-/** What a person says in a session; payload of update and signal `send`. The one schema. */
+/** A message of a person in a session. The payload of update and signal `send`, and the only schema for it. */
 export const SESSION_MESSAGE = {
   type: 'object',
   properties: {
-    /** Drawn by the sender. The same id counts once. */
+    /** Chosen by the sender. Each id counts once. */
     messageId: id,
     text: { type: 'string' },
-    /** What goes with the text. */
+    /** The files that come with the text. */
     files: FILES,
     /**
-     * `queue`: the next turn is about it. `interrupt`: the running turn is cancelled first. `steer`: the running turn reads
-     * it before its next step; what comes too late for that is queued.
+     * `queue`: the next turn is about the message. `interrupt`: the running turn is cancelled first. `steer`: the
+     * running turn reads the message before its next step. A message that comes too late for that is queued.
      */
     mode: { enum: MODES },
-    /** Who says it, as claimed. */
+    /** The name of the sender, as claimed. */
     sender: name,
-    /** Refused where the session is of another agent. */
+    /** The agent that the sender expects. The message is refused where the session has another agent. */
     agent: name,
   },
   required: ['messageId', 'text', 'mode'],
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What a person says in a session. */
+/** A message of a person in a session. */
 export interface SessionMessage extends MessageOf<typeof SESSION_MESSAGE> {}
 
 export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'compact', 'close'] as const;
 
-/** What somebody does with a session; payload of update and signal `control`. */
+/** An action of a person on a session. The payload of update and signal `control`. */
 export const SESSION_CONTROL = {
   type: 'object',
   properties: {
     /**
-     * `pause`: no further turn starts. `cancel_turn`: the running turn ends, the session goes on. `compact`: once no turn
-     * runs, a summary takes the place of all turns but the last. `close`: no more messages; the session ends after the
-     * running turn.
+     * `pause`: no further turn starts. `cancel_turn`: the running turn is cancelled and the session goes on. `compact`:
+     * once no turn runs, a summary replaces all turns but the last. `close`: the session takes no more messages and
+     * ends after the running turn.
      */
     action: { enum: CONTROLS },
-    /** Only with `close`: the running turn is cancelled. */
+    /** Only with `close`: cancels the running turn. */
     cancel: { const: true },
-    /** Who does it, as claimed. */
+    /** The name of the person who does it, as claimed. */
     sender: name,
     reason: { type: 'string', maxLength: 1000 },
   },
@@ -63,15 +63,15 @@ export const SESSION_CONTROL = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What somebody does with a session. */
+/** An action of a person on a session. */
 export interface SessionControl extends MessageOf<typeof SESSION_CONTROL> {}
 
-/** A message that a session holds, and when it came; workflow time, ISO 8601. */
+/** A message that a session holds, with the workflow time when it came (ISO 8601). */
 export type HeldMessage = Pick<SessionMessage, 'messageId' | 'text' | 'files' | 'mode' | 'sender'> & {
   at: string;
 };
 
-/** Why a session refuses a message or a control. Nothing changed then. */
+/** Why a session refuses a message or a control. A refusal changes nothing. */
 export const SESSION_REFUSALS = [
   'malformed',
   'message_changed',
@@ -82,14 +82,14 @@ export const SESSION_REFUSALS = [
 export type SessionRefusal = (typeof SESSION_REFUSALS)[number];
 
 /**
- * What became of a message. `started`: the next turn is about it. `queued`: turns before it come first. `steering`: the
- * running turn reads it, or the next one. `interrupting`: the running turn is being cancelled for it.
+ * What happened to a message. `started`: the next turn is about it. `queued`: other turns come first. `steering`: the
+ * running turn reads it, or the next turn does. `interrupting`: the running turn is being cancelled for it.
  */
 export interface MessageTaken {
   accepted: true;
   messageId: string;
   outcome: 'started' | 'queued' | 'steering' | 'interrupting';
-  /** It came before, with the same text. */
+  /** The message came before, with the same text. */
   repeated?: true;
   /** Workflow time, ISO 8601. */
   at: string;
@@ -115,44 +115,49 @@ export const SESSION_TURN_ENDS = [
 ] as const;
 export type SessionTurnEnd = (typeof SESSION_TURN_ENDS)[number];
 
-/** What a conversation needs of one turn. */
+/** The record of one turn that its session keeps. */
 export interface TurnRecord {
   entries: TranscriptEntry[];
-  /** Ids of the messages it took up after its first words. */
+  /** Ids of the messages that the turn took up after its first words. */
   took: string[];
-  /** What the provider counted for the conversation before its first reply. Absent: it does not count. */
+  /**
+   * The tokens that the provider counted for the conversation before its first reply. Absent: the provider does not
+   * count them.
+   */
   tokens?: number;
   /** See `limits.compactOver` of the agent. Absent: nothing is ever summarized. */
   compactOver?: number;
-  /** What its session may spend by now, and what this turn alone has spent. Absent: that is not known. */
+  /** The session's budget by now, and what this turn alone has spent. Absent: not known. */
   spending?: CarriedSpending;
-  /** Absent: that is not known. */
+  /** Absent: not known. */
   states?: SessionStates;
 }
 
-/** Where the state is that calls of a session share, as a turn left it. */
+/** Which worker holds the state that calls of a session share, as a turn left it. */
 export interface SessionStates {
-  /** The run of the session that the turn was of. */
+  /** The run of the session that the turn belonged to. */
   runId: string;
   /** By `stateKeyOf`. */
   known: [string, KnownState][];
 }
 
-/** What a session keeps of a turn that is over. */
+/** The part of a turn that its session keeps once the turn is over. */
 export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
   turn: string;
   status: SessionTurnEnd;
-  /** The message that it was about. */
+  /** The message that the turn was about. */
   messageId: string;
 }
 
-/** What a session keeps of turns whose words it no longer has. */
+/** The summary that a session keeps of turns whose words it no longer has. */
 export interface ConversationSummary {
-  /** What a model wrote; empty: nothing. */
+  /** The text that a model wrote. Empty: no model wrote a summary. */
   text: string;
-  /** How many turns it stands for. */
+  /** How many turns the summary stands for. */
   turns: number;
-  /** The last of these were left out after the text was written, so it does not have them. */
+  /**
+   * How many of the last of these turns were left out after the text was written, so that the text does not cover them.
+   */
   leftOut?: number;
   /** Which model wrote the text. */
   model?: string;
@@ -162,11 +167,11 @@ export interface ConversationSummary {
 export interface CompactInput {
   agent: string;
   origin?: TurnOrigin;
-  /** Where the conversation is read. */
+  /** The session from which the conversation is read. */
   session: Omit<SessionRef, 'messageId'>;
-  /** So many turns are summarized, and what was summarized before them. */
+  /** How many turns are summarized, together with any earlier summary. */
   turns: number;
-  /** So many entries of the conversation, from its beginning. */
+  /** How many entries of the conversation are summarized, from its beginning. */
   entries: number;
 }
 
@@ -177,19 +182,19 @@ export interface CompactOutput {
   usage?: Usage;
 }
 
-/** What a session takes along when it continues as new. */
+/** The state that a session passes to its next run when it continues as new. */
 export interface CarriedSession {
   /** The number of its last turn. */
   turns: number;
   memory: TurnMemory[];
   summary?: ConversationSummary;
   waiting: HeldMessage[];
-  /** The last 1,000 ids of messages, oldest first, with the beginning of the digest of the text. */
+  /** The last 1,000 message ids, oldest first, with the beginning of the digest of the text. */
   known: [string, string][];
   paused: boolean;
-  /** Absent: nothing of it is limited, and nothing was spent. */
+  /** Absent: the session has no limits, and nothing was spent. */
   spending?: CarriedSpending;
-  /** Where the state is that calls of its turns share, by `stateKeyOf`. Absent: none used any. */
+  /** Which worker holds the state that calls of its turns share, by `stateKeyOf`. Absent: no call used any. */
   states?: [string, KnownState][];
 }
 
@@ -197,9 +202,9 @@ export interface CarriedSession {
 export interface SessionInput {
   agent: string;
   origin?: TurnOrigin;
-  /** What all its turns together may spend, if its agent allows more. */
+  /** The budget for all turns together. It can only make the agent's own budget smaller. */
   budget?: Budget;
-  /** By continue-as-new. */
+  /** Set by continue-as-new. */
   carried?: CarriedSession;
 }
 
@@ -207,20 +212,20 @@ export interface SessionInput {
 export interface SessionResult {
   status: 'closed';
   turns: number;
-  /** Messages that no turn was about. */
+  /** Ids of the messages that no turn was about. */
   left: string[];
 }
 
-/** New words for a running turn; payload of signal `words`. */
+/** New words for a running turn. The payload of signal `words`. */
 export interface TurnWords {
   messageId: string;
   text: string;
   files?: FileRef[];
-  /** As claimed. Absent: whoever started the turn. */
+  /** The sender as claimed. Absent: the person who started the turn. */
   sender?: string;
 }
 
-/** What a session is doing. */
+/** The state of a session, as lists show it. */
 export const SESSION_STATES = ['idle', 'running', 'compacting', 'paused', 'closing', 'closed'] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
@@ -232,11 +237,11 @@ export interface SessionMemo {
   turns: number;
   /** The turn that runs. */
   turn?: string;
-  /** It is being cancelled. */
+  /** The turn is being cancelled. */
   cancelling?: true;
-  /** Messages that wait. */
+  /** How many messages wait. */
   waiting: number;
-  /** Head of the last message that a turn was about. */
+  /** The beginning of the last message that a turn was about. */
   text: string;
   /** The last messages that came by signal and were refused, newest last. */
   refused?: { messageId?: string; code: SessionRefusal }[];
@@ -247,7 +252,7 @@ export function turnIdIn(sessionId: string, n: number): string {
   return `${sessionId}.t${n}`;
 }
 
-/** Whether the id of a turn is one that this session gives to its turns. */
+/** Whether the id of a turn has the form that this session gives to its turns. */
 export function isTurnIn(sessionId: string, turn: string): boolean {
   const n = Number(turn.slice(sessionId.length + 2));
   return Number.isSafeInteger(n) && turn === turnIdIn(sessionId, n);

@@ -11,12 +11,12 @@ export interface Attempts {
 
 const MAX_FAILURES = 10;
 const WINDOW_MS = 60_000;
-/** Addresses that are remembered. */
+/** How many addresses are remembered. */
 const MAX_ADDRESSES = 10_000;
 
-/** No failures yet. `now` is the clock, in milliseconds. */
+/** Makes a counter without failures. `now` is the clock, in milliseconds. */
 export function createAttempts(now: () => number = Date.now): Attempts {
-  // When the last failures of an address were: each counts for one minute.
+  // The times of the last failures of each address. Each failure counts for one minute.
   const failures = new LRUCache<string, number[]>({
     max: MAX_ADDRESSES,
     ttl: WINDOW_MS,

@@ -14,57 +14,60 @@ export interface AuthenticatorParts {
   users: Users;
   sessions: Sessions;
   attempts: Attempts;
-  /** The codes of the terminal's links, and the user they sign in; absent when the web inbox does not listen on loopback. */
+  /**
+   * The codes of the terminal's links, and the user whom they sign in. Absent where the web inbox does not listen on
+   * loopback.
+   */
   local?: { codes: Codes; user: string; onStale(): void };
-  /** Who somebody is that an issuer vouches for; absent where there is none. */
+  /** Finds the person for whom an issuer vouches. Absent where people do not sign in at an issuer. */
   directory?: Directory;
-  /** The file that says what people may do and see. Absent: everybody may do everything. */
+  /** The approvers file, which says what people may do and see. Absent: everybody may do everything. */
   people?: () => Promise<Pick<People, 'permitOf'>>;
-  /** A reverse proxy that signs people in; absent where there is none. It needs a directory. */
+  /** A reverse proxy that signs people in. It needs a directory. Absent where there is none. */
   proxy?: Proxy;
-  /** Where signing in at the issuer begins. */
+  /** The page at which signing in at the issuer begins. */
   signInAt?: string;
   /** The clock, in milliseconds. @default Date.now */
   now?(): number;
 }
 
-/** What a request carries to prove who sends it. */
+/** The parts of a request that prove who sends it. */
 export interface Credentials {
-  /** The cookie's value. */
+  /** The value of the cookie. */
   session?: string;
   /** The token of `Authorization: Bearer`. */
   bearer?: string;
   /** The token that a reverse proxy put into its header. */
   asserted?: string;
-  /** The address it comes from. */
+  /** The address that the request comes from. */
   from: string;
 }
 
 /** Finds out who sends a request. */
 export interface Authenticator {
-  /** The header of the reverse proxy's token; undefined: none is read. */
+  /** The name of the header with the reverse proxy's token. Undefined: no such header is read. */
   assertedIn: string | undefined;
   /**
-   * Signs in; returns the user, and the secret for the cookie.
+   * Signs somebody in. Returns the user, and the secret for the cookie.
    *
    * @throws CountersignError `signed_out`, `too_many_attempts`.
    */
   signIn(signIn: SignIn, from: string): Promise<{ who: SignedIn; secret: string }>;
   /**
-   * Signs in whom an issuer vouches for.
+   * Signs in a person for whom an issuer vouches.
    *
    * @throws CountersignError `person_unknown`.
    */
   signInAs(identity: Identity): Promise<{ who: SignedIn; secret: string }>;
   /**
-   * Who sends a request.
+   * The sender of a request.
    *
    * @throws CountersignError as `signIn`.
    */
   identify(credentials: Credentials): Promise<SignedIn>;
-  /** The sender of a request where they are still signed in; does not count as use of the session. */
+  /** The sender of a request, where they are still signed in. This does not count as use of the session. */
   stillSignedIn(credentials: Credentials): Promise<SignedIn | undefined>;
-  /** What somebody who is signed in may do today, and what they see. */
+  /** The permit of a signed-in person today: what they may do and see. */
   permitOf(who: SignedIn): Promise<Permit>;
   signOut(secret: string): void;
 }
@@ -95,7 +98,7 @@ export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
       return who && withCurrentRights(parts, who);
     },
     permitOf: async (who) => {
-      // Whoever reads the terminal's link can do everything from the command line too.
+      // A person who can read the terminal's link can also do everything from the command line.
       const isLocal = who.tokenDigest === undefined && who.vouched === undefined;
       return isLocal ? EVERYTHING : ((await parts.people?.())?.permitOf(who.user) ?? EVERYTHING);
     },
@@ -108,13 +111,13 @@ async function identify(
   { bearer, session, asserted, from }: Credentials,
 ): Promise<SignedIn> {
   if (bearer !== undefined) {
-    // A valid token is accepted, however many failures come from the same proxy.
+    // A valid token is accepted even if many attempts through the same proxy failed.
     const who = await byToken(parts, bearer);
     if (who !== undefined) return who;
     parts.attempts.check(from);
     parts.attempts.failed(from);
   } else if (asserted !== undefined) {
-    // Where the proxy speaks, nothing else counts: a wrong token is not taken for none.
+    // Where the proxy sends a token, nothing else counts: a wrong token is refused and not ignored.
     const who = await byProxy(parts, asserted);
     if (who !== undefined) return who;
   } else if (session !== undefined) {
@@ -147,13 +150,13 @@ function unlessRefused(error: unknown): undefined {
 function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefined {
   if (local === undefined) return undefined;
   const spent = local.codes.spend(code);
-  // Only a code that was valid once draws a new link; a guess does not.
+  // Only a code that was valid once leads to a new link. A guess does not.
   if (spent === 'stale') local.onStale();
-  // Whoever reads the terminal's link can do everything from the command line too.
+  // A person who can read the terminal's link can also do everything from the command line.
   return spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
 }
 
-/** How long an issuer's word counts: it may have taken somebody's account since. Milliseconds. */
+/** How long an issuer's word counts, in milliseconds: the issuer may have closed the account since. */
 const VOUCHED_MS = 12 * 3600 * 1000;
 
 const clockOf = ({ now = Date.now }: AuthenticatorParts): number => now();
@@ -167,7 +170,9 @@ async function personOf(
   return found && { ...found, vouched };
 }
 
-/** The same person as they are in the file today; undefined when they are not, or their sign-in is too long ago. */
+/**
+ * The same person by today's approvers file. Undefined where they are no longer in the file, or signed in too long ago.
+ */
 async function stillThere(
   parts: AuthenticatorParts,
   { user, vouched }: Required<Pick<SignedIn, 'user' | 'vouched'>>,
@@ -180,7 +185,7 @@ async function stillThere(
   return found?.user === user ? found : undefined;
 }
 
-/** The user with their current rights; undefined when they were removed, which signs them out everywhere. */
+/** The user with their current rights. Undefined where the user was removed, which signs them out everywhere. */
 async function withCurrentRights(parts: AuthenticatorParts, who: SignedIn): Promise<SignedIn | undefined> {
   const { users } = parts;
   const { user: name, vouched } = who;

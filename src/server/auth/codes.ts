@@ -2,24 +2,24 @@ import { LRUCache } from 'lru-cache';
 import { cacheClock } from './cache-clock';
 import { digestSecret, drawSecret } from './secrets';
 
-/** `stale`: the code was drawn, and is used or too old. `unknown`: it was never drawn. */
+/** `stale`: the code was issued, and is used or too old. `unknown`: the code was never issued. */
 type CodeState = 'good' | 'stale' | 'unknown';
 
 /** One-time codes of the links that the terminal prints. */
 export interface Codes {
-  /** Draws a code that is valid once, and for 10 minutes. */
+  /** Makes a code that is valid once, and for 10 minutes. */
   draw(): string;
-  /** Uses a code up; `good` the first time and within 10 minutes. */
+  /** Uses a code up. Returns `good` the first time and within 10 minutes. */
   spend(code: string): CodeState;
 }
 
 const CODE_LIFETIME_MS = 10 * 60 * 1000;
-/** Codes that are remembered. */
+/** How many codes are remembered. */
 const MAX_CODES = 20;
 
-/** No codes yet. `now` is the clock, in milliseconds. */
+/** Makes a store without codes. `now` is the clock, in milliseconds. */
 export function createCodes(now: () => number = Date.now): Codes {
-  // A code that is used or too old stays known: its link was real.
+  // A code that is used or too old stays known, because its link was real.
   const codes = new LRUCache<string, { isSpent: boolean }>({
     max: MAX_CODES,
     ttl: CODE_LIFETIME_MS,

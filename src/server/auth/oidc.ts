@@ -12,38 +12,39 @@ import { digestSecret, drawSecret, sameDigest } from './secrets';
 export interface OidcOptions {
   issuer: string;
   clientId: string;
-  /** Absent: a client without one, which PKCE alone protects. */
+  /** Absent: the client has no secret, and only PKCE protects it. */
   clientSecret?: string;
-  /** What is asked for. @default openid email profile */
+  /** The scopes that are requested. @default openid email profile */
   scopes?: readonly string[];
   /** The claim that lists groups. @default groups */
   groupsClaim?: string;
 }
 
-/** What begins a sign-in. */
+/** The data with which a sign-in begins. */
 export interface SignInStart {
-  /** Where the browser goes. */
+  /** The address to which the browser goes. */
   url: string;
-  /** What its cookie holds until it comes back. */
+  /** The secret that the browser's cookie holds until the browser comes back. */
   secret: string;
 }
 
 /** Signs people in at an issuer: authorization code, PKCE, state and nonce. */
 export interface Oidc {
   /**
-   * Begins a sign-in. `anew`: the issuer asks for the password, though it knows the browser.
+   * Begins a sign-in. `anew`: the issuer asks for the password even if it knows the browser.
    *
    * @throws CountersignError `issuer_unreachable`.
    */
   begin(anew?: boolean): Promise<SignInStart>;
   /**
-   * Ends a sign-in, once. `query`: what the issuer added to the address. `secret`: what the cookie held.
+   * Ends a sign-in, once. `query` is what the issuer added to the address, and `secret` what the cookie held.
    *
    * @throws CountersignError `sign_in_stale`, `issuer_refused`, `issuer_unreachable`, `issuer_clock`, `id_token_invalid`.
    */
   finish(query: string, secret: string | undefined): Promise<Identity>;
   /**
-   * Where the browser signs out at the issuer, and then comes back here; undefined where the issuer has no such place.
+   * The address at which the browser signs out at the issuer and then comes back here. Undefined where the issuer has
+   * none.
    *
    * @throws CountersignError `issuer_unreachable`.
    */
@@ -52,18 +53,18 @@ export interface Oidc {
   check(): Promise<void>;
 }
 
-/** Where the issuer sends the browser back to. */
+/** The path to which the issuer sends the browser back. */
 export const CALLBACK = '/sign-in/done';
 
 const LIFETIME_MS = 10 * 60_000;
-/** Sign-ins that are under way at once; beyond it the oldest one has to start over. */
+/** How many sign-ins can be under way at once. Beyond that, the oldest has to start over. */
 const MOST_PENDING = 10_000;
 const TIMEOUT_S = 10;
-/** How far the clocks of issuer and web inbox may differ. Seconds. */
+/** How much the clocks of issuer and web inbox may differ, in seconds. */
 const CLOCK_S = 30;
-/** An id token is made for this sign-in, so it cannot be older. Seconds. */
+/** The oldest id token that is accepted, in seconds: a token is made for this sign-in, so it cannot be older. */
 const OLDEST_S = 300;
-/** A longer id token has no room in an address; the issuer then asks who signs out. Characters. */
+/** The longest id token, in characters, that fits into an address. Without the token the issuer asks who signs out. */
 const LONGEST_HINT = 4_096;
 
 interface Pending {
@@ -72,7 +73,7 @@ interface Pending {
   nonce: string;
 }
 
-/** @param now the clock, in milliseconds. */
+/** @param now The clock, in milliseconds. */
 export function createOidc(options: OidcOptions, publicUrl: string, now: () => number = Date.now): Oidc {
   const pending = new LRUCache<string, Pending>({
     max: MOST_PENDING,
@@ -102,7 +103,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
       const state = returned.searchParams.get('state') ?? '';
       const begun = pending.get(digestSecret(state));
       if (begun === undefined || !sameDigest(begun.secretDigest, digestSecret(secret ?? ''))) throw stale();
-      // Used up before anything is asked, so that a second one at the same moment finds nothing.
+      // The sign-in is used up before the issuer is asked, so that a second request at the same moment finds nothing.
       pending.delete(digestSecret(state));
       const { client, config } = await discover();
       try {
@@ -121,7 +122,9 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
   };
 }
 
-/** The end of a session at the issuer. The browser goes there, so it has to be an address as the issuer's own. */
+/**
+ * The address that ends a session at the issuer. The browser goes there, so its scheme has to be that of the issuer.
+ */
 function leaving({ client, config }: Discovered, idToken: string, home: URL): string | undefined {
   const { issuer, end_session_endpoint: end } = config.serverMetadata();
   if (end === undefined || !URL.canParse(end) || new URL(end).protocol !== new URL(issuer).protocol)
@@ -130,7 +133,7 @@ function leaving({ client, config }: Discovered, idToken: string, home: URL): st
   return client.buildEndSessionUrl(config, { post_logout_redirect_uri: home.href, ...hint }).href;
 }
 
-/** What the issuer says at its own place for it; many put no mail into the token. */
+/** The claims from the issuer's userinfo endpoint. Many issuers put no mail address into the token. */
 async function fromUserInfo(
   { fetchUserInfo }: typeof Client,
   config: Client.Configuration,
@@ -142,7 +145,7 @@ async function fromUserInfo(
 
 const drawThree = (): [string, string, string] => [drawSecret(), drawSecret(), drawSecret()];
 
-/** What a job gave; it is done again after a failure. */
+/** Runs a job once and remembers its result. After a failure the job runs again. */
 function remembered<T>(job: () => Promise<T>): () => Promise<T> {
   let known: Promise<T> | undefined;
   return () => {
@@ -159,7 +162,7 @@ interface Discovered {
   config: Client.Configuration;
 }
 
-/** Loaded late: most web inboxes have no issuer. */
+/** Reads the issuer's metadata. The library is loaded only here, because most web inboxes have no issuer. */
 async function discovered(
   { issuer, clientId, clientSecret }: OidcOptions,
   now: () => number,
@@ -176,7 +179,7 @@ async function discovered(
       clientSecret === undefined ? client.None() : client.ClientSecretBasic(clientSecret),
       { timeout: TIMEOUT_S, execute: isPlain ? [client.allowInsecureRequests] : [] },
     );
-    // The token comes over TLS, but whoever can answer there cannot sign.
+    // The token comes over TLS, but the signature proves more: somebody who can answer there cannot sign.
     client.enableNonRepudiationChecks(config);
     return { client, config };
   } catch (error) {
@@ -191,7 +194,7 @@ const claimsSchema = z.object({
   email_verified: z.literal(true).optional().catch(undefined),
 });
 
-/** Who a token names. A mail that is not verified is not used. */
+/** The identity that a token names. A mail address that is not verified is not used. */
 function identityOf(
   claims: Readonly<Record<string, unknown>>,
   { groupsClaim = 'groups' }: OidcOptions,
@@ -204,13 +207,13 @@ function identityOf(
   return { subject: sub, groups: groupsIn(claims[groupsClaim]), ...defined({ mail: isVerified && email }) };
 }
 
-/** Group names of a claim; whatever else it holds counts for nothing. */
+/** The group names in a claim. Everything else in the claim is ignored. */
 export function groupsIn(claim: unknown): string[] {
   const all: unknown[] = Array.isArray(claim) ? claim : [claim];
   return all.filter((one): one is string => typeof one === 'string' && one !== '').slice(0, 1_000);
 }
 
-/** What went wrong at the issuer, in words. The error itself may hold a token, so it is neither kept nor shown. */
+/** The error of a sign-in, in words. The original error may contain a token, so it is neither kept nor shown. */
 function inWords(error: unknown, issuer: string): unknown {
   if (error instanceof CountersignError) return error;
   const { code, claim, answered } = factsOf(error);
@@ -225,7 +228,7 @@ function inWords(error: unknown, issuer: string): unknown {
       return clockWrong();
     case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
       return invalid(`its claim \`${claim}\` is not that of this sign-in`);
-    // Without a code it failed on the way there.
+    // An error without a code happened before the issuer answered.
     case '':
     case 'OAUTH_TIMEOUT':
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':
@@ -237,7 +240,7 @@ function inWords(error: unknown, issuer: string): unknown {
   }
 }
 
-/** The parts of an error of openid-client that hold no secret. */
+/** The parts of an error of openid-client that contain no secret. */
 function factsOf(error: unknown): { code: string; claim: string; answered: string } {
   const textIn = (value: unknown, name: string): string => {
     const text = isObject(value) ? value[name] : undefined;

@@ -4,47 +4,52 @@ import { defined } from '../../contract/defined';
 import type { Right } from '../api';
 import { RIGHTS } from './users';
 
-/** Who somebody is, as an issuer or a proxy vouches for it. */
+/** The identity for which an issuer or a proxy vouches. */
 export interface Identity {
-  /** Its own, lasting name of them. Absent where only a mail is known. */
+  /** The issuer's own, permanent name of the person. Absent where only a mail address is known. */
   subject?: string;
-  /** A mail address that was verified. */
+  /** A verified mail address. */
   mail?: string;
-  /** Groups that it says they are in. */
+  /** Groups of the person, as the issuer lists them. */
   groups: readonly string[];
-  /** What an issuer signed for this sign-in. It is shown there when they sign out; a proxy has none. */
+  /**
+   * The token that an issuer signed for this sign-in. The issuer gets it back when the person signs out. A proxy has
+   * none.
+   */
   idToken?: string;
 }
 
 /** The people of an approvers file. */
 export interface People {
-  /** The person of a name or a mail address, whatever its case. */
+  /** The person with this name or mail address, in any case of letters. */
   personOf(mail: string): string | undefined;
-  /** The person whose `oidc` a subject is. */
+  /** The person whose `oidc` entry is this subject. */
   personOfSubject(subject: string): string | undefined;
-  /** Whether a person is known by a subject, and by that alone. */
+  /** Whether a person is known by a subject, and only by that. */
   hasSubject(person: string): boolean;
-  /** Groups of the file. */
+  /** The groups of a person in the file. */
   groupsOf(person: string): readonly string[];
-  /** What somebody may do here and what they see, by a name or a mail address; also of those who are not in the file. */
+  /**
+   * What a person may do and see here, by their name or mail address. It also covers people who are not in the file.
+   */
   permitOf(name: string): Permit;
 }
 
-/** Who may do what, by name of a person or as `group:<name>`. */
+/** Who has which right, by name of a person or as `group:<name>`. */
 export interface Access {
   mayFork: readonly string[];
   mayConverse: readonly string[];
 }
 
-/** Finds the person that an identity is, today. */
+/** Finds the person of an identity, by today's file. */
 export interface Directory {
   /** @throws CountersignError `person_unknown`. */
   find(identity: Identity): Promise<{ user: string; rights: readonly Right[] }>;
 }
 
 /**
- * A directory over the approvers file. Groups that an issuer names count for rights only: who votes, and with what assurance, is
- * in the file.
+ * A directory over the approvers file. Groups that an issuer names count only for rights. Who votes, and with which
+ * assurance, is in the file.
  */
 export function createDirectory({
   people,
@@ -66,7 +71,7 @@ export function createDirectory({
 
 const LISTS: Readonly<Record<Right, keyof Access>> = { 'fork-live': 'mayFork', converse: 'mayConverse' };
 
-/** Whether a list of people and groups has a person, or a group of theirs. */
+/** Whether a list of people and groups contains a person or one of their groups. */
 export function isListed(
   list: readonly string[],
   { user, groups }: { user: string; groups: readonly string[] },
@@ -75,8 +80,8 @@ export function isListed(
 }
 
 /**
- * The person of the file. A subject comes first. The mail of a person who has one in the file does not count: addresses are
- * given to somebody else one day.
+ * The person in the file. The subject is tried first. Where a person has a subject in the file, their mail address does
+ * not count, because addresses may be given to somebody else later.
  */
 function personFor({ subject, mail }: Identity, people: People): string | undefined {
   const bySubject = subject === undefined ? undefined : people.personOfSubject(subject);

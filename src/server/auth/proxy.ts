@@ -6,34 +6,34 @@ import { isObject } from '../../contract/json';
 import { groupsIn } from './oidc';
 import type { Identity } from './people';
 
-/** A reverse proxy that signs people in, and says in a header who sends a request: a JWT that it signs. */
+/** A reverse proxy that signs people in. In a header it names the sender of each request, by a JWT that it signs. */
 export interface ProxyOptions {
-  /** The header, in small letters. */
+  /** The name of the header, in lower case. */
   header: string;
-  /** What the token has to name as its issuer, and as its audience. */
+  /** The issuer and the audience that the token has to name. */
   issuer: string;
   audience: string;
-  /** Its public keys: where they are, or they themselves. */
+  /** The public keys of the proxy, or the address at which they are. */
   keys: { url: string } | { set: JSONWebKeySet };
   /** The claim that lists groups. @default groups */
   groupsClaim?: string;
 }
 
-/** Reads who a proxy vouches for. */
+/** Reads for whom a proxy vouches. */
 export interface Proxy {
   header: string;
   /** @throws CountersignError `id_token_invalid`, `issuer_clock`, `issuer_unreachable`. */
   identify(token: string): Promise<Identity>;
 }
 
-/** Signatures with a public key alone: with a shared secret, whoever checks could sign. */
+/** Only signatures with a public key: with a shared secret, anybody who checks a token could also sign one. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
-/** How far the clocks of proxy and web inbox may differ. Seconds. */
+/** How much the clocks of proxy and web inbox may differ, in seconds. */
 const CLOCK_S = 30;
 const TIMEOUT_MS = 5_000;
 const MOST_CHARACTERS = 16_384;
 
-/** @param now the clock, in milliseconds. */
+/** @param now The clock, in milliseconds. */
 export function createProxy(options: ProxyOptions, now: () => number = Date.now): Proxy {
   const { header, issuer, audience, groupsClaim = 'groups' } = options;
   let loading: Promise<JWTVerifyGetKey> | undefined;
@@ -41,7 +41,7 @@ export function createProxy(options: ProxyOptions, now: () => number = Date.now)
     header,
     identify: async (token) => {
       if (token.length > MOST_CHARACTERS) throw invalid(header, 'it is too long');
-      // Loaded late: most web inboxes have no such proxy.
+      // The library is loaded only here, because most web inboxes have no such proxy.
       const { jwtVerify } = await import('jose');
       try {
         const { payload } = await jwtVerify(token, await (loading ??= keysOf(options)), {
@@ -68,7 +68,10 @@ const claimsSchema = z.object({
   email_verified: z.unknown().optional(),
 });
 
-/** Whom a token names. The proxy vouches for a mail unless it says that it was not verified. */
+/**
+ * The identity that a token names. The proxy vouches for a mail address unless it says that the address was not
+ * verified.
+ */
 function identityOf(
   claims: Readonly<Record<string, unknown>>,
   header: string,
@@ -80,7 +83,7 @@ function identityOf(
   return { groups: groupsIn(claims[groupsClaim]), ...defined({ subject: sub, mail }) };
 }
 
-/** What is wrong, in words. The error itself may hold the token, so it is neither kept nor shown. */
+/** The error of a token, in words. The original error may contain the token, so it is neither kept nor shown. */
 function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
   if (error instanceof CountersignError) return error;
   const [code, claim] = [textIn(error, 'code'), textIn(error, 'claim')];

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** Draws a secret of 256 bits, in characters that are safe in a URL and a shell. */
+/** Makes a secret of 256 bits, in characters that are safe in a URL and a shell. */
 export function drawSecret(): string {
   return randomBytes(32).toString('base64url');
 }

@@ -7,9 +7,9 @@ import { digestSecret, drawSecret } from './secrets';
 /** A user who is signed in. */
 export interface SignedIn {
   user: string;
-  /** The digest of the token that was used; absent for the person who started the web inbox and used its link. */
+  /** The digest of the token that was used. Absent for the person who started the web inbox and used its link. */
   tokenDigest?: string;
-  /** What an issuer said of them, and when; milliseconds. */
+  /** The identity for which an issuer vouched, and when, in milliseconds. */
   vouched?: { identity: Identity; at: number };
   rights: readonly Right[];
 }
@@ -20,18 +20,18 @@ export interface Sessions {
   open(who: SignedIn): string;
   /** The user of a secret. The session now ends 12 hours after this use. */
   use(secret: string): SignedIn | undefined;
-  /** The user of a secret. Does not count as use. */
+  /** The user of a secret. This does not count as use of the session. */
   peek(secret: string): SignedIn | undefined;
   close(secret: string): void;
 }
 
 const IDLE_MS = 12 * 3600 * 1000;
-/** More sessions than people have browsers; beyond it the one that was idle longest ends. */
+/** More sessions than people have browsers. Beyond that, the session that was idle longest ends. */
 const MAX_SESSIONS = 1000;
 
-/** No sessions yet. `now` is the clock, in milliseconds. */
+/** Makes a store without sessions. `now` is the clock, in milliseconds. */
 export function createSessions(now: () => number = Date.now): Sessions {
-  // By digest, so that the time of a lookup says nothing about the secret.
+  // Sessions are stored by digest, so that the time of a lookup reveals nothing about the secret.
   const sessions = new LRUCache<string, SignedIn>({
     max: MAX_SESSIONS,
     // An entry whose age equals the ttl is still in the cache.

@@ -8,10 +8,10 @@ import type { Right } from '../api';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
 import { readJson } from '../../contract/read-json';
 
-/** Plain letters only: a name goes into history, where a look-alike would pass for another user. */
+/** Plain letters only: a name goes into history, where a name that looks alike could be taken for another user. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 
-/** The users who may sign in with a token. The file is read each time, so a change applies at once. */
+/** The users who may sign in with a token. The file is read each time, so a change takes effect at once. */
 export interface Users {
   list(): Promise<User[]>;
   /**
@@ -26,7 +26,7 @@ export interface Users {
    * @throws CountersignError `user_not_found`, `users_invalid`.
    */
   remove(name: string): Promise<void>;
-  /** The user of a token; undefined when no user has it. */
+  /** The user of a token. Undefined where no user has it. */
   withToken(token: string): Promise<User | undefined>;
 }
 
@@ -38,13 +38,13 @@ export function createUsers(file: string): Users {
     remove: (name) => alone(file, () => removeUser(file, name)),
     withToken: async (token) => {
       const digest = digestSecret(token);
-      // All are compared, so that the time says nothing about which one matches.
+      // All digests are compared, so that the time reveals nothing about which one matches.
       return (await readUsers(file)).filter((user) => sameDigest(user.tokenDigest, digest)).at(0);
     },
   };
 }
 
-/** Holds a lock from reading to writing, so that two changes at once do not undo each other. */
+/** Makes a change while holding a lock from reading to writing, so that two changes at once do not undo each other. */
 async function alone<T>(file: string, change: () => Promise<T>): Promise<T> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   return withLock(`${file}.lock`, { progress: () => undefined, what: 'The users are changed' }, change);
@@ -60,7 +60,7 @@ async function addUser(file: string, name: string, rights: readonly Right[]): Pr
     throw new CountersignError('usage', `there is a user ${name} already`, {
       hint: `for a new token remove the user first: countersign web user remove ${name}`,
     });
-  // The prefix keeps a shell from taking it for an option, and secret scanners recognise it.
+  // The prefix keeps a shell from reading the token as an option, and secret scanners recognise it.
   const token = `cs_${drawSecret()}`;
   const user = { name, tokenDigest: digestSecret(token), createdAt: new Date().toISOString(), rights };
   await writeUsers(file, [...users, user]);
@@ -87,7 +87,7 @@ export interface User {
   rights: readonly Right[];
 }
 
-/** Every right there is. */
+/** All rights. */
 export const RIGHTS = ['fork-live', 'converse'] as const satisfies readonly Right[];
 
 const fileSchema = z.strictObject({
@@ -96,16 +96,17 @@ const fileSchema = z.strictObject({
       name: z.string().min(1),
       tokenDigest: z.string().regex(/^[0-9a-f]{64}$/),
       createdAt: z.string(),
-      // A hand-written file may leave it out, which grants no right.
+      // A file written by hand may leave this out, which grants no rights.
       rights: z.array(z.enum(RIGHTS)).default([]),
     }),
   ),
 });
 
 /**
- * The users of a file; an empty list when there is no file.
+ * The users of a file. The list is empty where the file does not exist.
  *
- * @throws CountersignError `users_invalid`: others can read or write the file, it is a link, or its content is not a list of users.
+ * @throws CountersignError `users_invalid`: others can read or write the file, the file is a link, or its content is
+ * not a list of users.
  */
 async function readUsers(file: string): Promise<User[]> {
   const text = readPrivate(file);
@@ -124,7 +125,7 @@ function writeUsers(file: string, users: readonly User[]): Promise<void> {
   return replaceFile(file, `${JSON.stringify({ users }, null, 2)}\n`);
 }
 
-/** Many times what all users of a company take. */
+/** Many times the size of a file with all users of a company. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 function readPrivate(file: string): string | undefined {

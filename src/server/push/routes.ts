@@ -15,7 +15,7 @@ const placeSchema = z.object({
 });
 const endSchema = subscriptionSchema.pick({ endpoint: true });
 
-/** The browsers in which the signed-in user is notified. */
+/** The routes for the browsers in which the signed-in user is notified. */
 export function pushRoutes({ push }: Pick<AppDeps, 'push'>): Hono<Env> {
   return new Hono<Env>()
     .get('/', (c) => {

@@ -7,48 +7,54 @@ import { readPrivateFile, replaceFile, syncFolder, unlessMissing } from '../../f
 import { type Subscription, subscriptionId, subscriptionSchema } from './subscription';
 
 const keptSchema = subscriptionSchema.extend({
-  /** Who was signed in there. */
+  /** The user who was signed in in that browser. */
   user: z.string(),
-  /** When it was made; milliseconds since 1970. */
+  /** When the subscription was made, in milliseconds since 1970. */
   at: z.number(),
 });
 
-/** A subscription, and whose it is. */
+/** A subscription, and its user. */
 export type KeptSubscription = z.output<typeof keptSchema>;
 
-/** The subscriptions of all people, on disk. The web inbox adds to them, and whoever sends removes what is over. */
+/**
+ * The subscriptions of all people, on disk. The web inbox adds them, and the process that sends messages removes those
+ * that are over.
+ */
 export interface Subscriptions {
   get(id: string): KeptSubscription | undefined;
   list(): Promise<KeptSubscription[]>;
-  /** Resolves once it is on disk. A browser has one owner, the last; of a person's browsers the newest ten are kept. */
+  /**
+   * Resolves once the subscription is on disk. A browser belongs to the last user who added it. Of each person, the
+   * newest ten are kept.
+   */
   add(user: string, subscription: Subscription, now: number): Promise<void>;
-  /** `user`: only where it is theirs. */
+  /** Removes a subscription. With `user`, only where it belongs to that user. */
   remove(id: string, user?: string): Promise<void>;
 }
 
 /** How browsers are notified. */
 export interface Push {
-  /** Of the key that messages are signed with; browsers take them from nobody else. */
+  /** The public part of the key that signs messages. Browsers accept messages only with this key. */
   publicKey: string;
   subscriptions: Subscriptions;
-  /** Whether messages may be sent there: people choose the address, and this server sends to it. */
+  /** Whether messages may be sent to an address: people choose the address, and this server sends to it. */
   mayReach(endpoint: URL): boolean;
 }
 
-/** Browsers of one person. */
+/** The most browsers of one person. */
 const MOST_OF_A_PERSON = 10;
 const FILE = /^([0-9a-f]{64})\.json$/;
 
 /**
- * Keeps each in a file of its own, which only its owner can read: two processes that add and remove at once lose nothing.
- * The folder is made with the first one.
+ * Keeps each subscription in a file of its own, which only its owner can read, so that two processes can add and remove
+ * at once. The folder is made with the first subscription.
  */
 export function openSubscriptions(folder: string): Subscriptions {
   const fileOf = (id: string): string => join(folder, `${id}.json`);
   const get = (id: string): KeptSubscription | undefined => {
     if (!FILE.test(`${id}.json`)) return undefined;
     const read = readPrivateFile(fileOf(id), { strict: true });
-    // What others could write is nobody's wish.
+    // A file that others could write does not count.
     const kept = 'text' in read ? keptSchema.safeParse(parseJson(read.text)).data : undefined;
     return kept !== undefined && subscriptionId(kept) === id ? kept : undefined;
   };
@@ -62,7 +68,7 @@ export function openSubscriptions(folder: string): Subscriptions {
     await rm(fileOf(id), { force: true });
     await syncFolder(folder);
   };
-  // One after the other, so that nobody gets past the limit.
+  // Subscriptions are added one after the other, so that nobody gets past the limit.
   let adding: Promise<void> = Promise.resolve();
   const add = async (user: string, { endpoint, keys }: Subscription, at: number): Promise<void> => {
     await makeFolder(folder);

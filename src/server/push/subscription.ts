@@ -4,11 +4,14 @@ import { digestText } from '../../contract/digest';
 import { isLoopback } from '../address';
 
 const MOST_ENDPOINT = 2048;
-/** An uncompressed point of P-256. */
+/** Bytes of an uncompressed point of P-256. */
 const POINT_BYTES = 65;
 const AUTH_BYTES = 16;
 
-/** Where messages for one browser go, and what they are encrypted with. All of it is secret: whoever has it can send some. */
+/**
+ * The address for messages to one browser, and the keys that encrypt them. All of it is secret: anybody who has it can
+ * send messages.
+ */
 export const subscriptionSchema = z.object({
   endpoint: z.string().max(MOST_ENDPOINT).refine(isEndpoint, 'must be an address of https'),
   keys: z.object({
@@ -20,15 +23,18 @@ export const subscriptionSchema = z.object({
   }),
 });
 
-/** A subscription as the browser gives it; what else it says is left out. */
+/** A subscription as the browser gives it, without other fields. */
 export type Subscription = z.output<typeof subscriptionSchema>;
 
-/** What stands for a subscription where it may be read: the digest of its address. */
+/** The public name of a subscription: the digest of its address. */
 export function subscriptionId({ endpoint }: Pick<Subscription, 'endpoint'>): string {
   return digestText(endpoint);
 }
 
-/** Without https anybody on the way could see who is notified when. On this machine nobody is on the way. */
+/**
+ * Whether an address is safe. Without https, anybody on the way could see who is notified when. On this machine nobody
+ * is on the way.
+ */
 function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password, hash } = new URL(text);

@@ -4,27 +4,30 @@ import type { RequestOpened } from '../../history/events';
 import type { InboxItem } from '../../server/api';
 import { keyOf, MOST_ROWS } from './inbox';
 
-/** What became of one call that was decided with others. */
+/** The outcome for one call that was decided with others. */
 export interface Reported {
   turn: string;
   callId: string;
   /** The call in one line. */
   summary: string;
   state: 'waits' | 'taken' | 'refused' | 'not sent';
-  /** Why it was not taken; or what happens next. */
+  /** Why the decision was not taken, or what happens next. */
   text: string;
 }
 
-/** Requests that a person selected to decide them at once, and what became of those that were decided last. */
+/** Requests that a person selected to decide at once, and the outcomes of those that were decided last. */
 export interface Selection {
   items: readonly InboxItem[];
   report?: readonly Reported[] | undefined;
 }
 
-/** The key of a decision on several at once, while it is held. */
+/** The key of a decision on several requests at once, while it is held. */
 export const BULK = 'bulk';
 
-/** Whether an item may be selected with those that are. Only requests of one tool and one agent are alike enough. */
+/**
+ * Whether an item may be selected together with the selected items. Only requests of one tool and one agent are similar
+ * enough.
+ */
 export function mayJoin([first]: readonly InboxItem[], item: InboxItem): boolean {
   if (item.kind !== 'request') return false;
   return first === undefined || (first.tool === item.tool && first.agent === item.agent);
@@ -34,27 +37,33 @@ export function isSelected(items: readonly InboxItem[], item: InboxItem): boolea
   return items.some((one) => keyOf(one) === keyOf(item));
 }
 
-/** Selects an item, or no longer. One that may not join the others changes nothing. */
+/**
+ * The selection after a click on an item, which selects or deselects it. An item that may not join the others changes
+ * nothing.
+ */
 export function toggled(items: readonly InboxItem[], item: InboxItem): readonly InboxItem[] {
   if (isSelected(items, item)) return items.filter((one) => keyOf(one) !== keyOf(item));
   return mayJoin(items, item) && items.length < MOST_ROWS ? [...items, item] : items;
 }
 
-/** What is selected, and every row that may join it; as many as a page of the inbox has at most. */
+/** The selection with every row that may join it, up to the size of a page of the inbox. */
 export function withAllAlike(items: readonly InboxItem[], rows: readonly InboxItem[]): InboxItem[] {
   const joining = rows.filter((row) => mayJoin(items, row) && !isSelected(items, row));
   return [...items, ...joining].slice(0, MOST_ROWS);
 }
 
-/** One thing that requests show: an argument by its path, or something beside the arguments. */
+/** One field that requests show: an argument by its path, or something apart from the arguments. */
 export interface Field {
   name: string;
   isArgument: boolean;
-  /** Of each request in turn; undefined where it has none. */
+  /** The value of each request, in order. Undefined where a request does not have the field. */
   values: (Json | undefined)[];
 }
 
-/** What is the same in all requests, and what differs. Together it is all that they show. */
+/**
+ * The fields that are the same in all requests, and the fields that differ. Together they are everything that the
+ * requests show.
+ */
 export function compareRequests(requests: readonly RequestOpened[]): { same: Field[]; differing: Field[] } {
   const shown = requests.map(fieldsOf);
   const names = [...new Set(shown.flatMap((fields) => [...fields.keys()]))];
@@ -67,7 +76,7 @@ export function compareRequests(requests: readonly RequestOpened[]): { same: Fie
   return { same: fields.filter(isSame), differing: fields.filter((field) => !isSame(field)) };
 }
 
-/** Before the name of what is not an argument, so that no argument can pass for it. */
+/** Prefix for fields that are not arguments, so that an argument cannot be mistaken for one. */
 const BESIDE = 'b:';
 const ARGUMENT = 'a:';
 
@@ -92,7 +101,7 @@ function fieldsOf(request: RequestOpened): Map<string, Json> {
   ]);
 }
 
-/** The change of a file is its hunks, as where it stands alone. */
+/** The preview as text. The change of a file is shown as its hunks, as for a single request. */
 function previewText({ text, plan }: NonNullable<RequestOpened['preview']>): string {
   if (plan === undefined || plan.targetHash === '') return text;
   const path = plan.baseHash === null ? `${plan.path} (new file)` : plan.path;

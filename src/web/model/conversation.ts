@@ -9,7 +9,7 @@ import type { SentFile, SessionView } from '../../server/api';
 /** One message, as far as it is known. */
 export type ShownMessage = Pick<HeldMessage, 'messageId' | 'text'> & Partial<HeldMessage>;
 
-/** A turn of a conversation, and what people said that it is about. */
+/** A turn of a conversation, with the messages that it is about. */
 export interface Exchange {
   turn: SessionView['turns'][number];
   said: readonly ShownMessage[];
@@ -36,12 +36,12 @@ const STATES: Readonly<Record<string, Label>> = {
   timed_out: ['timed out', 'bad'],
 };
 
-/** What a conversation does, or how it ended. */
+/** The state of a conversation, or how it ended. */
 export function describeConversation(state: string): Label {
   return STATES[state] ?? [state, 'quiet'];
 }
 
-/** How many turns the model reads word by word, by what happened so far; a turn that runs is one of them. */
+/** How many turns the model reads word by word, by the events so far. A running turn counts, too. */
 export function keptTurns(events: Iterable<SessionEvent>): number {
   let kept = 0;
   for (const event of events) {
@@ -53,7 +53,7 @@ export function keptTurns(events: Iterable<SessionEvent>): number {
   return kept;
 }
 
-/** What a person reads who asks for a summary, and whether there is anything to summarize. */
+/** The text for a person who asks for a summary, and whether there is anything to summarize. */
 export function whatCompacts(kept: number, isRunning: boolean): { isNeeded: boolean; text: string } {
   if (kept < 2)
     return { isNeeded: false, text: 'There is nothing to compact: the last turn stays word by word.' };
@@ -61,10 +61,10 @@ export function whatCompacts(kept: number, isRunning: boolean): { isNeeded: bool
   return { isNeeded: true, text: `${when} model summarizes all turns but the last.` };
 }
 
-/** How a summary went. */
+/** The outcome of a summary. */
 export type Compacted = Extract<SessionEvent, { type: 'compacted' | 'compaction_failed' }>;
 
-/** The same in words. */
+/** The outcome of a summary in words. */
 export function compactedText(event: Compacted): string {
   if (event.type === 'compaction_failed') return `Nothing was compacted: ${event.error}`;
   return `${counted(event.turns, 'turn')} compacted by ${event.model}. The summary is on top.`;
@@ -73,10 +73,10 @@ export function compactedText(event: Compacted): string {
 /** A message that is not sent yet. */
 export interface MessageDraft {
   text: string;
-  /** What goes with it. */
+  /** The files that go with the message. */
   files: readonly SentFile[];
   mode: MessageMode;
-  /** Drawn when it is sent first, so that it counts once however often it is sent. Empty until then. */
+  /** Set when the message is first sent, so that it counts once however often it is sent. Empty until then. */
   messageId: string;
 }
 
@@ -89,7 +89,7 @@ export function messageName(session: string): string {
   return `say/${session}`;
 }
 
-/** Reads back what the tab kept. */
+/** Reads a message that the tab kept. */
 export function readMessageDraft(value: unknown): MessageDraft | undefined {
   if (!isObject(value)) return undefined;
   const { text, files = [], mode, messageId } = value;
@@ -100,17 +100,17 @@ export function readMessageDraft(value: unknown): MessageDraft | undefined {
   };
 }
 
-/** As far as the page shows it; the server checks all of it. */
+/** Checks only the fields that the page shows. The server checks all of them. */
 function isSentFile(value: unknown): value is SentFile {
   if (!isObject(value) || !isObject(value['file']) || typeof value['proof'] !== 'string') return false;
   const { name, mediaType, size, digest } = value['file'];
   return [name, mediaType, digest].every((one) => typeof one === 'string') && typeof size === 'number';
 }
 
-/** The server takes no request over 1 MiB, and a request has a little more than the text. */
+/** The most bytes of a text. The server takes requests up to 1 MiB, and a request has a little more than the text. */
 const MOST_BYTES = 1024 * 1024 - 2048;
 
-/** Why a text is not sent; undefined: it can be. */
+/** Why a text cannot be sent. Undefined: it can. */
 export function textProblem(text: string): string | undefined {
   if (text.trim() === '') return 'Write something first.';
   if (jsonBytes(text) <= MOST_BYTES) return undefined;

@@ -3,15 +3,18 @@ import type { FilePlan, Hunk } from '../../contract/plan';
 import type { Segment } from '../../contract/text/unsafe-text';
 import { wordParts } from './review';
 
-/** What a line of a diff is. `meta`: neither of the old nor of the new text. */
+/** The kind of a line in a diff. `meta`: the line is in neither the old nor the new text. */
 export type LineKind = 'added' | 'removed' | 'same' | 'meta';
 
-/** A line of a diff, and its number in the file before and after; empty when the line is not in it. */
+/**
+ * A line of a diff with its number in the file before and after the change. A number is empty where the line is not in
+ * that file.
+ */
 export interface DiffLine {
   kind: LineKind;
   before: number | '';
   after: number | '';
-  /** With its `+`, `-` or space. */
+  /** The text with its `+`, `-` or space. */
   line: string;
 }
 
@@ -29,7 +32,10 @@ export function numbered({ oldStart, newStart, lines }: Hunk): DiffLine[] {
   });
 }
 
-/** The lines of a unified diff that came as text; it says where they are only in its own heads. */
+/**
+ * The lines of a unified diff that came as text. They have no numbers: such a diff gives its positions only in its
+ * headers.
+ */
 export function unnumbered(text: string): DiffLine[] {
   return text.split('\n').map((line) => {
     const kind = /^(---|\+\+\+|@@)/.test(line) ? 'meta' : (KINDS[line[0] ?? ''] ?? 'same');
@@ -37,7 +43,7 @@ export function unnumbered(text: string): DiffLine[] {
   });
 }
 
-/** The widest number of a plan in digits: with it the columns of all hunks are equally wide. */
+/** The number of digits of the largest line number of a plan, so that the columns of all hunks have the same width. */
 export function digitsOf({ hunks }: FilePlan): number {
   const ends = hunks.flatMap(({ oldStart, oldLines, newStart, newLines }) => [
     oldStart + oldLines,
@@ -46,19 +52,19 @@ export function digitsOf({ hunks }: FilePlan): number {
   return String(Math.max(1, ...ends)).length;
 }
 
-/** A part of a line by its UTF-16 units, and how it looks. */
+/** A part of a line, by its UTF-16 units, with its style. */
 export interface Look {
   from: number;
   to: number;
   look: string;
 }
 
-/** Longer lines are compared as a whole: word by word they would take long, and show little. */
+/** Longer lines are compared as a whole: comparing them word by word would take long and show little. */
 const WORD_BY_WORD = 600;
-/** With less in common than this share, two lines are two lines, and no change of words. */
+/** Two lines that have less than this share in common count as different lines, and not as a change of words. */
 const ALIKE = 0.4;
 
-/** Which line each removed line became, and which line each added one was; by index. */
+/** By index, the added line that each removed line became, and the removed line that each added line was. */
 export function partnersOf(lines: readonly DiffLine[]): Map<number, number> {
   const partners = new Map<number, number>();
   let removed: number[] = [];
@@ -76,7 +82,10 @@ export function partnersOf(lines: readonly DiffLine[]): Map<number, number> {
   return partners;
 }
 
-/** As many lines as before are taken in order; of more or fewer, each is taken with the one that looks most like it. */
+/**
+ * Pairs of removed and added lines. With equal numbers, lines are paired in order. Otherwise each line is paired with
+ * the most similar one.
+ */
 function pairsOf(
   lines: readonly DiffLine[],
   removed: readonly number[],
@@ -95,10 +104,10 @@ function pairsOf(
   });
 }
 
-/** How far a line may have moved among added ones. */
+/** By how many lines a line may have moved among the added lines. */
 const MOST_NEAR = 20;
 
-/** How much of two texts is the same at their beginning and at their end; 0 to 1. */
+/** Which part of two texts is the same at their beginnings and ends, from 0 to 1. */
 function likeness(one: string, other: string): number {
   const [shorter, longest] = [Math.min(one.length, other.length), Math.max(one.length, other.length)];
   let start = 0;
@@ -108,7 +117,7 @@ function likeness(one: string, other: string): number {
   return longest === 0 ? 0 : (start + end) / longest;
 }
 
-/** The words of a line that the other one of its pair does not have. */
+/** The words of a line that its partner does not have. */
 export function changedWords(line: DiffLine, partner: DiffLine): Look[] {
   if (Math.max(line.line.length, partner.line.length) > WORD_BY_WORD) return [];
   const parts = wordParts(partner.line.slice(1), line.line.slice(1));
@@ -124,13 +133,13 @@ export function changedWords(line: DiffLine, partner: DiffLine): Look[] {
   });
 }
 
-/** A piece of a line, and how it looks; empty: as the line does. */
+/** A piece of a line with its style. Empty: the style of the line. */
 export interface StyledPiece {
   piece: Segment;
   look: string;
 }
 
-/** Pieces of a line, divided where its look changes. A mark stays whole. */
+/** Pieces of a line, divided where the style changes. A mark stays whole. */
 export function styled(pieces: readonly Segment[], looks: readonly Look[]): StyledPiece[] {
   let at = 0;
   return pieces.flatMap((piece) => {
@@ -162,12 +171,13 @@ function namesOf(looks: readonly Look[], from: number, to: number): string {
     .join(' ');
 }
 
-/** What the file tools call a text that is in the file before or after. */
+/** The names that file tools use for a text that is in the file before or after the change. */
 const FILE_TEXTS = new Set(['old_text', 'new_text', 'content']);
 
 /**
- * Divides the arguments by whether the diff shows them: several lines that stand in it, before or after, or one by the
- * name that file tools give it, and the whole file after the change. Any other short text may be in the diff by chance, and is left where it is seen.
+ * Divides the arguments by whether the diff shows them. The diff shows a text of several lines that occurs in it before
+ * or after the change, a single line under a name that file tools use for it, and the whole file after the change. Any
+ * other short text may occur in the diff by chance, so it is still shown as an argument.
  */
 export function leavesBeside(
   plan: FilePlan | undefined,
@@ -185,7 +195,7 @@ export function leavesBeside(
   return { own: leaves.filter((leaf) => !isShown(leaf)), shown: leaves.filter(isShown) };
 }
 
-/** Whether a text is the file after the change: each hunk stands in it, one after the other. */
+/** Whether a text is the file after the change, so that it contains each hunk in order. */
 function isAfter(text: string, { hunks }: FilePlan): boolean {
   let at = 0;
   for (const hunk of hunks) {

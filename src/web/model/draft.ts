@@ -12,7 +12,7 @@ import { plainWords, saysLess } from './limits';
 /** The path of a value in the arguments. */
 export type Path = readonly (string | number)[];
 
-/** Typed text that is not valid yet, and why. */
+/** Typed text that is not valid yet, with the reason. */
 export interface HalfTyped {
   text: string;
   problem: string;
@@ -21,11 +21,11 @@ export interface HalfTyped {
 /** Arguments that are being edited. */
 export interface ArgumentsDraft {
   value: JsonObject;
-  /** What is not valid yet, by pointer. The value has the last valid one. */
+  /** The texts that are not valid yet, by pointer. `value` has the last valid value. */
   texts: Readonly<Record<string, HalfTyped>>;
 }
 
-/** Whether a person has typed anything that the arguments do not have. */
+/** Whether a person has typed anything that differs from the arguments. */
 export function isChanged({ value, texts }: ArgumentsDraft, from: JsonObject): boolean {
   return Object.keys(texts).length > 0 || JSON.stringify(value) !== JSON.stringify(from);
 }
@@ -35,7 +35,7 @@ export function pointerOf(path: Path): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** The value at a path; undefined when there is none. */
+/** The value at a path. Undefined where the path leads nowhere. */
 export function valueAt(value: Json, path: Path): Json | undefined {
   let at: Json | undefined = value;
   for (const part of path) {
@@ -46,13 +46,16 @@ export function valueAt(value: Json, path: Path): Json | undefined {
   return at;
 }
 
-/** The draft with another value at a path; `undefined` removes it. Typed text at the path and below it is dropped. */
+/**
+ * The draft with another value at a path. `undefined` removes the value. Typed text at the path and below it is
+ * dropped.
+ */
 export function setAt(draft: ArgumentsDraft, path: Path, value: Json | undefined): ArgumentsDraft {
   const changed = replaced(draft.value, path, value);
   return { value: isObject(changed) ? changed : {}, texts: textsOutside(draft.texts, pointerOf(path)) };
 }
 
-/** The draft after a text was typed as JSON: with its value when it is valid, else only with the text. */
+/** The draft after a text was typed as JSON: with its value where the text is valid, else only with the text. */
 export function setText(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
   const read = readJson(text);
   const isWhole = path.length === 0;
@@ -62,7 +65,10 @@ export function setText(draft: ArgumentsDraft, path: Path, text: string): Argume
   return setAt(draft, path, read.value);
 }
 
-/** The draft after a number was typed. Text that is not one, or would become another one, stays beside the last valid value. */
+/**
+ * The draft after a number was typed. A text that is not a number, or that would become another number, stays beside
+ * the last valid value.
+ */
 export function setNumber(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
   const value = parseNumber(text);
   return typeof value === 'number'
@@ -77,7 +83,7 @@ function numberProblem(text: string): string {
   return isNumber(pointed) ? `has to be a number with a point: ${pointed.trim()}` : 'has to be a number';
 }
 
-/** The typed number; the text itself when it is not a number, or would become another one. */
+/** The typed number. The text itself where it is not a number, or would become another number. */
 export function parseNumber(text: string): number | string {
   return isNumber(text) && isExact(text.trim()) ? Number(text) : text;
 }
@@ -90,7 +96,7 @@ function withText(draft: ArgumentsDraft, path: Path, typed: HalfTyped): Argument
   return { ...draft, texts: { ...draft.texts, [pointerOf(path)]: typed } };
 }
 
-/** What is wrong with a draft: one issue a field, so that there are as many as there are fields to correct. */
+/** The issues of a draft, one for each field, so that their number is the number of fields to correct. */
 export function issuesOf({ value, texts }: ArgumentsDraft, schema: JsonSchema | undefined): Issue[] {
   const unread = Object.entries(texts).map(([path, { problem }]) => ({ path, message: problem }));
   return oneForEach([...unread, ...(schema === undefined ? [] : schemaIssues(schema, value))]);
@@ -105,8 +111,8 @@ function schemaIssues(schema: JsonSchema, value: JsonObject): Issue[] {
 }
 
 /**
- * The schema as it holds for one value: of alternatives only the one that the value is, so that a fault is said once, of
- * what the person sees.
+ * The schema as it applies to one value. Of alternatives, only the one that the value fits is kept, so that a fault is
+ * reported once, and for the fields that the person sees.
  */
 function narrowSchema(root: JsonSchema, value: JsonObject): JsonSchema {
   const { $defs, definitions } = root;
@@ -141,7 +147,7 @@ function narrow(given: unknown, value: Json, root: JsonSchema): Record<string, u
   return schema;
 }
 
-/** Issues as a form shows them: each at its field, one a field, in plain words. */
+/** Issues in the form in which they are shown: each at its field, one for each field, in plain words. */
 export function fieldIssues(issues: readonly Issue[]): Issue[] {
   const first = issues.filter(({ message }) => !saysLess(message));
   const rest = issues.filter(({ message }) => saysLess(message));
@@ -156,7 +162,7 @@ function oneForEach(issues: readonly Issue[]): Issue[] {
 
 const MISSING = /required property "(.+)"/;
 
-/** A missing property is an issue of its own field, not of the object around it. */
+/** Moves the issue of a missing property to the property itself, from the object around it. */
 function atField({ path, message }: Issue): Issue {
   const name = MISSING.exec(message)?.[1];
   return name === undefined
@@ -164,13 +170,13 @@ function atField({ path, message }: Issue): Issue {
     : { path: `${path}${pointerOf([name])}`, message: 'is required' };
 }
 
-/** The issues of one path, without those below it. */
+/** The issues of one path, without those of the paths below it. */
 export function issuesAt(issues: readonly Issue[], path: Path): Issue[] {
   const pointer = pointerOf(path);
   return issues.filter((issue) => issue.path === pointer);
 }
 
-/** The issues of one path and of all below it; their paths go on from there. */
+/** The issues of a path and of all paths below it. Their paths begin at that path. */
 export function issuesWithin(issues: readonly Issue[], path: Path): Issue[] {
   const pointer = pointerOf(path);
   return issues
@@ -211,7 +217,7 @@ function inList(
   return [...before, ...(changed === undefined ? [] : [changed]), ...list.slice(index + 1)];
 }
 
-/** What a fork changes at a call. `same`: nothing, the same path is taken again. */
+/** What a fork changes at a call. `same`: nothing, so that the same path is taken again. */
 export type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
 
 export const WAY_LABELS: Readonly<Record<Way, string>> = {
@@ -222,7 +228,7 @@ export const WAY_LABELS: Readonly<Record<Way, string>> = {
   same: 'nothing were different, except the model below',
 };
 
-/** What a person writes for a fork. */
+/** The texts that a person writes for a fork. */
 export const WAY_TEXTS = {
   reason: { label: 'Reason, which the model reads', mostBytes: LIMITS.reasonBytes },
   reply: { label: "The model's answer; the turn ends with it", mostBytes: LIMITS.outputBytes },
@@ -236,7 +242,7 @@ export interface ForkDraft {
   reason: string;
   /** The reply of the model. */
   reply: string;
-  /** One of the agent's models; empty: its own. */
+  /** One of the agent's models. Empty: the agent's own model. */
   model: string;
   live: boolean;
 }
@@ -264,7 +270,7 @@ export function whyNotFork({ way, args, reply, live }: ForkDraft, call: CallView
   return undefined;
 }
 
-/** The fork to send, with only what belongs to its way. */
+/** The fork to send, with only the fields that its way needs. */
 export function toForkBody(callId: string, draft: ForkDraft): ForkBody {
   const change = changeOf(draft);
   const model = draft.model.trim();

@@ -3,7 +3,7 @@ import { isObject, type Json, type JsonObject } from '../../contract/json';
 import { findReference } from '../../contract/schema/reference';
 import { limitsOf } from './limits';
 
-/** The kind of input for a value. `nothing` is null; a `union` is one of several kinds; `json` fits every schema. */
+/** The kind of input for a value. `nothing` is null. A `union` is one of several kinds. `json` fits every schema. */
 export type FieldKind =
   | ('text' | 'lines' | 'date' | 'number' | 'integer' | 'boolean' | 'choice' | 'nothing')
   | ('list' | 'object' | 'union' | 'json');
@@ -11,23 +11,23 @@ export type FieldKind =
 /** How one value of the arguments is edited. */
 export interface Field {
   kind: FieldKind;
-  /** The title in the schema, else the name. */
+  /** The title in the schema, or else the name. */
   label: string;
   description?: string;
   required: boolean;
-  /** With `choice`: the values. */
+  /** Only with `choice`: the values. */
   options?: Json[];
-  /** With `object`, in the schema's order. */
+  /** Only with `object`: the fields in the order of the schema. */
   fields?: { name: string; field: Field }[];
-  /** With `list`: how each item is edited. */
+  /** Only with `list`: how each item is edited. */
   item?: Field;
-  /** With `union`: what the value may be. Each label says which it is. */
+  /** Only with `union`: the kinds that the value may have. The label of each says which kind it is. */
   variants?: Field[];
-  /** What the value has to hold to, in words. */
+  /** The limits of the value, in words. */
   limits?: string;
-  /** The most characters of a text, where the schema says it. */
+  /** The most characters of a text, where the schema limits them. */
   mostCharacters?: number;
-  /** The value that a new one starts with. */
+  /** The value with which a new entry starts. */
   initial: Json;
 }
 
@@ -36,11 +36,11 @@ interface SchemaPosition {
   name: string;
   required: boolean;
   depth: number;
-  /** How many fields the form may have still. */
+  /** How many more fields the form may have. */
   budget: { left: number };
 }
 
-/** Deeper values, and those after this many, are edited as JSON, because a schema may contain itself. */
+/** Values on deeper levels, and fields beyond this number, are edited as JSON, because a schema may contain itself. */
 const MOST_LEVELS = 8;
 const MOST_FIELDS = 500;
 
@@ -56,7 +56,7 @@ export function formOf(schema: JsonObject | undefined, value: JsonObject): Field
   return withUnnamed({ kind: 'object', label: '', required: true, fields: [], initial: {} }, value);
 }
 
-/** An object with the values that its schema does not name, each as JSON: a form shows all there is. */
+/** An object with the values that its schema does not name, each as JSON, so that the form shows all values. */
 export function withUnnamed(form: Field, value: Json | undefined): Field {
   const fields = form.fields ?? [];
   const known = new Set(fields.map(({ name }) => name));
@@ -83,7 +83,7 @@ function fieldOf(given: unknown, place: SchemaPosition): Field {
   };
 }
 
-/** A text that says something. */
+/** A text that is not empty. */
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
@@ -127,7 +127,10 @@ function firstNumber({ minimum }: Record<string, unknown>): number {
   return typeof minimum === 'number' && Math.abs(minimum) < Number.MAX_SAFE_INTEGER ? minimum : 0;
 }
 
-/** The schemas of which a value has to fit one, those inside of another such choice too; empty where there is no choice. */
+/**
+ * The schemas of which a value has to fit one, including those inside another such choice. Empty where the schema is
+ * not a choice.
+ */
 function branchesOf(schema: Record<string, unknown>, place: SchemaPosition): Record<string, unknown>[] {
   const { anyOf, oneOf, type } = schema;
   const given = Array.isArray(anyOf) ? anyOf : Array.isArray(oneOf) ? oneOf : undefined;
@@ -141,7 +144,7 @@ function branchesOf(schema: Record<string, unknown>, place: SchemaPosition): Rec
   });
 }
 
-/** One of several. Where each is a fixed value there is only one choice to make. */
+/** The form of a choice between schemas. Where each schema is a fixed value, the form is a single choice. */
 function unionShape(branches: readonly Record<string, unknown>[], place: SchemaPosition): Shape {
   const below = { ...place, name: '', depth: place.depth + 1 };
   const variants = branches.map((branch) => fieldOf(branch, below));
@@ -165,7 +168,7 @@ const KIND_LABELS: Readonly<Partial<Record<FieldKind, string>>> = {
   json: 'JSON',
 };
 
-/** Variants whose labels differ: by what they have to hold to, or by their place. */
+/** Variants with labels that differ: by their limits, or by their positions. */
 function distinct(variants: readonly Field[]): Field[] {
   const isAlone = (label: string, all: readonly string[]): boolean =>
     all.indexOf(label) === all.lastIndexOf(label);
@@ -178,7 +181,7 @@ function distinct(variants: readonly Field[]): Field[] {
   });
 }
 
-/** Which of several a variant is: its title, the fixed values that it alone has, or its kind. */
+/** The label of a variant: its title, the fixed values that only it has, or its kind. */
 function variantLabel({ label, kind, options = [], fields = [] }: Field): string {
   if (label !== '') return label;
   const fixed = fields.flatMap(({ field }) => (isFixed(field) ? (field.options ?? []) : []));
@@ -197,7 +200,10 @@ function isFixed({ kind, options = [] }: Field): boolean {
   return kind === 'choice' && options.length === 1;
 }
 
-/** The variant that a value is, by its index: the one it fits best, or the chosen one where it fits that too. -1: none. */
+/**
+ * The index of the variant that a value is: the best fit, or the chosen variant where the value fits that, too. -1:
+ * none.
+ */
 export function variantOf(variants: readonly Field[], value: Json | undefined, chosen = -1): number {
   const fits = variants.map((variant) => fitOf(variant, value));
   if ((fits[chosen] ?? 0) > 0) return chosen;
@@ -205,7 +211,7 @@ export function variantOf(variants: readonly Field[], value: Json | undefined, c
   return best === 0 ? -1 : fits.indexOf(best);
 }
 
-/** How well a value fits a field; 0: not at all. */
+/** How well a value fits a field. 0: not at all. */
 function fitOf(field: Field, value: Json | undefined): number {
   if (value === undefined) return 0;
   switch (field.kind) {
@@ -228,13 +234,16 @@ function fitOf(field: Field, value: Json | undefined): number {
       return value.length === 0 || field.item === undefined ? 1 : Math.max(0.1, fitOf(field.item, value[0]));
     case 'object':
       return isObject(value) ? objectFit(field, value) : 0;
-    // Alternatives of alternatives are alternatives of the whole, so only JSON is left.
+    // Alternatives inside alternatives are alternatives of the whole, so only JSON is left here.
     default:
       return 0.01;
   }
 }
 
-/** An object with another fixed value is another variant; else the one that has most in common. */
+/**
+ * How well an object fits a variant. With another fixed value it does not fit. Otherwise, the more fields in common the
+ * better.
+ */
 function objectFit({ fields = [] }: Field, value: JsonObject): number {
   let score = 0;
   for (const { name, field } of fields) {
@@ -247,7 +256,7 @@ function objectFit({ fields = [] }: Field, value: JsonObject): number {
   return Math.max(0.1, 1 + (score - unnamed.length) / (1 + fields.length + unnamed.length));
 }
 
-/** The alternatives of a schema that leaves a choice: each with the field that edits it. */
+/** The alternatives of a schema that has a choice, each with the field that edits it. */
 export function alternativesOf(
   schema: Record<string, unknown>,
   root: JsonObject,
@@ -262,7 +271,7 @@ function listShape(schema: Record<string, unknown>, place: SchemaPosition): Shap
   return { kind: 'list', item, initial: [] };
 }
 
-/** An object with free names, or with a composed schema, is typed as JSON. */
+/** The form of an object. An object with free names, or with a composed schema, is typed as JSON. */
 function objectShape(schema: Record<string, unknown>, place: SchemaPosition): Shape {
   const { properties, allOf, oneOf, anyOf } = schema;
   const inParts = [allOf, oneOf, anyOf].some((part) => part !== undefined);
@@ -285,7 +294,7 @@ function isLong({ maxLength, format, contentMediaType }: Record<string, unknown>
   return typeof maxLength === 'number' && maxLength > 200;
 }
 
-/** Follows references within the schema; a broken or circular one gives an empty schema. */
+/** Follows references inside the schema. A broken or circular reference leads to an empty schema. */
 export function follow(given: unknown, { root }: Pick<SchemaPosition, 'root'>): Record<string, unknown> {
   let schema = given;
   for (let hops = 0; hops < MOST_LEVELS; hops++) {

@@ -1,18 +1,18 @@
 import type { InboxItem, InboxPage } from '../../server/api';
 import { parametersOf, queryOf } from './route';
 
-/** What the list shows, as in its address; an empty text matches everything. */
+/** The filter of the list, as in its address. An empty text matches everything. */
 export interface InboxFilter {
   text: string;
   tool: string;
   agent: string;
-  /** `1`: only calls in doubt. */
+  /** `1`: shows only calls in doubt. */
   doubt: string;
-  /** `1`: only what the user may decide and has not voted on. */
+  /** `1`: shows only requests that the user may decide and has not voted on. */
   mine: string;
-  /** Only what waits at least this long, in milliseconds. */
+  /** Shows only items that have waited at least this long, in milliseconds. */
   olderThan: string;
-  /** `newest`, or empty: the earliest deadline first. */
+  /** `newest`, or empty for the earliest deadline first. */
   sort: string;
 }
 
@@ -20,7 +20,7 @@ const NAMES = ['text', 'tool', 'agent', 'doubt', 'mine', 'olderThan', 'sort'] as
 
 export const NO_FILTER: InboxFilter = parametersOf('', NAMES);
 
-/** The filter of an address. A value that the server would refuse has no effect. */
+/** The filter of an address. A value that the server would refuse is ignored. */
 export function filterOf(query: string): InboxFilter {
   const { doubt, mine, olderThan, sort, ...rest } = parametersOf(query, NAMES);
   return {
@@ -37,12 +37,12 @@ export function filterQuery(filter: InboxFilter): string {
   return queryOf({ ...filter });
 }
 
-/** Whether it leaves anything out. */
+/** Whether the filter leaves anything out. */
 export function isFiltering({ sort: _, ...filter }: InboxFilter): boolean {
   return Object.values(filter).some((value) => value !== '');
 }
 
-/** How many match, out of how many: `100 of 1,980`. */
+/** How many items match, of how many: `100 of 1,980`. */
 export function countLabel({ matching, waiting }: Pick<InboxPage, 'matching' | 'waiting'>): string {
   return matching === waiting ? grouped(waiting) : `${grouped(matching)} of ${grouped(waiting)}`;
 }
@@ -62,7 +62,7 @@ export function titleOf(count: number): string {
   return count === 0 ? 'Countersign' : `(${count}) Countersign`;
 }
 
-/** The index in a list after a step, kept within the list; -1 in an empty one. */
+/** The index in a list after a step, kept within the list. -1 in an empty list. */
 export function moveTo(index: number, by: number, count: number): number {
   if (count === 0) return -1;
   return Math.min(count - 1, Math.max(0, index + by));
@@ -70,15 +70,15 @@ export function moveTo(index: number, by: number, count: number): number {
 
 /** The most rows that the server sends at once. */
 export const MOST_ROWS = 200;
-/** Rows are read from a multiple of it on, so that a little scrolling reads nothing. */
+/** Rows are read from a multiple of this number on, so that a small scroll reads nothing. */
 const STEP = 50;
 
-/** The first row to read, so that those around the first visible one are there. */
+/** The first row to read, so that the rows around the first visible one are there, too. */
 export function offsetFor(firstVisible: number): number {
   return Math.max(0, Math.floor((firstVisible - STEP) / STEP) * STEP);
 }
 
-/** A long list of rows that are equally high. Pixels. */
+/** A long list of rows of equal height, in pixels. */
 interface RowViewport {
   count: number;
   rowHeight: number;
@@ -96,10 +96,10 @@ interface RowWindow {
   after: number;
 }
 
-/** Rows beyond each edge, so that a fast scroll shows no gap. */
+/** How many rows are drawn beyond each edge, so that a fast scroll shows no gap. */
 const OVERSCAN = 8;
 
-/** The rows of a list to draw: thousands of rows cost as much as one screen. */
+/** The rows of a list that are drawn: a list of thousands of rows costs as much as one screen. */
 export function rowWindow({ count, rowHeight, scrollTop, height }: RowViewport): RowWindow {
   const first = Math.floor(Math.max(0, scrollTop) / rowHeight) - OVERSCAN;
   const from = Math.min(Math.max(0, first), Math.max(0, count - 1));
@@ -112,7 +112,7 @@ export function rowWindow({ count, rowHeight, scrollTop, height }: RowViewport):
   };
 }
 
-/** Where to scroll to bring a whole row into view; undefined when it is in view. */
+/** Where to scroll to bring a whole row into view. Undefined where the row is in view. */
 export function scrollFor(index: number, { rowHeight, scrollTop, height }: RowViewport): number | undefined {
   const top = index * rowHeight;
   if (top < scrollTop) return top;
@@ -120,7 +120,7 @@ export function scrollFor(index: number, { rowHeight, scrollTop, height }: RowVi
   return undefined;
 }
 
-/** The words of a row: its summary without the id and the tool, which stand elsewhere in it. */
+/** The text of a row: the summary without the id and the tool, which the row shows elsewhere. */
 export function rowText({ callId, tool, summary }: InboxItem): string {
   return without(`${tool} `, without(`${callId} `, summary));
 }

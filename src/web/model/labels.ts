@@ -35,13 +35,17 @@ export function refusalText({ code, message, standing }: Refused): string {
   return `${REFUSAL_LABELS[code]}${by}${more} (${code})`;
 }
 
-/** A failure in one line, with what to do. The server's messages are not whole sentences, those of this page are. */
+/**
+ * A failure in one line, with what to do. The server's messages are not whole sentences, but those of this page are.
+ */
 export function errorText({ message, hint }: ApiError): string {
   if (hint === undefined) return message;
   return message.endsWith('.') ? `${message} ${hint}` : `${message}; ${hint}`;
 }
 
-/** How much of a limit a text takes, in bytes as the server counts; empty while it is far from it. */
+/**
+ * How much of a limit a text takes, in bytes as the server counts them. Empty while the text is far below the limit.
+ */
 export function byteNote(text: string, most: number): { text: string; isOver: boolean } {
   const bytes = utf8Bytes(text.trim());
   if (bytes <= most * 0.75) return { text: '', isOver: false };
@@ -54,7 +58,7 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const SOON_MS = 15 * MINUTE;
 
-/** How near a deadline is: within a quarter of an hour it is `soon`. */
+/** How near a deadline is: `soon` within a quarter of an hour. */
 export function urgencyOf(deadline: string | null, now: number): 'none' | 'soon' | 'past' {
   if (deadline === null) return 'none';
   const left = Date.parse(deadline) - now;
@@ -62,7 +66,7 @@ export function urgencyOf(deadline: string | null, now: number): 'none' | 'soon'
   return left <= SOON_MS ? 'soon' : 'none';
 }
 
-/** When a request expires, to the second where it is soon: `in 4:05`, `in 3 h`, `expired 2 min ago`, `no deadline`. */
+/** When a request expires, with seconds where that is soon: `in 4:05`, `in 3 h`, `expired 2 min ago`, `no deadline`. */
 export function countdown(deadline: string | null, now: number): string {
   if (deadline === null) return 'no deadline';
   if (urgencyOf(deadline, now) !== 'soon') return expiry(deadline, now);
@@ -75,16 +79,19 @@ export type Connection = 'connecting' | 'live' | 'lost';
 
 /** The state of the connection to the web inbox, and to the Temporal server behind it. */
 interface ConnectionStatus {
-  /** `lost`: what is shown may be old. */
+  /** `lost`: what the page shows may be old. */
   state: Connection;
   label: string;
-  /** More about it. */
+  /** More about the state. */
   title: string;
 }
 
 const LABELS = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' } as const;
 
-/** When the Temporal server does not answer, the page is as outdated as without a web inbox, so it says `lost` too. */
+/**
+ * The state in words. Where the Temporal server does not answer, the page is as outdated as without a web inbox, so
+ * that is `lost`, too.
+ */
 export function connectionStatus(connection: Connection, trouble: ApiError | undefined): ConnectionStatus {
   const label = LABELS[connection];
   if (connection !== 'live' || trouble === undefined) return { state: connection, label, title: label };
@@ -95,7 +102,7 @@ export function connectionStatus(connection: Connection, trouble: ApiError | und
   };
 }
 
-/** What a person reads once a decision was taken. `what`: the words for it. */
+/** The text for a person whose decision was taken. `what` names the decision in words. */
 export function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what: string): string {
   const done = /[.…]$/.test(what) ? what : `${what}.`;
   if (answer.status === 'recorded') return `${done} It is recorded and takes effect when a worker returns.`;

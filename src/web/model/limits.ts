@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** What the formats of JSON Schema are called, and one of each. */
+/** The names of the formats of JSON Schema, each with an example. */
 const FORMATS: Readonly<Record<string, string>> = {
   date: 'a date, such as 2026-11-22',
   time: 'a time, such as 14:30:00',
@@ -15,7 +15,7 @@ function wordsIn(table: Readonly<Record<string, string>>, name: string): string 
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** What a value has to hold to, in words, before anybody breaks it; undefined where the schema says nothing. */
+/** The limits of a value in words, shown before a person breaks them. Undefined where the schema has none. */
 export function limitsOf(schema: Schema): string | undefined {
   const parts = [...numberLimits(schema), ...textLimits(schema), ...listLimits(schema)];
   return parts.length === 0 ? undefined : parts.join(', ');
@@ -32,7 +32,7 @@ function numberLimits({ type, minimum, maximum, ...more }: Schema): string[] {
   ];
 }
 
-/** Bounds that only say how far a number is exact are not worth a word. */
+/** A bound. Bounds that only keep a number exact are not shown. */
 function bound(value: unknown): number | undefined {
   return typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? value : undefined;
 }
@@ -69,7 +69,7 @@ const TYPES: Readonly<Record<string, string>> = {
   object: 'an object',
 };
 
-/** How the checker says it, and how a person who fills in a form would. */
+/** The messages of the checker, each with the words for a person who fills in a form. */
 const WORDS: readonly (readonly [RegExp, (...found: string[]) => string])[] = [
   [/^Instance type ".+" is invalid\. Expected "(.+)"\.$/, (types = '') => `has to be ${namesOf(types)}`],
   [/^String is too short \(0 < \d+\)\.$/, () => 'must not be empty'],
@@ -106,7 +106,7 @@ function namesOf(types: string): string {
     .join(' or ');
 }
 
-/** What the checker says of a value, for a person who fills in a form. */
+/** A message of the checker, in words for a person who fills in a form. */
 export function plainWords(message: string): string {
   for (const [pattern, say] of WORDS) {
     const match = pattern.exec(message);
@@ -115,7 +115,7 @@ export function plainWords(message: string): string {
   return message;
 }
 
-/** Whether a fault only repeats another one of the same value: a format says more than its pattern. */
+/** Whether a fault only repeats another fault of the same value: a format says more than its pattern. */
 export function saysLess(message: string): boolean {
   return message === 'String does not match pattern.';
 }

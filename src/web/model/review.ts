@@ -15,17 +15,17 @@ export interface Part {
   text: string;
 }
 
-/** A leaf that differs. */
+/** A leaf of the arguments that differs. */
 interface Change {
   path: string;
   kind: 'changed' | 'added' | 'removed';
   parts: Part[];
 }
 
-/** Longer texts are compared as a whole, because word by word would take seconds. */
+/** Longer texts are compared as a whole, because comparing them word by word would take seconds. */
 const WORD_BY_WORD = 20_000;
 
-/** Every leaf that differs between two sets of arguments, text word by word. */
+/** Every leaf that differs between two sets of arguments. Texts are compared word by word. */
 export function changesOf(before: JsonObject, after: JsonObject): Change[] {
   return changedLeaves(before, after).map(({ path, old, now }) => {
     if (old === undefined) return { path, kind: 'added', parts: [{ kind: 'added', text: textOf(now) }] };
@@ -39,7 +39,7 @@ function leafParts(old: Json, now: Json): Part[] {
   return wholeParts(JSON.stringify(old), JSON.stringify(now));
 }
 
-/** Two texts, word by word. */
+/** The differences of two texts, word by word. */
 export function wordParts(before: string, after: string): Part[] {
   if (before.length + after.length > WORD_BY_WORD) return wholeParts(before, after);
   return diffWordsWithSpace(before, after).map(({ added, removed, value }) => ({
@@ -59,7 +59,7 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-/** What a person has chosen for a request so far. */
+/** A person's choices for a request so far. */
 export interface Choice {
   /** The new arguments, where they are edited. */
   edited?: JsonObject;
@@ -73,14 +73,14 @@ export function hunkIds(request: RequestOpened): string[] {
   return (request.preview?.plan?.hunks ?? []).map(({ id }) => id);
 }
 
-/** Ids of the hunks that a person approved: all, unless the decision that stands names some. */
+/** Ids of the hunks that a person approved: all hunks, unless the decision that stands names only some. */
 export function approvedHunks({ request, decisions }: Pick<CallView, 'request' | 'decisions'>): string[] {
   const stands = decisions.findLast(({ judgement }) => judgement.accepted === true);
   const all = request === undefined ? [] : hunkIds(request);
   return stands?.hunks === undefined ? all : all.filter((id) => stands.hunks?.includes(id));
 }
 
-/** The decision to send. It names what the page showed, so that a stale page decides nothing. */
+/** The decision to send. It names the digest of what the page showed, so that a stale page decides nothing. */
 export function toDecision(
   request: RequestOpened,
   kind: 'approve' | 'deny',
@@ -107,7 +107,7 @@ const DECIDED = {
   'ask-again': 'Asked again about',
 } as const;
 
-/** A decision in words, for a notice: which call it was, and how much of it. */
+/** A decision in words, for a notice: the call, and how much of it was approved. */
 export function decisionText(
   { callId, tool, arguments: args, preview }: RequestOpened,
   { decision, arguments: edited, hunks }: Pick<DecisionBody, 'decision' | 'arguments' | 'hunks'>,
@@ -117,22 +117,22 @@ export function decisionText(
   return `${DECIDED[decision]} ${part}${call}`;
 }
 
-/** What stands between a person and an approval. */
+/** The state that may still prevent an approval. */
 export interface Review {
-  /** It has just replaced another request, which a click may have been meant for. */
+  /** Whether the request has just replaced another one, for which a click may have been meant. */
   fresh: boolean;
-  /** Blocks that have not been in sight yet. */
+  /** How many blocks have not been in view yet. */
   unseen: number;
-  /** How many marks there are, and whether the person confirmed to have looked at it. */
+  /** How many marks there are. `confirmed` says whether the person confirmed to have looked at them. */
   hidden: number;
   confirmed: boolean;
-  /** Mistakes in the edited arguments. */
+  /** How many mistakes the edited arguments have. */
   issues: number;
   hunksLeft: boolean;
   expired: boolean;
 }
 
-/** Why approving has to wait, in words; undefined when nothing stands in its way. */
+/** Why approving has to wait, in words. Undefined where nothing prevents it. */
 export function whyNot(review: Review): string | undefined {
   const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
   if (expired) return 'Its deadline has passed.';
@@ -149,7 +149,7 @@ export function whyNot(review: Review): string | undefined {
   return fresh ? 'It has just opened; wait a moment.' : undefined;
 }
 
-/** What a screen reader says by itself, by the reason; the reason itself is read with the button. */
+/** The texts that a screen reader reads unasked, by reason. The reason itself is read with the button. */
 const SPOKEN: readonly (readonly [reason: RegExp, spoken: string])[] = [
   [/in sight yet/, 'It cannot be approved before all of it was shown.'],
   [/corrected first/, 'It cannot be approved with these values.'],
@@ -159,15 +159,15 @@ const SPOKEN: readonly (readonly [reason: RegExp, spoken: string])[] = [
 ];
 
 /**
- * What a screen reader says by itself: that approving has to wait, and when it may be approved. It has no counts, so that
- * it changes when something changes for the person, and not at each line that comes into sight.
+ * The text that a screen reader reads unasked: that approving has to wait, and when it becomes possible. It contains no
+ * counts, so that it changes when something changes for the person, and not with each line that comes into view.
  */
 export function spokenWhy(why: string | undefined): string {
   if (why === undefined) return 'It may be approved now.';
   return SPOKEN.find(([part]) => part.test(why))?.[1] ?? '';
 }
 
-/** The counts in words; empty when there are none. */
+/** The counts in words. Empty where there are none. */
 export function deceivingText({ hidden, alike, turned }: Deceiving): string {
   const parts = [
     hidden > 0 && `${counted(hidden, 'character')} that would not show`,
@@ -178,13 +178,13 @@ export function deceivingText({ hidden, alike, turned }: Deceiving): string {
   return parts.join(parts.length > 2 ? ', and ' : ' and ');
 }
 
-/** Fits one screen, also on a phone. */
+/** A block of this size fits one screen, also on a phone. */
 const BLOCK_LINES = 16;
 const BLOCK_CHARS = 1_200;
 
 /**
- * Pieces of a text in blocks of about a screen each: a person has seen the whole once the end of each was in sight.
- * Nothing is lost, and a mark stays whole. At least one block.
+ * Divides a text into blocks of about one screen: a person has seen the whole text once the end of each block was in
+ * view. Nothing is lost, and a mark stays whole. There is at least one block.
  */
 export function blocksOf(pieces: readonly Segment[]): Segment[][] {
   const blocks: Segment[][] = [[]];
@@ -201,7 +201,7 @@ export function blocksOf(pieces: readonly Segment[]): Segment[][] {
   return blocks;
 }
 
-/** A text by lines, and lines that are too long by characters. */
+/** Splits a text into lines, and lines that are too long into parts. */
 function split(piece: Segment): Segment[] {
   if (piece.kind === 'mark') return [piece];
   const lines = piece.text.match(/[^\n]*\n|[^\n]+/g) ?? [];

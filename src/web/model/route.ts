@@ -1,30 +1,33 @@
 import { defined } from '../../contract/defined';
 
 /**
- * A screen of the page. It is in the fragment of the address, so the server has one page only. `query` says what a list
- * shows, as the part of a URL after `?`; undefined: as it was left.
+ * A screen of the page. The route is in the fragment of the address, so the server has only one page. `query` says what
+ * a list shows, as the part of a URL after `?`. Undefined: what the list showed last.
  */
 export type Route =
   | { at: 'inbox'; query?: string }
-  /** `query`: that of the list beside it. */
+  /** `query`: the query of the list beside the call. */
   | { at: 'call'; turn: string; callId: string; query?: string }
   | { at: 'turns'; query?: string }
   /** `step`: the step or the call to show, `3` or `3.1`. */
   | { at: 'turn'; turn: string; step?: string }
   | { at: 'conversations'; query?: string }
-  /** `start`: the agent and the queue of one that its first message starts, as the part of a URL after `?`. */
+  /**
+   * `start`: the agent and the task queue of a conversation that its first message starts, as the part of a URL after
+   * `?`.
+   */
   | { at: 'conversation'; session: string; start?: string }
   | { at: 'stats' }
   | { at: 'decided' }
   | { at: 'refused' }
   | { at: 'passkeys' }
   | { at: 'push' }
-  /** What may run without asking. */
+  /** The calls that may run without asking. */
   | { at: 'grants' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
 
-/** Places of which there is one. */
+/** Screens without parameters. */
 const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'push', 'grants'] as const;
 
 /** The route of a fragment such as `#/turns/t1/calls/1.2`. */
@@ -33,7 +36,7 @@ export function parseRoute(fragment: string): Route {
   const [path = '', query] = splitAt(place, '?');
   const parts = path.replace(/\/$/, '').split('/').map(decode);
   const [first, turn = '', third, last = ''] = parts;
-  // A link that signs in has no place.
+  // A link that signs in does not name a screen.
   if (path === '' || signInCode(fragment) !== undefined) return { at: 'inbox', ...defined({ query }) };
   if (first === 'conversations' && turn !== '' && parts.length === 2)
     return { at: 'conversation', session: turn, ...defined({ start: query }) };
@@ -82,7 +85,7 @@ function queryPart(query = ''): string {
   return query === '' ? '' : `?${query}`;
 }
 
-/** The parameters as the part of a URL after `?`, without those that are empty. */
+/** The parameters as the part of a URL after `?`. Empty parameters are left out. */
 export function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
   const given = Object.entries(parameters).flatMap(([name, value = '']): [string, string][] =>
     value === '' ? [] : [[name, value]],
@@ -90,7 +93,7 @@ export function queryOf(parameters: Readonly<Record<string, string | undefined>>
   return new URLSearchParams(given).toString();
 }
 
-/** The parameters of such a part that have these names; empty where there are none. */
+/** The parameters with these names from such a part of a URL. A missing parameter is empty. */
 export function parametersOf<K extends string>(query: string, names: readonly K[]): Record<K, string>;
 export function parametersOf(query: string, names: readonly string[]): Record<string, string> {
   const given = new URLSearchParams(query);

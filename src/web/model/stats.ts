@@ -3,16 +3,16 @@ import type { Spread, Stats, ToolStats } from '../../history/stats';
 import type { StatsAnswer } from '../../server/api';
 import { costText, counted, describeTokens, percentText, spreadText, type Tone } from '../../history/labels';
 
-/** A part of a bar; `width` is a fraction of the full width. */
+/** A part of a bar. `width` is a fraction of the full width. */
 export interface Part {
   tone: Tone;
-  /** Its label. */
+  /** The label of the part. */
   name: string;
   count: number;
   width: number;
 }
 
-/** One tool as a bar, and the text beside it. */
+/** A tool with its bar, and the text beside the bar. */
 export interface BarRow {
   tool: string;
   parts: Part[];
@@ -22,10 +22,10 @@ export interface BarRow {
 /** The data of all bars. */
 type Bars = Record<'calls' | 'times' | 'decisions' | 'doubts' | 'refusals', BarRow[]>;
 
-/** The least width of a part above 0, so that one failure among thousands can be seen. */
+/** The least width of a part above 0, so that one failure among thousands is visible. */
 const LEAST = 0.008;
 
-/** The rows of all bar charts: one row a tool, and for refusals one row a code. */
+/** The rows of all bar charts: one row for each tool, and for refusals one row for each code. */
 export function barsOf({ stats, refusals }: Pick<StatsAnswer, 'stats' | 'refusals'>): Bars {
   return {
     calls: callRows(stats),
@@ -36,7 +36,7 @@ export function barsOf({ stats, refusals }: Pick<StatsAnswer, 'stats' | 'refusal
   };
 }
 
-/** Results of calls by tool, most used first. The most used tool has the longest bar. */
+/** Results of calls by tool, with the most used tool first. That tool has the longest bar. */
 function callRows({ tools }: Stats): BarRow[] {
   const most = Math.max(1, ...tools.map(({ calls }) => calls));
   return tools.map((row) => ({
@@ -112,7 +112,7 @@ function doubtRows({ tools }: Stats): BarRow[] {
   }));
 }
 
-/** Refused decisions by code, most frequent first. */
+/** Refused decisions by code, with the most frequent code first. */
 function refusalRows(refusals: Readonly<Record<string, number>>): BarRow[] {
   const most = Math.max(1, ...Object.values(refusals));
   return Object.entries(refusals)
@@ -156,7 +156,7 @@ function partsOf(most: number, counts: readonly (readonly [Tone, string, number]
     .map(([tone, name, count]) => ({ tone, name, count, width: Math.max(LEAST, count / most) }));
 }
 
-/** The median, and how far beyond it the others are. */
+/** The median, and how far the other values go beyond it. */
 function spreadOf({ p50, p95, max }: Spread): [string, string] {
   const tail = p95 === null || max === null ? '' : `p95 ${span(p95)}, max ${span(max)}`;
   return [p50 === null ? '-' : span(p50), tail];

@@ -16,7 +16,7 @@ import xml from '@speed-highlight/core/languages/xml.js';
 import yaml from '@speed-highlight/core/languages/yaml.js';
 import type { DiffLine, Look } from './diff';
 
-/** Languages, and the endings of their files. */
+/** Languages, each with the extensions of its files. */
 const LANGUAGES: readonly (readonly [unknown, string])[] = [
   [js, 'js jsx mjs cjs'],
   [ts, 'ts tsx mts cts'],
@@ -35,14 +35,14 @@ const LANGUAGES: readonly (readonly [unknown, string])[] = [
   [sql, 'sql'],
 ];
 
-/** Languages within others, by the names that grammars give them. */
+/** Languages inside others, by the names that grammars use for them. */
 const WITHIN = Object.fromEntries(
   Object.entries<unknown>({ js, css, json, py }).filter((entry): entry is [string, ShjLanguageData] =>
     isLanguage(entry[1]),
   ),
 );
 
-/** The colours. A token of another kind looks like the rest of its line. */
+/** The colours by kind of token. A token of any other kind looks like the rest of its line. */
 const LOOKS: Partial<Record<ShjToken, string>> = {
   kwd: 'syn-word',
   str: 'syn-text',
@@ -62,20 +62,20 @@ function languageOf(path: string): ShjLanguageData | undefined {
   return isLanguage(language) ? language : undefined;
 }
 
-/** The package's own types do not fit each other where an absent property may not be undefined. */
+/** Checks a language. The package's own types do not fit each other where an absent property may not be undefined. */
 function isLanguage(value: unknown): value is ShjLanguageData {
   return typeof value === 'object' && value !== null;
 }
 
-/** So many lines before the first one are read with it: a comment or a text may have begun there. */
+/** How many lines before the first line are read with it: a comment or a string may have begun there. */
 const LINES_BEFORE = 40;
 /**
- * What is longer is not coloured. The grammars are patterns, and a hostile text could keep one busy; within these bounds it
- * takes milliseconds.
+ * Longer texts are not coloured. The grammars are regular expressions, and a hostile text could keep one of them busy.
+ * Within these bounds it takes milliseconds.
  */
 const MOST = { text: 2_400, line: 300, blanks: /\s{60}/ };
 
-/** The syntax of some lines of a diff of a file, by their index; colours only, never a change of the text. */
+/** The syntax of some lines of a diff, by line index. It only adds colours and never changes the text. */
 export function syntaxOf(
   path: string,
   lines: readonly DiffLine[],
@@ -93,7 +93,7 @@ export function syntaxOf(
   return looks;
 }
 
-/** Where to begin to read, so that what is read stays within the bounds. */
+/** The line from which to read, so that the text stays within the bounds. */
 function startOf(lines: readonly DiffLine[], from: number, to: number): number {
   const sizeOf = (index: number): number => (lines[index]?.line.length ?? 0) + 1;
   let start = from;

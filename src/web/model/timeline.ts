@@ -2,7 +2,7 @@ import { isDenial } from '../../contract/decision';
 import type { TurnEvent } from '../../history/events';
 import type { CallView } from '../../history/view-types';
 
-/** What a stretch of the timeline shows. */
+/** The label of each kind of stretch in the timeline. */
 export const STRETCH_LABELS: Readonly<Record<StretchKind, string>> = {
   think: 'the model',
   wait: 'waits for a person',
@@ -14,19 +14,19 @@ export const STRETCH_LABELS: Readonly<Record<StretchKind, string>> = {
 /** Maps moments to positions between 0 and 1. */
 interface Scale {
   place(ms: number): number;
-  /** At most six moments for the axis, well apart, with the first and the last. */
+  /** At most six moments for the axis, far enough apart, with the first and the last moment. */
   ticks(): { at: number; iso: string }[];
 }
 
-/** The shortest gap that takes space. Milliseconds. */
+/** The shortest gap that takes space, in milliseconds. */
 const UNIT_MS = 50;
-/** Ticks closer than this would overlap on a phone; the last one is drawn left of its position. */
+/** Ticks that are closer than this would overlap on a phone. The last tick is drawn left of its position. */
 const APART = 0.2;
 const LAST_APART = 0.32;
 
 /**
- * A scale that keeps order but not proportion: the width of a gap is the logarithm of its length. A turn that ran for a
- * second and waited for two days shows both. Without long gaps the scale is almost even.
+ * A scale that keeps the order but not the proportions: the width of a gap is the logarithm of its length. So a turn
+ * that ran for a second and waited for two days shows both. Without long gaps the scale is almost even.
  */
 export function createScale(moments: readonly number[]): Scale {
   const stops = [...new Set(moments.filter(Number.isFinite))].sort((a, b) => a - b);
@@ -52,7 +52,10 @@ function between(stops: readonly number[], at: (index: number) => number, ms: nu
   return at(next - 1) + ((ms - before) / (after - before)) * (at(next) - at(next - 1));
 }
 
-/** The index of the first stop at or after a moment. A binary search: a long turn has thousands, and each bar asks twice. */
+/**
+ * The index of the first stop at or after a moment. It is a binary search: a long turn has thousands of stops, and each
+ * bar asks twice.
+ */
 function firstFrom(stops: readonly number[], ms: number): number {
   let [low, high] = [0, stops.length];
   while (low < high) {
@@ -82,7 +85,7 @@ export interface Stretch {
   left: number;
   width: number;
   ms: number;
-  /** It has not ended yet. */
+  /** Whether the stretch has not ended yet. */
   open: boolean;
   failed: boolean;
 }
@@ -94,11 +97,11 @@ export interface Moment {
   label: string;
 }
 
-/** One row of the picture: the model's work of a step, or a call. */
+/** One row of the picture: a step with the model's work, or a call. */
 export interface Row {
   key: string;
   kind: 'step' | 'call';
-  /** The step or the call that it shows, as an address names it: `3`, `3.1`. */
+  /** The step or the call that the row shows, as in an address: `3`, `3.1`. */
   step: string;
   label: string;
   stretches: Stretch[];
@@ -141,7 +144,7 @@ interface Frame {
   scale: Scale;
   /** Milliseconds since 1970. */
   end: number;
-  /** Whether the turn has ended; then nothing is open. */
+  /** Whether the turn has ended, so that no stretch is open. */
   ended: boolean;
 }
 
@@ -246,7 +249,7 @@ function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): v
   const by = `${event.decision ?? 'decided'} by ${event.approver}`;
   if (event.stillWaits === true)
     return mark(line, denied ? 'denied' : 'approved', event.at, `${by}, waits for others`);
-  // After an edit with a new preview nothing runs: the call is requested again.
+  // After an edit with a new preview nothing runs, because the call is requested again.
   if (denied || event.asksAgain === true) close(line, event.at);
   else open(line, 'queue', event.at);
   mark(line, denied ? 'denied' : 'approved', event.at, by);
@@ -264,7 +267,7 @@ function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, lin
   );
 }
 
-/** Ends the open stretch, unless the next one is the same. */
+/** Opens a stretch and ends the open one, unless both are of the same kind. */
 function open(line: Line, kind: StretchKind, at: string): void {
   const last = line.spans.at(-1);
   if (last !== undefined && last.to === undefined && last.kind === kind) return;
@@ -282,7 +285,10 @@ function close(line: Line, at: string, failed = false): void {
 /** Which calls of a turn are listed. */
 export type CallFilter = 'all' | 'failed' | 'decided';
 
-/** Whether a call fits: it failed or nobody knows how it ended, or a person decided or resolved it. */
+/**
+ * Whether a call fits the filter. `failed`: the call failed or its outcome is unknown. `decided`: a person decided,
+ * resolved or answered it.
+ */
 export function callFits(call: CallView, filter: CallFilter): boolean {
   const { phase, result, decisions, resolutions, answers } = call;
   if (filter === 'all') return true;

@@ -26,13 +26,13 @@ interface AccountProps {
   signOut: () => void;
 }
 
-/** What stands in the account menu: who is signed in, and what is theirs. */
+/** The content of the account menu: who is signed in, and what belongs to them. */
 export function Account({ help, signOut }: AccountProps): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
   const session = useToday(ref);
   const close = (): void => ref.current?.closest<HTMLElement>('[popover]')?.hidePopover();
   const then = (act: () => void) => (): void => {
-    // The focus goes back to what opened the menu, so that a dialog leads back there, too.
+    // The focus goes back to the button that opened the menu, so that closing a dialog leads back there, too.
     close();
     act();
   };
@@ -68,7 +68,7 @@ export function Account({ help, signOut }: AccountProps): JSX.Element {
   );
 }
 
-/** The session as it is now, read each time the menu opens: the approvers file may have changed. */
+/** The session as it is now. It is read each time the menu opens, because the approvers file may have changed. */
 function useToday(ref: { current: HTMLElement | null }): Session {
   const { session } = useAppContext();
   const [now, setNow] = useState(session);
@@ -81,7 +81,7 @@ function useToday(ref: { current: HTMLElement | null }): Session {
   return now;
 }
 
-/** Who is signed in, as the server knows them. */
+/** The person who is signed in, as the server knows them. */
 function Who({ user, role, agents, inFile }: Session): JSX.Element {
   return (
     <dl class="facts">
@@ -106,14 +106,14 @@ function Who({ user, role, agents, inFile }: Session): JSX.Element {
   );
 }
 
-/** Themes, their signs, and the next ones. */
+/** The themes, each with its sign and the next theme. */
 const THEMES = {
   system: ['◐', 'light'],
   light: ['☀', 'dark'],
   dark: ['☾', 'system'],
 } as const satisfies Record<Theme, readonly [string, Theme]>;
 
-/** A button that changes the theme; the browser stores the choice. */
+/** A button that changes the theme. The browser stores the choice. */
 function ThemeSwitch(): JSX.Element {
   const [theme, setTheme] = useState(storedTheme);
   const [sign, next] = THEMES[theme];

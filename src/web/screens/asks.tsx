@@ -13,7 +13,7 @@ import { Text } from '../ui/text';
 import { CallPanel } from './call/call';
 import { AroundPanel, isFocusLost } from './call/head';
 
-/** So many rows are listed; the inbox has the others. */
+/** How many rows are listed. The inbox has the others. */
 const MOST = 50;
 
 interface AsksProps {
@@ -22,7 +22,10 @@ interface AsksProps {
   isAtEnd: { readonly current: boolean };
 }
 
-/** What of a conversation and of its child turns waits for a person. One at a time is open, in the panel of the inbox. */
+/**
+ * The items of a conversation and of its child turns that wait for a person. One of them at a time is open, in the
+ * panel of the inbox.
+ */
 export function Asks({ session, isAtEnd }: AsksProps): JSX.Element | null {
   const { inbox, fail, session: signedIn } = useAppContext();
   const { page } = useInboxRows({ query: queryOf({ session }), offset: 0, limit: MOST }, inbox, fail);
@@ -87,22 +90,22 @@ function Row({ item, show }: { item: InboxItem; show: () => void }): JSX.Element
   );
 }
 
-/** Names a call as what is held does. */
+/** The name of a call, in the form that held decisions use. */
 function placeIn({ turn, callId }: InboxItem): string {
   return `${turn}/${callId}`;
 }
 
-/** Tells what waits now from what waited there before: a call in doubt has the key of its request. */
+/** Distinguishes an item from an earlier one of the same call: a call in doubt has the key of its request. */
 function nameOf(item: InboxItem): string {
   return `${item.kind} ${item.since} ${keyOf(item)}`;
 }
 
-/** Why a panel is open: the person wanted it, or it came. */
+/** Why a panel is open: the person wanted it, or the item came. */
 type Why = 'wanted' | 'came';
 
 /**
- * Which one is open. What comes first opens by itself, unless the person writes a message or has folded one up. It stays
- * until it is decided here or folded up, whatever becomes of it elsewhere.
+ * Which item is open. The first item that comes opens by itself, unless the person writes a message or has folded an
+ * item up. It stays open until it is decided here or folded up, even if it is decided elsewhere.
  */
 function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWriting: () => boolean) {
   const { held } = useAppContext();
@@ -138,7 +141,7 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
       setMayCome(false);
       set(undefined, 'wanted');
     },
-    /** Goes on to the next one, unless the person did meanwhile. */
+    /** Goes on to the next item, unless the person has done so meanwhile. */
     decided: (item: InboxItem) => {
       done.add(nameOf(item));
       if (now.current.open === item) set(nextFree(), 'wanted');
@@ -154,7 +157,7 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
   };
 }
 
-/** The first one that the person has not decided yet. */
+/** The first item that the person has not decided yet. */
 function firstFree(
   { rows, held }: { rows: readonly InboxItem[]; held: readonly Held[] },
   done: ReadonlySet<string>,
@@ -163,7 +166,7 @@ function firstFree(
   return rows.find((item) => !done.has(nameOf(item)) && !isHeld(item));
 }
 
-/** Calls back with each decision that was not sent after all. */
+/** Calls `take` for each decision that was not sent after all. */
 function useUndone(take: (key: string) => void): void {
   const { held } = useAppContext();
   const before = useRef(held);
@@ -177,15 +180,15 @@ function useUndone(take: (key: string) => void): void {
 }
 
 /**
- * A panel that came now would push away what the person types. The tab is asked, not the field: the composer may be
- * loaded after this.
+ * Whether the person has typed a message: a panel that opened now would push it away. The tab's storage is asked and
+ * not the field, because the composer may load later.
  */
 function isMessageKept(user: string, session: string): boolean {
   const draft = readMessageDraft(loadTyped(user, messageName(session)));
   return draft !== undefined && draft.text.trim() !== '';
 }
 
-/** The focus was in what is gone. */
+/** Moves the focus to the composer where the focused element is gone. */
 function toComposer(): void {
   if (isFocusLost()) document.querySelector<HTMLElement>('textarea#say')?.focus({ preventScroll: true });
 }

@@ -34,7 +34,7 @@ const STATES = {
   'not sent': ['not sent', 'ask'],
 } as const;
 
-/** Each call that was decided, and its answer. It stays until it is closed. */
+/** Each call that was decided, with its answer. The report stays until it is closed. */
 export function Report({ of }: { of: readonly Reported[] }): JSX.Element {
   const { select } = useAppContext();
   return (
@@ -75,11 +75,11 @@ function reportText(of: readonly Reported[]): string {
 interface DecideProps {
   chosen: readonly Chosen[];
   unseen: Unseen;
-  /** How many are not read yet. */
+  /** How many requests are not read yet. */
   reading: number;
 }
 
-/** One reason and one decision for all. */
+/** One reason and one decision for all selected requests. */
 export function Decide({ chosen, unseen, reading }: DecideProps): JSX.Element {
   const context = useAppContext();
   const [typed, setTyped] = useState(NOTHING_TYPED);
@@ -122,13 +122,13 @@ function whyNotAll(approvable: number, unseen: number): string | undefined {
   return whyNot({ ...rest, unseen });
 }
 
-/** A decision as it is sent, and the call in one line. */
+/** A decision to send, with the call in one line. */
 interface Sent extends Pick<Reported, 'turn' | 'callId' | 'summary'> {
   body: Parameters<typeof sendDecision>[1];
   lets: boolean;
 }
 
-/** It names what the person saw, so a call that changed meanwhile refuses it. */
+/** The decision names the digest of what the person saw, so a call that changed meanwhile refuses it. */
 function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reason: string): Sent {
   const { turn, callId } = item;
   const decision = toDecision(request, kind, { hunks: hunkIds(request), reason });
@@ -139,7 +139,10 @@ function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reas
 
 type Sending = Pick<AppContext, 'select' | 'carefully' | 'fail' | 'follow' | 'notify'>;
 
-/** Sends one after the other, and reports each. It ends where nobody answers: the rest is not sent. */
+/**
+ * Sends one decision after the other, and reports each. It stops where the server does not answer: the rest is not
+ * sent.
+ */
 async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boolean): Promise<void> {
   const { select, carefully, fail, follow, notify } = context;
   let report: readonly Reported[] = all.map(({ turn, callId, summary }) => {

@@ -5,12 +5,12 @@ import type { InboxItem } from '../../server/api';
 import type { Field } from '../model/alike';
 import { Deadline, hrefOf, keyOf, SeenEnd, SeenText, SelectBox, Text, useNow } from '../shared';
 
-/** One that is selected and read. */
+/** A request that is selected and was read. */
 export interface Chosen {
   item: InboxItem;
   request: RequestOpened;
   runId: string;
-  /** Why it must not be approved with the others. */
+  /** Why the request must not be approved together with the others. */
   alone: string | undefined;
 }
 
@@ -23,7 +23,10 @@ export function CallLink({ item: { turn, callId } }: { item: InboxItem }): JSX.E
   );
 }
 
-/** A row for each call, a column for each thing that differs. On a narrow screen each cell names its column. */
+/**
+ * A table with a row for each call and a column for each field that differs. On a narrow screen each cell names its
+ * column.
+ */
 export function Differences({
   chosen,
   differing,
@@ -65,7 +68,7 @@ export function Differences({
   );
 }
 
-/** Which call it is, and how long it waits still. */
+/** The call of a row, and how long it still waits. */
 function RowHead({ item, request, alone, now }: Chosen & { now: number }): JSX.Element {
   return (
     <th scope="row">
@@ -111,7 +114,7 @@ function Value({ of }: { of: Json | undefined }): JSX.Element {
   );
 }
 
-/** What is the same in all, said once. */
+/** The fields that are the same in all requests, shown once. */
 export function Same({ of }: { of: readonly Field[] }): JSX.Element {
   return (
     <section aria-labelledby="same-title">

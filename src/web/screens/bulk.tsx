@@ -18,13 +18,13 @@ import { Decide, Report } from './bulk-decide';
 import { CallLink, type Chosen, Differences, Same } from './bulk-table';
 
 interface BarProps {
-  /** The rows of the inbox that are there. */
+  /** The rows of the inbox that were read. */
   rows: readonly InboxItem[];
-  /** Shows what is selected. */
+  /** Shows the selection. */
   look: () => void;
 }
 
-/** How many are selected, and all that may join them. */
+/** The number of selected requests, with a button that adds all requests that may join them. */
 export function SelectionBar({ rows, look }: BarProps): JSX.Element | null {
   const { selection, select, held } = useAppContext();
   const { items, report } = selection;
@@ -58,7 +58,7 @@ interface PanelProps {
   back: () => void;
 }
 
-/** What became of those that were decided last, and what is selected now. */
+/** The outcomes of the requests that were decided last, and the current selection. */
 export function BulkPanel({ isFirst, back }: PanelProps): JSX.Element {
   const { items, report } = useAppContext().selection;
   const [first] = items;
@@ -97,7 +97,7 @@ export function BulkPanel({ isFirst, back }: PanelProps): JSX.Element {
   );
 }
 
-/** A call as it was when it was selected; or why it cannot be decided with others. */
+/** A call as it was when it was selected, or the reason why it cannot be decided with others. */
 type Read = Chosen | { item: InboxItem; never: string };
 
 function readOf(item: InboxItem, { view, changed }: CallDetails): Read {
@@ -113,7 +113,9 @@ function readOf(item: InboxItem, { view, changed }: CallDetails): Read {
 /** How many calls are read at once. */
 const AT_ONCE = 4;
 
-/** The details of what is selected, by the keys of the items. Each is read once: what a person sees stays as it is. */
+/**
+ * The details of the selected items, by their keys. Each item is read once, so that what a person sees stays as it is.
+ */
 function useReading(items: readonly InboxItem[]): ReadonlyMap<string, Read> {
   const { fail, inbox } = useAppContext();
   const [read, setRead] = useState<ReadonlyMap<string, Read>>(new Map());
@@ -145,7 +147,7 @@ function useReading(items: readonly InboxItem[]): ReadonlyMap<string, Read> {
   return read;
 }
 
-/** What is selected: what is the same in all, what differs, and one decision for all. */
+/** The selection: fields that are the same in all requests, fields that differ, and one decision for all. */
 function Selected({ items }: { items: readonly InboxItem[] }): JSX.Element {
   const read = useReading(items);
   const found = items.flatMap((item) => read.get(keyOf(item)) ?? []);

@@ -12,26 +12,26 @@ import { Text, visibleText } from '../ui/text';
 interface Coming {
   key: number;
   file: File;
-  /** How much of it is there: 0 to 1. */
+  /** How much of the file has arrived, from 0 to 1. */
   share: number;
   stop: () => void;
 }
 
 interface FilesOfDraft {
-  /** Those that are there. */
+  /** The files that have arrived. */
   files: readonly SentFile[];
   change: (files: readonly SentFile[]) => void;
   setProblem: (problem: string | undefined) => void;
-  /** There is a store for them. */
+  /** Whether there is a file store. */
   isOn: boolean;
-  /** The message is on its way, and stays as it is. */
+  /** Whether the message is being sent, so that it must not change. */
   isSending: boolean;
 }
 
-/** The files of a message, as the composer works with them. */
+/** The files of a message, for the composer. */
 type ComposerFiles = ReturnType<typeof useFiles>;
 
-/** Attaches files to a message: what the person chooses, pastes, or drops anywhere on the screen. */
+/** Attaches files to a message: files that the person chooses, pastes, or drops anywhere on the screen. */
 export function useFiles(draft: FilesOfDraft) {
   const [news, setNews] = useState('');
   const now = useRef(draft);
@@ -64,7 +64,7 @@ export function useFiles(draft: FilesOfDraft) {
     },
     paste: (event: ClipboardEvent) => {
       const { files, types } = event.clipboardData ?? {};
-      // A table is on the clipboard as text and as a picture of it: the text is meant.
+      // A copied table is on the clipboard as text and as a picture, and the person means the text.
       if (files === undefined || files.length === 0 || types?.includes('text/plain')) return;
       event.preventDefault();
       add([...files]);
@@ -74,11 +74,11 @@ export function useFiles(draft: FilesOfDraft) {
 
 interface Takers {
   take: (sent: SentFile) => void;
-  /** Gets in words why a file is not attached. */
+  /** Called with the reason, in words, why a file is not attached. */
   refuse: (why: string) => void;
 }
 
-/** Keys of files on their way, in all composers. */
+/** Counts the keys of files on their way, in all composers. */
 let drawn = 0;
 
 /** Sends files one after the other, so that they do not share a slow line. */
@@ -116,7 +116,7 @@ function useComing(takers: Takers) {
   return { coming, send };
 }
 
-/** Which of these files a message with so many can have, and in words why not all. */
+/** The files that still fit into a message with `before` files, and in words why not all of them do. */
 function whatFits(given: readonly File[], before: number): { fitting: File[]; problem: string | undefined } {
   const large = given.filter(({ size }) => size > LIMITS.fileBytes);
   const empty = given.filter(({ size }) => size === 0);
@@ -130,7 +130,10 @@ function whatFits(given: readonly File[], before: number): { fitting: File[]; pr
   return { fitting, problem: problems.length === 0 ? undefined : problems.join(' ') };
 }
 
-/** Takes files that are dropped anywhere: beside the composer the browser would open them in place of the page. */
+/**
+ * Takes files that are dropped anywhere. Outside the composer, the browser would otherwise open them in place of the
+ * page.
+ */
 function useDrop(isOn: boolean, add: (files: readonly File[]) => void): boolean {
   const [isOver, setOver] = useState(false);
   const current = useRef(add);
@@ -142,7 +145,7 @@ function useDrop(isOn: boolean, add: (files: readonly File[]) => void): boolean 
       event.preventDefault();
       setOver(true);
     };
-    // There is nothing else that the pointer could be over: it has left the window.
+    // The pointer is over no other element, so it has left the window.
     const leave = (event: DragEvent): void => {
       if (event.relatedTarget === null) setOver(false);
     };
@@ -164,7 +167,7 @@ function useDrop(isOn: boolean, add: (files: readonly File[]) => void): boolean 
   return isOver;
 }
 
-/** Sends a file to the store. `fetch` does not say how far it is. */
+/** Sends a file to the store. It does not use `fetch`, which does not report progress. */
 function sendFile(
   file: File,
   { show, signal }: { show: (share: number) => void; signal: AbortSignal },
@@ -175,7 +178,7 @@ function sendFile(
     request.open('POST', '/api/files');
     request.responseType = 'json';
     request.setRequestHeader('content-type', 'application/octet-stream');
-    // Half a character cannot be encoded.
+    // A half surrogate pair cannot be encoded.
     request.setRequestHeader('file-name', encodeURIComponent(file.name.replace(/\p{Cs}/gu, '_')));
     request.upload.onprogress = ({ loaded, total }) => show(loaded / total);
     request.onload = () => {
@@ -194,7 +197,7 @@ const LOST = {
   message: 'Either the web inbox does not answer, or the file cannot be read.',
 } as const;
 
-/** What goes with the message, and what is on its way. */
+/** The files of the message, and the files on their way. */
 export function Attached({
   of: { files, coming, news, isOver, remove },
 }: {
@@ -256,7 +259,7 @@ export function AttachButton({ of: { add }, isSending }: AttachProps): JSX.Eleme
         hidden
         onChange={({ currentTarget }) => {
           add([...(currentTarget.files ?? [])]);
-          // The same file again is a change, too.
+          // Cleared, so that choosing the same file again is a change, too.
           currentTarget.value = '';
         }}
       />

@@ -26,23 +26,23 @@ const WAYS: readonly (readonly [MessageMode, string])[] = [
 
 interface ComposerProps {
   session: string;
-  /** The agent and the queue of a conversation that the first message starts, as in the address. */
+  /** The agent and the task queue of a conversation that the first message starts, as in the address. */
   start: string;
-  /** A turn runs, so that a message can go into it. */
+  /** Whether a turn runs, so that a message can go into it. */
   isRunning: boolean;
-  /** It takes no more messages. What was typed for it is shown all the same. */
+  /** Whether the conversation takes no more messages. What was typed for it is still shown. */
   isOver: boolean;
   sent: () => void;
 }
 
-/** Where a person writes. What is typed and attached stays in the tab until it is sent. */
+/** The field in which a person writes. What is typed and attached stays in the tab until it is sent. */
 export function Composer(props: ComposerProps): JSX.Element | null {
   const { value, change, keep, problem, setProblem, isSending, send } = useMessage(props);
   const { isOver } = props;
   const takesFiles = useAppContext().session.takesFiles && !isOver;
   const files = useFiles({
     ...{ files: value.files, setProblem, isOn: takesFiles, isSending },
-    // A file that arrives says nothing of those that did not.
+    // A file that arrives must not remove the problem of files that did not.
     change: (next) => keep({ files: next, messageId: '' }),
   });
   const submit = (event: Event): void => {
@@ -98,7 +98,7 @@ function Way({ value, choose }: { value: MessageMode; choose: (mode: MessageMode
   );
 }
 
-/** What is typed, and sending it. */
+/** The typed message, and the function that sends it. */
 function useMessage({ session, start, isRunning, sent }: ComposerProps) {
   const { notify, fail } = useAppContext();
   const { value, change, forget } = useKept(messageName(session), EMPTY_MESSAGE, readMessageDraft);
@@ -108,7 +108,7 @@ function useMessage({ session, start, isRunning, sent }: ComposerProps) {
     const why = coming > 0 ? 'A file is still on its way.' : textProblem(value.text);
     setProblem(why);
     if (why !== undefined || isSending) return;
-    // The same text again is the same message.
+    // Sending the same text again is sending the same message.
     const messageId = value.messageId || newDecisionId();
     change({ messageId });
     setSending(true);
@@ -132,7 +132,7 @@ function useMessage({ session, start, isRunning, sent }: ComposerProps) {
   return { value, change: type, keep: change, problem, setProblem, isSending, send };
 }
 
-/** What a person does not see below. */
+/** The notice after a message was sent, for what the person does not see in the conversation below. */
 function noticeOf(sent: SentMessage): string | undefined {
   if (sent.status === 'recorded')
     return 'No worker answers. The message is on record and counts when one runs.';

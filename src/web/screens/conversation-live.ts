@@ -11,23 +11,23 @@ import { listen } from '../stream';
 
 /** A conversation as it is now. */
 export interface LiveConversation {
-  /** Undefined until all so far has come. */
+  /** Undefined until everything so far has come. */
   view?: SessionView | undefined;
   /** The turn that runs. */
   running?: TurnView | undefined;
-  /** What its model writes. */
+  /** The text that its model writes. */
   text?: LiveText | undefined;
   /** How many turns the model reads word by word. */
   kept?: number;
-  /** How the last summary went, if that was while the person looked. */
+  /** The outcome of the last summary, if it ended while the person looked. */
   compacted?: Compacted | undefined;
-  /** Why it cannot be read. */
+  /** Why the conversation cannot be read. */
   problem?: ApiError | undefined;
 }
 
 type SetLive = (change: (last: LiveConversation) => LiveConversation) => void;
 
-/** A conversation from its start, then live while the tab is visible; another `attempt` reads it anew. */
+/** Reads a conversation from its start, then follows it while the tab is visible. Another `attempt` reads it anew. */
 export function useConversation(session: string, attempt: number): LiveConversation {
   const [state, setState] = useState<LiveConversation>({});
   const isVisible = useTabVisible();
@@ -38,7 +38,7 @@ export function useConversation(session: string, attempt: number): LiveConversat
   return state;
 }
 
-/** What one connection gave so far. */
+/** The events that have come through one connection so far. */
 interface Received {
   events: SessionEvent[];
   turn?: { id: string; events: TurnEvent[] } | undefined;
@@ -47,7 +47,7 @@ interface Received {
   isWhole: boolean;
 }
 
-/** Follows a conversation, and sets its state, until the returned function is called. */
+/** Follows a conversation and sets its state, until the returned function is called. */
 function follow(url: string, setState: SetLive): () => void {
   let got: Received = { events: [], isWhole: false };
   let frame = 0;
@@ -59,14 +59,14 @@ function follow(url: string, setState: SetLive): () => void {
     const view = sessionViewOf(events);
     setState((last) => ({ ...last, view, running, text, kept: keptTurns(events), compacted }));
   };
-  // A long conversation sends hundreds of events at once, which need one render only.
+  // A long conversation sends hundreds of events at once, and they need only one render.
   const drawSoon = (): void => {
     frame ||= requestAnimationFrame(draw);
   };
   const explain = async (): Promise<void> => {
     const problem = await whyRefused(url);
     if (problem !== undefined) setState((last) => ({ ...last, problem }));
-    // There is nothing to wait for.
+    // The conversation does not exist, so there is nothing to wait for.
     if (problem?.code === 'session_not_found') stop();
   };
   const take = (change: (data: string) => void) => (data: string) => {

@@ -21,7 +21,7 @@ import { Chip } from '../ui/widgets';
 import type { LiveConversation } from './conversation-live';
 import { Writing } from './turn/steps';
 
-/** What was said and done, and what is going on. */
+/** What was said and done, and what is happening now. */
 export function Spoken({
   view,
   live: { running, text },
@@ -29,7 +29,7 @@ export function Spoken({
 }: {
   view: SessionView;
   live: LiveConversation;
-  /** What waits for a person. */
+  /** The items that wait for a person. */
   asks: JSX.Element | undefined;
 }): JSX.Element {
   const now = useNow();
@@ -117,7 +117,7 @@ function Message({ said: { text, files, sender, at, mode }, now, note }: Message
   );
 }
 
-/** What the turn that runs has said and asked for so far. */
+/** What the running turn has said and asked for so far. */
 function RunningTurn({ view: { steps, calls, answer } }: { view: TurnView }): JSX.Element {
   return (
     <section class="going-on" aria-label="The turn that runs">
@@ -149,7 +149,7 @@ interface HeadProps {
   live: LiveConversation;
 }
 
-/** Who it is with, how it stands, and what it has spent. */
+/** The agent of the conversation, its state, and what it has spent. */
 export function Head({ view, live: { running, kept = 0 } }: HeadProps): JSX.Element {
   const { session, agent, state, turns, spent, budget } = view;
   const limits = budget === undefined ? '' : budgetText(budget);
@@ -183,7 +183,7 @@ interface ControlsProps {
   kept: number;
 }
 
-/** Stops the turn, pauses, resumes, compacts and closes. */
+/** Buttons that stop the turn, and pause, resume, compact or close the conversation. */
 function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Element {
   const { notify, fail, session } = useAppContext();
   const act = async (body: ControlBody, text: string): Promise<void> => {
@@ -222,10 +222,10 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
   );
 }
 
-/** A button that does something with the conversation, and says so. */
+/** Makes a button that does something with the conversation and shows a notice. */
 type ControlButton = (label: string, body: ControlBody, text: string, tone?: string) => JSX.Element;
 
-/** Closes it, once the person has read what that means. */
+/** Closes the conversation, once the person has read what that means. */
 function Closing({ isRunning, button }: { isRunning: boolean; button: ControlButton }): JSX.Element {
   const [isAsked, setAsked] = useState(false);
   if (!isAsked)

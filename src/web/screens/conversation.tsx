@@ -10,14 +10,14 @@ import { Head, Spoken } from './conversation-view';
 
 interface ScreenProps {
   session: string;
-  /** Of one that the first message starts, as in the address. */
+  /** The agent and task queue of a conversation that the first message starts, as in the address. */
   start: string | undefined;
 }
 
 const loadAsks = () => import('./asks');
 const loadComposer = () => import('./composer');
 
-/** A conversation: what people said, what the agent did, and where to say more. */
+/** A conversation: what people said, what the agent did, and a field for more. */
 export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.Element {
   const [attempt, setAttempt] = useState(0);
   const live = useConversation(session, attempt);
@@ -57,7 +57,7 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
   );
 }
 
-/** In place of a conversation that has not come yet, or does not come. */
+/** Shown in place of a conversation that has not come yet, or cannot be read. */
 function Unread({ live: { problem } }: { live: LiveConversation }): JSX.Element {
   if (problem === undefined) return <h1 class="empty">Reading the conversation …</h1>;
   return (
@@ -89,10 +89,10 @@ function NewHead({ start }: { start: string }): JSX.Element {
   );
 }
 
-/** How far from the end a person still reads the end. In pixels. */
+/** How far from the end, in pixels, a person still counts as reading the end. */
 const NEAR = 200;
 
-/** Keeps the end in sight while it was in sight before something came. What is to be decided stays where it is read. */
+/** Keeps the end in view if it was in view before something came. A request stays where the person reads it. */
 function useEnd({ view, running, text }: LiveConversation) {
   const end = useRef<HTMLSpanElement>(null);
   const isAtEnd = useRef(true);
@@ -112,7 +112,7 @@ function useEnd({ view, running, text }: LiveConversation) {
   return { end, isAtEnd };
 }
 
-/** Says how a summary went. */
+/** Shows a notice with the outcome of a summary. */
 function useCompacted({ compacted }: LiveConversation): void {
   const { notify } = useAppContext();
   useEffect(() => {

@@ -11,11 +11,11 @@ import { goTo, showInList, useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
 import { Chip, Select } from '../ui/widgets';
 
-/** Of one agent; empty: of all. */
+/** Reads the conversations of one agent. Empty: of all agents. */
 const readConversations = (agent: string): Promise<Reply<ConversationRow[]>> =>
   send('GET', `/api/conversations?${queryOf({ agent })}`);
 
-/** Conversations, newest first, and the form that begins one. `query` says which, as in the address. */
+/** Conversations, the newest first, and the form that begins one. `query` says which are shown, as in the address. */
 export function ConversationsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
   const { agent } = parametersOf(query, ['agent']);
   const rows = useConversations(agent);
@@ -58,7 +58,7 @@ export function ConversationsScreen({ query = '' }: { query: string | undefined 
   );
 }
 
-/** All agents that were in the list so far, whatever it shows now. */
+/** All agents that were in the list so far, whatever the list shows now. */
 function useAgents(rows: readonly ConversationRow[] | undefined, chosen: string): readonly string[] {
   const seen = useRef(new Set<string>()).current;
   if (chosen !== '') seen.add(chosen);
@@ -66,7 +66,7 @@ function useAgents(rows: readonly ConversationRow[] | undefined, chosen: string)
   return [...seen];
 }
 
-/** Names the agent of a new conversation; its first message starts it. */
+/** A form that names the agent of a new conversation. The first message starts that conversation. */
 function Begin(): JSX.Element {
   const [agent, setAgent] = useState('');
   const [queue, setQueue] = useState('');
@@ -134,12 +134,15 @@ function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
   );
 }
 
-/** As the server gives them where no limit is named. */
+/** How many conversations the server returns where no limit is named. */
 const MOST = 50;
-/** Each list costs the Temporal server a question, so it is read no more often. Milliseconds. */
+/** How many milliseconds are between two reads of the list: each read costs the Temporal server a query. */
 const EVERY_MS = 5_000;
 
-/** Reads the list again and again while the tab is visible: what is said changes nothing else that this page hears of. */
+/**
+ * Reads the list repeatedly while the tab is visible, because a new message changes nothing else that this page hears
+ * of.
+ */
 function useConversations(agent: string): readonly ConversationRow[] | undefined {
   const { fail } = useAppContext();
   const [rows, setRows] = useState<readonly ConversationRow[]>();
@@ -154,7 +157,7 @@ function useConversations(agent: string): readonly ConversationRow[] | undefined
       const reply = await readConversations(agent);
       if (isLeft) return;
       if (reply.ok) setRows(reply.data);
-      // Said once, not every five seconds.
+      // The failure is shown once, and not every five seconds.
       else if (!isSaid.current || reply.status === 401) fail(reply.status, reply.error);
       isSaid.current = !reply.ok;
       timer = setTimeout(() => void read(), EVERY_MS);

@@ -14,7 +14,7 @@ const readDecided = (): Promise<Reply<DecidedAnswer>> => send('GET', '/api/decid
 
 const readRefusals = (): Promise<Reply<Refusal[]>> => send('GET', '/api/refusals');
 
-/** The screen looks again after this time. Milliseconds. */
+/** After how many milliseconds the screen reads again. */
 const AGAIN_MS = 15_000;
 
 /** What the signed-in user decided, and how it ended. */
@@ -78,7 +78,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
   );
 }
 
-/** Decisions and resolutions that this web inbox sent and that were refused: history has none of them. */
+/** Decisions and resolutions that this web inbox sent and that were refused. History does not have them. */
 export function RefusedScreen(): JSX.Element {
   const refusals = useReading<Refusal[]>(readRefusals);
   return (
@@ -122,7 +122,7 @@ function RefusedRow({ at, user, turn, callId, what, code, standing }: Refusal): 
   );
 }
 
-/** Reads now and again and again; undefined until the first answer. */
+/** Reads now and repeatedly after that. Undefined until the first answer. */
 function useReading<T>(read: () => Promise<Reply<T>>): T | undefined {
   const { fail } = useAppContext();
   const [data, setData] = useState<T>();

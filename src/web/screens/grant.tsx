@@ -13,7 +13,7 @@ import type { Review } from './call/decide';
 import { type DecidingProps, useSend } from './call/send';
 
 const MINUTE = 60_000;
-/** How long or how often, the narrowest first. */
+/** For how long or how often a grant counts, the narrowest first. */
 const SPANS: readonly (readonly [string, Pick<GrantPlanBody, 'times' | 'forMs'>])[] = [
   ['3 times, within a day', { times: 3 }],
   ['for 30 minutes', { forMs: 30 * MINUTE }],
@@ -129,7 +129,7 @@ interface SaysProps {
   why: string | undefined;
 }
 
-/** What it allows, or why it cannot be given. */
+/** What the grant allows, or why it cannot be given. */
 function Says({ preview, problem, why }: SaysProps): JSX.Element {
   return (
     <div class="grant-says" role="status">
@@ -155,13 +155,13 @@ function Says({ preview, problem, why }: SaysProps): JSX.Element {
   );
 }
 
-/** What prevents it beside what prevents an approval. */
+/** Why the grant cannot be given: what prevents an approval, or a change to the call. */
 function whyNot({ why, edit, hunks }: Review): string | undefined {
   const isWhole = !edit.isEdited && hunks.ticked.length === hunks.all.length;
   return isWhole ? why : 'A grant goes with a call as it is: take your changes back.';
 }
 
-/** What takes the place of "equal", by argument. */
+/** The conditions that replace "equal", by argument. */
 function narrowingOf(ways: GrantPreview['ways'], chosen: Readonly<Record<string, number>>): Narrowing {
   const wider = ways.flatMap(({ name, ways: some }) => {
     const at = chosen[name] ?? 0;
@@ -171,7 +171,7 @@ function narrowingOf(ways: GrantPreview['ways'], chosen: Readonly<Record<string,
   return Object.fromEntries(wider);
 }
 
-/** What the grant would allow; asked anew with each choice, and only the answer to the last one counts. */
+/** What the grant would allow. It is asked anew with each choice, and only the answer to the last question counts. */
 function usePreview(turn: string, body: GrantPlanBody): { preview?: GrantPreview; problem?: string } {
   const [state, setState] = useState<{ preview?: GrantPreview; problem?: string }>({});
   const key = JSON.stringify(body);

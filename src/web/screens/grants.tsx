@@ -6,10 +6,10 @@ import { send } from '../http';
 import { useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
 
-/** The screen looks again after this time. Milliseconds. */
+/** After how many milliseconds the screen reads again. */
 const AGAIN_MS = 15_000;
 
-/** What may run without asking, and taking it back. */
+/** The calls that may run without asking, with buttons that revoke these grants. */
 export function GrantsScreen(): JSX.Element {
   const { rows, look } = useGrants();
   return (
@@ -81,7 +81,7 @@ interface ConfirmProps {
   look: () => Promise<void>;
 }
 
-/** The first click says once more what the second one allows. */
+/** Confirms a grant. The first click repeats what the second one allows. */
 function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element {
   const { notify, fail } = useAppContext();
   const [isAsked, setAsked] = useState(false);
@@ -104,7 +104,7 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
   );
 }
 
-/** Asks once more: the first click only says what the second one does. */
+/** Revokes a grant. The first click only says what the second one does. */
 function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; what: string }): JSX.Element {
   const { notify, fail } = useAppContext();
   const [isAsked, setAsked] = useState(false);

@@ -10,21 +10,21 @@ import { useAppContext } from '../ui/app';
 import { Text, visibleText } from '../ui/text';
 import { Deadline } from '../ui/widgets';
 
-/** In pixels, as in the style sheet. */
+/** The height of a row in pixels, as in the style sheet. */
 const ROW_HEIGHT = 84;
 
 interface ListProps {
   rows: InboxRows;
   /** The address of the list. */
   query: string;
-  /** The index of the current row; -1 where there is none. */
+  /** The index of the current row. -1 where there is none. */
   current: number;
   now: number;
-  /** Gets the first row in view, so that those around it can be read. */
+  /** Called with the first row in view, so that the rows around it can be read. */
   look: (first: number) => void;
 }
 
-/** The rows that match; only visible ones are drawn. */
+/** The rows that match. Only visible rows are drawn. */
 export function InboxList({ rows: { page, offset }, query, current, now, look }: ListProps): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ scrollTop: 0, height: 800 });
@@ -114,7 +114,7 @@ function Row({ item, query, now, isCurrent, ...place }: RowProps): JSX.Element {
   );
 }
 
-/** Selects a request, to decide it with others like it. */
+/** A checkbox that selects a request, to decide it together with similar requests. */
 export function SelectBox({ item }: { item: InboxItem }): JSX.Element {
   const { selection, select, held } = useAppContext();
   const { items } = selection;

@@ -41,7 +41,7 @@ interface FiltersProps {
   page: InboxPage | undefined;
 }
 
-/** Searches, narrows and sorts the list. */
+/** The fields that search, narrow and sort the list. */
 function Filters({ filter, setFilter, page }: FiltersProps): JSX.Element {
   const choice = (field: 'tool' | 'agent' | 'olderThan' | 'sort', label: string) => ({
     ...{ id: `filter-${field}`, label, value: filter[field] },
@@ -90,7 +90,7 @@ function Filters({ filter, setFilter, page }: FiltersProps): JSX.Element {
   );
 }
 
-/** All names with their counts, and the chosen one even where nothing of it waits any more. */
+/** All names with their counts, and the chosen name even where nothing with that name waits any more. */
 function named(all: string, counts: readonly NamedCount[] = [], chosen: string): [string, string][] {
   const options = counts.map(({ name, count }): [string, string] => [name, `${name} (${grouped(count)})`]);
   const isThere = chosen === '' || counts.some(({ name }) => name === chosen);
@@ -102,7 +102,7 @@ function named(all: string, counts: readonly NamedCount[] = [], chosen: string):
 }
 
 interface ScreenProps {
-  /** What the list shows, as in its address. */
+  /** The filter of the list, as in its address. */
   query: string | undefined;
   open?: OpenCall;
 }
@@ -114,7 +114,7 @@ interface OpenCall {
 
 const loadBulk = () => import('./bulk');
 
-/** The part of the page that decides several at once, once something is selected. */
+/** The part of the page that decides several requests at once. It is loaded once something is selected. */
 function useBulk() {
   const { selection } = useAppContext();
   const isWanted = selection.items.length > 0 || selection.report !== undefined;
@@ -123,7 +123,7 @@ function useBulk() {
   return { bulk, isLooking: isLooking && bulk !== undefined, setLooking };
 }
 
-/** Everything that waits for a person, and beside it the open item. */
+/** Everything that waits for a person, with the open item beside it. */
 export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Element {
   const { inbox, fail } = useAppContext();
   const filter = useMemo(() => filterOf(address), [address]);
@@ -143,7 +143,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
     setLooking(true);
     if (open !== undefined) goTo({ at: 'inbox' });
   };
-  // What is open has the first heading, because beside it on a narrow screen there is no list.
+  // The open item has the first heading, because a narrow screen does not show the list beside it.
   const Title = hasOpen ? 'h2' : 'h1';
   return (
     <div class={`panes${hasOpen ? ' has-open' : ''}`}>
@@ -173,7 +173,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
   );
 }
 
-/** In place of a list without rows. */
+/** Shown in place of a list without rows. */
 function Empty({ page, isFiltered }: { page: InboxPage | undefined; isFiltered: boolean }): JSX.Element {
   const { trouble } = useAppContext().inbox;
   if (page === undefined)
@@ -219,11 +219,11 @@ function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
     if (current >= 0) place.current = current;
   }, [current]);
   const decided = (): void => {
-    // The item may have left the list before its answer came; then the next one has its place.
+    // The item may have left the list before its answer came. The next item then has its position.
     const isThere = opened !== undefined && opened >= 0;
     const from = Math.max(0, (isThere ? opened + 1 : place.current) - offset);
     const before = items.slice(0, isThere ? from - 1 : from).reverse();
-    // What waits to be sent is decided already.
+    // A decision that waits to be sent counts as made.
     const next = [...items.slice(from), ...before].find(isFree);
     if (next === undefined) goTo({ at: 'inbox' });
     else goTo({ at: 'call', turn: next.turn, callId: next.callId });

@@ -20,10 +20,12 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
 
 const credential = (id: string): PublicKeyCredentialDescriptor => ({ type: 'public-key', id: bytesOf(id) });
 
-/** How long the browser waits for the person. Milliseconds. */
+/** How many milliseconds the browser waits for the person. */
 const WAIT_MS = 120_000;
 
-/** What went wrong, as the person reads it. Browsers do not say why, so that a site learns nothing of its visitors. */
+/**
+ * What went wrong, in words for the person. Browsers do not say why, so that a site learns nothing about its visitors.
+ */
 function whyNot(error: unknown): string {
   const name = error instanceof DOMException ? error.name : '';
   if (name === 'InvalidStateError') return 'This device has a passkey of yours that is in the file already.';
@@ -32,7 +34,7 @@ function whyNot(error: unknown): string {
   return 'This browser cannot use passkeys here.';
 }
 
-/** Parts of a statement that a person reads before they sign it, in this order. */
+/** The parts of a statement that a person reads before they sign it, in this order. */
 const SHOWN = {
   tool: 'Tool',
   agent: 'Agent',
@@ -53,7 +55,10 @@ function factsOf(statement: string): [name: string, value: string][] {
   });
 }
 
-/** Has the person sign with their passkey, after they saw what; undefined: they did not. `what`: the words for the decision. */
+/**
+ * Lets the person sign with their passkey after they saw the statement. Undefined: they did not sign. `what` names the
+ * decision in words.
+ */
 export function signWith(ask: PasskeyAsk, what: string): Promise<SignedByPasskey | undefined> {
   return new Promise((resolve) => {
     const problem = element('p', { className: 'problem', role: 'alert' });
@@ -115,11 +120,11 @@ async function assertion({ statement, rpId, ids }: PasskeyAsk): Promise<SignedBy
   return { assertion: parts.join('.'), at: String(at), notAfter: String(notAfter) };
 }
 
-/** The line of a new passkey, as the approvers file takes it. */
+/** The line of a new passkey, in the form that the approvers file takes. */
 async function newLine({ rpId, person, ids }: PasskeyPlace): Promise<string> {
   const made = await navigator.credentials.create({
     publicKey: {
-      // Nobody checks what comes back: whose passkey it is says whoever adds its line to the file.
+      // Nobody checks the answer to this challenge: the person who adds the line to the file says whose passkey it is.
       challenge: crypto.getRandomValues(new Uint8Array(32)),
       rp: { id: rpId, name: 'Countersign' },
       user: { id: crypto.getRandomValues(new Uint8Array(32)), name: person, displayName: person },
@@ -137,7 +142,10 @@ async function newLine({ rpId, person, ids }: PasskeyPlace): Promise<string> {
   return `passkey ${textOf(made.rawId)} ${textOf(key)}`;
 }
 
-/** Where a person makes a passkey. It counts once an administrator has added its line to the approvers file. */
+/**
+ * The screen on which a person makes a passkey. It counts once an administrator has added its line to the approvers
+ * file.
+ */
 export function PasskeysScreen(): JSX.Element {
   const [place, setPlace] = useState<PasskeyPlace>();
   const [line, setLine] = useState<string>();

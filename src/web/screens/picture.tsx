@@ -21,13 +21,13 @@ interface PictureProps {
   turn: string;
   events: readonly TurnEvent[];
   isOpen: boolean;
-  /** The moment that is shown, ISO 8601; undefined: now. */
+  /** The moment that is shown, as ISO 8601. Undefined: now. */
   cursor?: string | undefined;
   /** Brings a step or a call into view. */
   show: (step: string) => void;
 }
 
-/** The turn at a glance: a row for each step and call, time to the right. Long waits are drawn shorter. */
+/** The turn at a glance: a row for each step and call, with time from left to right. Long waits are drawn shorter. */
 export function Picture({ turn, events, isOpen, cursor, show }: PictureProps): JSX.Element {
   const now = useNow(isOpen ? 1_000 : 3_600_000);
   const { rows, ticks, place } = useMemo(() => layOutTimeline(events, now), [events, isOpen ? now : 0]);
@@ -75,7 +75,7 @@ interface RowProps extends Pick<PictureProps, 'turn' | 'show'> {
   cursor: number | undefined;
 }
 
-/** A row leads to its step or call below. */
+/** A row, which is a link to its step or call below. */
 function RowView({ turn, row, cursor, show }: RowProps): JSX.Element {
   const { key, kind, step, label, stretches, moments } = row;
   return (
@@ -125,12 +125,12 @@ function Bar({ kind, left, width, ms, open, failed }: Stretch): JSX.Element {
 
 interface ScrubberProps {
   events: readonly TurnEvent[];
-  /** The turn is shown after this many events; undefined: as it is now. */
+  /** The turn is shown after this many events. Undefined: as it is now. */
   count: number | undefined;
   choose: (count: number | undefined) => void;
 }
 
-/** Goes through a turn event by event; the arrow keys move it, and the last position is now. */
+/** Goes through a turn event by event. The arrow keys move the position, and the last position is now. */
 export function Scrubber({ events, count, choose }: ScrubberProps): JSX.Element {
   const stops = useMemo(() => stopsOf(events), [events]);
   const last = stops.length - 1;

@@ -4,14 +4,17 @@ import type { PushPlace } from '../../server/api';
 import { send } from '../http';
 import { errorText } from '../model/labels';
 
-/** Pages of a strict policy name what may become a script; this page has one such name. */
+/**
+ * The API for script addresses. With a strict policy, a page names the addresses that may become a script. This page
+ * has one.
+ */
 declare const trustedTypes:
   { createPolicy(name: string, rules: { createScriptURL(url: string): string }): ScriptUrls } | undefined;
 interface ScriptUrls {
   createScriptURL(url: string): string;
 }
 
-/** A policy can be made once. */
+/** The address is kept, because a policy can be made only once. */
 let made: string | undefined;
 
 function workerUrl(): string {
@@ -26,7 +29,7 @@ const UNABLE =
 const REFUSED =
   'This browser does not let this page notify you. Allow notifications for this address in the settings of the browser, and open this screen again.';
 
-/** Whether the browser can do it at all. */
+/** Whether the browser supports notifications at all. */
 function isAble(): boolean {
   return 'serviceWorker' in navigator && 'PushManager' in window && 'Notification' in window;
 }
@@ -46,7 +49,7 @@ async function digestOf(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** How it stands: what the server says, and whether this browser is among those it notifies. */
+/** The state: the answer of the server, with whether it notifies this browser, or a problem. */
 type Standing = { place: PushPlace } | { problem: string };
 
 async function look(): Promise<Standing> {
@@ -62,7 +65,7 @@ async function start({ publicKey }: PushPlace): Promise<string | undefined> {
   await navigator.serviceWorker.register(workerUrl());
   const { pushManager } = await navigator.serviceWorker.ready;
   const old = await pushManager.getSubscription();
-  // A browser is bound to the key it was asked with.
+  // A subscription of a browser is bound to the key with which it was made.
   if (old !== null && textOf(old.options.applicationServerKey) !== publicKey) await old.unsubscribe();
   const subscription = await pushManager.subscribe({
     userVisibleOnly: true,
@@ -88,7 +91,7 @@ function whyNot(error: unknown): string {
   return 'The browser could not reach its push service. Try again later, or use another browser.';
 }
 
-/** Where a person says that this browser notifies them. */
+/** The screen on which a person lets this browser notify them. */
 export function PushScreen(): JSX.Element {
   const [standing, setStanding] = useState<Standing>();
   const [problem, setProblem] = useState<string>();

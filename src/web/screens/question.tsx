@@ -21,7 +21,7 @@ import { useSend } from './call/send';
 
 type QuestionProps = DecidingProps & { asked: QuestionOpened };
 
-/** What an agent asks, and the form of the answer. Nothing runs by it, so there is nothing that has to be seen first. */
+/** The question of an agent, and the form for the answer. The answer runs nothing, so nothing has to be seen first. */
 export function QuestionPanel(props: QuestionProps): JSX.Element {
   const { details, call, asked, refusal } = props;
   const form = useForm(asked, props);
@@ -59,7 +59,7 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
   );
 }
 
-/** What is typed so far. What is missing is said once the person tried to send it, what is wrong at once. */
+/** The answer so far. Missing fields are reported once the person has tried to send it, wrong ones at once. */
 function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
   const { question, callKey } = asked;
   const open = withoutSecrets(question);
@@ -95,7 +95,7 @@ function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
   };
 }
 
-/** What is typed into secret fields. It stays in this screen: no reload and no other screen brings it back. */
+/** The values of secret fields. They stay in this screen: no reload and no other screen brings them back. */
 function useSecrets(question: Question) {
   const [values, setValues] = useState<Record<string, string>>({});
   const fields = fieldsOf(question).filter((field) => field.secretFor !== undefined);
@@ -153,7 +153,7 @@ function SecretInput({ field, value, take, issues }: SecretProps): JSX.Element {
   );
 }
 
-/** The form without its secret fields: they are not kept as other fields are. */
+/** The form without its secret fields, which are not kept as other fields are. */
 function withoutSecrets({ form }: Question): JsonSchema {
   const secret = secretFields({ form });
   const { properties, required } = form;
@@ -167,7 +167,7 @@ function withoutSecrets({ form }: Question): JsonSchema {
   };
 }
 
-/** The defaults; a box that is not ticked says no. */
+/** The values with which the form begins: the defaults, and "no" for a box that is not ticked. */
 function beginningOf(question: Question): JsonObject {
   const boxes = fieldsOf(question).filter(({ kind, required }) => kind === 'boolean' && required);
   return completeAnswer(

@@ -10,7 +10,7 @@ import { Select } from '../ui/widgets';
 import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
 
-/** `since` in milliseconds ago. */
+/** Reads stats. `since` is in milliseconds ago. */
 const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
   send('GET', `/api/stats?${queryOf(query)}`);
 
@@ -77,7 +77,7 @@ function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
         aria-label="Agent"
         placeholder="every agent"
         maxLength={200}
-        // Not `value`: an answer that comes meanwhile must not take away what a person types.
+        // This is not `value`: an answer that comes meanwhile must not remove what a person types.
         defaultValue={agent}
         onChange={({ currentTarget }) => choose({ agent: currentTarget.value.trim() })}
       />
@@ -145,7 +145,7 @@ function Sums({ of }: { of: ReturnType<typeof sumsOf> }): JSX.Element {
   );
 }
 
-/** Keeps the last answer while the next one is read. */
+/** Reads stats, and keeps the last answer while the next one is read. */
 function useStats(filter: Filter): { answer?: StatsAnswer; isReading: boolean } {
   const { fail } = useAppContext();
   const [state, setState] = useState<{ answer?: StatsAnswer; isReading: boolean }>({ isReading: true });
@@ -173,7 +173,7 @@ interface BarsProps {
   rows: readonly BarRow[];
 }
 
-/** One row a tool, with a bar and its numbers. Nothing when there are no rows. */
+/** One row for each tool, with a bar and its numbers. Empty where there are no rows. */
 function Bars({ id, title, legend, rows }: BarsProps): JSX.Element | null {
   if (rows.length === 0) return null;
   return (

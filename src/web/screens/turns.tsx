@@ -12,7 +12,7 @@ import { Chip, SearchField, Select } from '../ui/widgets';
 import { Text } from '../ui/text';
 import { showInList, useAppContext, useKeys, useNow } from '../ui/app';
 
-/** The parameters of `TurnsPageQuery`; empty ones are left out. */
+/** Reads turns by the parameters of `TurnsPageQuery`. Empty parameters are left out. */
 const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<TurnsPage>> =>
   send('GET', `/api/turns?${queryOf(query)}`);
 
@@ -22,7 +22,7 @@ const STATES: readonly (readonly [string, string])[] = [
     (state) => [state, describeState(state)[0]] as const,
   ),
 ];
-/** What one can filter by, as in the address. `from` and `to` are days, both included. */
+/** The fields of the filter, as in the address. `from` and `to` are days, and both are included. */
 const NAMES = ['text', 'state', 'agent', 'id', 'tool', 'from', 'to'] as const;
 type TurnsFilter = Record<(typeof NAMES)[number], string>;
 
@@ -106,7 +106,7 @@ function Filters({ filter }: { filter: TurnsFilter }): JSX.Element {
   );
 }
 
-/** How far was searched, and the button that goes on. */
+/** How far the search went, with the button that continues it. */
 function Older({ pages, readOlder }: { pages: readonly TurnsPage[]; readOlder: () => void }): JSX.Element {
   const shown = pages.reduce((count, { turns }) => count + turns.length, 0);
   const looked = pages.reduce((count, { searched }) => count + (searched?.turns ?? 0), 0);
@@ -155,10 +155,13 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
   );
 }
 
-/** Each list costs the Temporal server a question or more, so changes are looked for no more often. Milliseconds. */
+/** How many milliseconds are between two reads of the list: each read costs the Temporal server at least one query. */
 const LOOK_AGAIN_MS = 5_000;
 
-/** Reads again when the inbox changes, because a change of the inbox is a change of a turn; not once older pages are there. */
+/**
+ * Reads again when the inbox changes, because a change of the inbox is a change of a turn. It does not do so once older
+ * pages are shown.
+ */
 function useTurns(filter: TurnsFilter) {
   const { inbox, fail } = useAppContext();
   const [pages, setPages] = useState<readonly TurnsPage[]>();
@@ -169,7 +172,7 @@ function useTurns(filter: TurnsFilter) {
     const older = before.at(-1)?.older ?? '';
     if (older === '') readAt.current = performance.now();
     const reply = await readTurns({ ...filter, ...daysOf(filter), older });
-    // Ignores the answer to an earlier filter.
+    // The answer to an earlier filter is ignored.
     if (wanted.current !== filter) return;
     if (reply.ok) setPages([...before, reply.data]);
     else fail(reply.status, reply.error);
@@ -188,7 +191,7 @@ function useTurns(filter: TurnsFilter) {
   return { pages, readOlder: () => void read(pages ?? []) };
 }
 
-/** Days of this machine's calendar as moments, both included. */
+/** Days of this machine's calendar as moments. Both days are included. */
 function daysOf({ from, to }: TurnsFilter): Record<'from' | 'to', string> {
   return { from: momentOf(from, 0), to: momentOf(to, 1) };
 }

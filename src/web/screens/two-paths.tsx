@@ -69,7 +69,7 @@ export function TwoPaths({ fork, events }: TwoPathsProps): JSX.Element {
   );
 }
 
-/** The events of the forked turn, read once: the comparison leaves out what it does later. */
+/** The events of the forked turn, which are read once: the comparison does not need what that turn does later. */
 function useOriginal(of: string): { original?: readonly TurnEvent[]; problem?: string } {
   const { fail } = useAppContext();
   const [state, setState] = useState<{ original?: readonly TurnEvent[]; problem?: string }>({});
@@ -83,7 +83,7 @@ function useOriginal(of: string): { original?: readonly TurnEvent[]; problem?: s
   return state;
 }
 
-/** One step of both paths; what is equal in both is shown once. */
+/** One step of both paths. What is equal in both is shown once. */
 function StepView({ step, left, right, same }: ComparedStep): JSX.Element {
   return (
     <section class="paths" aria-label={`Step ${step}`}>

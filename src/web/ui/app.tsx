@@ -15,7 +15,7 @@ export type { Notice } from './held';
 export interface Followed {
   turn: string;
   callId: string;
-  /** Tool and arguments, in one line. */
+  /** Tool and arguments in one line. */
   what: string;
 }
 
@@ -23,18 +23,18 @@ export interface Followed {
 export interface AppContext {
   session: Session;
   inbox: LiveInbox;
-  /** Shows a notice; screen readers read it. */
+  /** Shows a notice, which screen readers read. */
   notify: Notify;
   /** Shows what goes wrong with a call that the user let run. */
   follow(call: Followed): void;
-  /** Shows a failure; 401 leads to the sign-in. */
+  /** Shows a failure. A 401 leads to the sign-in. */
   fail(status: number, error: ApiError): void;
-  /** Decisions that wait to be sent, and those that are being sent. */
+  /** Decisions that wait to be sent, and decisions that are being sent. */
   held: readonly Held[];
-  /** Sends a decision once it can no longer be undone; `send` reads whether the person has left meanwhile. */
+  /** Sends a decision once it can no longer be undone. `send` can read whether the person has left meanwhile. */
   hold: Hold;
   carefully: Careful;
-  /** What is selected in the inbox. */
+  /** The selection in the inbox. */
   selection: Selection;
   select(change: (last: Selection) => Selection): void;
 }
@@ -78,17 +78,17 @@ function isTyping(target: EventTarget | null): boolean {
   return target.matches('textarea, select, input:not([type=checkbox]):not([type=radio])');
 }
 
-/** False on a touch screen, where hints about keys would be in the way. */
+/** False on a touch screen, where hints about keys would only take room. */
 export function hasKeyboard(): boolean {
   return !matchMedia('(pointer: coarse)').matches;
 }
 
-/** Enter on a button or a link belongs to that element. */
+/** Whether the element handles the key itself: Enter on a button or a link belongs to that element. */
 function isPressing({ key, target }: KeyboardEvent): boolean {
   return key === 'Enter' && target instanceof HTMLElement && target.matches('a, button, input');
 }
 
-/** The current time of the server, updated every `everyMs`. Milliseconds since 1970. */
+/** The current time of the server, in milliseconds since 1970. It is updated every `everyMs`. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
@@ -98,10 +98,10 @@ export function useNow(everyMs = 1_000): number {
   return now;
 }
 
-/** What the lists showed when the person left them. */
+/** The queries of the lists when the person left them. */
 const left = { inbox: '', turns: '', conversations: '' };
 
-/** The list that a route is of. */
+/** The list that a route belongs to. */
 function listOf({ at }: Route): keyof typeof left {
   return at === 'turns' || at === 'conversations' ? at : 'inbox';
 }
@@ -113,7 +113,7 @@ export function useRoute(): Route {
     const take = (): void => {
       const next = parseRoute(location.hash);
       setRoute(next);
-      // The address always tells what the list shows.
+      // The address always says what the list shows.
       if (hrefOf(next) !== placeOf(next)) history.replaceState(null, '', placeOf(next));
     };
     addEventListener('hashchange', take);
@@ -126,13 +126,13 @@ export function useRoute(): Route {
   return asLeft(route);
 }
 
-/** The route to a list shows what the list showed when the person left it. */
+/** A route to a list, with the query that the list had when the person left it. */
 function asLeft(route: Route): Route {
   if (route.at === 'turns' || route.at === 'conversations') return { query: left[route.at], ...route };
   return route.at === 'inbox' || route.at === 'call' ? { query: left.inbox, ...route } : route;
 }
 
-/** The fragment of a route, to a list as it was left. */
+/** The fragment of a route, where a list keeps its last query. */
 export function placeOf(route: Route): string {
   return hrefOf(asLeft(route));
 }
@@ -143,7 +143,9 @@ interface Kept<T> {
   forget: () => void;
 }
 
-/** A state that outlives its screen and a reload of the page, for this user in this tab; `read` checks what was left. */
+/**
+ * A state that outlives its screen and a reload of the page, for this user in this tab. `read` checks the stored value.
+ */
 export function useKept<T extends object>(
   name: string,
   initial: T,
@@ -174,16 +176,16 @@ export function goTo(route: Route): void {
   location.hash = placeOf(route);
 }
 
-/** Shows something else in the list of this screen. Back does not lead through it. */
+/** Shows another part of the list of this screen. The back button skips it. */
 export function showInList(route: Route, query: string): void {
   left[listOf(route)] = query;
   location.replace(hrefOf(asLeft(route)));
 }
 
-/** A good notice disappears after this time; a bad one stays until it is closed. Milliseconds. */
+/** A good notice disappears after this many milliseconds. A bad notice stays until it is closed. */
 const STAYS_MS = 8_000;
 
-/** The last notice, below those that stay. */
+/** The notices: the last one, below those that stay. */
 export function useNotices() {
   const [notices, setNotices] = useState<readonly Notice[]>([]);
   const close = (closed: Notice): void => setNotices((all) => all.filter((one) => one !== closed));
@@ -200,7 +202,7 @@ interface NoticesProps {
   undo: (one: Held) => boolean;
 }
 
-/** The notices and what can be undone, for screen readers too. */
+/** The notices and the decisions that can be undone, for screen readers too. */
 export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Element {
   const open = held.filter(({ due }) => due !== undefined);
   const undoOne = (one: Held | undefined): void => {
@@ -245,7 +247,7 @@ export function Notices({ notices, close, held, undo }: NoticesProps): JSX.Eleme
   );
 }
 
-/** How long there still is; a screen reader would read it each second. */
+/** How many seconds are left. It is hidden from screen readers, which would read it each second. */
 function Seconds({ until = 0 }: { until: number | undefined }): JSX.Element {
   const left = Math.ceil((until - useNow(250)) / 1_000);
   return (
@@ -255,7 +257,7 @@ function Seconds({ until = 0 }: { until: number | undefined }): JSX.Element {
   );
 }
 
-/** A part of the page that is loaded late; undefined until it is there. */
+/** A part of the page that is loaded later. Undefined until it is loaded. */
 export function useLate<T extends object>(load: () => Promise<T>, isWanted: boolean): T | undefined {
   const { notify } = useAppContext();
   const [late, setLate] = useState<T>();

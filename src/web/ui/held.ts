@@ -8,36 +8,36 @@ export interface Notice {
   text: string;
   tone: 'good' | 'bad' | 'quiet';
   to?: { label: string; route: Route };
-  /** It tells what became of a decision: the next notice stands below it, until the person closes it. */
+  /** Set where the notice says what happened to a decision: it stays above later notices until the person closes it. */
   stays?: true;
 }
 
 export type Notify = (notice: Notice) => void;
 
-/** A decision that is not sent yet, so that it can be undone; or one that is being sent. */
+/** A decision that is not sent yet, so that it can be undone, or one that is being sent. */
 export interface Held {
-  /** What it decides: there is one at a time. */
+  /** The name of what is decided. Only one decision with the same key is held at a time. */
   key: string;
-  /** The words for it. */
+  /** The decision in words. */
   what: string;
-  /** Where it was made: undoing leads back there. */
+  /** The screen on which the decision was made. Undoing leads back there. */
   back: Route;
-  /** When it is sent, by the server's clock; undefined once it is. Milliseconds since 1970. */
+  /** When the decision is sent, by the server's clock, in milliseconds since 1970. Undefined once it is sent. */
   due?: number | undefined;
 }
 
-/** Sends a decision once it can no longer be undone; `send` reads whether the person has left meanwhile. */
+/** Sends a decision once it can no longer be undone. `send` can read whether the person has left meanwhile. */
 export type Hold = (one: Held, send: (isLeft: () => boolean) => Promise<void>, isNow?: boolean) => void;
 
-/** Sends a decision with a signal that gives up waiting for the answer. */
+/** Sends a decision with a signal that ends the wait for the answer. */
 export type Careful = <T>(post: (signal: AbortSignal) => Promise<Reply<T>>) => Promise<Reply<T>>;
 
-/** After so long without an answer the page says that it was sent. Milliseconds. */
+/** After how many milliseconds without an answer the page says that the decision was sent. */
 const SLOW_MS = 2_500;
 
 /**
- * Sends what a person decided, and never leaves them without a word: over a lost connection it is not sent, and when the
- * connection is lost before the answer comes, they read that.
+ * Sends what a person decided, and always says what happened to it: over a lost connection the decision is not sent,
+ * and where the connection is lost before the answer comes, the person reads that.
  */
 export function useCareful(isLost: boolean, notify: Notify): Careful {
   const waiting = useRef(new Set<AbortController>()).current;
@@ -45,7 +45,7 @@ export function useCareful(isLost: boolean, notify: Notify): Careful {
   lost.current = isLost;
   useEffect(() => (isLost ? waiting.forEach((one) => one.abort()) : undefined), [isLost]);
   return async (post) => {
-    // The events may be lost alone, as behind a proxy that holds them back; so it is asked.
+    // Perhaps only the events are lost, such as behind a proxy that holds them back, so the page asks the server.
     const asked = lost.current ? await askSession() : undefined;
     if (asked?.ok === false && asked.status === 0) return { ok: false, status: 0, error: NOT_SENT };
     const sent = new AbortController();
@@ -58,7 +58,7 @@ export function useCareful(isLost: boolean, notify: Notify): Careful {
   };
 }
 
-/** Decisions that wait to be sent. Whatever ends the page or its connection ends them: then nothing is sent. */
+/** Decisions that wait to be sent. When the page or its connection ends, they end, too, and nothing is sent. */
 export function useHeld(
   ms: number,
   { isLost, isOpen }: { isLost: boolean; isOpen: boolean },
@@ -90,7 +90,7 @@ export function useHeld(
     draw();
     return true;
   };
-  /** What it said, if anything. */
+  /** Ends all held decisions. Returns the text of the notice, if there was one. */
   const drop = (why: string): string | undefined => {
     const dropped = [...all.values()].filter(undo);
     if (dropped.length === 0) return undefined;
@@ -110,7 +110,9 @@ export function useHeld(
   return { held, hold, undo, leave };
 }
 
-/** Warns before the page is closed. A browser may keep a closed page and show it again, so `leave` ends what it does. */
+/**
+ * Warns before the page is closed. A browser may keep a closed page and show it again, so `leave` ends the page's work.
+ */
 function useLeaving(isBusy: boolean, leave: () => void): void {
   useEffect(() => {
     if (!isBusy) return;

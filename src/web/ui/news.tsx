@@ -7,16 +7,19 @@ import { hrefOf } from '../model/route';
 import type { Followed, Notice } from './app';
 import { Text } from './text';
 
-/** The first look comes soon, because most calls take a moment; each next one after twice the time. Milliseconds. */
+/**
+ * How many milliseconds until the first look. It is short because most calls take a moment. Each next look comes after
+ * twice the time.
+ */
 const FIRST_MS = 500;
 const LONGEST_MS = 30_000;
-/** After this time only the list tells how it ended. */
+/** After this time, only the list shows how the call ended. */
 const GIVE_UP_MS = 6 * 3_600_000;
 const MOST = 50;
 
 /**
- * Follows the calls that the user let run here, and gives what went wrong with them: it stays until it is closed, because
- * the user is at another request by then.
+ * Follows the calls that the user let run here, and returns what went wrong with them. Such news stays until it is
+ * closed, because the user is at another request by then.
  */
 export function useFollowed(): {
   news: readonly Notice[];
@@ -50,7 +53,7 @@ export function useFollowed(): {
   return { news, follow, clear: () => setNews([]) };
 }
 
-/** What a person who let a call run has to know; undefined where it went well, or is not over. */
+/** What a person who let a call run has to know. Undefined where the call went well or is not over. */
 function troubleOf({ phase, result, doubt, request }: CallView): string | undefined {
   if (phase === 'in_doubt') return `is in doubt: ${doubt?.message ?? 'nobody knows whether it happened'}`;
   if (phase === 'requested' && request?.note !== undefined) return `waits again: ${request.note}`;
@@ -84,7 +87,7 @@ export function News({ of, clear }: { of: readonly Notice[]; clear: () => void }
   );
 }
 
-/** What is paused: whoever lets a call run has to know that it does not start yet. */
+/** The pauses: a person who lets a call run has to know that it does not start yet. */
 export function Paused({ of = [] }: { of: readonly string[] | undefined }): JSX.Element {
   return (
     <div class="news" role="status" aria-live="polite" aria-label="What is paused">

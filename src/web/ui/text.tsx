@@ -17,7 +17,7 @@ const WHY: Readonly<Record<Extract<Segment, { kind: 'mark' }>['why'], string>> =
   bracket: 'sign of marks',
 };
 
-/** Text of a model, a tool or a person. It is never markup, and deceptive characters are shown as marks. */
+/** Text of a model, a tool or a person. It never becomes markup, and deceptive characters are shown as marks. */
 export function Text({ of, layout = 'line', kind }: TextProps): JSX.Element {
   return <Pieces of={segments(of, layout, kind)} {...{ layout, kind }} />;
 }
@@ -25,11 +25,14 @@ export function Text({ of, layout = 'line', kind }: TextProps): JSX.Element {
 interface TextProps {
   of: string;
   layout?: Layout;
-  /** `prose` for what people and models say; else it is shown in the order in which it runs. */
+  /** `prose` for what people and models say. Any other text is shown in the order in which it runs. */
   kind?: Kind | undefined;
 }
 
-/** The segments of such a text. They turn nothing around them, and nothing around turns them. */
+/**
+ * The segments of such a text. They do not change the direction of the text around them, and that text does not change
+ * theirs.
+ */
 export function Pieces(props: PiecesProps): JSX.Element {
   return <Ordered {...props}>{drawPieces(props.of)}</Ordered>;
 }
@@ -43,7 +46,7 @@ export function drawPieces(of: readonly Segment[]): ComponentChildren[] {
   return of.map((piece, index) => (piece.kind === 'text' ? piece.text : <Mark key={index} {...piece} />));
 }
 
-/** Holds what is drawn of segments in its order. */
+/** Draws its children in the order of the segments. */
 export function Ordered({
   of,
   layout,
@@ -61,12 +64,12 @@ export function Ordered({
   );
 }
 
-/** Marks on letters may draw over what is around. */
+/** Marks on letters, which may draw over the text around them. */
 const COMBINING = /\p{M}/u;
 
 function Mark({ why, shown, original }: Extract<Segment, { kind: 'mark' }>): JSX.Element {
   const codes = [...original].slice(0, 8).map(codePointOf);
-  // The page shows them in the order in which they run, so they can stay letters.
+  // The page shows these letters in the order in which they run, so they can stay letters.
   const text = why === 'right-to-left' ? `⟦${original}⟧` : shown;
   const label = `${WHY[why]}: ${text}`;
   return (
@@ -81,7 +84,7 @@ function Mark({ why, shown, original }: Extract<Segment, { kind: 'mark' }>): JSX
   );
 }
 
-/** Text for places that cannot hold elements, such as an option or a title; deceptive characters are shown as marks. */
+/** Text for places that cannot hold elements, such as an option or a title. Deceptive characters are shown as marks. */
 export function visibleText(text: string, kind?: Kind): string {
   return segments(text, 'line', kind)
     .map((piece) => (piece.kind === 'text' ? piece.text : piece.shown))
@@ -95,7 +98,7 @@ interface Watcher {
 
 const Seen = createContext<Watcher | undefined>(undefined);
 
-/** The blocks that have not been in view yet: their number, and the end of the first one. */
+/** The blocks that have not been in view yet: their number, and the end of the first of them. */
 export interface Unseen {
   count: number;
   next: () => Element | undefined;
@@ -144,7 +147,7 @@ function byPlace(a: Element, b: Element): number {
   return a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
 }
 
-/** The files that go with what a person says. */
+/** The files that go with a message of a person. */
 export function Files({ of = [] }: { of: Parameters<typeof describeFile>[0][] | undefined }): JSX.Element {
   return (
     <>

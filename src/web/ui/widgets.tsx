@@ -11,14 +11,17 @@ export function Chip({ of: [text, tone] }: { of: Label }): JSX.Element {
   return <span class={`chip ${tone}`}>{text}</span>;
 }
 
-/** The key of a button, for the eyes only: a screen reader gets it from `aria-keyshortcuts`. A touch screen shows none. */
+/**
+ * The key of a button, only for the eyes: a screen reader gets it from `aria-keyshortcuts`. A touch screen shows no
+ * keys.
+ */
 export function Key({ of }: { of: string }): JSX.Element {
   return <kbd aria-hidden="true">{of}</kbd>;
 }
 
 interface SelectProps {
   id: string;
-  /** For screen readers; the options show what the choice is about. */
+  /** The label for screen readers. The options show what the choice is about. */
   label: string;
   value: string;
   /** The value and the text of each option. */
@@ -48,13 +51,13 @@ interface SearchProps {
   id: string;
   label: string;
   placeholder: string;
-  /** What is searched for now. */
+  /** The current search words. */
   value: string;
   /** Called a moment after the last key. */
   change: (value: string) => void;
 }
 
-/** The search starts this long after the last key. Milliseconds. */
+/** How many milliseconds after the last key the search starts. */
 const TYPING_MS = 250;
 
 /** A field for words to search for. */
@@ -62,7 +65,7 @@ export function SearchField({ id, label, placeholder, value, change }: SearchPro
   const [text, setText] = useState(value);
   const last = useRef(value);
   useEffect(() => {
-    // Somebody else changed it: Clear, or Back.
+    // The value was changed elsewhere: by Clear, or by Back.
     if (value !== last.current) setText(value);
     last.current = value;
   }, [value]);
@@ -86,7 +89,7 @@ export function SearchField({ id, label, placeholder, value, change }: SearchPro
   );
 }
 
-/** A countdown to the deadline of a request; the title has its date. */
+/** A countdown to the deadline of a request. The title has its date. */
 export function Deadline({ of: deadline, now }: { of: string | null; now: number }): JSX.Element {
   const title = deadline === null ? 'It waits until a person decides' : `Expires ${dateTime(deadline)}`;
   return (
@@ -96,7 +99,7 @@ export function Deadline({ of: deadline, now }: { of: string | null; now: number
   );
 }
 
-/** Stands for a screen at a place that the page does not have. */
+/** Shown in place of a screen that the page does not have. */
 export function Nowhere({ place }: { place: string }): JSX.Element {
   return (
     <div class="empty" role="alert">
@@ -125,12 +128,12 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** A dialog that is open for as long as it is rendered, and on this screen only. */
+/** A dialog that is open as long as it is rendered, and only on this screen. */
 export function Dialog({ titleId, isWide = false, close, children }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     ref.current?.showModal();
-    // Back leaves the screen that it was opened on.
+    // Back leaves the screen on which the dialog was opened.
     const leave = (): void => ref.current?.close();
     addEventListener('hashchange', leave);
     return () => removeEventListener('hashchange', leave);

@@ -19,8 +19,8 @@ import type { Approvals, CallState } from './state';
 import { closeCall, failureOf, successOf } from './transitions';
 
 /**
- * Judges an answer of any sender at workflow time `now` (ms). The first valid answer wins. At or past the deadline it is
- * `expired`, as a decision is. Only a question takes one, and a question takes nothing else.
+ * Judges an answer of any sender at workflow time `now` (ms). The first valid answer wins. At or past the deadline the
+ * answer is `expired`, as a decision would be. Only a question takes an answer, and a question takes nothing else.
  */
 export function judgeAnswer(approvals: Approvals, message: unknown, now: number): Judged<QuestionAnswer> {
   const read = readNew(approvals, parseAnswer(message), message);
@@ -42,7 +42,7 @@ export function judgeAnswer(approvals: Approvals, message: unknown, now: number)
   return { kind: 'take', message: { ...answer, content }, state, contentDigest, work };
 }
 
-/** The other side of the same rule: a question takes no decision. */
+/** Refuses a decision that was sent for a question: a question takes only an answer. */
 export function refuseDecision(decision: Pick<Decision, 'callId' | 'decisionId'>): Refused {
   const why = `call ${decision.callId} is a question: it is answered, not decided`;
   return refuse('malformed', why, decision);
@@ -75,7 +75,7 @@ function expired(answer: QuestionAnswer): Refused {
   return refuse('expired', 'this question expired; the model read that nobody answered', answer);
 }
 
-/** Takes a judged answer: it closes the question and becomes its result. Nothing runs by it. */
+/** Takes a judged answer. The answer closes the question and becomes its result. No call runs because of an answer. */
 export function takeAnswer(
   approvals: Approvals,
   { message: answer, state, contentDigest }: Extract<Judged<QuestionAnswer>, { kind: 'take' }>,
@@ -96,7 +96,7 @@ export function takeAnswer(
   return accept(approvals, { decisionId, callId, decision, approver, at: iso }, contentDigest);
 }
 
-/** What is encrypted goes beside the words that the model reads. */
+/** Encrypted values are kept beside the words that the model reads. */
 function answerResult(
   state: CallState,
   said: { approver: string; reason: string | undefined },

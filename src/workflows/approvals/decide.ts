@@ -54,7 +54,10 @@ export function judgeDecision(approvals: Approvals, message: unknown, now: numbe
   return { kind: 'take', message: filled, state, contentDigest, work };
 }
 
-/** Fills in the defaults of the schema: they are approved with the arguments, so they are on record before they run. */
+/**
+ * Fills in the defaults of the schema. A person approves them with the arguments, so they are on record before the call
+ * runs.
+ */
 function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallState): Decision {
   if (decision.arguments === undefined) return decision;
   return { ...decision, arguments: withDefaults(schemas.get(call.toolDigest), decision.arguments) };
@@ -154,12 +157,18 @@ export function takeDecision(
   return accept(approvals, verdict, contentDigest);
 }
 
-/** Whether an edit makes a new request: what is shown is no longer what would run, or another rule may say who decides. */
+/**
+ * Whether an edit makes a new request, because the preview does not show what would run, or because another rule may
+ * apply.
+ */
 function isShownAnew({ call }: CallState): boolean {
   return call.preview !== undefined || call.authority !== undefined;
 }
 
-/** Applies a decision, or, where rules say who decides, counts it. Returns what is needed where it does not decide. */
+/**
+ * Applies a decision or, where rules say who decides, counts it as a vote. Returns what is missing where the vote
+ * decides nothing yet.
+ */
 function takeVote(
   approvals: Approvals,
   state: CallState,
@@ -185,7 +194,7 @@ function standingOf(decision: Decision, now: number): FinalDecision {
   return { decision: word, approver, at: new Date(now).toISOString() };
 }
 
-/** Whether it lets a call run without naming what its approver saw. */
+/** Whether the decision lets a call run without naming what its approver saw. */
 function isUnbound(decision: Decision): boolean {
   return isApproval(decision) && decision.seenDigest === undefined;
 }
@@ -248,7 +257,7 @@ function editArguments(state: CallState, decision: Decision, standing: FinalDeci
   state.proposed ??= state.call.proposed ?? state.call.arguments;
   state.effective = decision.arguments ?? state.effective;
   state.effectiveDigest = digestJson(state.effective);
-  // Without a preview the arguments are all there is to see; with one, a new preview makes a new digest.
+  // Without a preview, a person sees only the arguments. With a preview, a new preview makes a new digest.
   state.seenDigest = seenDigestOf({ argsDigest: state.effectiveDigest });
   state.edit = { approver: standing.approver, ...defined({ reason: decision.reason }) };
 }
@@ -262,7 +271,10 @@ function replan(state: CallState, decision: Decision, standing: FinalDecision): 
   state.deadline = null;
 }
 
-/** Whoever it is under today's rules that may ask for this: the worker says so. Until then the votes stand. */
+/**
+ * Sends the request back to be prepared anew. The worker checks whether the admin may ask for this under today's rules.
+ * Until then the votes stay.
+ */
 function renew(state: CallState, { approver }: FinalDecision): void {
   state.renewal = { by: approver, since: state.since, deadline: state.deadline };
   state.phase = 'replanning';

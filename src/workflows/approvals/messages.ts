@@ -45,7 +45,7 @@ const answerIssues = messageCheck(QUESTION_ANSWER);
 const abandonmentIssues = soundCheck(ABANDONMENT);
 const outcomeIssues = soundCheck(OUTCOME);
 
-/** A message that can be read, or why it cannot. */
+/** A message that was read, or the reason why it cannot be read. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
 
 /** Reads a decision of any sender. Never throws. */
@@ -98,7 +98,7 @@ export function parseOutcome(value: unknown): Parsed<OutcomeReport> {
   return { ok: true, value: { ...value, result } };
 }
 
-/** Reads an abandonment. One that cannot be read still abandons the turn, without a reason. */
+/** Reads an abandonment. An abandonment that cannot be read still abandons the turn, without a reason. */
 export function parseAbandonment(value: unknown): Abandonment {
   return isAbandonment(value) ? value : {};
 }
@@ -150,8 +150,8 @@ function textOf(message: unknown, key: string): string | undefined {
 }
 
 /**
- * A message that can be taken, a repeat of an earlier one, or a refusal. Judging changes nothing. `work` counts the steps
- * of checking new arguments; absent where nothing was checked.
+ * A message that can be taken, a repeat of an earlier message, or a refusal. Judging changes nothing. `work` counts the
+ * steps of the check of new arguments. It is absent where no arguments were checked.
  */
 export type Judged<M> =
   | { kind: 'take'; message: M; state: CallState; contentDigest: string; work?: number }
@@ -164,13 +164,13 @@ interface Refusal {
   work?: number;
 }
 
-/** The time at which a message is taken and its id, which the workflow draws where the sender gave none. */
+/** The time at which a message is taken, and its id. The workflow makes the id where the sender gave none. */
 export interface TakenAt {
   now: number;
   decisionId: string;
 }
 
-/** Accepts a message. Its id is spent: sent again with the same content, it gets the same verdict. */
+/** Accepts a message and spends its id: the same id with the same content gets the same verdict again. */
 export function accept(
   approvals: Approvals,
   verdict: Omit<Accepted, 'accepted'> & { decisionId: string },
@@ -186,7 +186,7 @@ export function refusal(refused: Refused): Refusal {
   return { kind: 'refuse', refused };
 }
 
-/** A message with a new id and the digest of its content; a repeat of an earlier one; or a refusal. */
+/** A message with a new id and the digest of its content, a repeat of an earlier message, or a refusal. */
 export function readNew<M extends { decisionId?: string }>(
   approvals: Approvals,
   parsed: Parsed<M>,
@@ -200,7 +200,10 @@ export function readNew<M extends { decisionId?: string }>(
   );
 }
 
-/** Judges a decision id that was used before: the same verdict for the same content, else `malformed`; undefined: a new id. */
+/**
+ * Judges a decision id that was used before: the same content gets the same verdict, other content is `malformed`.
+ * Undefined: the id is new.
+ */
 export function repeatOf(
   approvals: Approvals,
   message: { decisionId?: string },
@@ -214,7 +217,7 @@ export function repeatOf(
   return refusal(refuse('malformed', why, message));
 }
 
-/** Why a message does not fit its call, whatever else it says. */
+/** Why a message does not fit its call. Checks only the call key and the length of the reason. */
 export function checkMessage(
   message: Pick<Decision, 'callKey' | 'reason'>,
   { callKey }: CallState,

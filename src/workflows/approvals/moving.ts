@@ -5,8 +5,9 @@ import type { MovedCall, MovedStep, ThinkOutput } from '../../contract/think';
 import type { Approvals, CallState, Phase } from './state';
 
 /**
- * Why a turn cannot move to another build now, in words; undefined: all that is open waits for the first word of a person.
- * Only what nobody has decided on moves: it is prepared anew there, and a decision is for exactly what was shown.
+ * Why a turn cannot move to another build now, in words. Undefined: everything that is open waits for the first word of
+ * a person. Only calls that nobody has decided on move: they are prepared anew on the other build, and a decision holds
+ * only for exactly what was shown.
  */
 export function whyHeld({ calls, cancelled }: Pick<Approvals, 'calls' | 'cancelled'>): string | undefined {
   if (cancelled) return 'it is being cancelled';
@@ -18,7 +19,7 @@ export function whyHeld({ calls, cancelled }: Pick<Approvals, 'calls' | 'cancell
   return states.some(isWaiting) ? undefined : 'it waits for no person: its model is at work';
 }
 
-/** What is said of a call that keeps its turn where it is. */
+/** The phases in which a call keeps its turn on its build, in words. */
 const BUSY: Readonly<Partial<Record<Phase, string>>> = {
   replanning: 'is being prepared anew for a person',
   ready: 'has a decision and is about to start',
@@ -48,7 +49,9 @@ function isWaiting({ phase }: CallState): boolean {
 
 const ASKED_BEFORE = 'it waited for a decision when another build of the worker was deployed';
 
-/** The step of these calls as the next run takes it up. `taskQueue`: that of the turn. */
+/**
+ * The step of these calls, in the form in which the next run takes it up. `taskQueue` is the task queue of the turn.
+ */
 export function movedStep(approvals: Approvals, reply: ThinkOutput, taskQueue: string): MovedStep {
   const { replyId, model, finishReason, order, maxSteps, repeats } = reply;
   const calls = reply.calls.map((call) => movedCall(approvals.calls.get(call.callId), call, taskQueue));
@@ -83,8 +86,9 @@ function movedWait({ call, seenDigest, since, deadline }: CallState): MovedCall 
 }
 
 /**
- * Takes up the calls that waited on another build, once they are registered here. What is shown as it was keeps its time.
- * What is shown otherwise has its whole time, and takes no approval that does not say what its sender saw.
+ * Takes up the calls that waited on another build, once they are registered here. A request that is shown as before
+ * keeps its time. A request that is shown otherwise gets its whole time, and takes only an approval that says what its
+ * sender saw.
  */
 export function takeUpWaits({ calls }: Approvals, waits: readonly MovedCall[]): void {
   for (const { callId, seenDigest, since, deadline } of waits) {

@@ -71,7 +71,9 @@ export function takeResolution(
   return accept(approvals, verdict, contentDigest);
 }
 
-/** Running it again needs what the call needed before. Returns what is missing yet; undefined: it may run. */
+/**
+ * A further run needs the same approvals as the first run. Returns what is still missing. Undefined: the call may run.
+ */
 function voteForAnother(
   state: CallState,
   { approver, inPlaceOf, callId, reason, signature }: Resolution,
@@ -94,7 +96,7 @@ function resolvedResult(state: CallState, resolution: Resolution, now: number) {
   return successOf(state, happened(said, resolution.content), now);
 }
 
-/** A new decision for a new generation: the idempotency key changes, the call does not. */
+/** A resolution counts as a new decision for a new generation: the idempotency key changes, the call does not. */
 function runAgain(state: CallState, resolution: Resolution, at: TakenAt): void {
   state.generation += 1;
   state.needsDecision = true;
@@ -117,7 +119,9 @@ function runAgain(state: CallState, resolution: Resolution, at: TakenAt): void {
   };
 }
 
-/** Settles a doubt by proof: the answer of `verify`, or a late outcome. False where a person has resolved the call before. */
+/**
+ * Settles a doubt by proof: the answer of `verify`, or a late outcome. False: a person has already resolved the call.
+ */
 export function settleDoubt(approvals: Approvals, state: CallState, result: ToolResult): boolean {
   if (state.phase !== 'in_doubt') return false;
   closeCall(approvals, state, { cause: 'proven', result: noted(state, result) });
@@ -125,8 +129,9 @@ export function settleDoubt(approvals: Approvals, state: CallState, result: Tool
 }
 
 /**
- * Applies a late outcome to the call with the same key, generation and secret, where that is in doubt. An outcome can come
- * before the loss of its call is known (both can be in one workflow task): then it is kept until the loss.
+ * Applies a late outcome to the call with the same key, generation and secret, where that call is in doubt. The outcome
+ * may come before the loss of its call is known, since both can be in one workflow task. It is then kept until the loss
+ * is known.
  */
 export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
   const state = [...approvals.calls.values()].find((one) => one.callKey === outcome.callKey);
@@ -136,12 +141,15 @@ export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
   return settleDoubt(approvals, state, outcome.result);
 }
 
-/** Whether a call was cancelled, with its turn or by itself. */
+/** Whether a call was cancelled, with its turn or alone. */
 export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: CallState): boolean {
   return cancelled || state.cancelled === true;
 }
 
-/** Takes the word to give up calls in doubt. It does not take the place of somebody's who may give up more. */
+/**
+ * Takes the word to give up calls in doubt. It does not replace an earlier word whose sender may give up a call that
+ * this sender may not.
+ */
 export function takeAbandonment(approvals: Approvals, abandonment: Abandonment): void {
   const { abandoned: before } = approvals;
   const isLess = (state: CallState): boolean =>
@@ -149,12 +157,15 @@ export function takeAbandonment(approvals: Approvals, abandonment: Abandonment):
   if (![...approvals.calls.values()].some(isLess)) approvals.abandoned = abandonment;
 }
 
-/** Why somebody may not give up a call, with those who may; undefined: they may. */
+/** Why this person may not give up a call, and who may. Undefined: this person may. */
 function whyKept(state: CallState, { approver }: Abandonment): string | undefined {
   return checkAllowed(state, { callId: state.call.callId, approver })?.message;
 }
 
-/** Ends calls in doubt as unresolved where they were both cancelled and abandoned. Until then a person can resolve them. */
+/**
+ * Ends calls in doubt as unresolved where they were both cancelled and abandoned. Until a call is both, a person can
+ * resolve it.
+ */
 export function sweepAbandoned(approvals: Approvals, now: number): void {
   const { abandoned } = approvals;
   if (abandoned === undefined) return;

@@ -42,7 +42,7 @@ export function register(
     callKey: at.callKey,
     generation: 0,
     phase: call.question !== undefined ? 'question' : isAsked ? 'request' : 'ready',
-    // No answer is one: if a question could start by a mistake of ours, this would still hold it.
+    // An answer is not a decision. If a question could start by a mistake of ours, this would still stop it.
     needsDecision: isAsked,
     since: at.now,
     deadline: isAsked ? deadlineOf(call, at.now) : null,
@@ -56,7 +56,7 @@ export function register(
   return state;
 }
 
-/** Its worker decides whether the grant counts. Nothing of that is known here, where a workflow runs the call itself. */
+/** The worker decides whether the grant counts. Where a workflow runs the call itself, grants are not known here. */
 function grantOf({ kind, question, settings, grant }: ValidCall): GrantMark | undefined {
   const isOurs = kind === 'ask' && question === undefined && settings.gate === undefined;
   return isOurs && settings.grants !== 'none' ? grant : undefined;
@@ -76,9 +76,9 @@ export function nextDeadline({ calls }: Approvals): number | null {
 }
 
 /**
- * Marks a ready call as running and spends its decision.
- * Throws where a call that needs a decision has no unspent one for this generation and exactly what was seen. That is the
- * last line of defence: it happens only if this folder has a bug.
+ * Marks a ready call as running and spends its decision. Throws where a call needs a decision and has no unspent one
+ * for this generation and for exactly what was seen. This check is the last line of defence: it fails only if this
+ * folder has a bug.
  */
 export function start(state: CallState): SpentDecision | undefined {
   if (state.phase !== 'ready') throw new Error(`call ${state.call.callId} is ${state.phase}, not ready`);
@@ -102,7 +102,10 @@ function spentPart({ generation: _, spent: __, ...decision }: HeldDecision): Spe
   return decision;
 }
 
-/** Hands an allowed call over to the workflow that asked for it, which runs it. Its decision is spent; throws as `start` does. */
+/**
+ * Hands an allowed call over to the workflow that asked for it and that runs it. Its decision is spent. Throws as
+ * `start` does.
+ */
 export function handOver(approvals: Approvals, state: CallState): SpentDecision {
   const decision = start(state);
   if (decision === undefined) throw new Error(`call ${state.call.callId} was never asked about`);
@@ -141,13 +144,19 @@ export function settle(
   state.doubt = 'askAgain' in at.settlement ? { message: at.settlement.askAgain } : at.settlement.inDoubt;
 }
 
-/** Our own worker returns `askAgain` only for a request, and of an unsafe call with its secret. From anybody else it proves nothing. */
+/**
+ * Our own worker returns `askAgain` only for a request and, for an unsafe call, with its secret. From any other sender
+ * it proves nothing.
+ */
 function isAskable({ call, secret }: CallState, said: AskAgain): boolean {
   if (call.kind !== 'ask' && said.authority === undefined) return false;
   return call.settings.effect !== 'unsafe' || (secret !== undefined && said.secret === secret);
 }
 
-/** The decision does not hold in this run. It is never taken again, and the call waits for another one. */
+/**
+ * Asks again because the decision does not hold in this run. That decision is never taken again, and the call waits for
+ * another.
+ */
 function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: number }): void {
   const { callId } = state.call;
   if (approvals.cancelled) {
@@ -173,7 +182,10 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
   state.deadline = deadlineOf(state.call, at.now);
 }
 
-/** Drops new arguments that came with the decision. Those of an edit that became the request stay: the request shows them. */
+/**
+ * Drops new arguments that came with the decision. The arguments of an edit that became the request stay, because the
+ * request shows them.
+ */
 function undoEdit(state: CallState): void {
   const { call } = state;
   if (state.effectiveDigest === call.argsDigest) return;
@@ -194,7 +206,10 @@ export function expire(approvals: Approvals, now: number): void {
   }
 }
 
-/** Cancels the turn. Calls that have not started never will; calls that run or are in doubt stay until their outcome is known. */
+/**
+ * Cancels the turn. Calls that have not started never will. Calls that run or are in doubt stay until their outcome is
+ * known.
+ */
 export function cancelAll(approvals: Approvals, now: number): void {
   approvals.cancelled = true;
   for (const state of approvals.calls.values()) {
@@ -213,7 +228,10 @@ interface Denial {
   at: string;
 }
 
-/** Gives a call its result. Nothing changes it afterwards. `cause` where the workflow closes it by itself. */
+/**
+ * Gives a call its result, which nothing changes afterwards. `cause` is set where the workflow closes the call by
+ * itself.
+ */
 export function closeCall(
   approvals: Approvals,
   state: CallState,
@@ -232,7 +250,10 @@ export function denialOf(state: CallState, denial: Denial): ToolResult {
   return failureOf(state, denied(denial), Date.parse(denial.at));
 }
 
-/** An error result made by the workflow at workflow time `now` (ms). It does not say that nothing ran where something may have. */
+/**
+ * An error result that the workflow makes at workflow time `now` (ms). It does not say that nothing ran where something
+ * may have run.
+ */
 export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
   const said = state.generation > 0 || state.mayHaveRun === true ? afterDoubt(failure) : failure;
   return noted(state, makeFailure(headOf(state), said, factsOf(state, now)));
@@ -251,12 +272,12 @@ export function noted(state: CallState, result: ToolResult): ToolResult {
   return { ...result, content: withDecisionNote(call, result.content) };
 }
 
-/** Which call the result of a call belongs to. */
+/** The ids, tool and arguments of the call that a result belongs to. */
 export function headOf({ call, effective }: CallState): ResultHead {
   return { id: call.id, callId: call.callId, tool: call.tool, arguments: effective };
 }
 
-/** What is known of how a call ran, at workflow time `now` (ms). */
+/** The facts about how a call ran, at workflow time `now` (ms). */
 export function factsOf(state: CallState, now: number): ResultFacts {
   return {
     timestamp: new Date(now).toISOString(),
@@ -266,8 +287,8 @@ export function factsOf(state: CallState, now: number): ResultFacts {
 }
 
 /**
- * Makes an edited call a request again, at workflow time `now` (ms): with a new preview for the new arguments, or, where
- * they could not be prepared, with the old arguments and a note that says why.
+ * Makes an edited call a request again, at workflow time `now` (ms). The request has a new preview for the new
+ * arguments. Where these could not be prepared, it has the old arguments and a note that says why.
  */
 export function reopen(state: CallState, prepared: PreparedCall, now: number): void {
   if (state.phase !== 'replanning') return;
@@ -282,7 +303,10 @@ export function reopen(state: CallState, prepared: PreparedCall, now: number): v
   state.deadline = deadlineOf(state.call, now);
 }
 
-/** The new revision uses the tool as it is now. It stays a request, whatever the policy says, because a person edited it. */
+/**
+ * Takes over the call as it was prepared with today's tool. It stays a request, whatever the policy says, because a
+ * person edited it.
+ */
 function adopt(state: CallState, prepared: ValidCall, isRenewed: boolean): void {
   const authority = (isRenewed ? renewedAuthority : joinedAuthority)(state.call, prepared);
   state.call = { ...prepared, kind: 'ask', ...defined({ authority }) };

@@ -17,7 +17,7 @@ import { defined } from '../../contract/defined';
 import { refuse } from './messages';
 import type { Approvals, CallState } from './state';
 
-/** What every message of a person says of its sender. */
+/** The fields of a person's message that name its sender and its call. */
 interface Said {
   callId: string;
   approver?: string | undefined;
@@ -25,13 +25,13 @@ interface Said {
   decisionId?: string | undefined;
 }
 
-/** Who decides a call; undefined: whoever may signal the turn. Those to whom it was escalated are among them. */
+/** Who decides a call, including the people to whom it was escalated. Undefined: anybody who may signal the turn. */
 export function authorityOf({ call, isEscalated }: CallState): Authority | undefined {
   const { authority } = call;
   return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
 }
 
-/** Why somebody may not say this of a call, with those who may; undefined: nothing forbids it. */
+/** Why the sender may not say this about a call, and who may. Undefined: nothing forbids it. */
 export function checkAllowed(state: CallState, message: Said): Refused | undefined {
   const authority = authorityOf(state);
   const { approver = 'somebody', inPlaceOf } = message;
@@ -44,11 +44,11 @@ export function checkAllowed(state: CallState, message: Said): Refused | undefin
 
 const NO_PLACE = 'no rule says who decides it, so nobody has a place in which another could vote';
 
-/** Why a decision is not a vote that can be cast; undefined: it can. */
+/** Why a decision cannot be cast as a vote. Undefined: it can. */
 export function checkVote(state: CallState, decision: Decision): Refused | undefined {
   const authority = authorityOf(state);
   if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
-  // Who may is today's word, and those whom the frozen rule names may all have left: the worker checks it.
+  // The worker checks who may ask again, by today's rules: all people whom the frozen rule names may have left.
   if (decision.decision === 'ask-again') return checkRenewal(state, decision);
   const forbidden = checkAllowed(state, decision);
   if (authority === undefined || forbidden !== undefined || decision.decision === 'denied') return forbidden;
@@ -93,14 +93,14 @@ function voteOf(state: CallState, { approver = 'somebody' }: Said): Vote | undef
   return state.votes?.find((one) => one.voter === voter);
 }
 
-/** How a request stands once a vote is taken. */
+/** How a request stands once a vote is counted. */
 export interface Cast {
   standing: Standing;
   votes: readonly Vote[];
   needs: VotesNeeded;
 }
 
-/** What a person says, as a vote. */
+/** The content of a person's message, as a vote. */
 export interface Ballot extends Said {
   decision: 'approved' | 'denied';
   seenDigest?: string | undefined;
@@ -109,7 +109,7 @@ export interface Ballot extends Said {
   runsAgain?: true;
 }
 
-/** Casts a vote in the place of an earlier one of its voter; undefined: no rule says who decides. */
+/** Casts a vote, which replaces the earlier vote of the same voter. Undefined: no rule says who decides. */
 export function castVote(
   state: CallState,
   ballot: Ballot,
@@ -140,25 +140,28 @@ function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vot
   return votes.filter((one) => one.voter !== voter);
 }
 
-/** What a call still needs; undefined: no rule says who decides. */
+/** The votes that a call still needs. Undefined: no rule says who decides. */
 export function needsOf(state: CallState): VotesNeeded | undefined {
   const authority = authorityOf(state);
   return authority && needsIn(standingUnder(authority, state.votes ?? []));
 }
 
-/** The approvals that decided, and the names of their voters as one. */
+/** The approvals that decided, and the names of their voters in one text. */
 export function approvalsIn(votes: readonly Vote[]): { votes: Vote[]; approver: string } {
   const approvals = votes.filter(({ decision }) => decision === 'approved');
   return { votes: approvals, approver: approvals.map(voterText).join(', ') };
 }
 
-/** When those whom a rule names for this may decide, too; null: never, or they may already. Workflow time in ms. */
+/** When a request is escalated, as workflow time in ms. Null: never, or it is escalated already. */
 export function escalationOf({ phase, call, since, isEscalated }: CallState): number | null {
   const afterMs = call.authority?.rule.escalate?.afterMs;
   return phase !== 'request' || isEscalated === true || afterMs === undefined ? null : since + afterMs;
 }
 
-/** Lets more people decide on each request that has waited for as long as its rule says. True: there are some. */
+/**
+ * Escalates each request that has waited for as long as its rule says, so that more people may decide. True: there was
+ * one.
+ */
 export function escalate(approvals: Approvals, now: number): boolean {
   const due = [...approvals.calls.values()].filter((state) => {
     const at = escalationOf(state);
@@ -168,7 +171,7 @@ export function escalate(approvals: Approvals, now: number): boolean {
   return due.length > 0;
 }
 
-/** Nothing came of asking again: votes, deadline and escalation are what they were. */
+/** Keeps the request as it was where asking again led to nothing: votes, deadline and escalation stay. */
 export function keepAsked(
   state: CallState,
   { since, deadline }: NonNullable<CallState['renewal']>,
@@ -177,13 +180,13 @@ export function keepAsked(
   Object.assign(state, { phase: 'request', since, deadline, note: notRenewed(prepared) });
 }
 
-/** The decisions that do not count: the one that was held, or the votes of those who are named. */
+/** The ids of the decisions that do not count: the decision that was held, or the votes of the people in `struck`. */
 export function voidIds({ held, votes = [] }: CallState, struck: readonly string[] | undefined): string[] {
   if (struck === undefined || held?.votes === undefined) return held === undefined ? [] : [held.decisionId];
   return votes.flatMap(({ voter, decisionId }) => (struck.includes(voter) ? decisionId : []));
 }
 
-/** Votes that count stay, so nobody has to vote a second time because another vote was forged. */
+/** Drops the votes that do not count. The others stay, so nobody has to vote twice because another vote was forged. */
 export function strike(state: CallState, { struck, authority }: AskAgain): void {
   if (struck === undefined) delete state.votes;
   else state.votes = (state.votes ?? []).filter(({ voter }) => !struck.includes(voter));

@@ -16,14 +16,17 @@ import {
   toEditedCall,
 } from './request';
 
-/** A gate, with what its callers do not see. */
+/** A gate, with the fields that its callers do not see. */
 export interface GateState extends ApprovalContext {
   /** How many requests there were. */
   asked: number;
   readonly changes: ChangeNotifier;
 }
 
-/** Writes the whole request into the memo, so that history keeps it, before it is listed as open. */
+/**
+ * Opens a request. The whole request is first written into the memo, so that history keeps it before it is listed as
+ * open.
+ */
 export function open<A extends object>(
   gate: GateState,
   request: PlainRequest<A>,
@@ -60,7 +63,10 @@ export async function decided<A extends object>(
   }
 }
 
-/** Publishes the verdict on the edit before the new revision, so that history shows them in this order. */
+/**
+ * Asks again after an edit. The verdict on the edit is published before the new revision, so history shows them in this
+ * order.
+ */
 function askAgain<A extends object>(gate: GateState, state: CallState, request: PlainRequest<A>): void {
   gate.changes.publish();
   reopen(state, toEditedCall(request, state), Date.now());
@@ -68,7 +74,10 @@ function askAgain<A extends object>(gate: GateState, state: CallState, request: 
   markChanged(gate);
 }
 
-/** Publishes at once: the workflow may end in this task, and its history must not end with an open request. */
+/**
+ * Closes a request and publishes at once: the workflow may end in this task, and history must not end with an open
+ * request.
+ */
 export function close(gate: GateState, { call }: CallState): void {
   gate.approvals.calls.delete(call.callId);
   markChanged(gate);
@@ -76,7 +85,7 @@ export function close(gate: GateState, { call }: CallState): void {
   upsertMemo({ [gateMemoKey(call.callId)]: null });
 }
 
-/** What the workflow hears of a call that a decision allows. */
+/** The decision that the workflow gets where a call is allowed. */
 export function allowedBy<A extends object>(
   { decision, decisionId, approver, reason }: SpentDecision,
   state: CallState,
@@ -91,7 +100,7 @@ export function allowedBy<A extends object>(
   };
 }
 
-/** What a person changed or said, as a model reads it. */
+/** The note for a model about what a person changed or said. */
 export function noteOf({ held, edit, proposed, effective }: CallState): string | undefined {
   const call: Pick<CallInput, 'decision' | 'proposed' | 'arguments'> = {
     arguments: effective,
@@ -106,7 +115,7 @@ function effectiveOf<A extends object>(state: CallState, request: PlainRequest<A
   throw gateFailure(`the changed arguments of ${request.tool} do not fit`);
 }
 
-/** What the workflow hears of a call that may not run. */
+/** The decision that the workflow gets where a call may not run. */
 export function forbiddenBy({ call, callKey, result, standing }: CallState): GateForbidden {
   return {
     callId: call.callId,

@@ -30,18 +30,18 @@ import type { GateOutcome, GateRunRequest } from './run-request';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 
-// Temporal gives each workflow modules of its own, so this is one flag a workflow.
+// Temporal loads modules for each workflow separately, so there is one flag for each workflow.
 let isOpen = false;
 
-/** Activities by name, where their types are not given. */
+/** Activities by name, for a gate whose activity types are not given. */
 export interface AnyActivities {
   [name: string]: (args: object, key: string) => unknown;
 }
 
-/** What an activity takes first. */
+/** The type of an activity's first argument. */
 type ArgumentsOf<F> = F extends (args: infer A extends object, ...rest: never[]) => unknown ? A : never;
 
-/** What an activity returns. */
+/** The type of an activity's result. */
 type ResultOf<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never;
 
 /** Asks people on behalf of a workflow. */
@@ -55,12 +55,14 @@ export interface Gate<T extends object = AnyActivities> {
    */
   ask<A extends object>(request: GateRequest<A>): Promise<GateDecision<A>>;
   /**
-   * Asks as `ask` does, and runs what is allowed as an activity, which gets the arguments and an idempotency key. An unsafe
-   * call gets one attempt. Where that is lost, the call is in doubt: it stands in the inbox until a person says that it
-   * happened, that it did not, or that it shall run again. Never throws because the activity failed.
+   * Asks as `ask` does, and runs an allowed call as an activity, which gets the arguments and an idempotency key. An
+   * unsafe call gets one attempt. Where that attempt is lost, the call is in doubt. It stays in the inbox until a
+   * person says that it happened, that it did not happen, or that it should run again. Never throws because the
+   * activity failed.
    *
-   * In a scope that is cancelled, a call that has not started never does, and the wait throws Temporal's
-   * CancelledFailure. A call that runs is cancelled and waited for; one in doubt is waited for too.
+   * In a scope that is cancelled, a call that has not started never starts, and the wait throws Temporal's
+   * CancelledFailure. A running call is cancelled, and the wait lasts until it has ended. A call in doubt is waited
+   * for, too.
    *
    * @throws ApplicationFailure `countersign.gate`, as `ask` does.
    * @example
@@ -72,15 +74,15 @@ export interface Gate<T extends object = AnyActivities> {
     activity: N,
     request: GateRunRequest<A>,
   ): Promise<GateOutcome<A, ResultOf<T[N]>>>;
-  /** What to give to the next run's `createGate` when the workflow continues as new; only with nothing open. */
+  /** The state for the next run's `createGate` where the workflow continues as new. Only while no request is open. */
   carry(): CarriedGate;
 }
 
 /**
- * Lets people decide on calls of this workflow, and resolve those in doubt: it handles the updates `decide` and `resolve`
- * and the signals `approval`, `resolution` and `abandon`, which the inbox, the command line and Temporal's own send. Call
- * it once, at the beginning; with the type of your activities where it runs them. The namespace needs Countersign's search
- * attributes: any `countersign worker` registers them.
+ * Lets people decide on calls of this workflow, and resolve calls in doubt. The gate handles the updates `decide` and
+ * `resolve` and the signals `approval`, `resolution` and `abandon`, which the inbox, the command line and Temporal's
+ * own tools send. Call this function once, at the beginning, with the type of your activities if the gate runs them.
+ * The namespace needs Countersign's search attributes, which any `countersign worker` registers.
  *
  * @example
  * const gate = createGate({ about: `refund of ${order}` });
@@ -141,12 +143,14 @@ function makeGate(carried?: CarriedGate): GateState {
   return Object.assign(context, { asked: carried?.asked ?? 0, changes });
 }
 
-/** What the next run needs. */
+/** The state of a gate for the next run. */
 function carryGate({ asked, approvals }: GateState): CarriedGate {
   return { asked, spent: carriedDecisions(approvals) };
 }
 
-/** Current details that show what waits. When nothing waits, they are again what the workflow had set. */
+/**
+ * Makes current details that show what waits. When nothing waits, the details of the workflow itself are shown again.
+ */
 function keepOwn(): ConstructorParameters<typeof Publisher>[1] {
   let own: string | undefined;
   return (open) => {

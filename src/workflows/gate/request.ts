@@ -33,13 +33,16 @@ export interface CarriedGate {
 
 /** One call that a person is asked about. */
 export interface GateRequest<A extends object = JsonObject> {
-  /** What it would do, in snake_case, such as `refund_order`. Shown, and searchable: never a secret. */
+  /**
+   * The name of the action in snake_case, such as `refund_order`. It is shown and searchable, so it must never be a
+   * secret.
+   */
   tool: string;
-  /** What it would do it with. */
+  /** The arguments of the action. */
   arguments: A;
   /**
-   * Schema of the arguments: a `z.object` of zod 4.2 or later, or JSON Schema (2020-12). Without one a person may approve
-   * and deny, but not change them. zod's refinements are not checked: only its JSON Schema is.
+   * Schema of the arguments: a `z.object` of zod 4.2 or later, or JSON Schema (2020-12). Without a schema a person may
+   * approve and deny the call, but not change its arguments. zod's refinements are not checked, only its JSON Schema.
    */
   schema?: JsonSchema | StandardJsonSchema<A>;
   /**
@@ -50,45 +53,51 @@ export interface GateRequest<A extends object = JsonObject> {
   preview?: string | ((args: A) => string);
   /** Why a person is asked. */
   reason?: string;
-  /** What a second run would do. The approver sees it, and `run` goes by it. @default 'unsafe' */
+  /** What a second run would do. The approver sees the effect, and `run` follows it. @default 'unsafe' */
   effect?: Effect;
   /** How long the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
   expiresIn?: Duration | 'never';
-  /** Never decided together with other requests. @default false */
+  /** Whether the request is never decided together with other requests. @default false */
   noBatch?: boolean;
   /** Unique in this workflow: letters, digits, `.`, `_`, `-`, at most 64. @default `1.<n>`, n counting from 1 */
   callId?: string;
 }
 
-/** What a person decided, or that nobody decided in time. Run the call only where `allowed`, and only with these arguments. */
+/**
+ * What a person decided, or that nobody decided in time. Run the call only where `allowed` is true, and only with these
+ * arguments.
+ */
 export type GateDecision<A extends object = JsonObject> = GateAllowed<A> | GateForbidden;
 
-/** Go ahead, once, with these arguments. */
+/** The call may run once, with these arguments. */
 export interface GateAllowed<A extends object = JsonObject> {
   allowed: true;
   decision: 'approved' | 'modified';
   callId: string;
   /** Unique to this call and this decision, also after a reset of the workflow: an idempotency key. */
   callKey: string;
-  /** What to run: as asked, or as the person changed it; it fits the schema. */
+  /** The arguments to run with: as asked, or as the person changed them. They fit the schema. */
   arguments: A;
   decisionId: string;
   /** The approver's name, as claimed. */
   approver: string;
   reason?: string;
-  /** What the person changed or said, for a model to read: each changed argument, who changed it, and why. Absent: nothing. */
+  /**
+   * What the person changed or said, as a text for a model: each changed argument, who changed it, and why. Absent:
+   * nothing.
+   */
   note?: string;
 }
 
-/** Nothing may run. */
+/** The call may not run. */
 export interface GateForbidden {
   allowed: false;
   decision: 'denied' | 'expired';
   callId: string;
   callKey: string;
-  /** The approver's name, as claimed; absent where nobody decided. */
+  /** The approver's name, as claimed. Absent where nobody decided. */
   approver?: string;
-  /** Who said no and why, or that nobody decided in time. */
+  /** Who denied the call and why, or that nobody decided in time. */
   message: string;
 }
 
@@ -169,8 +178,8 @@ function previewOf<A extends object>(request: PlainRequest<A>): Preview | undefi
 }
 
 /**
- * The call of a request with the arguments of a person. A preview that is a function is made again; one that is a text is
- * left out, because it describes the old arguments. Where the call is wrong, its result says why.
+ * The call of a request with the arguments of a person. A preview function is called again. A preview text is left out,
+ * because it describes the old arguments. Where the call is wrong, its result says why.
  */
 export function toEditedCall<A extends object>(
   request: PlainRequest<A>,
@@ -200,7 +209,7 @@ function checkNames(tool: string, callId: string): void {
   throw gateFailure(`${JSON.stringify(callId)} cannot be a call id: use letters, digits, ".", "_" and "-"`);
 }
 
-/** As they are kept: without what is undefined, such as an optional argument that is not given. */
+/** The arguments as JSON keeps them, without undefined properties such as an optional argument that is not given. */
 function argumentsOf<A extends object>({ tool, arguments: given, schema }: PlainRequest<A>): JsonObject {
   const args: unknown = isJsonObject(given) ? JSON.parse(JSON.stringify(given)) : undefined;
   if (!isJsonObject(args)) throw gateFailure(`the arguments of ${tool} are not plain JSON`);
@@ -209,7 +218,7 @@ function argumentsOf<A extends object>({ tool, arguments: given, schema }: Plain
   throw gateFailure(`the arguments of ${tool} do not fit its schema: ${describeIssues(issues)}`);
 }
 
-/** Of a call that the workflow itself runs when it is allowed: only the expiry has an effect. */
+/** The settings of a call that the workflow itself runs when it is allowed. Only the expiry has an effect there. */
 export function settingsOf<A extends object>({
   effect = 'unsafe',
   expiresIn,
@@ -253,7 +262,10 @@ export function fitsLike<A extends object>(request: PlainRequest<A>, args: objec
   return request.schema !== undefined && isJsonObject(args) && checkSchema(request.schema, args).length === 0;
 }
 
-/** A mistake in the code of the workflow. It fails the workflow, where a plain Error would fail its tasks again and again. */
+/**
+ * The failure for a mistake in the code of the workflow. It fails the workflow, where a plain Error would fail its
+ * tasks repeatedly.
+ */
 export function gateFailure(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, FAILURES.gate);
 }

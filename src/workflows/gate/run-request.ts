@@ -21,39 +21,43 @@ import {
   toMs,
 } from './request';
 
-/** One call that a person is asked about, and that the gate then runs as an activity. */
+/** A call that a person is asked about and that the gate then runs as an activity. */
 export interface GateRunRequest<A extends object = JsonObject> extends GateRequest<A> {
-  /** Each attempt of the activity ends after this: its start-to-close timeout. @default '30 seconds' */
+  /** The start-to-close timeout of each attempt of the activity. @default '30 seconds' */
   timeout?: Duration;
-  /** How soon a dead worker is noticed, where the activity sends heartbeats. @default when `timeout` is over */
+  /**
+   * The heartbeat timeout, where the activity sends heartbeats: a dead worker is noticed after this. @default when
+   * `timeout` is over
+   */
   heartbeat?: Duration;
-  /** An approved call has to start within this. @default '1 hour' */
+  /** The time within which an approved call has to start. @default '1 hour' */
   startWithin?: Duration;
-  /** How attempts are repeated; has no effect on an unsafe call. @default 5 attempts, first wait 1 s, doubled each time */
+  /** How attempts are repeated. No effect on an unsafe call. @default 5 attempts, first wait 1 s, doubled each time */
   retry?: {
     maximumAttempts?: number;
     initialInterval?: Duration;
     backoffCoefficient?: number;
     maximumInterval?: Duration;
   };
-  /** The queue of the workers that have the activity. @default the workflow's own */
+  /** The task queue of the workers that have the activity. @default the workflow's own */
   taskQueue?: string;
 }
 
 /**
- * How a call ended that a gate ran.
- * - `not_run`: a person denied it, or nobody decided in time.
+ * How a call ended that a gate was asked to run.
+ * - `not_run`: a person denied the call, or nobody decided in time.
  * - `done`: the activity returned `result`.
- * - `happened`: it was in doubt, and a person found that it took effect; `message` has what they know.
- * - `failed`: the activity threw, a person found that the call did not take effect, or it never started.
- * - `unknown`: nobody knows. Each attempt of a call that may run again was lost, or a person abandoned a call in doubt.
+ * - `happened`: the call was in doubt, and a person found that it took effect. `message` says what the person knows.
+ * - `failed`: the activity threw, a person found that the call did not take effect, or the call never started.
+ * - `unknown`: nobody knows the outcome. Each attempt of a call that may run again was lost, or a person abandoned a
+ *   call in doubt.
  */
 export type GateOutcome<A extends object = JsonObject, R = unknown> =
   | (GateForbidden & { outcome: 'not_run' })
   | (GateAllowed<A> & { outcome: 'done'; result: R })
   | (GateAllowed<A> & { outcome: 'happened' | 'failed' | 'unknown'; message: string });
 
-/** How its activity ended: with a value, or as its failure says. */
+/** How the activity of a call ended: with a value, or in the way that its failure shows. */
 export type Ended<R> = { value: R } | OwnSettled;
 
 /**
@@ -93,7 +97,7 @@ function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOpti
   };
 }
 
-/** What the failure of the activity means, at workflow time `now` (ms). */
+/** The meaning of the activity's failure, at workflow time `now` (ms). */
 export function endedBy(state: CallState, error: unknown, now: number): OwnSettled {
   const { settings } = state.call;
   const cause = error instanceof ActivityFailure ? error.cause : error;
@@ -111,7 +115,7 @@ function causesOf(error: unknown): FailureText[] {
   return [{ type, message: errorMessage(error) }, ...causesOf(error.cause)];
 }
 
-/** What the workflow hears of a call that has ended. */
+/** The outcome that the workflow gets for a call that has ended. */
 export function outcomeOf<A extends object, R>(
   allowed: GateAllowed<A>,
   state: CallState,

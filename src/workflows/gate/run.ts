@@ -26,7 +26,10 @@ import {
   runSettings,
 } from './run-request';
 
-/** Asks a person about a call, runs it as an activity when it is allowed, and asks again where its outcome is unknown. */
+/**
+ * Asks a person about a call, runs it as an activity when it is allowed, and waits for a person where its outcome is
+ * unknown.
+ */
 export async function askAndRun<A extends object, R>(
   gate: GateState,
   activity: string,
@@ -51,7 +54,7 @@ export async function askAndRun<A extends object, R>(
   }
 }
 
-/** A call whose scope was cancelled is not run again, and can be abandoned. */
+/** Marks a call whose scope was cancelled: it is not run again, and can be abandoned. */
 function watchCancellation(gate: GateState, state: CallState): void {
   void CancellationScope.current().cancelRequested.catch(() => {
     state.cancelled = true;
@@ -69,7 +72,7 @@ function closeUnstarted({ approvals }: GateState, state: CallState): void {
   });
 }
 
-/** Runs the call, again where a person says so, until its outcome is known. */
+/** Runs the call until its outcome is known. It runs again where a person says so. */
 async function untilKnown<R>(gate: GateState, state: CallState, options: ActivityOptions): Promise<Ended<R>> {
   for (;;) {
     // Temporal schedules nothing in a cancelled scope.
@@ -80,7 +83,7 @@ async function untilKnown<R>(gate: GateState, state: CallState, options: Activit
     start(state);
     state.scheduledAt = Date.now();
     markChanged(gate);
-    // History has the decision before the call that it allows.
+    // History has to hold the decision before the call that it allows.
     gate.changes.publish();
     const ended = await attempt<R>(state, options);
     settle(gate.approvals, state, { settlement: settlementOf(state, ended), now: Date.now() });
@@ -106,7 +109,7 @@ function optionsOf<A extends object>({ heartbeat }: GateRunRequest<A>, state: Ca
     startToCloseTimeout: timeoutMs,
     scheduleToStartTimeout: startWithinMs,
     retry: retryOf(state),
-    // The outcome of a call that runs must be known, not assumed.
+    // The outcome of a running call must be known and not assumed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
     ...defined({ taskQueue, heartbeatTimeout: heartbeat === undefined ? undefined : heartbeatMs }),
@@ -119,7 +122,7 @@ function settlementOf<R>(state: CallState, ended: Ended<R>): Settlement {
   return { result: failureOf(state, ended.failure, Date.now()) };
 }
 
-/** Waits as long as the call is in doubt, also in a cancelled scope: then until a person resolves or abandons it. */
+/** Waits as long as the call is in doubt. In a cancelled scope, that is until a person resolves or abandons it. */
 async function resolved({ approvals }: GateState, state: CallState): Promise<void> {
   const isAbandoned = (): boolean => isCancelled(approvals, state) && approvals.abandoned !== undefined;
   const isOver = (): boolean => state.phase !== 'in_doubt' || isAbandoned();

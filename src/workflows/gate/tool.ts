@@ -9,11 +9,14 @@ export interface GateToolOptions<
 > extends Omit<GateRunRequest<InputOf<S>>, 'arguments' | 'schema' | 'callId'> {
   /** What the model reads about the tool. */
   description: string;
-  /** Of the arguments, for the model and for what a person changes: a `z.object` of zod 4.2 or later. */
+  /**
+   * The schema of the arguments, for the model and for arguments that a person changes: a `z.object` of zod 4.2 or
+   * later.
+   */
   inputSchema: S;
   /**
    * What runs an allowed call: the name of an activity, as in `gate.run`, or a function of your workflow. `timeout`,
-   * `heartbeat`, `startWithin`, `retry` and `taskQueue` go with an activity.
+   * `heartbeat`, `startWithin`, `retry` and `taskQueue` apply only to an activity.
    */
   execute: string | ((args: InputOf<S>, decision: GateAllowed<InputOf<S>>) => unknown);
 }
@@ -22,7 +25,10 @@ export interface GateToolOptions<
 export interface GateTool<S extends StandardJsonSchema<object> = StandardJsonSchema<object>> {
   description: string;
   inputSchema: S;
-  /** What the model reads: the result, after a note about what a person changed or said; or why nothing ran. */
+  /**
+   * Returns what the model reads: the result after a note on what a person changed or said, or the reason why nothing
+   * ran.
+   */
   execute(args: InputOf<S>): Promise<unknown>;
 }
 
@@ -59,7 +65,7 @@ export function gateTool<S extends StandardJsonSchema<object>>(
   };
 }
 
-/** What the model reads of a call that the gate ran. */
+/** What the model reads about a call that the gate ran. */
 function heard(ended: Awaited<ReturnType<Gate['run']>>): unknown {
   if (!ended.allowed) return ended.message;
   if (ended.outcome === 'done') return withNote(ended.note, ended.result);

@@ -31,8 +31,8 @@ import * as state from './state';
 import { ChildTurn } from './turn';
 
 /**
- * A conversation: takes messages and runs a turn for each, one at a time. It remembers what its turns said and did, and
- * continues as new between turns. It closes as Completed once somebody closed it, or as Cancelled.
+ * A conversation. It takes messages and runs a turn for each, one turn at a time. It remembers what its turns said and
+ * did, and continues as new between turns. It closes as Completed once somebody has closed it, or as Cancelled.
  */
 export async function agentSession(input: SessionInput): Promise<SessionResult> {
   checkStart('session', input, isSessionInput);
@@ -46,11 +46,11 @@ export async function agentSession(input: SessionInput): Promise<SessionResult> 
 /** One run of a session. */
 class SessionRun {
   private readonly queue = new MessageQueue();
-  /** Messages that came in this run, and turns that ended in it. */
+  /** How many messages came in this run, and how many turns ended in it. */
   private came = 0;
   private ended = 0;
   private cancelled = false;
-  /** Somebody asked it to move to the current build. */
+  /** Whether somebody asked the session to move to the current build. */
   private isMoving = false;
   private child: ChildTurn | undefined;
   private compacting: CancellationScope | undefined;
@@ -172,7 +172,7 @@ class SessionRun {
     return control;
   }
 
-  /** A signal has no answer: what was refused is shown in the memo. */
+  /** Shows a refused message in the memo, because a signal has no answer. */
   private note(message: RawValue, answer: MessageTaken | SessionRefused): void {
     if (answer.accepted) return;
     const read = messages.readMessage(message, messages.SEND_BOUNDS);
@@ -181,7 +181,7 @@ class SessionRun {
     this.publisher.refuse({ code: answer.code, ...defined({ messageId }) });
   }
 
-  /** Somebody said or did something: it is passed on to the running turn. */
+  /** Passes what somebody said or did on to the running turn. */
   private changed(): void {
     this.came += 1;
     this.child?.passOn();
@@ -204,7 +204,7 @@ class SessionRun {
     state.endTurn(this.session, record, status);
   }
 
-  /** Has the oldest turns summarized where it is time for that. Messages that come meanwhile wait. */
+  /** Lets a model summarize the oldest turns where it is time for that. Messages that come meanwhile wait. */
   private async compacted(): Promise<boolean> {
     const begun = state.beginCompaction(this.session);
     if (begun === undefined) return false;
@@ -224,7 +224,10 @@ class SessionRun {
     return { status: 'closed', turns, left: waiting.map(({ messageId }) => messageId) };
   }
 
-  /** Between turns, and only in a run that has done something: a turn, where one can start. */
+  /**
+   * Whether the session continues as new. Only between turns, and only in a run that has taken a message or ended a
+   * turn.
+   */
   private mustContinue(): boolean {
     const { came, ended, session } = this;
     const { continueAsNewSuggested, historySize, targetWorkerDeploymentVersionChanged } = workflowInfo();
@@ -239,24 +242,26 @@ class SessionRun {
   private async continue(): Promise<void> {
     await this.queue.emptied();
     const { agent, origin, closing, compaction } = this.session;
-    // Somebody closed it meanwhile, or asked for a summary.
+    // Somebody has closed the session meanwhile, or asked for a summary.
     if (closing || compaction !== undefined) return;
     const carried = state.carriedSession(this.session);
     await continueOnCurrentBuild<typeof agentSession>({ agent, ...defined({ origin }), carried });
   }
 }
 
-/** The id of this run, where a reset made it. */
+/** The id of this run where a reset made it. Undefined otherwise. */
 function resetRun(): string | undefined {
   const { runId, originalExecutionRunId } = workflowInfo();
   return runId === originalExecutionRunId ? undefined : runId;
 }
 
-/** A long history is left behind while nothing waits: after so many turns, and over so many bytes. */
+/**
+ * A session that waits for nothing continues as new after so many turns, if its history is longer than so many bytes.
+ */
 const IDLE_TURNS = 20;
 const IDLE_BYTES = 1024 * 1024;
 
-/** Checks again in the handler: another message of the same task may have come first. */
+/** The handler checks again: another message of the same workflow task may have been taken first. */
 function takenOf<T extends object>(answer: T | SessionRefused): T {
   if (isRefused(answer)) throw refusalFailure(answer);
   return answer;
@@ -266,7 +271,10 @@ function isRefused(answer: object): answer is SessionRefused {
   return 'accepted' in answer && answer.accepted === false;
 }
 
-/** Thrown in the validator, it leaves nothing in history, and the sender gets the answer at once. */
+/**
+ * The failure of a refused message. Thrown in the validator it leaves nothing in history, and the sender gets the
+ * answer at once.
+ */
 function refusalFailure(refused: SessionRefused): ApplicationFailure {
   const { code, message } = refused;
   return ApplicationFailure.create({ type: code, message, nonRetryable: true, details: [refused] });

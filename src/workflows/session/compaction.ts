@@ -19,7 +19,10 @@ import { rawResult, valueOf } from '../messages';
 import type { OldestPart } from './memory';
 import type { Session } from './state';
 
-/** What is summarized, and whether somebody asked for it. A cancelled scope leaves the memory as it is. */
+/**
+ * The part that is summarized, and whether somebody asked for it. Where the scope is cancelled, the memory stays as it
+ * is.
+ */
 interface Compaction {
   part: OldestPart;
   isAsked: boolean;
@@ -27,8 +30,8 @@ interface Compaction {
 }
 
 /**
- * Puts a summary that a model writes in the place of the oldest turns. Where none can, the oldest outputs are dropped
- * instead, unless the memory is short enough and somebody only asked.
+ * Replaces the oldest turns by a summary that a model writes. Where no model can write one, the oldest outputs are
+ * dropped instead, unless somebody asked for the summary.
  */
 export async function compact(session: Session, { part, isAsked, scope }: Compaction): Promise<void> {
   const { memory, compactOver } = session;
@@ -62,7 +65,7 @@ function ask({ agent, origin, turns, memory }: Session, part: OldestPart): Promi
     activityId: activityIds.compact(turns),
     startToCloseTimeout: TIMES.thinkTimeout,
     heartbeatTimeout: TIMES.heartbeatTimeout,
-    // As of a step: the activity decides how often and how long a model is asked.
+    // As for a step, the activity decides how often and for how long a model is asked.
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `summary of ${part.turns} ${part.turns === 1 ? 'turn' : 'turns'}`,

@@ -21,27 +21,27 @@ import { originIssues } from '../../contract/turn';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { DROPPED_OUTPUT, isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
 
-/** To this part of its limit a memory shrinks: one that shrank is read anew by the next turn. */
+/** The part of its limit to which a memory shrinks. The next turn has to read a memory that shrank anew. */
 const SHRINK_TO = 0.7;
 
-/** So full it may be before turns are summarized: with one more turn it is still within its limit. */
+/** The size over which turns are summarized. A memory of this size is still within its limit with one more turn. */
 const COMPACT_AT = estimatedTokens(0.8 * LIMITS.sessionMemoryBytes);
 
-/** The newest turns stay word by word, as many as take this part of what is allowed. */
+/** The part of the allowed size that the newest turns keep word by word. */
 const KEEP = 0.4;
 
-/** Summarizing less than this part of what is allowed gains too little. */
+/** A summary of less than this part of the allowed size gains too little. */
 const LEAST = 0.1;
 
-/** The oldest turns, which a summary is to replace; with what was summarized before, so many entries. */
+/** The oldest turns, which a summary is to replace. `entries` includes the entry of an earlier summary. */
 export interface OldestPart {
   turns: number;
   entries: number;
 }
 
 /**
- * What a session remembers of its turns. Before it is too long for the model, a summary takes the place of the oldest turns.
- * Without one it drops the oldest outputs, and, to stay within its own limit, the oldest turns.
+ * What a session remembers of its turns. Before the memory is too long for the model, a summary replaces the oldest
+ * turns. Without a summary the memory drops the oldest outputs and, to stay within its own limit, the oldest turns.
  */
 export class SessionMemory {
   private turns: TurnMemory[];
@@ -49,7 +49,7 @@ export class SessionMemory {
   private digest = '';
   /** About how many tokens the next turn begins with. */
   private tokens: number;
-  /** What it held before the last turn, if that is still its beginning. */
+  /** What the memory held before the last turn, as long as it still begins with that. */
   private before: SessionRef['before'];
 
   constructor(carried: Pick<CarriedSession, 'memory' | 'summary'> = { memory: [] }) {
@@ -70,7 +70,7 @@ export class SessionMemory {
     return { count: this.entries.length, digest, ...defined({ before }) };
   }
 
-  /** What the next run has to know. */
+  /** The memory in the form in which the next run takes it up. */
   get carried(): Pick<CarriedSession, 'memory' | 'summary'> {
     const { turns: memory, summary } = this;
     return { memory, ...defined({ summary }) };
@@ -85,7 +85,7 @@ export class SessionMemory {
     if (this.bytes > LIMITS.sessionMemoryBytes) this.shrink();
   }
 
-  /** The turns that are to be summarized, where the conversation takes more than so many tokens; undefined: none. */
+  /** The turns that are to be summarized where the conversation has more than `over` tokens. Undefined: none. */
   oldest(over: number, tokens = this.tokens): OldestPart | undefined {
     const most = Math.min(over, COMPACT_AT);
     if (tokens <= most) return undefined;
@@ -95,24 +95,24 @@ export class SessionMemory {
     return gain < most * LEAST ? undefined : this.part(replaced.length);
   }
 
-  /** All turns but the last one; undefined: there is nothing to summarize. */
+  /** All turns but the last. Undefined: there is nothing to summarize. */
   get allButLast(): OldestPart | undefined {
     return this.turns.length < 2 ? undefined : this.part(this.turns.length - 1);
   }
 
-  /** How many turns it has word by word. */
+  /** How many turns the memory has word by word. */
   get turnsKept(): number {
     return this.turns.length;
   }
 
-  /** Puts a summary in the place of the oldest turns, and of what stood for turns before them. */
+  /** Replaces the oldest turns, and any earlier summary, by a summary. */
   compact({ turns }: OldestPart, { text, model }: Pick<CompactOutput, 'text' | 'model'>): void {
     this.turns = this.turns.slice(turns);
     this.summary = { text, turns: (this.summary?.turns ?? 0) + turns, model };
     this.name();
   }
 
-  /** Without a summary: the oldest outputs are dropped until the conversation is about so many tokens again. */
+  /** Without a summary, drops the oldest outputs so that the conversation is well below `over` tokens again. */
   dropOutputs(over: number): void {
     const before = this.bytes;
     const allowed = before * Math.min(1, over / this.tokens);
@@ -120,14 +120,14 @@ export class SessionMemory {
     this.name();
   }
 
-  /** How many of the last turns take at most so many tokens; at least one. */
+  /** How many of the last turns take at most `most` tokens. At least one. */
   private newest(most: number): number {
     let left = most;
     const out = this.turns.toReversed().findIndex(({ entries }) => (left -= tokensIn(entries)) < 0);
     return out === -1 ? this.turns.length : Math.max(1, out);
   }
 
-  /** As it goes along to the next run, ids and what each turn took up included. */
+  /** The bytes of the memory as it goes to the next run, with the ids and the messages that each turn took up. */
   private get bytes(): number {
     const summary = utf8Bytes(JSON.stringify(this.summary ?? null));
     return this.turns.reduce((sum, turn) => sum + bytesOfTurn(turn), summary);
@@ -152,7 +152,7 @@ export class SessionMemory {
     this.name();
   }
 
-  /** Drops the oldest outputs until it takes at most so many bytes; says how many it takes then. */
+  /** Drops the oldest outputs until the memory takes at most `most` bytes. Returns its size after that. */
   private withoutOutputs(most: number): number {
     let { bytes } = this;
     this.turns = this.turns.map((turn, index) => {
@@ -164,14 +164,14 @@ export class SessionMemory {
     return bytes;
   }
 
-  /** Leaves out the oldest turns, and says so. */
+  /** Leaves out the oldest turns, and notes their number in the summary. */
   private leaveOut(count: number): void {
     const { text = '', turns = 0, leftOut = 0, model } = this.summary ?? {};
     this.turns = this.turns.slice(count);
     this.summary = { text, turns: turns + count, leftOut: leftOut + count, ...defined({ model }) };
   }
 
-  /** Names what did not grow from what was there before. */
+  /** Names the memory anew where it does not begin with what it held before. */
   private name(): void {
     this.before = undefined;
     this.digest = digestText(JSON.stringify(this.entries));
@@ -196,7 +196,10 @@ const spendingIssues = soundCheck(SPENDING);
 const statesIssues = soundCheck(CARRIED_STATES);
 const messageIssues = messageCheck(SESSION_MESSAGE);
 
-/** Whether a workflow was started with what a session needs. Anybody may start one with anything. Never throws. */
+/**
+ * Whether a workflow was started with the input that a session needs. Anybody may start one with any input. Never
+ * throws.
+ */
 export function isSessionInput(value: unknown): value is SessionInput {
   if (!isObject(value)) return false;
   const { agent, origin, budget, carried } = value;

@@ -5,9 +5,9 @@ import { MEMO } from '../../contract/names';
 import type { SessionMemo, SessionState } from '../../contract/session';
 import type { Session } from './state';
 
-/** Shows what a session is doing to lists and to Temporal's UI. */
+/** Shows the state of a session in lists and in Temporal's UI. */
 export class SessionPublisher {
-  /** Head of the last message that a turn was about. */
+  /** The beginning of the last message for which a turn ran. */
   text = textBefore();
   private refused: NonNullable<SessionMemo['refused']> = [];
   private published = '';
@@ -24,7 +24,7 @@ export class SessionPublisher {
     setCurrentDetails(detailsOf(memo));
   }
 
-  /** A signal has no answer: the last ones that were refused are shown. */
+  /** Shows the last refused messages, because a signal has no answer. */
   refuse(one: NonNullable<SessionMemo['refused']>[number]): void {
     this.refused = [...this.refused.slice(1 - LIMITS.memoVerdicts), one];
     this.publish();
@@ -41,7 +41,7 @@ export class SessionPublisher {
   }
 }
 
-/** The run before left it in the memo. */
+/** The text that the run before left in the memo. */
 function textBefore(): string {
   const memo = workflowInfo().memo?.[MEMO.session];
   const text = isObject(memo) ? memo['text'] : undefined;

@@ -31,7 +31,7 @@ import { type OldestPart, SessionMemory } from './memory';
 export interface RunningTurn {
   turn: string;
   message: HeldMessage;
-  /** Sent to it; those that it does not take up are queued when it ends. */
+  /** The messages that were sent to the turn. Those that it does not take up are queued when it ends. */
   steering: HeldMessage[];
   cancelling: boolean;
 }
@@ -39,26 +39,32 @@ export interface RunningTurn {
 /** The state of a session: a pure state machine. Message handlers and the main loop change it. */
 export interface Session {
   readonly agent: string;
-  /** The id of its run, where a reset made that: state that calls share is then of turns that went another way. */
+  /** The id of the run, where a reset made it. Shared state of other runs is then from turns that went another way. */
   readonly resetRun: string | undefined;
   readonly origin?: TurnOrigin;
   /** The number of the last turn. */
   turns: number;
   running: RunningTurn | undefined;
-  /** In the order in which turns will be about them. */
+  /** The messages that wait, in the order in which turns will run for them. */
   waiting: HeldMessage[];
   /** Ids of messages, oldest first, with the beginning of the digest of the text. */
   known: Map<string, string>;
   paused: boolean;
   closing: boolean;
   memory: SessionMemory;
-  /** What it may spend, as its turns and people have said, and what it has spent. */
+  /** The budget of the session, as its turns and people have set it, and what the session has spent. */
   spending: CarriedSpending;
-  /** See `limits.compactOver` of the agent, as the last turn said. Undefined: nothing is summarized unless somebody asks. */
+  /**
+   * See `limits.compactOver` of the agent, as the last turn reported it. Undefined: a summary is made only when
+   * somebody asks.
+   */
   compactOver: number | undefined;
-  /** `due`: a turn has ended, so the memory may be too long. `asked`: by somebody. `running`: a model writes the summary. */
+  /**
+   * `due`: a turn has ended, so the memory may be too long. `asked`: somebody asked. `running`: a model writes the
+   * summary.
+   */
   compaction: 'due' | 'asked' | 'running' | undefined;
-  /** Where the state is that calls of its turns share, by `stateKeyOf`. */
+  /** Which worker holds the state that the calls of the turns share, by `stateKeyOf`. */
   states: [string, KnownState][];
 }
 
@@ -86,19 +92,19 @@ export function makeSession({ agent, origin, budget, carried }: SessionInput, re
   };
 }
 
-/** What the next run has to know. Only between turns. */
+/** The state for the next run. Only between turns. */
 export function carriedSession(session: Session): CarriedSession {
   const { turns, memory, waiting, known, paused, spending, states } = session;
   const held = states.length === 0 ? {} : { states };
   return { turns, waiting, known: [...known], paused, spending, ...held, ...memory.carried };
 }
 
-/** What holds in this run of the state that a turn left. What a turn of another run left is lost where a reset made this one. */
+/** The shared state as a turn left it. Where a reset made this run, the state of a turn of another run is lost. */
 function statesIn({ runId, known }: SessionStates, resetRun: string | undefined): Session['states'] {
   return resetRun === undefined || resetRun === runId ? known : known.map(([key]) => [key, { lost: true }]);
 }
 
-/** A message that was judged. `repeat`: it came before. */
+/** A judged message. `repeat`: the same message came before. */
 export type JudgedMessage =
   | { kind: 'take'; message: SessionMessage }
   | { kind: 'repeat'; message: SessionMessage }
@@ -109,7 +115,7 @@ const controlIssues = messageCheck(SESSION_CONTROL);
 const isMessage = messageGuard(SESSION_MESSAGE);
 const isControl = messageGuard(SESSION_CONTROL);
 
-/** Judges what anybody may have sent. Changes nothing. */
+/** Judges a message of any sender. Changes nothing. */
 export function judgeMessage(session: Session, value: unknown): JudgedMessage {
   if (!isMessage(value)) return refuse('malformed', `not a message: ${describeIssues(messageIssues(value))}`);
   const wrong = whyUnfit(session, value);
@@ -151,7 +157,7 @@ function refuse(code: SessionRefusal, message: string): Extract<JudgedMessage, {
   return { kind: 'refuse', refused: { accepted: false, code, message } };
 }
 
-/** Takes a message that was judged so. `at`: workflow time, ISO 8601. */
+/** Takes a message that `judgeMessage` lets pass. `at`: workflow time, ISO 8601. */
 export function takeMessage(session: Session, message: SessionMessage, at: string): MessageTaken {
   const { messageId, text, files, mode, sender } = message;
   const held = { messageId, text, mode, at, ...withFiles(files), ...defined({ sender }) };
@@ -182,13 +188,16 @@ function place(session: Session, held: HeldMessage): MessageTaken['outcome'] {
   return running === undefined && waiting.length === 1 && !paused ? 'started' : 'queued';
 }
 
-/** How many messages at the beginning interrupted a turn. */
+/** How many messages at the beginning of the queue are to interrupt a turn. */
 function interrupts(waiting: readonly HeldMessage[]): number {
   const first = waiting.findIndex(({ mode }) => mode !== 'interrupt');
   return first === -1 ? waiting.length : first;
 }
 
-/** Those that still wait are never forgotten: fewer may wait than are remembered. */
+/**
+ * Remembers a message id. Ids of messages that still wait are never forgotten: fewer messages may wait than are
+ * remembered.
+ */
 function remember({ known }: Session, messageId: string, digest: string): void {
   known.set(messageId, digest);
   for (const oldest of known.keys()) {
@@ -197,12 +206,12 @@ function remember({ known }: Session, messageId: string, digest: string): void {
   }
 }
 
-/** Half of it: nobody gains anything from two texts of one digest. */
+/** Half of the digest is enough: nobody gains anything from two texts with the same digest. */
 function digestOf(message: SessionMessage): string {
   return digestText(contentOf(message)).slice(0, 32);
 }
 
-/** Reads what somebody asks for, or why it is refused. Changes nothing. */
+/** Reads a control message, or says why it is refused. Changes nothing. */
 export function judgeControl(session: Session, value: unknown): SessionControl | SessionRefused {
   if (!isControl(value))
     return refuse('malformed', `not a control of a session: ${describeIssues(controlIssues(value))}`).refused;
@@ -215,7 +224,7 @@ export function judgeControl(session: Session, value: unknown): SessionControl |
 const NOTHING =
   'there is nothing to summarize: a summary takes the place of all turns but the last, and there is no other turn word by word';
 
-/** Does what somebody asks for. Twice is as once. */
+/** Applies a control message. The same message twice has the effect of one. */
 export function takeControl(session: Session, { action, cancel }: SessionControl): void {
   if (action === 'pause') session.paused = true;
   else if (action === 'resume') session.paused = false;
@@ -236,7 +245,10 @@ export function beginTurn(session: Session, turnId: (n: number) => string): Runn
   return session.running;
 }
 
-/** Ends the running turn: what it did is kept, and what it did not take up is queued, after what interrupted it. */
+/**
+ * Ends the running turn and keeps what it did. Messages that it did not take up are queued, after those that
+ * interrupted it.
+ */
 export function endTurn(
   session: Session,
   { entries, took: taken, tokens, compactOver = session.compactOver, spending, states }: TurnRecord,
@@ -257,7 +269,7 @@ export function endTurn(
   session.compaction ??= 'due';
 }
 
-/** The turns that a summary is to replace now, and whether somebody asked for it; undefined: none. */
+/** The turns that a summary is to replace now, and whether somebody asked for the summary. Undefined: none. */
 export function beginCompaction(session: Session): { part: OldestPart; isAsked: boolean } | undefined {
   const { memory, compactOver, compaction } = session;
   const isAsked = compaction === 'asked';

@@ -29,16 +29,16 @@ import { rawResult, valueOf } from '../messages';
 import { MOST_ASKED } from '../think';
 import type { RunningTurn, Session } from './state';
 
-/** How a turn of a session ended, and what is kept. */
+/** How a turn of a session ended, and the record that the session keeps. */
 interface TurnOutcome {
   status: SessionTurnEnd;
   record: TurnRecord;
 }
 
-/** What a turn asks of the run of its session. */
+/** What a turn needs from the run of its session. */
 interface Run {
   onRenamed(): void;
-  /** Whether it goes on from a reset. */
+  /** Whether the run continues from a reset. */
   wasReset(): boolean;
 }
 
@@ -46,7 +46,7 @@ interface Run {
 export class ChildTurn {
   private readonly scope: CancellationScope;
   private child: ChildWorkflowHandle<typeof agentTurn> | undefined;
-  /** How many of its messages were sent to it. */
+  /** How many of its steering messages were sent to the turn. */
   private sent = 0;
 
   constructor(
@@ -57,7 +57,7 @@ export class ChildTurn {
     this.scope = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   }
 
-  /** Starts it and waits for its end. A turn with a call in doubt does not end before that is resolved. */
+  /** Starts the turn and waits for its end. A turn with a call in doubt does not end before that call is resolved. */
   async outcome(): Promise<TurnOutcome> {
     const { running } = this;
     try {
@@ -78,21 +78,21 @@ export class ChildTurn {
     }
   }
 
-  /** Passes on what somebody said or did meanwhile. */
+  /** Passes on to the turn what somebody said or did meanwhile. */
   passOn(): void {
     const { child, running } = this;
     if (running.cancelling) this.scope.cancel();
     if (child === undefined) return;
     for (const { messageId, text, files, sender } of running.steering.slice(this.sent)) {
       this.sent += 1;
-      // A turn that has ended did not take it up: then it is queued.
+      // A turn that has ended does not take the message up, and the message is queued.
       child.signal(SIGNALS.words, { messageId, text, ...defined({ files, sender }) }).catch(() => undefined);
     }
   }
 
   /**
-   * Where a turn of its id was started before, it gets the next number. After a reset that turn is one that the reset took
-   * back: Temporal leaves it open, so it is cancelled here.
+   * Starts the turn. Where a turn with its id was started before, this turn gets the next number. After a reset the
+   * earlier turn is one that the reset undid. Temporal leaves that turn open, so it is cancelled here.
    */
   private async start(): Promise<ChildWorkflowHandle<typeof agentTurn>> {
     const { running, session } = this;
@@ -127,14 +127,14 @@ export class ChildTurn {
   }
 }
 
-/** It may have ended. */
+/** Cancels a turn, which may have ended already. */
 function cancelOpen(turn: string): void {
   getExternalWorkflowHandle(turn)
     .cancel()
     .catch(() => undefined);
 }
 
-/** How a turn ended that gave no result. */
+/** How a turn ended that returned no result. */
 function statusOf({ cause }: ChildWorkflowFailure): SessionTurnEnd {
   if (cause instanceof CancelledFailure) return 'cancelled';
   if (cause instanceof TerminatedFailure) return 'terminated';
@@ -150,7 +150,7 @@ function ofMessage(message: HeldMessage, ...notes: string[]): TurnRecord {
   return { entries: recordEntries(words.map(wordsEntry)), took: [] };
 }
 
-/** Asks a turn that gave no result what it did: its history is there as long as its retention lasts. */
+/** Asks a turn that returned no result what it did. Its history is there as long as the retention lasts. */
 async function recall({ turn, message }: RunningTurn): Promise<TurnRecord> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const record = readRecord(valueOf(await ask(turn, asked)));

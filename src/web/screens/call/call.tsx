@@ -22,7 +22,7 @@ import { NOTHING_TYPED, readTyped } from '../../typed';
 import { Text } from '../../ui/text';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
-/** Phases that end soon without a person, if a worker runs. */
+/** Phases that end soon without a person where a worker runs. */
 const PASSING: readonly CallPhase[] = ['proposed', 'replanning', 'approved', 'running', 'lost'];
 const LOOK_AGAIN_MS = 1_000;
 
@@ -33,7 +33,10 @@ interface CallPanelProps {
   decided: () => void;
 }
 
-/** One call as it is now: a request to decide, a question to answer, a call in doubt to resolve, or how it ended. */
+/**
+ * One call as it is now: a request to decide, a question to answer, a call in doubt to resolve, or a call that has
+ * ended.
+ */
 export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Element {
   const { details, refresh, problem } = useCall(turn, callId);
   const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED, readTyped);
@@ -46,7 +49,7 @@ export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Elemen
   return <Panel {...{ details, call, refresh, decided, typed, ...kept }} />;
 }
 
-/** The key of a panel is what it shows: when that changes, a new panel starts empty. */
+/** Chooses the panel of a call. The key of a panel is its content: when that changes, a new panel starts empty. */
 function Panel(props: PanelProps & KeptTyped): JSX.Element {
   const { call } = props;
   const [refusal, setRefusal] = useState<string>();
@@ -81,16 +84,16 @@ function useCall(
   const refresh = useCallback(() => {
     void readCall(turn, callId).then((reply) => {
       if (reply.ok) return setState({ details: reply.data });
-      // The screen stays as it is, because the connection may come back.
+      // The screen stays as it is otherwise, because the connection may come back.
       if (reply.status === 404) return setState({ problem: reply.error.message });
       fail(reply.status, reply.error);
     });
   }, [turn, callId, fail]);
-  // The server takes no longer text to search for; a call's id is at its end.
+  // The server does not search for longer texts, and a call's id is at the end of this one.
   const query = queryOf({ text: `${turn}/${callId}`.slice(-200) });
   const { page } = useInboxRows({ query, offset: 0, limit: 20 }, inbox, fail);
   const item = page?.rows.find((one) => one.turn === turn && one.callId === callId);
-  // Whoever votes meanwhile changes what this person may do.
+  // A vote of another person changes what this person may do.
   const votes = JSON.stringify(item?.voting);
   useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, votes, inbox.connection === 'live']);
   const phase = state.details?.view.calls.find((call) => call.callId === callId)?.phase;
@@ -136,7 +139,7 @@ function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: D
 
 type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
 
-/** A call that was started and whose outcome is unknown: what is known, and the three answers. */
+/** A call that was started and whose outcome is unknown: its facts, and the three answers. */
 function DoubtPanel(props: DoubtProps): JSX.Element {
   const { details, call, doubt, refusal, typed, change } = props;
   return (
@@ -183,7 +186,10 @@ function DoubtPanel(props: DoubtProps): JSX.Element {
   );
 }
 
-/** What a person looks for elsewhere: when it started, who let it, and the key that its handler was given. */
+/**
+ * The facts that a person looks up elsewhere: when the call started, who let it run, and the key that its handler was
+ * given.
+ */
 function DoubtFacts({ call }: { call: CallView }): JSX.Element {
   const by = allowedBy(call);
   const key = keyOfStart(call);
@@ -212,7 +218,7 @@ function DoubtFacts({ call }: { call: CallView }): JSX.Element {
   );
 }
 
-/** When something was, and how long ago. */
+/** The time of something, and how long ago that is. */
 function When({ at }: { at: string }): JSX.Element {
   const now = useNow();
   return (
@@ -222,7 +228,7 @@ function When({ at }: { at: string }): JSX.Element {
   );
 }
 
-/** The person chooses an answer, then sends it. None is chosen at first. */
+/** The person chooses an answer, then sends it. At first no answer is chosen. */
 function Answers(props: DoubtProps): JSX.Element {
   const { doubt, typed, change } = props;
   const { answer: chosen, content, how } = typed;

@@ -17,11 +17,13 @@ import type { FilePlan } from '../../../contract/plan';
 
 interface ArgumentsProps {
   of: JsonObject;
-  /** The change of a file that stands above: what it shows is not shown again, unless one asks for it. */
+  /**
+   * The change of a file that is shown above. Values that it shows are not shown again unless the person opens them.
+   */
   plan?: FilePlan | undefined;
 }
 
-/** All leaves of the arguments in a flat list, so that nothing is hidden. Nothing is cut. */
+/** All leaves of the arguments in a flat list, so that nothing is hidden or cut. */
 export function ArgumentsView({ of, plan }: ArgumentsProps): JSX.Element {
   const { own, shown } = leavesBeside(plan, leavesOf(of));
   if (own.length + shown.length === 0) {
@@ -49,7 +51,7 @@ function Leaves({ of }: { of: readonly Leaf[] }): JSX.Element {
   );
 }
 
-/** Arguments whose text stands in the diff. A person has to see that text once, not twice. */
+/** The arguments whose text is in the diff. A person has to see that text only once. */
 function ShownAbove({ of }: { of: readonly Leaf[] }): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -130,7 +132,7 @@ function PartView({ kind, text }: Part): JSX.Element {
   return kind === 'added' ? <ins>{shown}</ins> : shown;
 }
 
-/** What people said to a call, what a person changed, and its result. */
+/** What people said about a call, what a person changed, and the result of the call. */
 export function Outcome({ call }: { call: CallView }): JSX.Element {
   const { answers, decisions, resolutions, result } = call;
   const isChanged = JSON.stringify(call.arguments) !== JSON.stringify(call.effective);
@@ -155,7 +157,7 @@ export function Outcome({ call }: { call: CallView }): JSX.Element {
   );
 }
 
-/** What the tool gave, and apart from it what else the model reads. */
+/** The output of the tool and, apart from it, the other text that the model reads. */
 function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.Element {
   const { durationMs, attempts = 1, note } = call;
   const output = outputOf(result, note);
@@ -188,7 +190,7 @@ function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.E
   );
 }
 
-/** Nothing ran, because of a person, a rule or the time: the tool did not fail. */
+/** Results where nothing ran because of a person, a rule or the time, so that the tool did not fail. */
 const NOT_RUN: readonly ResultKind[] = ['denied', 'expired', 'refused', 'cancelled'];
 
 function resultTitle(result: ToolResult): string {
@@ -218,13 +220,15 @@ export function DecisionLine({ event }: { event: DecisionMade | Resolved | Answe
   );
 }
 
-/** The word that what a person said comes to. */
+/** The word for the content of a decision, resolution or answer. */
 export function wordIn(event: DecisionMade | Resolved | Answered): string | undefined {
   if (event.type === 'answered') return event.answer;
   return event.type === 'decision' ? event.decision : event.resolution;
 }
 
-/** What a call does that was decided, with the hunks that a person approved. `level`: of its heading. */
+/**
+ * The preview of a call that was decided, with the hunks that a person approved. `level` is the level of its heading.
+ */
 export function DecidedPreview({ call, level }: { call: CallView; level: 2 | 3 }): JSX.Element | null {
   const preview = call.request?.preview;
   if (preview === undefined) return null;

@@ -28,7 +28,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
   const now = useNow();
   const choice: Choice = { hunks: hunks.ticked, reason, ...defined({ edited: edit.edited }) };
   const fresh = useFresh();
-  // What it shows is out of date, and what will be approved comes back to be looked at.
+  // An edit makes the preview outdated, and the request comes back with what will be approved.
   const asksAgain = edit.isEdited && (request.preview !== undefined || request.authority !== undefined);
   const why = whyNot({
     fresh,
@@ -55,7 +55,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
 /** The review of a request. */
 export type Review = ReturnType<typeof useReview>;
 
-/** The arguments while they are edited; `draft` is undefined until then. */
+/** The arguments while they are edited. `draft` is undefined until editing starts. */
 function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, change }: KeptTyped) {
   const { arguments: from, seenDigest: seen } = request;
   const [refused, setRefused] = useState<readonly Issue[]>([]);
@@ -76,7 +76,7 @@ function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, chang
   };
 }
 
-/** A second click within this time was meant for the request before. Milliseconds. */
+/** A second click within this time, in milliseconds, was meant for the request before. */
 const SETTLE_MS = 800;
 
 /** Whether the panel appeared a moment ago. */
@@ -106,7 +106,7 @@ interface KeyTargets {
   hunks: ReturnType<typeof useHunks>;
 }
 
-/** `a` and `d` only move the focus: no single key decides. */
+/** The keys of a review. `a` and `d` only move the focus, so that no single key decides. */
 function useReviewKeys({ showNext, startEdit, hunks: { all, toggle } }: KeyTargets): void {
   const digits = all.length < 2 ? [] : all.slice(0, 9);
   useKeys({
@@ -154,19 +154,19 @@ export function DecisionBar({ request, review, ...props }: BarProps): JSX.Elemen
   );
 }
 
-/** What a button of a decision does. */
+/** A button with its action. */
 interface Act {
   label: string;
   isAllowed: boolean;
-  /** It appeared a moment ago: a click was meant for what stood there before. */
+  /** Whether the button appeared a moment ago, so that a click was meant for what was there before. */
   isFresh?: boolean;
   act: () => void;
 }
 
 interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
-  /** What still prevents an approval. */
+  /** The reason that still prevents an approval. */
   why: string | undefined;
-  /** Goes there; undefined where there is nothing to go to. */
+  /** Goes to what prevents the approval. Undefined where there is nothing to go to. */
   showNext: (() => void) | undefined;
   isEdited?: boolean;
   deny: Act;
@@ -186,7 +186,7 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
   const reason = byteNote(typed.reason, LIMITS.reasonBytes);
   const isWhyMissing = typed.reason.trim() === '';
   const decide = ({ act }: Act): void => (reason.isOver ? focusReason() : act());
-  // The model reads the reason, so the first click without one asks for it. The second click denies without it.
+  // The model reads the reason, so the first click without a reason asks for one. The second click denies without it.
   const denyOrAsk = (): void => {
     if (!isWhyMissing || isWhyAsked) return decide(deny);
     setWhyAsked(true);

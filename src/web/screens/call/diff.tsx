@@ -18,7 +18,7 @@ import { drawPieces, Ordered, SeenEnd, SeenText, Text } from '../../ui/text';
 /** Which hunks are ticked, and how to change that. */
 export interface HunkChoice {
   toggle: (id: string) => void;
-  /** Ticks all of them, or none. */
+  /** Ticks all hunks, or none. */
   tickAll: (isTicked: boolean) => void;
 }
 
@@ -26,11 +26,11 @@ interface PreviewProps {
   preview: Preview;
   /** Ids of the ticked hunks. */
   ticked: readonly string[];
-  /** Undefined when hunks cannot be chosen. */
+  /** Undefined where hunks cannot be chosen. */
   choice?: HunkChoice | undefined;
 }
 
-/** What a call will do: the diff of a file with a checkbox for each hunk, or a text. */
+/** The preview of a call: the diff of a file with a checkbox for each hunk, or a text. */
 export function PreviewView({ preview, ticked, choice }: PreviewProps): JSX.Element {
   const { text, plan } = preview;
   const shown = text.replace(/\n$/, '');
@@ -130,10 +130,12 @@ function HunkView({ path, hunk, isTicked, choice }: HunkProps): JSX.Element {
   );
 }
 
-/** Lines that are drawn, and have to be seen, together: about a screen on a phone. */
+/** How many lines are drawn together and have to be seen together: about one screen on a phone. */
 const EVERY = 12;
 
-/** The lines of a hunk with their numbers before and after, or those of a unified diff that came as text. */
+/**
+ * The lines of a hunk with their numbers before and after the change, or the lines of a unified diff that came as text.
+ */
 function DiffLines({ lines, path }: { lines: readonly DiffLine[]; path: string }): JSX.Element {
   const starts = Array.from({ length: Math.ceil(lines.length / EVERY) }, (_, index) => index * EVERY);
   return (
@@ -153,7 +155,10 @@ interface BlockProps {
   to: number;
 }
 
-/** Some lines of a diff. Far from sight a browser lays out none of it, and words and syntax have no colours yet. */
+/**
+ * Some lines of a diff. Far out of view, the browser lays out none of them, and their words and syntax have no colours
+ * yet.
+ */
 function Block({ lines, path, from, to }: BlockProps): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);
   const isNear = useNear(ref);
@@ -168,7 +173,7 @@ function Block({ lines, path, from, to }: BlockProps): JSX.Element {
   );
 }
 
-/** How far outside of the screen a block counts as near. */
+/** How far outside the screen a block still counts as near. */
 const NEAR = '600px 0px';
 
 function useNear(ref: { current: HTMLElement | null }): boolean {
@@ -192,13 +197,13 @@ function useNear(ref: { current: HTMLElement | null }): boolean {
 
 const NO_LOOKS: readonly Look[] = [];
 
-/** The changed words of some lines, and their syntax once the part of the page that knows it is there. */
+/** The changed words of some lines, and their syntax once that part of the page is loaded. */
 function useLooks({ lines, path, from, to }: BlockProps, isNear: boolean): Map<number, readonly Look[]> {
   const [syntax, setSyntax] = useState<Map<number, Look[]>>();
   useEffect(() => {
     if (!isNear || path === '') return;
     let isWanted = true;
-    // Without it the lines stay as they are.
+    // Without the syntax the lines stay as they are.
     import('../../model/syntax').then(
       ({ syntaxOf }) => isWanted && setSyntax(syntaxOf(path, lines, { from, to })),
       () => undefined,
@@ -221,7 +226,7 @@ function useLooks({ lines, path, from, to }: BlockProps, isNear: boolean): Map<n
 }
 
 const WORDS: Partial<Record<LineKind, string>> = { added: 'added: ', removed: 'removed: ' };
-/** A longer line fills a screen, so each of its parts has to be seen. */
+/** A line over this length fills a screen, so each of its parts has to be seen. */
 const LONG = 600;
 
 function Line({

@@ -21,7 +21,7 @@ interface EditProps {
   /** Whether anything was typed that would be lost. */
   isChanged: boolean;
   close: () => void;
-  /** Ctrl+Enter. */
+  /** Called on Ctrl+Enter. */
   submit?: () => void;
 }
 
@@ -55,7 +55,7 @@ export function EditArguments(props: EditProps): JSX.Element {
   );
 }
 
-/** The first Escape leaves the field and keeps what is in it; only the next one leaves the request. */
+/** Leaves the field: the first Escape keeps what is in the field, and only the next one leaves the request. */
 function leaveField(event: KeyboardEvent): void {
   const { target } = event;
   if (!(target instanceof HTMLElement) || !target.matches('input, textarea, select')) return;
@@ -63,7 +63,7 @@ function leaveField(event: KeyboardEvent): void {
   target.blur();
 }
 
-/** What was typed is dropped only when the person says so twice. */
+/** Drops what was typed, but only when the person confirms it. */
 function DropButton({ isChanged, close }: EditProps): JSX.Element {
   const [isAsked, setAsked] = useState(false);
   const drop = (): void => (isChanged ? setAsked(true) : close());
@@ -115,7 +115,10 @@ interface ReasonProps {
   deny: () => void;
 }
 
-/** Ctrl+Enter denies. With changed arguments it might be meant to approve them, so then it only goes on to the buttons. */
+/**
+ * The field for the reason. Ctrl+Enter denies. With changed arguments it might be meant to approve them, so it then
+ * only moves on to the buttons.
+ */
 export function Reason({ typed, change, isOver, isEdited, deny }: ReasonProps): JSX.Element {
   const onKeyDown = (event: KeyboardEvent): void => {
     const { currentTarget: field } = event;
@@ -146,12 +149,12 @@ export function Reason({ typed, change, isOver, isEdited, deny }: ReasonProps): 
 
 interface LeftOverProps {
   typed: Typed;
-  /** What happened meanwhile. */
+  /** The event that happened meanwhile, in words. */
   what: string;
   drop: () => void;
 }
 
-/** What a person had typed when the request changed or somebody else decided it: it stays until they drop it. */
+/** What a person had typed when the request changed or somebody else decided it. It stays until they drop it. */
 export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | null {
   const text = typedParts(typed);
   const { args, reason, how, content } = typed;
@@ -194,7 +197,7 @@ export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | nu
   );
 }
 
-/** What became of a request while a person was typing. */
+/** The event that ended a request while a person was typing, in words. */
 export function whatHappened({ answers, decisions, resolutions, phase }: CallView): string {
   const last = [...answers, ...decisions, ...resolutions]
     .filter(({ judgement }) => judgement.accepted !== false)
@@ -232,7 +235,7 @@ interface ChoiceProps {
   choose: (kind: ResolutionKind) => void;
 }
 
-/** One answer, to choose. */
+/** One answer that the person can choose. */
 export function Choice({ kind, index, isChosen, choose }: ChoiceProps): JSX.Element {
   return (
     <label class={`answer${isChosen ? ' chosen' : ''}`}>

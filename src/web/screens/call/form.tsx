@@ -35,7 +35,7 @@ interface FieldProps {
   issues: readonly Issue[];
   /** Removes an item from its list. */
   remove?: (() => void) | undefined;
-  /** The choice of what a value of several kinds is. */
+  /** The choice between the kinds of a value that may have several. */
   choice?: JSX.Element;
 }
 
@@ -82,7 +82,10 @@ function FieldView(props: FieldProps): JSX.Element {
   return <SingleField {...props} />;
 }
 
-/** A value of one of several kinds: first which, then its own field. What was typed as another kind comes back with it. */
+/**
+ * A value of one of several kinds: first the choice of the kind, then the field of that kind. Choosing another kind and
+ * coming back restores what was typed.
+ */
 function UnionField(props: FieldProps): JSX.Element {
   const { field, path, draft, setDraft } = props;
   const variants = field.variants ?? [];
@@ -228,7 +231,7 @@ function Remove(props: FieldProps): JSX.Element | null {
   );
 }
 
-/** What the schema says of a value, before anybody types a wrong one. */
+/** The description and limits of a value in the schema, shown before a person types a wrong value. */
 function Help({ field, path }: FieldProps): JSX.Element | null {
   const { description, limits } = field;
   if (description === undefined && limits === undefined) return null;
@@ -249,6 +252,6 @@ function nameOf({ field, path }: FieldProps): string {
 }
 
 function idOf(path: Path): string {
-  // A list of ids is split at blanks.
+  // Lists of ids are split at blanks.
   return `field${pointerOf(path).replace(/[\s%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

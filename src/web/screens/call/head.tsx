@@ -16,19 +16,19 @@ interface HeadProps {
 
 /** A screen that has the panel of a call inside it. */
 interface Around {
-  /** Called with the heading of a panel once it is there: whether and where to scroll is the screen's. */
+  /** Called with the heading of a panel once it is there. The screen decides whether and where to scroll. */
   opened(title: HTMLElement): void;
 }
 
-/** Undefined where a panel stands for itself, as in the inbox. */
+/** Undefined where a panel is on its own, as in the inbox. */
 export const AroundPanel = createContext<Around | undefined>(undefined);
 
-/** The heading of a panel: the first one of the page, unless it stands inside another screen. */
+/** The level of a panel's heading: the first of the page, unless the panel is inside another screen. */
 export function usePanelTitle(): 'h1' | 'h2' {
   return useContext(AroundPanel) === undefined ? 'h1' : 'h2';
 }
 
-/** Which call this is, with links back and to its turn. */
+/** The heading of a call, with links back and to its turn. */
 export function CallHead({ view, call, children }: HeadProps): JSX.Element {
   const title = useRef<HTMLHeadingElement>(null);
   const around = useContext(AroundPanel);
@@ -65,7 +65,10 @@ export function CallHead({ view, call, children }: HeadProps): JSX.Element {
   );
 }
 
-/** Whether the focused element is gone or hidden, as the link that opened this may be: the keyboard would start at the top of the page. */
+/**
+ * Whether the focused element is gone or hidden, such as the link that opened this panel. The keyboard would start at
+ * the top of the page.
+ */
 export function isFocusLost(): boolean {
   const { activeElement } = document;
   return (
@@ -103,7 +106,7 @@ export function UserAsked({ view }: { view: TurnView }): JSX.Element {
   );
 }
 
-/** Who asked, and what the turn was started with; nobody has checked it. */
+/** Who asked, and the metadata with which the turn was started. Nobody has checked these. */
 function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): JSX.Element {
   const facts = describeFacts(metadata);
   return (
@@ -119,7 +122,7 @@ function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): J
   );
 }
 
-/** What the model says about the step of the call. It does not prove what the call does. */
+/** What the model said in the step of the call. It does not prove what the call does. */
 export function ModelSays({ view, call }: { view: TurnView; call: CallView }): JSX.Element | null {
   const step = view.steps.find(({ step: n }) => n === call.step);
   if (step === undefined) return null;
@@ -141,7 +144,7 @@ export function ModelSays({ view, call }: { view: TurnView; call: CallView }): J
   );
 }
 
-/** Why the last decision was refused; screen readers read it at once. */
+/** Why the last decision was refused. Screen readers read it at once. */
 export function Refusal({ text }: { text: string | undefined }): JSX.Element {
   return (
     <div role="alert">
@@ -166,7 +169,7 @@ export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>): J
   );
 }
 
-/** Whether a person has to decide, answer or resolve it. */
+/** Whether a person has to decide, answer or resolve the call. */
 export function isWaiting({ phase }: CallView): boolean {
   return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
 }

@@ -30,15 +30,15 @@ export interface InputProps {
   describedBy: string;
 }
 
-/** Longer texts get an input of several lines. */
+/** Longer texts get an input with several lines. */
 const ONE_LINE = 48;
 
-/** Text of one or more lines. When an input would not show all characters, the text with marks is below it. */
+/** An input for text of one or more lines. Where it would not show all characters, the text with marks is below it. */
 export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
   const isLong = field.kind === 'lines' || text.includes('\n') || text.length > ONE_LINE;
-  // An input that became another one while a person types would lose the focus.
+  // The kind of input must not change while a person types, or the focus would be lost.
   const [startsLong] = useState(isLong);
   const take = (typed: string): void => setDraft(setAt(draft, path, typed));
   const marked = segments(text, 'block');
@@ -67,7 +67,7 @@ export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps)
   );
 }
 
-/** How wide an input is: an order number does not need the width of a letter. */
+/** The width of an input: an order number does not need as much room as a letter. */
 function widthOf({ mostCharacters = Infinity, limits = '' }: Field): string {
   if (mostCharacters <= 16) return 'narrow';
   return mostCharacters <= ONE_LINE || limits.startsWith('a') ? 'middle' : 'wide';
@@ -75,7 +75,10 @@ function widthOf({ mostCharacters = Infinity, limits = '' }: Field): string {
 
 type AreaProps = ReturnType<typeof common> & { text: string; take: (typed: string) => void };
 
-/** As high as its text, so that all of it can be seen; a person has seen it once each screen of it was in sight. */
+/**
+ * A text area as high as its text, so that all of it is visible. A person has seen it once each screen of it was in
+ * view.
+ */
 export function TextArea({ text, take, ...rest }: AreaProps): JSX.Element {
   const ref = useRef<HTMLTextAreaElement>(null);
   const [blocks] = useState(() => blocksOf(segments(text, 'block')).length);
@@ -104,7 +107,7 @@ export function TextArea({ text, take, ...rest }: AreaProps): JSX.Element {
   );
 }
 
-/** A date as text, which is checked, and a calendar beside it. */
+/** A date as text, which is checked, with a calendar beside it. */
 export function DateInput(props: InputProps): JSX.Element {
   const { path, draft, setDraft } = props;
   const value = valueAt(draft.value, path);
@@ -125,13 +128,13 @@ export function DateInput(props: InputProps): JSX.Element {
   );
 }
 
-/** A number. Other text stays as typed and is marked as wrong. */
+/** An input for a number. Other text stays as typed and is marked as wrong. */
 export function NumberInput({ path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
   const inDraft = typeof value === 'string' ? value : JSON.stringify(value ?? '');
   const given = draft.texts[pointerOf(path)]?.text ?? inDraft;
   const [text, setTyped] = useState(given);
-  // A person who types `1.05` types `1.` and `1.0` first, so the text stays until the value changes.
+  // A person who types `1.05` first types `1.` and `1.0`, so the text stays until the value changes.
   useEffect(() => {
     if (parseNumber(text) !== value) setTyped(given);
   }, [value]);
@@ -162,7 +165,7 @@ export function YesNoInput({ path, draft, setDraft, ...rest }: InputProps): JSX.
   );
 }
 
-/** One of a few values. Any other value is shown unchanged. */
+/** A choice of one of a few values. Any other current value is shown unchanged. */
 export function ChoiceInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const options = field.options ?? [];
   const current = valueAt(draft.value, path);
@@ -203,7 +206,7 @@ function common({ id, isInvalid, describedBy }: Pick<InputProps, 'id' | 'isInval
   return { id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy, spellcheck: false };
 }
 
-/** The issues of a field. `withPath`: when they are not beside it. */
+/** The issues of a field. `withPath`: the issues are not beside their fields, so each names its path. */
 export function Issues({
   of,
   id,
@@ -239,7 +242,7 @@ interface LinesInputProps {
   mostBytes?: number;
 }
 
-/** What a person writes in their own words, with its label. */
+/** A field for a person's own words, with its label. */
 export function LinesInput({ id, label, rows, text, setText: set, ...more }: LinesInputProps): JSX.Element {
   const note = byteNote(text, more.mostBytes ?? LIMITS.reasonBytes);
   return (

@@ -20,7 +20,7 @@ import { NOTHING_TYPED } from '../../typed';
 const loadGrant = () => import('../grant');
 const loadVotes = () => import('./votes');
 
-/** Warns before an approval that would be refused. */
+/** Warns of a changed tool before an approval that would be refused. */
 function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | null {
   if (now === undefined) return null;
   return (
@@ -34,8 +34,8 @@ function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | nu
 }
 
 /**
- * A request in full, with everything needed to decide it. What the model says comes last, because a person judges what
- * will run, and not its description.
+ * A request in full, with everything that is needed to decide it. What the model says comes last, because a person
+ * judges what will run and not its description.
  */
 export function RequestPanel(props: DecidingProps & { request: RequestOpened }): JSX.Element {
   const { details, call, request, refusal, typed } = props;
@@ -69,7 +69,10 @@ export function RequestPanel(props: DecidingProps & { request: RequestOpened }):
   );
 }
 
-/** Facts about a request, in a line or two: the room belongs to what it does. None of them comes from the model. */
+/**
+ * Facts about a request, in one or two lines, so that there is room for what the request does. None of the facts comes
+ * from the model.
+ */
 function Facts({ request, details }: Pick<ProposalProps, 'request' | 'details'>): JSX.Element {
   const now = useNow();
   const { server, safety, effect, policyReason, note, deadline } = request;
@@ -127,7 +130,7 @@ function OutOfDate(): JSX.Element {
   );
 }
 
-/** What will run: its preview, its arguments, and the changes of a person. */
+/** What will run: the preview, the arguments, and the changes of a person. */
 function Proposal({ details, request, review }: ProposalProps): JSX.Element {
   const { edit, hunks } = review;
   const { preview, proposed, edit: edited } = request;

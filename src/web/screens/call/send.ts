@@ -10,7 +10,7 @@ import { errorText, noticeText, refusalText } from '../../model/labels';
 import type { Typed } from '../../typed';
 import { type Notice, useAppContext } from '../../ui/app';
 
-/** What every panel of a call gets. */
+/** The props of every panel of a call. */
 export interface PanelProps {
   details: CallDetails;
   call: CallView;
@@ -18,7 +18,7 @@ export interface PanelProps {
   decided: () => void;
 }
 
-/** What the person typed here; kept when a new panel starts, on another screen and through a reload. */
+/** What the person typed here. It is kept when a new panel starts, on another screen and through a reload. */
 export interface KeptTyped {
   typed: Typed;
   change: (part: Partial<Typed>) => void;
@@ -35,7 +35,7 @@ export interface DecidingProps extends PanelProps, KeptTyped {
 type Identified<B> = B & BodyPasskey & { decisionId: string; runId: string };
 type Post<B> = (turn: string, body: Identified<B>, signal: AbortSignal) => Promise<Reply<Answer>>;
 
-/** What lets a call run: the person reads what goes wrong with it. */
+/** Decisions that let a call run. The person then reads what goes wrong with the call. */
 const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
 
 function letsRun(answer: Answer): boolean {
@@ -44,13 +44,16 @@ function letsRun(answer: Answer): boolean {
 }
 
 interface SendOptions {
-  /** Gets what is wrong with the arguments. */
+  /** Called with the problems that were found in the arguments. */
   refused?: (issues: readonly Issue[]) => void;
-  /** It runs nothing, so there is nothing to undo. */
+  /** Sends at once: the decision runs nothing, so there is nothing to undo. */
   isNow?: boolean;
 }
 
-/** Sends a decision or a resolution, once it can no longer be undone, and handles its answer; `isSending` until it comes. */
+/**
+ * Sends a decision or a resolution once it can no longer be undone, and handles the answer. `isSending` is true until
+ * the answer comes.
+ */
 export function useSend<B extends object>({ details, call, ...props }: DecidingProps, post: Post<B>) {
   const { forget, setRefusal, refresh, decided } = props;
   const { session, notify, follow, fail, held, hold, carefully } = useAppContext();
@@ -80,14 +83,14 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     const to: Notice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
     notify({ text: noticeText(answer, what), tone: 'good', to });
     if (answer.status === 'accepted' && answer.verdict.asksAgain === true) {
-      // This panel shows the request before the change until the next one takes its place: nothing can be sent from it.
+      // This panel shows the old request until the next panel replaces it, so nothing can be sent from it.
       setLocked(true);
       return refresh();
     }
     if (letsRun(answer)) follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
     if (!isAway) decided();
   };
-  /** `what`: the words for it in the notice. */
+  /** Sends the decision. `what` names it in words for the notice. */
   const send = (body: B, what: string, { refused, isNow = false }: SendOptions = {}): void => {
     const sent = { ...body, runId };
     const identified = { ...sent, decisionId: idOf(sent) };
@@ -104,7 +107,10 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   return { isSending: isLocked || held.some((one) => one.key === key), send };
 }
 
-/** Sends a decision; where its rule wants a signature, the person's passkey gives it, and it is sent once more. */
+/**
+ * Sends a decision. Where its rule needs a signature, the person signs with their passkey, and the decision is sent
+ * again.
+ */
 async function sendSigned<B>(
   body: Identified<B>,
   what: string,
@@ -118,12 +124,15 @@ async function sendSigned<B>(
 }
 
 interface Away {
-  /** The next item is open already. */
+  /** Whether the next item is open already. */
   isAway: boolean;
   refused: SendOptions['refused'];
 }
 
-/** When no answer came, the same content is sent again with the same id, so it counts once. */
+/**
+ * Makes the id of a decision. Where no answer came, the same content is sent again with the same id, so that it counts
+ * once.
+ */
 function useDecisionId(): (content: unknown) => string {
   const last = useRef({ content: '', id: '' });
   return (content) => {

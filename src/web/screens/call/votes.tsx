@@ -14,7 +14,7 @@ interface VotesProps extends DecidingProps {
   request: RequestOpened;
 }
 
-/** Takes a vote back, and has a call asked about anew. The server says who may. */
+/** Buttons that withdraw a vote or have a call asked about anew. The server says who may use them. */
 export function VoteActions(props: VotesProps): JSX.Element {
   const { ownVote, mayAskAgain } = props.details;
   return (
@@ -25,14 +25,14 @@ export function VoteActions(props: VotesProps): JSX.Element {
   );
 }
 
-/** The first click says what the second one does. */
+/** Withdraws a vote. The first click says what the second one does. */
 function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): JSX.Element {
   const [isAsked, setAsked] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
   const { isSending, send: say } = useSend(
     {
       ...props,
-      // The person stays with the request, and what they typed with it.
+      // The person stays at the request, and what they typed stays, too.
       forget: () => undefined,
       decided: () => {
         ref.current?.closest('article')?.querySelector<HTMLElement>('.call-title')?.focus();

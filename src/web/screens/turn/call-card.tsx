@@ -36,7 +36,7 @@ interface CardProps {
   toggle: () => void;
 }
 
-/** One call in a line; opened, it shows arguments, decisions and result. */
+/** One call in a line. When opened, it shows arguments, decisions and result. */
 export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element {
   return (
     <div class="call-card" id={`call-${call.callId}`} tabIndex={-1}>
@@ -72,7 +72,7 @@ export function CallCard({ turn, call, isOpen, toggle }: CardProps): JSX.Element
   );
 }
 
-/** Its arguments in a line. */
+/** The arguments of the call in one line. */
 function summaryOf({ callId, tool, effective }: CallView): string {
   return callSummary({ callId, tool, arguments: effective }).slice(`${callId} ${tool} `.length);
 }
@@ -117,7 +117,7 @@ function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }
   );
 }
 
-/** Starts a fork and goes to it. When it cannot start, the typed text stays. */
+/** Starts a fork and goes to it. Where it cannot start, the typed text stays. */
 function useStart(turn: string, callId: string, forget: () => void) {
   const { notify, fail } = useAppContext();
   const [isSending, setSending] = useState(false);
@@ -148,7 +148,7 @@ interface FormProps {
   start: (draft: ForkDraft) => Promise<void>;
 }
 
-/** What the fork changes, its model, and whether it has effects. */
+/** The form of a fork: what it changes, its model, and whether it has effects. */
 function ForkForm(props: FormProps): JSX.Element {
   const { call, draft, setDraft, isSending, problem, cancel, start } = props;
   const mayFork = useAppContext().session.rights.includes('fork-live');
@@ -197,7 +197,7 @@ function ForkForm(props: FormProps): JSX.Element {
 
 type Part = Pick<FormProps, 'draft' | 'setDraft'>;
 
-/** The fields of the chosen way. */
+/** The fields of the chosen kind of change. */
 function Details({ call, draft, setDraft }: Part & Pick<FormProps, 'call'>): JSX.Element | null {
   switch (draft.way) {
     case 'arguments':

@@ -9,7 +9,9 @@ import { Text } from '../../ui/text';
 import { Select } from '../../ui/widgets';
 import { CallCard } from './call-card';
 
-/** What a person asked to see; a new object each time, so that the same place can be asked for again. */
+/**
+ * The place that a person asked to see. It is a new object each time, so that the same place can be asked for again.
+ */
 export interface Place {
   /** A step or a call: `3`, `3.1`. */
   place: string;
@@ -21,7 +23,7 @@ const FILTERS = [
   ['decided', 'what people decided'],
 ] as const;
 
-/** The steps with their calls: all, the failures, or what people decided. */
+/** The steps with their calls: all calls, the failures, or the calls that people decided. */
 export function Steps({ view, shown }: { view: TurnView; shown: Place | undefined }): JSX.Element {
   const [filter, setFilter] = useState<CallFilter>('all');
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -71,7 +73,7 @@ export function Steps({ view, shown }: { view: TurnView; shown: Place | undefine
   );
 }
 
-/** Brings a step or a call to the top, and the keyboard with it. */
+/** Scrolls to a step or a call, and moves the focus there. */
 function focusOn(place: string): void {
   const found = document.getElementById(place.includes('.') ? `call-${place}` : `step-${place}`);
   found?.scrollIntoView({ block: 'start' });
@@ -125,7 +127,7 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
   );
 }
 
-/** Where the worker streams to no web inbox, its heartbeat has the head of the text. */
+/** The head of the text in the worker's heartbeat, where the worker does not stream to a web inbox. */
 function headOf({ runId, thinking }: TurnView, pending: Pending | undefined): LiveText | undefined {
   const activity = pending?.activities.find(({ what }) => what === 'think');
   if (activity?.text === undefined || thinking === undefined) return undefined;
@@ -133,17 +135,17 @@ function headOf({ runId, thinking }: TurnView, pending: Pending | undefined): Li
   return { runId, step, from: thinking.step, attempt, text };
 }
 
-/** A page draws no more than the end of a long text each time a word is added. */
+/** How many characters at the end of a long text are drawn each time words are added. */
 const DRAWN_CHARACTERS = 20_000;
 
 interface WritingProps {
   view: TurnView;
-  /** As it was streamed. */
+  /** The streamed text. */
   text: LiveText | undefined;
   pending: Pending | undefined;
 }
 
-/** What the model writes, while it writes it. The step takes its place. */
+/** The text that the model writes, while it writes it. The step then replaces it. */
 export function Writing({ view, text, pending }: WritingProps): JSX.Element | null {
   const { thinking, runId } = view;
   const live = text ?? headOf(view, pending);

@@ -65,7 +65,7 @@ interface NowProps {
   shown: Place | undefined;
 }
 
-/** In place of a turn that has not come yet, or does not come. */
+/** Shown in place of a turn that has not come yet, or cannot be read. */
 function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element {
   if (problem === undefined) {
     const far = events.length === 0 ? '' : ` ${counted(events.length, 'event')} so far.`;
@@ -88,7 +88,7 @@ function Unread({ live: { events, problem } }: { live: LiveTurn }): JSX.Element 
   );
 }
 
-/** The current state: what runs, the result, the steps. */
+/** The current state: running activities, the result, the steps. */
 function Now({ view, live: { pending, text }, shown }: NowProps): JSX.Element {
   return (
     <>
@@ -146,7 +146,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
   );
 }
 
-/** What a turn has spent, where that is limited or has a price. */
+/** What a turn has spent, where its budget is limited or it has a price. */
 function Spending({ view: { budget, spent } }: { view: TurnView }): JSX.Element | null {
   const limits = budget === undefined ? '' : budgetText(budget);
   if (spent === undefined || (limits === '' && spent.money === undefined)) return null;
@@ -194,7 +194,7 @@ const WAYS = {
   },
 } as const;
 
-/** Cancels a turn after a confirmation. A turn that was cancelled already and has a call in doubt can be abandoned. */
+/** Cancels a turn after a confirmation. A turn that was cancelled before and has a call in doubt can be abandoned. */
 function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   const { notify, fail } = useAppContext();
   const [isAsked, setAsked] = useState(false);
