@@ -1,4 +1,4 @@
-/** The fields of an error that are read, from the error itself or from a failure of Temporal. */
+/** The fields that we read from an error, which may be Temporal's failure around another error. */
 interface ErrorFacts {
   name?: unknown;
   message?: unknown;

@@ -10,7 +10,7 @@ export interface StreamedText {
   step: number;
   /** Of a later step of a burst: the first step of that, which is the one that history knows of. */
   from?: number;
-  /** How often the model was asked for this step; counts from 1. */
+  /** Which attempt to ask the model for this step this is; the first one is 1. */
   attempt: number;
   /** When the attempt was scheduled, by the Temporal server's clock; milliseconds since 1970. It orders attempts. */
   scheduledAt: number;

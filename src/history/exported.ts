@@ -238,7 +238,7 @@ async function rewriteFields<T extends object>(fields: T, inside: RewriteState):
 async function field(key: string, value: unknown, inside: RewriteState): Promise<unknown> {
   if (typeof value === 'string') return TEXTS.includes(key) ? inside.rewriter.text(value) : value;
   if (Array.isArray(value)) return Promise.all(value.map((item) => field(key, item, inside)));
-  // Numbers of protobuf and bytes are objects too.
+  // Byte arrays and the 64-bit numbers of protobuf are objects too.
   if (!isObject(value) || ArrayBuffer.isView(value) || 'toNumber' in value || key === AS_IT_IS) return value;
   return isPayload(value) ? rewritePayload(value, inside) : rewriteFields(value, inside);
 }

@@ -52,7 +52,7 @@ const PATIENCE_MS = 500;
 /** How long a page may take that cannot be smaller. */
 const READ_MS = 15_000;
 
-/** The server answers a long poll within 20 s by default; twice that means that it is gone. */
+/** The server answers a long poll within 20 s by default; a server that takes twice as long is gone. */
 const POLL_MS = 45_000;
 
 /**

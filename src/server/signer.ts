@@ -58,9 +58,9 @@ export interface SignedInVote {
   passkey?: SignedByPasskey | undefined;
 }
 
-/** By what votes are signed here; undefined: by nothing. */
+/** What signs votes here. A part that is undefined signs none. */
 export interface Signers {
-  /** By what it signs that an approver was signed in. */
+  /** Signs that an approver was signed in. */
   signer: InboxSigner | undefined;
   /** The same for grants. */
   grantSigner?: GrantSigner | undefined;

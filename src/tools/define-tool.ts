@@ -155,7 +155,7 @@ const MOST_GROUP = 100;
 /** The least output limit: less could not hold the mark of a cut. */
 const LEAST_OUTPUT_BYTES = 128;
 
-/** The shortest heartbeat: each one costs a request, and a dead worker is never noticed within less than a second. */
+/** The shortest heartbeat timeout. A shorter one costs requests, and shows a dead worker no sooner. */
 const LEAST_HEARTBEAT_MS = 1000;
 
 /** The longest timeout: Node fires a timer of more than 2³¹−1 ms at once. */

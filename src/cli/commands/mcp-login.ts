@@ -209,7 +209,7 @@ interface Redirect {
 
 const PATH = '/callback';
 
-/** Listens on this machine only while a login is open. An answer that belongs to another login changes nothing. */
+/** Listens on the loopback address, as long as a login is open. An answer that belongs to another login changes nothing. */
 async function withRedirect<T>(port = 0, use: (redirect: Redirect) => Promise<T>): Promise<T> {
   let open: OpenLogin | undefined;
   let take: (answer: URLSearchParams) => void = () => undefined;

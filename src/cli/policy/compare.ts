@@ -51,7 +51,7 @@ export interface PolicyTest {
   same: number;
   otherwise: Otherwise[];
   rules: RuleCount[];
-  /** Calls of tools and agents that the config does not have, by tool. */
+  /** The number of calls, for each tool, whose tool or agent the config does not have. */
   unknown: Record<string, number>;
   /** Calls whose arguments today's tool does not accept. */
   invalid: number;

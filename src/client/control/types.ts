@@ -69,7 +69,7 @@ export interface Grants {
    * and those of `view`.
    */
   plan(turn: string, callId: string, options: GrantOptions): Promise<GrantPlan>;
-  /** How many past calls a grant would have allowed: of 50 turns at most, read for some 5 s at most. */
+  /** How many past calls a grant would have allowed. Reads at most 50 turns, for about 5 s. */
   coverage(terms: Pick<GrantTerms, 'agent' | 'tool' | 'narrowing'>): Promise<GrantCoverage>;
   /**
    * Gives a grant, with a signature where the rule wants one; resolves once every worker finds it. Needs a worker.

@@ -216,7 +216,7 @@ export interface Seat {
   seat: string;
 }
 
-/** Counts votes. Those of people who may not vote count for nothing; one person has one vote, and one seat is taken once. */
+/** Counts votes. A vote of somebody who may not vote does not count. Each person has one vote, and each seat is taken once. */
 export function standingOf(rule: VoteRule, votes: readonly CastVote[], among: Among): Standing {
   const seatingFor = seatingOf(rule, among);
   const seats = new Map(

@@ -47,7 +47,7 @@ export function isClear(part: string): boolean {
   return part === '.' || part === '' || !/[. ]$/.test(part);
 }
 
-/** A URL in its one form; undefined where it has none. */
+/** The canonical form of a URL. Undefined where the text is not a URL, or hides what it means. */
 export function plainUrl(value: string): string | undefined {
   const [address = '', ...rest] = value.split(/(?=[?#])/);
   const path = address.replace(URL_HEAD, '').split('/').slice(1);

@@ -11,7 +11,7 @@ import { findReference } from './reference';
  */
 export const MOST_WORK = 150_000;
 
-/** The most levels of a check: a reference that leads to itself would never end. */
+/** How deep a check may go. Without this limit, the check of a reference that leads to itself would never end. */
 const MOST_DEPTH = 400;
 
 /** Thrown where a check was given up. */

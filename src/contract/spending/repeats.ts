@@ -1,7 +1,7 @@
 import { isValidCall, type PreparedCall, type ValidCall } from '../call';
 import type { Repeated } from './carried';
 
-/** The last steps that were alike, and how many such steps it takes until the calls of the next one do not run. */
+/** The last steps that were alike, and their limit: after so many, the calls of another such step do not run. */
 export interface Repeats {
   repeated: Repeated;
   /** Undefined: any number of steps may be alike. */

@@ -59,7 +59,7 @@ export interface CallFold {
   isPaused?: true;
   /** Whether the call is on the queue of the worker that holds its state. */
   isHeld?: boolean;
-  /** What the model asked for, once a person's edit has changed `call`. */
+  /** The arguments that the model gave. Set once a person's edit has changed `call`. */
   original?: JsonObject;
   /** More people may decide it by now. */
   isEscalated?: true;
