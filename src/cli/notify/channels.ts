@@ -8,12 +8,15 @@ import type { Notice, Receiver } from './notices';
 import { createCommand, createWebhook, readSecret } from './receivers';
 import { readSecretText } from './secrets';
 import { votersOn } from './voters';
+import type { AwayEntries } from './who-is-away';
 
 /** What channels are opened with. */
 export interface ChannelParts {
   file: ChannelsFile;
   env: NodeJS.ProcessEnv;
   client: Pick<Countersign, 'view'>;
+  /** Who is away, so that their delegates are notified, too. Absent: nobody is asked. */
+  away?: AwayEntries;
   /** Who decides what people answer over a channel. Absent: nobody is listened to. */
   decider?: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
   /** Where a channel keeps what it sent, beside what was delivered. Absent: nowhere. */
@@ -76,7 +79,7 @@ async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelPar
 
 async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): Promise<Receiver> {
   const { keyFile, keyEnv, publicKey, subject } = settings;
-  const { env, file, client, postsFile, tester, warn } = parts;
+  const { env, file, client, away, postsFile, tester, warn } = parts;
   const privateKey = readSecretText({ file: keyFile, variable: keyEnv }, env);
   if (privateKey === undefined)
     throw usageError(
@@ -90,7 +93,7 @@ async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): 
   return createPush({
     ...{ keys: { publicKey, privateKey, subject }, ...openBrowsers(settings, env) },
     ...{ client, approvers: () => source.current(), note: warn },
-    ...defined({ postsFile, tester }),
+    ...defined({ away, postsFile, tester }),
   });
 }
 
@@ -125,14 +128,14 @@ async function readCertificates(file: string): Promise<string> {
 /** Whom a channel reaches: always the same, or who may decide. */
 async function targetsFor(
   to: 'voters' | readonly string[],
-  { file: { approvers: file = 'approvers.yaml' }, client, tester, warn }: ChannelParts,
+  { file: { approvers: file = 'approvers.yaml' }, client, away, tester, warn }: ChannelParts,
   by: 'mail' | 'slack',
 ): Promise<(notice: Notice) => Promise<readonly string[]>> {
   if (to !== 'voters') return () => Promise.resolve(to);
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
   const approvers = () => source.current();
-  return (notice) => votersOn(notice, { approvers, client, by, ...defined({ tester }) });
+  return (notice) => votersOn(notice, { approvers, client, by, ...defined({ away, tester }) });
 }
 
 /** A command gets no secret of another channel. */
