@@ -72,15 +72,14 @@ describe('the notices of who leaves while something waits', () => {
   const leaving = (person: string, since = LATER, voter = 'xena') => ({
     ...{ person, voter, since, entry: `e-${person}`, until: AT },
   });
-  const found = (one: InboxItem, standIns = [leaving('ann')], people = [PEOPLE]): string[] => {
-    const [file] = people;
-    const away = { standIns, ...(file === undefined ? {} : { people: file }) };
+  const found = (one: InboxItem, standIns = [leaving('ann')], people = PEOPLE): string[] => {
+    const away = { standIns, ...(people.length === 0 ? {} : { people }) };
     return noticesOf([one], { now: NOW, beforeMs: 0, away }).map(({ type }) => type);
   };
   const opened = ['request.opened'];
   const both = ['request.opened', 'request.delegated'];
 
-  it.each<[string, string[], Partial<InboxItem>, ReturnType<typeof leaving>[]?, (typeof PEOPLE)[]?]>([
+  it.each<[string, string[], Partial<InboxItem>, ReturnType<typeof leaving>[]?, typeof PEOPLE?]>([
     ['of somebody whom the rule names', both, { voting: voting(['ann']) }],
     ['of somebody whom it does not name', opened, { voting: voting(['bob']) }, [leaving('bob')]],
     ['of who was away before', opened, { voting: voting(['ann']) }, [leaving('ann', EARLIER)]],
@@ -91,7 +90,7 @@ describe('the notices of who leaves while something waits', () => {
     ['by the names of the request', both, { voting: voting(['ann']) }, [leaving('ann')], []],
     ['by other names', opened, { voting: voting(['bob']) }, [leaving('ann')], []],
     ['who named themselves', opened, { voting: voting(['ann']) }, [leaving('ann', LATER, 'ann')]],
-  ])('%s are %j', (_what, expected, extra, standIns, people) => {
+  ])('%s are %j', (...[, expected, extra, standIns, people]) => {
     expect(found(item(extra), standIns, people)).toEqual(expected);
   });
 

@@ -98,7 +98,7 @@ describe('with somebody away', () => {
     ['request.delegated', [], [away('ann', 'dan')]],
     ['deadline.near', ['dan', 'dan']],
     ['call.in_doubt', ['dan'], [away('ann', 'dan', LATER)]],
-  ])('goes %s to %j', (type, expected, entries, by) => {
+  ])('goes %s to %j', (...[type, expected, entries, by]) => {
     expect(deputies(type, { ...(entries && { entries }), ...(by && { by }) })).toEqual(expected);
   });
 
