@@ -30,12 +30,14 @@ export function addReview(program: Command, context: Context): void {
 }
 
 async function review(options: ReviewOptions, context: Context): Promise<void> {
-  const query = { ...readInboxQuery(options), ...(await readMine(options, context)) };
+  const asked = readInboxQuery(options);
+  const mine = await readMine(options, context);
   const hint = 'Use `countersign inbox --json` with `countersign approve` and `deny` in scripts.';
   await withTerminal(context.keyboard, hint, (terminal) =>
     context.withClient(async (client) => {
       const as = options.as ?? osUser();
       const { approver = as, sign } = (await signerOf(options, as, { client, context })) ?? {};
+      const query = { ...asked, ...(await mine?.(client)) };
       await reviewInbox({ client, query, approver, context, terminal, ...defined({ sign }) });
     }),
   );

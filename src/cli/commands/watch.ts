@@ -13,7 +13,7 @@ import { CHANNELS_FILE, type Receiver } from '../notify/notices';
 import { createOutbox } from '../notify/outbox';
 import { createCommand, createWebhook, readSecret } from '../notify/receivers';
 import { makeFolder, openSent } from '../notify/sent';
-import { type AwayEntries, readAwayEntries, whoIsAway } from '../notify/who-is-away';
+import { type AwayEntries, readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
 import { escapeText } from '../print/escape';
 import { takeStopSignals } from '../stop-signals';
 

@@ -8,7 +8,7 @@ import type { Notice, Receiver } from './notices';
 import { createCommand, createWebhook, readSecret } from './receivers';
 import { readSecretText } from './secrets';
 import { votersOn } from './voters';
-import type { AwayEntries } from './who-is-away';
+import type { AwayEntries } from '../../client/control/who-is-away';
 
 /** What channels are opened with. */
 export interface ChannelParts {

@@ -3,7 +3,7 @@ import { CountersignError } from '../../contract/errors';
 import { watchInbox } from '../live-inbox';
 import { type Notice, noticesOf } from './notices';
 import type { Outbox } from './outbox';
-import type { WhoIsAway } from './who-is-away';
+import type { WhoIsAway } from '../../client/control/who-is-away';
 
 /** What is watched, and how it is shown. */
 interface NoticeWatch {

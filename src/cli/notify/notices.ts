@@ -6,7 +6,7 @@ import type { StandIn } from '../../contract/authority/places';
 import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { itemKey } from '../live-inbox';
-import { NOBODY_AWAY, type WhoIsAway } from './who-is-away';
+import { NOBODY_AWAY, type WhoIsAway } from '../../client/control/who-is-away';
 
 /** The file of channels: looked for in the current directory where none is named. */
 export const CHANNELS_FILE = 'notify.yaml';

@@ -20,7 +20,7 @@ import { askedAt, lookAgain } from './outcome';
 import { isPair, type PushKeys } from './push-keys';
 import { KEEP_MS, type Kept, openKept } from './sent';
 import { decidersOf } from './voters';
-import type { AwayEntries } from './who-is-away';
+import type { AwayEntries } from '../../client/control/who-is-away';
 
 /** How browsers are notified. */
 export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {

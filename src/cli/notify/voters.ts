@@ -8,7 +8,7 @@ import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import type { Notice, NoticeType } from './notices';
-import type { AwayEntries } from './who-is-away';
+import type { AwayEntries } from '../../client/control/who-is-away';
 
 /** Where the addresses are looked for. */
 export interface VoterSources {

@@ -1,6 +1,6 @@
-import { readAwayEntries, whoIsAway } from '../../../src/cli/notify/who-is-away';
+import { readAwayEntries, whoIsAway } from '../../../src/client/control/who-is-away';
 import type { Away } from '../../../src/contract/control/away';
-import { AT } from '../support';
+import { AT } from '../../cli/support';
 
 const entry = (from: string, to: string, start = AT): Away => ({
   ...{ id: 'e', from, to, start, end: '2999-01-01T00:00:00.000Z', at: AT, takenAt: AT },
@@ -34,7 +34,7 @@ it('says once that nobody can tell, and goes on without', async () => {
   };
   await look();
   await look();
-  expect(notes).toEqual(['nobody can tell who is away, so no delegate is notified: no worker']);
+  expect(notes).toEqual(['nobody can tell who is away, so nobody stands in for them here: no worker']);
   isLost = false;
   await look();
   isLost = true;

@@ -1,4 +1,4 @@
-import type { Countersign } from '../../client';
+import type { Countersign } from '../types';
 import { type StandIn, standInsAt } from '../../contract/authority/places';
 import type { Voter } from '../../contract/authority/votes';
 import type { Away } from '../../contract/control/away';
@@ -32,7 +32,8 @@ export function readAwayEntries(
       isLost = false;
       return entries;
     } catch (error) {
-      if (!isLost) note(`nobody can tell who is away, so no delegate is notified: ${errorMessage(error)}`);
+      if (!isLost)
+        note(`nobody can tell who is away, so nobody stands in for them here: ${errorMessage(error)}`);
       isLost = true;
       return [];
     }
