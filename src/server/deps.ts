@@ -1,3 +1,4 @@
+import type { AwayEntries } from '../client/control/who-is-away';
 import type { Countersign } from '../client/types';
 import type { FileRef } from '../contract/session/files';
 import type { Permit } from '../contract/authority/permits';
@@ -38,7 +39,7 @@ export interface VotersFile {
 /** What the app works with. */
 export interface AppDeps extends Signers {
   /** Only for what is of nobody in particular; turns and conversations are read through `readerOf`. */
-  client: Pick<Countersign, 'client' | 'namespace'>;
+  client: Pick<Countersign, 'client' | 'namespace' | 'away'>;
   readerOf: ReaderOf;
   authenticator: Authenticator;
   /** The issuer at which people may sign in; undefined: there is none. */
@@ -55,6 +56,8 @@ export interface AppDeps extends Signers {
   files: SentFiles | undefined;
   /** By which it is known what waits for whom; undefined: there is no approvers file here. */
   voters?: (() => Promise<VotersFile>) | undefined;
+  /** Who is away, as it was known a few seconds ago. */
+  away: AwayEntries;
   /** What workers and programs prove that they may stream; undefined: none may. */
   streamToken: string | undefined;
   /** Folder of the built page. */
