@@ -13,6 +13,7 @@ import { idOf, type Subject } from '../review/decision';
 import { itemKey, retryWhileUnavailable } from '../live-inbox';
 import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../print/escape';
+import { placeFor } from '../review/place';
 import { addSignOptions, type Sign, signerOf, type SignOptions } from '../review/sign';
 import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 
@@ -45,7 +46,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
 
 /** Who looks at calls that wait and decides them, and with what. */
 export interface Reviewing {
-  client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
+  client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools' | 'away'>;
   approver: string;
   /** Signs what a rule says who decides. Absent: nobody asked for that. */
   sign?: Sign;
@@ -190,17 +191,11 @@ async function carryOut(
   const { approver, context, terminal } = review;
   // Nobody would check a signature on anything else.
   const sign = call.request?.authority === undefined ? undefined : review.sign;
-  const said = { approver };
-  const subject: Subject = {
-    client: patient(review),
-    turn,
-    agent,
-    call,
-    said,
-    context,
-    ...defined({ sign }),
-  };
+  const about = { client: patient(review), turn, agent, call, context, ...defined({ sign }) };
   try {
+    const { client } = review;
+    const place = await placeFor({}, { client, call, approver, screen: context.screen });
+    const subject: Subject = { ...about, said: { approver, ...place } };
     const answer = await decideAs(act, subject, terminal);
     reportAnswer(answer, { id: idOf(subject), json: false }, context.screen);
     return answer.status === 'accepted' && answer.verdict.asksAgain === true ? 'asks again' : 'decided';

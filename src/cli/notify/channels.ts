@@ -60,7 +60,7 @@ async function openMail(settings: SettingsOf<'mail'>, parts: ChannelParts): Prom
 
 async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelParts): Promise<Receiver> {
   const { tokenFile, tokenEnv, appTokenFile, appTokenEnv, inboxKey, api, to } = settings;
-  const { env, file, client, decider, postsFile, warn } = parts;
+  const { env, file, client, away, decider, postsFile, warn } = parts;
   const token = readSecretText({ file: tokenFile, variable: tokenEnv }, env);
   if (token === undefined)
     throw usageError('nothing says the token for Slack', `Set ${tokenEnv}, or name a file with tokenFile.`);
@@ -69,7 +69,7 @@ async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelPar
   const answers =
     decider === undefined || file.approvers === undefined
       ? undefined
-      : await openAnswers({ approvers: file.approvers, inboxKey, decider, warn });
+      : await openAnswers({ approvers: file.approvers, inboxKey, decider, warn, ...defined({ away }) });
   return createSlack({
     ...{ api, token, page: file.page ?? '', client, note: warn },
     targetsOf: await targetsFor(to, parts, 'slack'),
@@ -97,24 +97,25 @@ async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): 
   });
 }
 
-interface AnswerParts extends Pick<ChannelParts, 'warn'> {
+interface AnswerParts extends Pick<ChannelParts, 'warn' | 'away'> {
   approvers: string;
   inboxKey: string | undefined;
   decider: NonNullable<ChannelParts['decider']>;
 }
 
 /** Who may answer; and with which key it is signed who did. */
-async function openAnswers({ approvers: file, inboxKey, decider: client, warn }: AnswerParts) {
+async function openAnswers({ approvers: file, inboxKey, decider: client, warn, away }: AnswerParts) {
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
   const approvers = (): ReturnType<typeof source.current> => source.current();
-  if (inboxKey === undefined) return { client, approvers };
+  const parts = { client, approvers, ...defined({ away }) };
+  if (inboxKey === undefined) return parts;
   const { inboxSigner, readInboxKey } = await import('../../authority/inbox-key.js');
   const key = readInboxKey(inboxKey);
   const { inboxKeys } = await source.current();
   if (!inboxKeys.some(({ fingerprint }) => fingerprint === key.fingerprint))
     warn(`${file} does not list the key in ${inboxKey}, so no click counts as signed in.`);
-  return { client, approvers, signer: inboxSigner({ key, approvers: source }) };
+  return { ...parts, signer: inboxSigner({ key, approvers: source }) };
 }
 
 async function readCertificates(file: string): Promise<string> {
