@@ -1,15 +1,24 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { InPlaceOf } from '../contract/authority/votes';
+import type { AwayTerms } from '../contract/control/away';
 import type { SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import type { VoteSignature } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
 import { createWhole, type PrivateFault, readPrivateFile } from '../files';
+import { awayText } from './away-statement';
 import { grantText } from './grant-statement';
 import { ed25519Line, readKeyLine } from './ssh-key';
-import { armorOf, INBOX_GRANT_NAMESPACE, INBOX_NAMESPACE, sshSignedBytes } from './ssh-signature';
+import {
+  armorOf,
+  INBOX_AWAY_NAMESPACE,
+  INBOX_GRANT_NAMESPACE,
+  INBOX_NAMESPACE,
+  sshSignedBytes,
+} from './ssh-signature';
 import type { ApproversSource } from './source';
 import { type Statement, statementOf, statementText } from './statement';
 import { factsToSign, type ShownCall, signatureOf, type SignedAt, timesToSign } from './to-sign';
@@ -23,6 +32,8 @@ export interface InboxKey {
   sign(statement: Statement): string;
   /** Signs the text of a grant, with a namespace that is for grants only. */
   signGrant(text: string): string;
+  /** The same over the text of an out-of-office. */
+  signAway(text: string): string;
 }
 
 /**
@@ -93,6 +104,7 @@ function inboxKeyOf(pem: string, file: string): InboxKey {
     fingerprint: read.key.fingerprint,
     sign: (statement) => signAs(INBOX_NAMESPACE, statementText(statement)),
     signGrant: (text) => signAs(INBOX_GRANT_NAMESPACE, text),
+    signAway: (text) => signAs(INBOX_AWAY_NAMESPACE, text),
   };
 }
 
@@ -114,6 +126,8 @@ export interface SignedInVote {
   /** The name under which the person is signed in. */
   approver: string;
   reason?: string;
+  /** In whose place they vote. */
+  inPlaceOf?: InPlaceOf;
 }
 
 /**
@@ -127,13 +141,13 @@ export function inboxSigner({
   key: InboxKey;
   approvers: ApproversSource;
 }): (vote: SignedInVote) => Promise<VoteSignature | undefined> {
-  return async ({ agent, call, place, decision, approver: user, reason }) => {
+  return async ({ agent, call, place, decision, approver: user, reason, inPlaceOf }) => {
     const { installation, personOf } = await approvers.current();
     const approver = personOf(user);
     const facts = factsToSign({ agent }, call, { installation, ...place });
     if (facts === undefined || approver === undefined) return undefined;
     const times = timesToSign(call, Date.now());
-    const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason }) });
+    const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason, inPlaceOf }) });
     if (statement === undefined) return undefined;
     return signatureOf('inbox', key.sign(statement), { text: statementText(statement), ...times });
   };
@@ -164,5 +178,21 @@ export function inboxGrantSigner({
     if (personOf(user) !== (says?.voter ?? terms.by)) return undefined;
     const armored = key.signGrant(grantText(terms, { installation, namespace }, says));
     return { kind: 'inbox', armored, at: (says ?? terms).at, notAfter: terms.until };
+  };
+}
+
+/** Signs that somebody who is signed in is away; undefined where the file does not name them as the entry does. */
+export function inboxAwaySigner({
+  key,
+  approvers,
+}: {
+  key: InboxKey;
+  approvers: ApproversSource;
+}): (away: { terms: AwayTerms; namespace: string; user: string }) => Promise<VoteSignature | undefined> {
+  return async ({ terms, namespace, user }) => {
+    const { installation, personOf } = await approvers.current();
+    if (personOf(user) !== terms.from) return undefined;
+    const armored = key.signAway(awayText(terms, { installation, namespace }));
+    return { kind: 'inbox', armored, at: terms.at, notAfter: terms.end };
   };
 }

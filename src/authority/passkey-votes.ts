@@ -51,9 +51,10 @@ export function passkeySigner(approvers: ApproversSource): PasskeySigner {
       const { file, approver, facts } = await read(vote);
       const site = file.passkeySite;
       if (approver === undefined || facts === undefined || site === undefined) return undefined;
-      const { decision, reason, call } = vote;
+      const { decision, reason, inPlaceOf, call } = vote;
       const times = timesToSign(call, Date.now());
-      const statement = statementOf(facts, { decision, approver, ...times, ...defined({ reason }) });
+      const said = { decision, approver, ...times, ...defined({ reason, inPlaceOf }) };
+      const statement = statementOf(facts, said);
       const ids = file.passkeysOf(approver).map(({ id }) => id);
       if (statement === undefined || ids.length === 0) return undefined;
       return { statement: statementText(statement), rpId: site.rpId, ids };
@@ -65,8 +66,8 @@ export function passkeySigner(approvers: ApproversSource): PasskeySigner {
       // The worker accepts the signature until `notAfter`, so that other people have time to vote. The page has no
       // reason to wait, so an old signature is refused here.
       if (!(now - Date.parse(at) <= CLOCK_TOLERANCE)) throw refused('it is too old to be sent');
-      const { decision, reason } = vote;
-      const said = { decision, approver, at, notAfter, ...defined({ reason }) };
+      const { decision, reason, inPlaceOf } = vote;
+      const said = { decision, approver, at, notAfter, ...defined({ reason, inPlaceOf }) };
       const statement = statementOf(facts, said);
       if (statement === undefined) throw refused(VOTE_FAULTS.malformed);
       const signature = signatureOf('passkey', assertion, { text: statementText(statement), at, notAfter });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import type { InboxQuery } from '../client';
+import type { Countersign, InboxQuery } from '../client';
+import { readAwayEntries, whoIsAway } from '../client/control/who-is-away';
 import { type Context, osUser } from './context';
 import { usageError } from './options';
 import { escapeText } from './print/escape';
@@ -25,29 +26,42 @@ export function addMineOptions(command: Command): Command {
   return command;
 }
 
+/** What of an inbox waits for somebody; undefined where it is not asked. */
+export type Mine = ((client: Pick<Countersign, 'away'>) => Promise<Pick<InboxQuery, 'whom'>>) | undefined;
+
 /**
- * What of the inbox waits for somebody. The file is read again when it changes.
+ * What of the inbox waits for somebody, also in another's place. The file is read again when it changes, and who is away every
+ * few seconds.
  *
  * @throws CountersignError `usage` for somebody who is not in the file; as `loadApprovers`.
  */
 export async function readMine(
   { mine, as: name = osUser(), approvers, sign }: MineOptions,
   { screen }: Context,
-): Promise<Pick<InboxQuery, 'whom'>> {
+): Promise<Mine> {
   if (mine !== true && approvers !== undefined && sign === undefined)
     throw usageError('--approvers is for --mine');
-  if (mine !== true) return {};
+  if (mine !== true) return undefined;
   const { openApprovers } = await import('../authority/source.js');
   const file = approvers ?? join(process.cwd(), APPROVERS_FILE);
-  const source = await openApprovers({ file, warn: (line) => screen.note(escapeText(line)) });
+  const note = (line: string): void => screen.note(escapeText(line));
+  const source = await openApprovers({ file, warn: note });
   let last = await source.current();
   const person = last.personOf(name);
   if (person === undefined) throw usageError(`${name} is not in ${file}`, 'Say who you are with --as.');
-  return {
-    whom: () => {
-      // Whoever asks next gets what is read now.
-      void source.current().then((now) => (last = now));
-      return { person, people: last.people };
-    },
+  return async (client) => {
+    const entries = readAwayEntries(client, note);
+    let { standIns } = await whoIsAway(entries, () => source.current());
+    const readAgain = async (): Promise<void> => {
+      last = await source.current();
+      ({ standIns } = await whoIsAway(entries, () => Promise.resolve(last)));
+    };
+    return {
+      whom: () => {
+        // Whoever asks next gets what is read now.
+        void readAgain();
+        return { person, people: last.people, standIns };
+      },
+    };
   };
 }

@@ -99,7 +99,9 @@ async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
   );
 }
 
-type Opened = Required<Pick<WebOptions, 'signer' | 'grantSigner' | 'passkeys' | 'people' | 'voters'>> &
+type Opened = Required<
+  Pick<WebOptions, 'signer' | 'grantSigner' | 'awaySigner' | 'passkeys' | 'people' | 'voters'>
+> &
   Pick<WebOptions, 'signIn'>;
 
 /** Opens the approvers file and the sign-in. Loaded here, so that no other command waits for YAML and CEL. */
@@ -113,7 +115,8 @@ async function openPeople(
 ): Promise<Opened> {
   const { screen, env } = context;
   const { openApprovers } = await import('../authority/source.js');
-  const { inboxGrantSigner, inboxSigner, openInboxKey } = await import('../authority/inbox-key.js');
+  const { inboxAwaySigner, inboxGrantSigner, inboxSigner, openInboxKey } =
+    await import('../authority/inbox-key.js');
   const warn = (line: string): void => screen.note(screen.style.warn(escapeText(line)));
   const approvers = await openApprovers({ file, warn });
   const key = await openInboxKey(inboxKey ?? join(userStateDir(env), 'inbox-key.pem'));
@@ -126,6 +129,7 @@ async function openPeople(
   const signers = {
     signer: inboxSigner({ key, approvers }),
     grantSigner: inboxGrantSigner({ key, approvers }),
+    awaySigner: inboxAwaySigner({ key, approvers }),
     passkeys: passkeySigner(approvers),
   };
   const people = () => approvers.current();

@@ -48,6 +48,9 @@ import type {
  * | `POST /api/turns/:turn/grant-plans` `GrantPlanBody` | `GrantPreview`: nothing is given yet |
  * | `POST /api/turns/:turn/grants` `GrantBody` | `GrantedAnswer`; 409 with the `Answer` when the approval is refused |
  * | `GET /api/grants` | `GrantRow[]`, the last one first |
+ * | `GET /api/away` | `AwaySeen` |
+ * | `POST /api/away` `{to, end, start?, reason?}` | `Away`: the sender is away |
+ * | `DELETE /api/away/:id` | the `Away` that was ended |
  * | `POST /api/grants/:grant/confirmation` `{seenDigest}` | `GrantSeen` |
  * | `POST /api/grants/:grant/revocation` `{reason?}` | `Revoked` |
  * | `GET /api/conversations?open=&agent=&limit=` | `ConversationRow[]`, newest first; 50 where no limit is given and never over 200 |

@@ -6,6 +6,7 @@ import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
+import { placeOf } from './place';
 import type { Refusal } from './refusal-log';
 import { messageBody, readBody, reason } from './request-body';
 import { type Env, senderOf } from './session';
@@ -45,13 +46,24 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
   const { feed, signer, passkeys } = deps;
   const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'>) =>
     signVote({ client: c.get('reader'), signer, passkeys }, { ...vote, approver: senderOf(c).approver });
+  const find = (
+    c: Context<Env>,
+    turn: string,
+    { callId, inPlaceOf: named }: Pick<Decision, 'callId' | 'inPlaceOf'>,
+  ) => {
+    const callOf = async () => (await c.get('reader').view(turn)).calls.find((one) => one.callId === callId);
+    return placeOf(deps, { callOf, approver: senderOf(c).approver, named });
+  };
   return new Hono<Env>()
     .post('/:turn/decisions', async (c) => {
       const { passkey, ...body } = await readBody(c, decisionSchema);
       const turn = await findExactly(c, c.req.param('turn'));
       const decision = votedIn(body);
-      const signed = decision === undefined ? {} : await sign(c, { turn, ...body, decision, passkey });
-      const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c), ...signed });
+      const place = await find(c, turn, body);
+      const { inPlaceOf } = place;
+      const signed =
+        decision === undefined ? {} : await sign(c, { turn, ...body, inPlaceOf, decision, passkey });
+      const answer = await c.get('reader').decide(turn, { ...body, ...senderOf(c), ...place, ...signed });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'decision' });
     })
     .post('/:turn/ask-again', async (c) => {
@@ -65,9 +77,11 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
       const turn = await findExactly(c, c.req.param('turn'));
       const { callId, resolution, reason } = body;
       const decision = 'run-again' as const;
-      const signed =
-        resolution === decision ? await sign(c, { turn, callId, reason, decision, passkey }) : {};
-      const answer = await c.get('reader').resolve(turn, { ...body, ...senderOf(c), ...signed });
+      const place = await find(c, turn, body);
+      const { inPlaceOf } = place;
+      const vote = { turn, callId, reason, inPlaceOf, decision, passkey };
+      const signed = resolution === decision ? await sign(c, vote) : {};
+      const answer = await c.get('reader').resolve(turn, { ...body, ...senderOf(c), ...place, ...signed });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'resolution' });
     })
     .post('/:turn/answers', async (c) => {

@@ -1,3 +1,4 @@
+import type { AwayEntries } from '../client/control/who-is-away';
 import type { Countersign } from '../client/types';
 import type { FileRef } from '../contract/session/files';
 import type { Permit } from '../contract/authority/permits';
@@ -39,7 +40,7 @@ export interface VotersFile {
 /** The parts that the app works with. */
 export interface AppDeps extends Signers {
   /** Used only for what belongs to nobody in particular. Turns and conversations are read through `readerOf`. */
-  client: Pick<Countersign, 'client' | 'namespace'>;
+  client: Pick<Countersign, 'client' | 'namespace' | 'away'>;
   readerOf: ReaderOf;
   authenticator: Authenticator;
   /** The issuer at which people may sign in. Undefined: there is none. */
@@ -56,6 +57,8 @@ export interface AppDeps extends Signers {
   files: SentFiles | undefined;
   /** The file that says which requests wait for whom. Undefined: this web inbox has none. */
   voters?: (() => Promise<VotersFile>) | undefined;
+  /** Who is away, as it was known a few seconds ago. */
+  away: AwayEntries;
   /** The token with which workers and programs may stream. Undefined: none of them may. */
   streamToken: string | undefined;
   /** Folder of the built page. */

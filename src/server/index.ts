@@ -1,5 +1,6 @@
 import { Hono, type MiddlewareHandler } from 'hono';
 import { requireStreamToken } from '../client/streamed-text';
+import { readAwayEntries } from '../client/control/who-is-away';
 import type { Countersign } from '../client/types';
 import { EVERYTHING } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
@@ -29,6 +30,7 @@ import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
 import { createSentFiles, fileRoutes } from './files';
 import { createDecidedReader } from './decided-reader';
+import { awayRoutes } from './control/away';
 import { grantRoutes, grantsRoutes } from './control/grants';
 import { createFeed } from './inbox-feed';
 import { openMetrics, probeRoutes } from './monitoring';
@@ -168,6 +170,8 @@ export async function startWeb({
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
       ...signersOf(options),
+      // Where nobody can tell, nobody stands in for anybody here.
+      away: readAwayEntries(client, () => undefined),
       stats: createStatsReader({ readerOf, refusals }),
       decided: createDecidedReader(readerOf),
     }),
@@ -186,10 +190,11 @@ export async function startWeb({
 const signersOf = ({
   signer,
   grantSigner,
+  awaySigner,
   passkeys,
   voters,
 }: Partial<Signers & Pick<AppDeps, 'voters'>>): Signers & Pick<AppDeps, 'voters'> => ({
-  ...{ signer, grantSigner, passkeys, voters },
+  ...{ signer, grantSigner, awaySigner, passkeys, voters },
 });
 
 /** The ways to sign in here. */
@@ -256,6 +261,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/turns', forkRoutes(deps));
   app.route('/api/turns', grantRoutes(deps));
   app.route('/api/grants', grantsRoutes(deps));
+  app.route('/api/away', awayRoutes(deps));
   app.route('/api/conversations', conversationRoutes(deps));
   app.route('/api/stats', statsRoutes(deps));
   app.route('/api/decided', decidedRoutes(deps));

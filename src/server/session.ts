@@ -12,6 +12,7 @@ import { isLoopback } from './address';
 import type { Session, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
 import type { AppDeps, Env, VotersFile } from './deps';
+import { whoIsAway } from '../client/control/who-is-away';
 import { MOST_ROWS } from './inbox-page';
 import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
@@ -274,11 +275,11 @@ const pageSchema = z.object({
 });
 
 /** The routes for everything that waits for a person. */
-export function inboxRoutes({ feed, authenticator, closing, formatError, voters }: AppDeps): Hono<Env> {
+export function inboxRoutes({ feed, authenticator, closing, formatError, voters, away }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
       const query = defined(checkInput(pageSchema, c.req.query()));
-      const whom = query.mine && whomOf(senderOf(c).approver, await voters?.());
+      const whom = query.mine && (await whomOf(senderOf(c).approver, { voters, away }));
       const page = await feed.page(query, c.get('permit'), whom);
       return page === undefined ? c.body(null, 204) : c.json(page);
     })
@@ -291,6 +292,8 @@ export function inboxRoutes({ feed, authenticator, closing, formatError, voters 
     );
 }
 
-function whomOf(approver: string, file: VotersFile | undefined): Whom {
-  return { person: file?.personOf(approver) ?? approver, ...defined({ people: file?.people }) };
+async function whomOf(approver: string, { voters, away }: Pick<AppDeps, 'voters' | 'away'>): Promise<Whom> {
+  const file = await voters?.();
+  const { standIns } = await whoIsAway(away, file && (() => Promise.resolve(file)));
+  return { person: file?.personOf(approver) ?? approver, standIns, ...defined({ people: file?.people }) };
 }

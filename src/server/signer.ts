@@ -1,10 +1,11 @@
 import type { Countersign } from '../client/types';
 import { assuranceWanted } from '../contract/authority/authority';
 import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/authority/passkeys';
-import { type Assurance, assuranceText, isAssured } from '../contract/authority/votes';
+import { type Assurance, assuranceText, type InPlaceOf, isAssured } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
 import type { SaysOfGrant } from '../contract/control/grant-votes';
+import type { AwayTerms } from '../contract/control/away';
 import type { GrantTerms } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
@@ -17,6 +18,7 @@ interface ToSign {
   decision: SignedInVote['decision'];
   approver: string;
   reason?: string;
+  inPlaceOf?: InPlaceOf;
 }
 
 /** Signs, with the key of this web inbox, what somebody says who is signed in; undefined where nobody would check it. */
@@ -44,6 +46,14 @@ interface GrantToSign {
 /** Signs a grant that somebody gives who is signed in, or confirms, with the same key; undefined where nobody would check it. */
 export type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
 
+/** Signs, with the same key, that somebody who is signed in is away; undefined where nobody would check it. */
+export type AwaySigner = (away: {
+  terms: AwayTerms;
+  namespace: string;
+  /** As they are signed in. */
+  user: string;
+}) => Promise<VoteSignature | undefined>;
+
 /** What somebody who is signed in says of a call. */
 export interface SignedInVote {
   turn: string;
@@ -52,6 +62,8 @@ export interface SignedInVote {
   decision: 'approved' | 'denied' | 'run-again';
   approver: string;
   reason?: string | undefined;
+  /** In whose place they vote, as it was found here. Absent: as themselves. */
+  inPlaceOf?: InPlaceOf | undefined;
   /** What the page showed. Absent where it does not say. */
   seenDigest?: string | undefined;
   /** What the approver's passkey signed. Absent: it was not asked. */
@@ -64,6 +76,8 @@ export interface Signers {
   signer: InboxSigner | undefined;
   /** The same for grants. */
   grantSigner?: GrantSigner | undefined;
+  /** The same for who is away. */
+  awaySigner?: AwaySigner | undefined;
   passkeys?: PasskeySigner | undefined;
 }
 
@@ -90,8 +104,8 @@ export async function signVote(
     if (wanted !== undefined) throw needsInboxKey(turn, callId);
     return {};
   }
-  const { approver, reason, passkey } = vote;
-  const said = { decision, approver, ...defined({ reason }) };
+  const { approver, reason, inPlaceOf, passkey } = vote;
+  const said = { decision, approver, ...defined({ reason, inPlaceOf }) };
   const about = { agent: view.agent, call, place: client.placeOf(view), ...said };
   if (wanted === 'signed' && passkeys !== undefined && passkey !== undefined)
     return { signature: await passkeys.take(about, passkey) };

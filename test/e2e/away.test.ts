@@ -281,6 +281,19 @@ it("lets the requester's delegate vote in nobody's place under notRequester", as
   expect(await effects.lines('requester')).toEqual([]);
 });
 
+it("takes no vote of the requester's delegate as themselves under notRequester, until the requester is back", async () => {
+  const { id } = await unsigned('rita', 'ed');
+  const turn = await asked('wire', 'own vote');
+  await client.decide(turn, await voteOn(turn, 'dora'));
+  await client.decide(turn, await voteOn(turn, 'ed'));
+  expect(await struck(turn, 'ed')).toMatch(/ed is a delegate of who asked for the turn/);
+  expect(await effects.lines('own vote')).toEqual([]);
+  await client.away.end({ id, by: 'rita' });
+  await client.decide(turn, await voteOn(turn, 'ed'));
+  await isDone(turn);
+  expect(await effects.lines('own vote')).toEqual(['wire own vote']);
+});
+
 it("does not pass on: a delegate of a delegate votes in nobody's place", async () => {
   await unsigned('dora', 'xena');
   const next = await unsigned('xena', 'yan');

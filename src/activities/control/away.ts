@@ -56,7 +56,8 @@ export type WhyNoPlace = (vote: Vote) => string | undefined;
  * @throws where `place` does.
  */
 export async function placesOf(check: PlaceCheck, votes: readonly Vote[]): Promise<WhyNoPlace> {
-  if (votes.every(({ inPlaceOf }) => inPlaceOf === undefined)) return () => undefined;
+  const isPlaced = votes.some(({ inPlaceOf }) => inPlaceOf !== undefined);
+  if (!isPlaced) return barsDelegates(check);
   const { file, away } = check;
   if (file === undefined) return inPlace(() => 'this worker has no approvers file that names delegates');
   const entries = (await away?.()) ?? { why: 'this worker cannot ask' };
@@ -65,9 +66,9 @@ export async function placesOf(check: PlaceCheck, votes: readonly Vote[]): Promi
   const { authority, now } = check;
   const { namespace } = await check.place();
   const place = { installation: file.installation, namespace, approvers: file, now };
-  return inPlace((vote) => {
+  const whyPlaced = inPlace((vote) => {
     const entry = entries.find(({ id }) => id === vote.inPlaceOf.entry);
-    const why = whyOther(vote, entry, { file, now }) ?? whyRequesters(vote, entries, check);
+    const why = whyOther(vote, entry, { file, now });
     if (why !== undefined || entry === undefined) return why;
     const judged = assuranceOfAway(entry, place);
     const whose = `that ${entry.from} is away`;
@@ -77,6 +78,17 @@ export async function placesOf(check: PlaceCheck, votes: readonly Vote[]): Promi
     const has = assuranceText(judged.assurance);
     return `${whose} is ${has}, and the rule wants it ${assuranceText(wanted)}`;
   });
+  return (vote) => whyRequesters(vote, entries, check) ?? whyPlaced(vote);
+}
+
+/**
+ * Votes as oneself, where those who asked and their delegates do not vote. Where nobody can tell who is away they count: who
+ * asked could end their out-of-office just as well.
+ */
+async function barsDelegates(check: PlaceCheck): Promise<WhyNoPlace> {
+  if (!check.authority.rule.notRequester) return () => undefined;
+  const entries = (await check.away?.()) ?? [];
+  return (vote) => ('why' in entries ? undefined : whyRequesters(vote, entries, check));
 }
 
 type PlacedVote = Vote & Required<Pick<Vote, 'inPlaceOf'>>;
@@ -103,9 +115,9 @@ function whyOther(
   return isOpenAt(entry, now) ? undefined : `${person} is not away now`;
 }
 
-/** The delegate of who asked votes in nobody's place, where those who asked do not vote. */
+/** The delegate of who asked does not vote, in nobody's place either, where those who asked do not vote. */
 function whyRequesters(
-  { voter }: PlacedVote,
+  { voter }: Pick<Vote, 'voter'>,
   entries: readonly Away[],
   { file, authority: { rule, requesters }, now }: PlaceCheck,
 ): string | undefined {

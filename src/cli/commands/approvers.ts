@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { Known } from '../../authority/check-file';
+import { readAwayEntries } from '../../client/control/who-is-away';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
+import { type StandIn, standInsAt } from '../../contract/authority/places';
 import {
   assuranceText,
   seatingOf,
@@ -12,7 +14,7 @@ import {
   type VoteRefusal,
 } from '../../contract/authority/votes';
 import { defined } from '../../contract/defined';
-import { span } from '../../contract/text/times';
+import { dateTime, span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import type { Config } from '../../tools/define-config';
@@ -178,6 +180,8 @@ interface Explanation extends Standing {
   digest: string;
   requesters: readonly string[];
   mayNot: { name: string; why: VoteRefusal }[];
+  /** Who may vote in the place of somebody who is away. */
+  standIns: Pick<StandIn, 'voter' | 'person' | 'until'>[];
 }
 
 async function explain(target: string, { file, json = false }: FileOptions, context: Context): Promise<void> {
@@ -189,17 +193,25 @@ async function explain(target: string, { file, json = false }: FileOptions, cont
     const view = await client.view(await client.find(named.turn));
     const call = findCall(view, named.call);
     const votes = await votesOn(approvers, { view, call, place: client.placeOf(view) });
-    const about = explanationOf(approvers, view, { call, votes });
+    const entries = await readAwayEntries(client, (line) => screen.note(escapeText(line)))();
+    const standIns = standInsAt(entries, Date.now(), (name) => approvers.personOf(name));
+    const about = explanationOf(approvers, view, { call, votes, standIns });
     if (json) screen.json(about);
     else screen.lines(explanationLines(about).map((line) => escapeText(line)));
   });
+}
+
+/** What is explained of a call: its votes as they prove by the file, and who stands in for whom now. */
+interface Explained extends Pick<Explanation, 'votes'> {
+  call: CallView;
+  standIns?: readonly StandIn[];
 }
 
 /** @throws CountersignError `usage` for a call that never asked anybody: the record does not say how safe it is. */
 export function explanationOf(
   approvers: Approvers,
   view: TurnView,
-  { call, votes }: { call: CallView; votes: Explanation['votes'] },
+  { call, votes, standIns = [] }: Explained,
 ): Explanation {
   const { request, callId, tool } = call;
   if (request === undefined)
@@ -224,8 +236,12 @@ export function explanationOf(
     const seating = seatingFor(name);
     return seating.ok ? [] : [{ name, why: seating.why }];
   });
+  const places = standIns.flatMap(({ voter, person, entry, until }) =>
+    seatingFor(voter, { person, entry }).ok ? [{ voter, person, until }] : [],
+  );
   return {
     ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot, votes },
+    standIns: places,
     ...standingOf(
       ruling.rule,
       call.votes.filter(({ voter }) => isCounted(votes, voter)),
@@ -266,6 +282,9 @@ export function explanationLines(about: Explanation): string[] {
         `has voted  ${voter}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,
     ),
     `${assurance === 'claimed' ? 'may vote' : 'may sign'}   ${mayVote.join(', ') || 'nobody'}`,
+    ...about.standIns.map(
+      ({ voter, person, until }) => `stands in  ${voter}, in place of ${person} until ${dateTime(until)}`,
+    ),
     ...mayNot.map(({ name, why }) => `may not    ${name}: ${WHY_NOT[why]}`),
     ...(about.isStuck ? ['Too few people may vote: nobody can approve it.'] : []),
   ];

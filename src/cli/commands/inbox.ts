@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
-import { addMineOptions, type MineOptions, readMine } from '../mine';
+import { addMineOptions, type Mine, type MineOptions, readMine } from '../mine';
 import { addInboxFilters, type InboxFilters, readInboxQuery, usageError } from '../options';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
@@ -31,13 +31,15 @@ export function addInbox(program: Command, context: Context): void {
 
 async function inbox(options: InboxOptions, context: Context): Promise<void> {
   if (options.as !== undefined && options.mine !== true) throw usageError('--as is for --mine');
-  const query = { ...readInboxQuery(options), ...(await readMine(options, context)) };
+  const query = readInboxQuery(options);
+  const mine = await readMine(options, context);
   const json = options.json === true;
-  if (options.watch === true) return watchInboxHere({ query, json }, context);
-  const { limit = MOST_SHOWN, ...filter } = query;
+  if (options.watch === true) return watchInboxHere({ query, mine, json }, context);
+  const { limit = MOST_SHOWN, ...narrow } = query;
   const { screen } = context;
   await context.withClient(async (client) => {
     if (!json) await notePauses(client, screen);
+    const filter = { ...narrow, ...(await mine?.(client)) };
     const items = await client.inbox({ ...filter, limit });
     // If fewer items arrive than the limit allows, these are all items.
     const count = items.length < limit ? items.length : await client.countWaiting(filter);
@@ -63,18 +65,20 @@ function turnOf({ turn }: InboxItem): string {
 /** The part of the inbox to watch, and how to print it. */
 interface InboxWatch {
   query: InboxQuery;
+  mine: Mine;
   json: boolean;
 }
 
 /** Shows the inbox live until Ctrl-C: redrawn on a terminal, one line for each change anywhere else. */
-async function watchInboxHere({ query, json }: InboxWatch, context: Context): Promise<void> {
-  const { limit, ...filter } = query;
+async function watchInboxHere({ query, mine, json }: InboxWatch, context: Context): Promise<void> {
+  const { limit, ...narrow } = query;
   const full = json ? undefined : fullScreenOf(context);
   const stop = takeStopSignals(() => full?.close());
   const show = full === undefined ? printChanges(json, limit, context) : drawOn(full, limit, context);
   try {
     await context.withClient(async (client) => {
       const pauses = json ? async () => NOTHING_PAUSED : watchPauses(client);
+      const filter = { ...narrow, ...(await mine?.(client)) };
       for await (const look of watchInbox(client, filter, stop.signal)) show(look, await pauses());
     });
   } finally {

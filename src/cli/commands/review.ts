@@ -13,6 +13,7 @@ import { idOf, type Subject } from '../review/decision';
 import { itemKey, retryWhileUnavailable } from '../live-inbox';
 import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../print/escape';
+import { placeFor } from '../review/place';
 import { addSignOptions, type Sign, signerOf, type SignOptions } from '../review/sign';
 import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 
@@ -30,12 +31,14 @@ export function addReview(program: Command, context: Context): void {
 }
 
 async function review(options: ReviewOptions, context: Context): Promise<void> {
-  const query = { ...readInboxQuery(options), ...(await readMine(options, context)) };
+  const asked = readInboxQuery(options);
+  const mine = await readMine(options, context);
   const hint = 'Use `countersign inbox --json` with `countersign approve` and `deny` in scripts.';
   await withTerminal(context.keyboard, hint, (terminal) =>
     context.withClient(async (client) => {
       const as = options.as ?? osUser();
       const { approver = as, sign } = (await signerOf(options, as, { client, context })) ?? {};
+      const query = { ...asked, ...(await mine?.(client)) };
       await reviewInbox({ client, query, approver, context, terminal, ...defined({ sign }) });
     }),
   );
@@ -43,7 +46,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
 
 /** The person who looks at waiting calls and decides them, and the tools for that. */
 export interface Reviewing {
-  client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools'>;
+  client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools' | 'away'>;
   approver: string;
   /** Signs decisions on calls for which a rule says who decides. Absent: nobody asked for signatures. */
   sign?: Sign;
@@ -194,17 +197,11 @@ async function carryOut(
   const { approver, context, terminal } = review;
   // Nobody would check a signature on any other call.
   const sign = call.request?.authority === undefined ? undefined : review.sign;
-  const said = { approver };
-  const subject: Subject = {
-    client: patient(review),
-    turn,
-    agent,
-    call,
-    said,
-    context,
-    ...defined({ sign }),
-  };
+  const about = { client: patient(review), turn, agent, call, context, ...defined({ sign }) };
   try {
+    const { client } = review;
+    const place = await placeFor({}, { client, call, approver, screen: context.screen });
+    const subject: Subject = { ...about, said: { approver, ...place } };
     const answer = await decideAs(act, subject, terminal);
     reportAnswer(answer, { id: idOf(subject), json: false }, context.screen);
     return answer.status === 'accepted' && answer.verdict.asksAgain === true ? 'asks again' : 'decided';

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { digestJson } from '../../contract/digest';
 import { withLock } from '../../lock';
@@ -12,6 +13,7 @@ import { CHANNELS_FILE, type Receiver } from '../notify/notices';
 import { createOutbox } from '../notify/outbox';
 import { createCommand, createWebhook, readSecret } from '../notify/receivers';
 import { makeFolder, openSent } from '../notify/sent';
+import { type AwayEntries, readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
 import { escapeText } from '../print/escape';
 import { takeStopSignals } from '../stop-signals';
 
@@ -54,13 +56,16 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
   try {
     await context.withClient(async (client) => {
       const file = options.state ?? stateFile(options, client, context);
-      const receivers = await open({ client, warn: note, file, isOnce: options.once === true });
+      const entries = readAwayEntries(client, note);
+      const isOnce = options.once === true;
+      const { channels: receivers, approvers } = await open({ client, entries, warn: note, file, isOnce });
       await makeFolder(file);
       return withLock(`${file}.lock`, { progress: note, what: 'these notices are sent' }, async () => {
         const sent = await openSent(file);
         const outboxes = receivers.map((one) => createOutbox({ ...one, sent, note, signal }));
-        const plan = { client, query, beforeMs, outboxes, note, signal };
-        if (options.once === true) return sendOnce(plan);
+        const away = () => whoIsAway(entries, approvers);
+        const plan = { client, query, beforeMs, away, outboxes, note, signal };
+        if (isOnce) return sendOnce(plan);
         const names = receivers.map(({ receiver }) => receiver.name).join(', ');
         note(`sending to ${names} what waits for a person; Ctrl-C ends it`);
         return keepSending(plan);
@@ -79,6 +84,7 @@ interface Channel {
 
 interface Opening {
   client: Countersign;
+  entries: AwayEntries;
   warn(line: string): void;
   /** The file that records which notices were delivered. */
   file: string;
@@ -86,7 +92,13 @@ interface Opening {
   isOnce: boolean;
 }
 
-type Open = (opening: Opening) => Promise<Channel[]>;
+/** What is sent over, and who may decide by the file that is named there. */
+interface Channels {
+  channels: Channel[];
+  approvers?: () => Promise<Approvers>;
+}
+
+type Open = (opening: Opening) => Promise<Channels>;
 
 /** Reads the receivers from the options. Mistakes in the options are reported before anything connects. */
 async function readReceivers(
@@ -97,7 +109,7 @@ async function readReceivers(
   if (channels !== undefined) throw usageError('--notify and --channels are given both', 'Name one of them.');
   if (notify.trim() === '') throw usageError('--notify names neither a URL nor a command', NOTIFY_HINT);
   const receiver = readReceiver(notify, secretFile, context);
-  return () => Promise.resolve([{ receiver }]);
+  return () => Promise.resolve({ channels: [{ receiver }] });
 }
 
 function readReceiver(notify: string, secretFile: string | undefined, { env }: Context): Receiver {
@@ -122,15 +134,19 @@ async function openFile(
   const { loadChannels } = await import('../notify/channels-file.js');
   const { openChannel } = await import('../notify/channels.js');
   const file = await loadChannels(named ?? CHANNELS_FILE);
-  return ({ client, warn, file: sentFile, isOnce }) =>
-    Promise.all(
-      Object.entries(file.channels).map(async ([channel, settings]) => {
-        const postsFile = `${sentFile.replace(/\.json$/, '')}-${channel}.json`;
-        const decider = isOnce ? {} : { decider: client };
-        const parts = { file, env, client, warn, postsFile, ...decider };
-        return { channel, receiver: await openChannel(settings, parts) };
-      }),
-    );
+  return async ({ client, entries, warn, file: sentFile, isOnce }) => {
+    const opened = Object.entries(file.channels).map(async ([channel, settings]) => {
+      const postsFile = `${sentFile.replace(/\.json$/, '')}-${channel}.json`;
+      const decider = isOnce ? {} : { decider: client };
+      const parts = { file, env, client, away: entries, warn, postsFile, ...decider };
+      return { channel, receiver: await openChannel(settings, parts) };
+    });
+    const channels = await Promise.all(opened);
+    if (file.approvers === undefined) return { channels };
+    const { openApprovers } = await import('../../authority/source.js');
+    const source = await openApprovers({ file: file.approvers, warn });
+    return { channels, approvers: () => source.current() };
+  };
 }
 
 /**

@@ -8,12 +8,15 @@ import type { Notice, Receiver } from './notices';
 import { createCommand, createWebhook, readSecret } from './receivers';
 import { readSecretText } from './secrets';
 import { votersOn } from './voters';
+import type { AwayEntries } from '../../client/control/who-is-away';
 
 /** What channels are opened with. */
 export interface ChannelParts {
   file: ChannelsFile;
   env: NodeJS.ProcessEnv;
   client: Pick<Countersign, 'view'>;
+  /** Who is away, so that their delegates are notified, too. Absent: nobody is asked. */
+  away?: AwayEntries;
   /** Who decides what people answer over a channel. Absent: nobody is listened to. */
   decider?: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
   /** Where a channel keeps what it sent, beside what was delivered. Absent: nowhere. */
@@ -57,7 +60,7 @@ async function openMail(settings: SettingsOf<'mail'>, parts: ChannelParts): Prom
 
 async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelParts): Promise<Receiver> {
   const { tokenFile, tokenEnv, appTokenFile, appTokenEnv, inboxKey, api, to } = settings;
-  const { env, file, client, decider, postsFile, warn } = parts;
+  const { env, file, client, away, decider, postsFile, warn } = parts;
   const token = readSecretText({ file: tokenFile, variable: tokenEnv }, env);
   if (token === undefined)
     throw usageError('nothing says the token for Slack', `Set ${tokenEnv}, or name a file with tokenFile.`);
@@ -66,7 +69,7 @@ async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelPar
   const answers =
     decider === undefined || file.approvers === undefined
       ? undefined
-      : await openAnswers({ approvers: file.approvers, inboxKey, decider, warn });
+      : await openAnswers({ approvers: file.approvers, inboxKey, decider, warn, ...defined({ away }) });
   return createSlack({
     ...{ api, token, page: file.page ?? '', client, note: warn },
     targetsOf: await targetsFor(to, parts, 'slack'),
@@ -76,7 +79,7 @@ async function openSlackChannel(settings: SettingsOf<'slack'>, parts: ChannelPar
 
 async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): Promise<Receiver> {
   const { keyFile, keyEnv, publicKey, subject } = settings;
-  const { env, file, client, postsFile, tester, warn } = parts;
+  const { env, file, client, away, postsFile, tester, warn } = parts;
   const privateKey = readSecretText({ file: keyFile, variable: keyEnv }, env);
   if (privateKey === undefined)
     throw usageError(
@@ -90,28 +93,29 @@ async function openPush(settings: SettingsOf<'web-push'>, parts: ChannelParts): 
   return createPush({
     ...{ keys: { publicKey, privateKey, subject }, ...openBrowsers(settings, env) },
     ...{ client, approvers: () => source.current(), note: warn },
-    ...defined({ postsFile, tester }),
+    ...defined({ away, postsFile, tester }),
   });
 }
 
-interface AnswerParts extends Pick<ChannelParts, 'warn'> {
+interface AnswerParts extends Pick<ChannelParts, 'warn' | 'away'> {
   approvers: string;
   inboxKey: string | undefined;
   decider: NonNullable<ChannelParts['decider']>;
 }
 
 /** Who may answer; and with which key it is signed who did. */
-async function openAnswers({ approvers: file, inboxKey, decider: client, warn }: AnswerParts) {
+async function openAnswers({ approvers: file, inboxKey, decider: client, warn, away }: AnswerParts) {
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
   const approvers = (): ReturnType<typeof source.current> => source.current();
-  if (inboxKey === undefined) return { client, approvers };
+  const parts = { client, approvers, ...defined({ away }) };
+  if (inboxKey === undefined) return parts;
   const { inboxSigner, readInboxKey } = await import('../../authority/inbox-key.js');
   const key = readInboxKey(inboxKey);
   const { inboxKeys } = await source.current();
   if (!inboxKeys.some(({ fingerprint }) => fingerprint === key.fingerprint))
     warn(`${file} does not list the key in ${inboxKey}, so no click counts as signed in.`);
-  return { client, approvers, signer: inboxSigner({ key, approvers: source }) };
+  return { ...parts, signer: inboxSigner({ key, approvers: source }) };
 }
 
 async function readCertificates(file: string): Promise<string> {
@@ -125,14 +129,14 @@ async function readCertificates(file: string): Promise<string> {
 /** Whom a channel reaches: always the same, or who may decide. */
 async function targetsFor(
   to: 'voters' | readonly string[],
-  { file: { approvers: file = 'approvers.yaml' }, client, tester, warn }: ChannelParts,
+  { file: { approvers: file = 'approvers.yaml' }, client, away, tester, warn }: ChannelParts,
   by: 'mail' | 'slack',
 ): Promise<(notice: Notice) => Promise<readonly string[]>> {
   if (to !== 'voters') return () => Promise.resolve(to);
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
   const approvers = () => source.current();
-  return (notice) => votersOn(notice, { approvers, client, by, ...defined({ tester }) });
+  return (notice) => votersOn(notice, { approvers, client, by, ...defined({ away, tester }) });
 }
 
 /** A command gets no secret of another channel. */

@@ -25,7 +25,8 @@ export interface Room {
 const ENTITY = /&(?:amp|lt|gt);/;
 
 /** Notices of a request that can be decided by a button. */
-type Decidable = 'request.opened' | 'request.escalated';
+const DECIDABLE = ['request.opened', 'request.escalated', 'request.delegated'] as const;
+type Decidable = (typeof DECIDABLE)[number];
 
 const ELSEWHERE: Readonly<Record<Exclude<NoticeType, Decidable>, string>> = {
   'question.opened': 'Answer it in the web inbox.',
@@ -40,7 +41,7 @@ export function whyOnlyLink(
   request: RequestOpened | undefined,
   { isHeard, isSigned, room }: ButtonRules & { room: Room },
 ): string | undefined {
-  if (type !== 'request.opened' && type !== 'request.escalated') return ELSEWHERE[type];
+  if (!isDecidable(type)) return ELSEWHERE[type];
   if (!isHeard || request === undefined) return 'Decide it in the web inbox.';
   const wanted = assuranceWanted(request.authority, 'approved');
   if (wanted !== undefined && !(isSigned && isAssured('signed_in', wanted)))
@@ -50,6 +51,10 @@ export function whyOnlyLink(
   if (countMarks(deceivingIn(request)) > 0 || lines.some((line) => ENTITY.test(line)))
     return 'Its text deceives the eye: decide it in the web inbox, which marks what does.';
   return isWhole ? undefined : 'It is too long to be shown whole: decide it in the web inbox.';
+}
+
+function isDecidable(type: NoticeType): type is Decidable {
+  return DECIDABLE.some((one) => one === type);
 }
 
 /** Arguments and preview, as far as there is room. */

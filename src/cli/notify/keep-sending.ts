@@ -3,6 +3,7 @@ import { CountersignError } from '../../contract/errors';
 import { watchInbox } from '../live-inbox';
 import { type Notice, noticesOf } from './notices';
 import type { Outbox } from './outbox';
+import type { WhoIsAway } from '../../client/control/who-is-away';
 
 /** What is watched, and how it is shown. */
 interface NoticeWatch {
@@ -10,6 +11,8 @@ interface NoticeWatch {
   query: InboxQuery;
   /** A deadline is near so many milliseconds before it. */
   beforeMs: number;
+  /** Who stands in for whom now. Never rejects. */
+  away(): Promise<WhoIsAway>;
   /** One for each channel. */
   outboxes: readonly Outbox[];
   note(text: string): void;
@@ -21,10 +24,10 @@ interface NoticeWatch {
  *
  * @throws CountersignError `notify_failed` where something could not be delivered.
  */
-export async function sendOnce({ client, query, beforeMs, outboxes }: NoticeWatch): Promise<void> {
+export async function sendOnce({ client, query, beforeMs, away, outboxes }: NoticeWatch): Promise<void> {
   const now = Date.now();
   const items = await client.inbox({ limit: Infinity, ...query });
-  const notices = noticesOf(items, { now, beforeMs });
+  const notices = noticesOf(items, { now, beforeMs, away: await away() });
   const counts = await Promise.all(outboxes.map((outbox) => outbox.send(notices, now)));
   const left = counts.reduce((sum, one) => sum + one, 0);
   if (left === 0) return;
@@ -36,7 +39,7 @@ export async function sendOnce({ client, query, beforeMs, outboxes }: NoticeWatc
 
 /** Sends what comes into the inbox and what expires soon, until the signal aborts. An unavailable server is asked again. */
 export async function keepSending(watch: NoticeWatch): Promise<void> {
-  const { client, query, beforeMs, note, signal, outboxes } = watch;
+  const { client, query, beforeMs, away, note, signal, outboxes } = watch;
   const { limit, ...filter } = query;
   // A channel that hangs holds up no other one.
   const lanes = outboxes.map(createLane);
@@ -51,7 +54,7 @@ export async function keepSending(watch: NoticeWatch): Promise<void> {
     if (isAway) note('the server is back');
     isAway = false;
     const now = Date.now();
-    const notices = noticesOf(look.items.slice(0, limit), { now, beforeMs });
+    const notices = noticesOf(look.items.slice(0, limit), { now, beforeMs, away: await away() });
     for (const lane of lanes) lane.offer(notices, now);
   }
   await Promise.all([listening, ...lanes.map((lane) => lane.ended())]);

@@ -2,7 +2,7 @@ import { someNames } from '../../contract/authority/authority';
 import { dateTime } from '../../contract/text/times';
 import { cut } from '../print/format';
 import { escapeProse, escapeText } from '../print/escape';
-import type { Notice, NoticeType } from './notices';
+import type { Delegated, Notice, NoticeType } from './notices';
 
 /** What a mail says. */
 export interface MailText {
@@ -15,6 +15,7 @@ export interface MailText {
 export const HEADINGS: Readonly<Record<NoticeType, string>> = {
   'request.opened': 'Approval needed',
   'request.escalated': 'Approval needed, nobody decided in time',
+  'request.delegated': 'Approval needed, in place of somebody',
   'question.opened': 'Question',
   'call.in_doubt': 'Outcome unknown',
   'deadline.near': 'Expires soon',
@@ -37,7 +38,7 @@ export function placeOf({ type, data: { turn, callId } }: Pick<Notice, 'type' | 
 /** What is known of a notice, each fact in one line that is safe to show. */
 export function factsOf({ type, data }: Notice): [name: string, value: string][] {
   if (type === 'test') return [['test', data.summary]];
-  const { turn, callId, tool, agent, summary, prompt, deadline, voting } = data;
+  const { turn, callId, tool, agent, summary, prompt, deadline, voting, delegated } = data;
   const since = type === 'request.escalated' ? (voting?.escalatedTo ?? []) : [];
   return [
     ['call', escapeText(`${turn}/${callId}`)],
@@ -46,8 +47,13 @@ export function factsOf({ type, data }: Notice): [name: string, value: string][]
     ['what', escapeText(summary)],
     ['asked', cut(escapeProse(prompt), PROMPT_WIDTH)],
     ...(since.length === 0 ? [] : [factOf('now asks', someNames(since))]),
+    ...(delegated === undefined ? [] : [factOf('in place of', placeText(delegated))]),
     ['expires', deadline === null ? 'never' : dateTime(deadline)],
   ];
+}
+
+function placeText({ person, voter, until }: Delegated): string {
+  return `${person}, who is away until ${dateTime(until)}: ${voter} may decide`;
 }
 
 function factOf(name: string, value: string): [name: string, value: string] {

@@ -1,19 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { InboxItem } from '../../client';
+import { isPlaceOf } from '../../contract/authority/open-votes';
+import type { StandIn } from '../../contract/authority/places';
+import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { itemKey } from '../live-inbox';
+import { NOBODY_AWAY, type WhoIsAway } from '../../client/control/who-is-away';
 
 /** The file of channels: looked for in the current directory where none is named. */
 export const CHANNELS_FILE = 'notify.yaml';
 
 /**
  * `request.opened`, `question.opened` and `call.in_doubt`: something waits; `request.escalated`: nobody decided in time, so
- * more people may; `deadline.near`: a request expires soon; `test`: nothing waits, somebody looks whether notices arrive.
+ * more people may; `request.delegated`: somebody who may decide is away since then, so another may in their place;
+ * `deadline.near`: a request expires soon; `test`: nothing waits, somebody looks whether notices arrive.
  */
 export const NOTICE_TYPES = [
   'request.opened',
   'request.escalated',
+  'request.delegated',
   'question.opened',
   'call.in_doubt',
   'deadline.near',
@@ -27,8 +33,17 @@ export interface Notice {
   type: NoticeType;
   /** When it began to wait; ISO 8601. */
   timestamp: string;
-  data: Omit<InboxItem, 'callKey'>;
+  data: NoticeData;
 }
+
+/** What a notice is about. */
+export interface NoticeData extends Omit<InboxItem, 'callKey'> {
+  /** Who may decide in whose place, where the notice is of that. */
+  delegated?: Delegated | undefined;
+}
+
+/** Who stands in for whom, until when, and by which out-of-office. */
+export type Delegated = Omit<StandIn, 'since'>;
 
 /** A notice as it is kept beside what was sent. */
 export const noticeForm = z.strictObject({
@@ -39,6 +54,9 @@ export const noticeForm = z.strictObject({
     ...{ turn: z.string(), agent: z.string(), callId: z.string(), tool: z.string(), summary: z.string() },
     ...{ prompt: z.string(), since: z.string(), deadline: z.string().nullable() },
     kind: z.enum(['request', 'question', 'in_doubt']),
+    delegated: z
+      .object({ voter: z.string(), person: z.string(), entry: z.string(), until: z.string() })
+      .optional(),
   }),
 });
 
@@ -54,10 +72,12 @@ export interface NoticeRules {
   now: number;
   /** Milliseconds before the deadline. */
   beforeMs: number;
+  /** Who stands in for whom now, and among whom they are. */
+  away?: WhoIsAway;
 }
 
 /** The notices that an inbox gives rise to. */
-export function noticesOf(items: readonly InboxItem[], { now, beforeMs }: NoticeRules): Notice[] {
+export function noticesOf(items: readonly InboxItem[], { now, beforeMs, away }: NoticeRules): Notice[] {
   return items.flatMap((item) => {
     const isNear = item.deadline !== null && Date.parse(item.deadline) - now <= beforeMs;
     // Where everybody could decide before, there is nobody to be notified of it.
@@ -66,7 +86,19 @@ export function noticesOf(items: readonly InboxItem[], { now, beforeMs }: Notice
       ...(isEscalated ? (['request.escalated'] as const) : []),
       ...(isNear ? (['deadline.near'] as const) : []),
     ];
-    return [OPENED[item.kind], ...later].map((type) => noticeOf(item, type));
+    const notices = [OPENED[item.kind], ...later].map((type) => noticeOf(item, type));
+    return [...notices, ...delegatedOf(item, away)];
+  });
+}
+
+/** Who was away before it waited is thought of when it opens. */
+function delegatedOf(item: InboxItem, { standIns, people }: WhoIsAway = NOBODY_AWAY): Notice[] {
+  const { kind, voting } = item;
+  if (kind !== 'request' || voting === undefined) return [];
+  return standIns.flatMap(({ since, ...one }) => {
+    const whom = { person: one.voter, ...defined({ people }) };
+    const isLater = since > Date.parse(item.since);
+    return isLater && isPlaceOf(whom, one.person, voting) ? [noticeOf(item, 'request.delegated', one)] : [];
   });
 }
 
@@ -76,10 +108,11 @@ const OPENED: Readonly<Record<InboxItem['kind'], NoticeType>> = {
   in_doubt: 'call.in_doubt',
 };
 
-function noticeOf(item: InboxItem, type: NoticeType): Notice {
+function noticeOf(item: InboxItem, type: NoticeType, delegated?: Delegated): Notice {
   const { callKey: _, ...data } = item;
-  const id = `msg_${digestText([type, itemKey(item), item.deadline].join(' ')).slice(0, 32)}`;
-  return { id, type, timestamp: item.since, data };
+  const what = [type, itemKey(item), item.deadline, ...(delegated === undefined ? [] : [delegated.entry])];
+  const id = `msg_${digestText(what.join(' ')).slice(0, 32)}`;
+  return { id, type, timestamp: item.since, data: { ...data, ...defined({ delegated }) } };
 }
 
 /** A notice that says that it is a test. Each one has an id of its own. */

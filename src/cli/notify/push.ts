@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { isAtLeast } from '../../contract/authority/permits';
+import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
 import type { CallView } from '../../history/view';
@@ -19,12 +20,15 @@ import { askedAt, lookAgain } from './outcome';
 import { isPair, type PushKeys } from './push-keys';
 import { KEEP_MS, type Kept, openKept } from './sent';
 import { decidersOf } from './voters';
+import type { AwayEntries } from '../../client/control/who-is-away';
 
 /** How browsers are notified. */
 export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
   keys: PushKeys & { subject: string };
   client: Pick<Countersign, 'view'>;
   approvers(): Promise<Approvers>;
+  /** Who is away. Absent: nobody is asked. */
+  away?: AwayEntries;
   /** Who gets a test; a person of the file. */
   tester?: string;
   /** Where it is kept what was sent. Absent: nowhere. */
@@ -64,7 +68,7 @@ const PACKAGE = 'web-push';
  * @throws CountersignError `not_installed`; `usage` for keys that do not belong together.
  */
 export async function createPush(settings: PushSettings): Promise<Receiver> {
-  const { keys, subscriptions, approvers, client, tester, postsFile } = settings;
+  const { keys, subscriptions, approvers, client, away, tester, postsFile } = settings;
   if (!isPair(keys))
     throw usageError(
       'the key of web push is not the one of `publicKey`',
@@ -84,7 +88,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
   return {
     name: 'web push',
     targetsOf: async (notice) => {
-      const sources = { approvers, client, ...(tester === undefined ? {} : { tester }) };
+      const sources = { approvers, client, ...defined({ away, tester }) };
       const { file, names } = await decidersOf(notice, sources);
       const all = (await subscriptions.list()).filter(({ user }) =>
         names.includes(file.personOf(user) ?? ''),
@@ -193,8 +197,11 @@ async function correct(board: Board, key: string, signal: AbortSignal): Promise<
 /** As much as every system shows of a notification; some show more. */
 const ROOM = { characters: 120, lines: 3, indent: 0 };
 const TITLE_WIDTH = 60;
-/** Of an escalation: the heading of a mail leaves no room for names, and without them nothing can be decided. */
-const OVERDUE = 'Approval overdue';
+/** The heading of a mail leaves no room for names, and without them nothing can be decided. */
+const SHORT: Partial<Record<Notice['type'], string>> = {
+  'request.escalated': 'Approval overdue',
+  'request.delegated': 'You stand in',
+};
 const NAME_WIDTH = 60;
 const OVER_WIDTH = 200;
 
@@ -212,7 +219,7 @@ export interface PushReader {
 /** A notice as a message. It says no more than the tool, the agent and a summary, unless it can be decided there. */
 export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: CallView): PushMessage {
   const { request } = call ?? {};
-  const title = headingOf(notice, notice.type === 'request.escalated' ? OVERDUE : undefined);
+  const title = headingOf(notice, SHORT[notice.type]);
   const why = whyElsewhere(notice, title, { mayDecide, request });
   const { turn, callId, summary } = notice.data;
   const about = { user, tag: tagOf(notice), place: placeOf(notice), turn, callId, ...namesOf(notice) };

@@ -6,7 +6,9 @@ import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
+import { placeOf } from '../../server/place';
 import { type InboxSigner, signVote } from '../../server/signer';
+import type { AwayEntries } from '../../client/control/who-is-away';
 import { askedAt } from './outcome';
 import type { Kept } from './sent';
 import type { SlackApi } from './slack-api';
@@ -20,6 +22,8 @@ export interface ClickParts {
   posts: Pick<Kept<Post>, 'get'>;
   approvers(): Promise<Approvers>;
   client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
+  /** Who is away, so that a delegate decides in their place. Absent: everybody decides as themselves. */
+  away?: AwayEntries;
   /** Absent: what is clicked is a claim. */
   signer: InboxSigner | undefined;
   /** Shows on the messages about a call how it stands. */
@@ -149,7 +153,7 @@ async function take(click: Click, parts: ClickParts): Promise<void> {
     return note(`a click in Slack by ${click.user} was refused: ${foreign ?? ''}`);
   const { channel } = post.place;
   const answer = await answerTo(click, post, parts).catch((error: unknown) => {
-    if (error instanceof CountersignError && error.code === 'signature_needed')
+    if (error instanceof CountersignError && ['signature_needed', 'usage'].includes(error.code))
       return `Refused: ${error.message}`;
     note(`a click in Slack by ${click.user} may not have counted: ${errorMessage(error)}`);
     return `It is not known whether that counted: ${errorMessage(error)}. Look at it in the web inbox.`;
@@ -189,7 +193,13 @@ async function show({ notice: { data } }: Post, { refresh, note }: ClickParts): 
 async function decide(
   { id: decisionId, does, reason }: Click,
   { notice, asked, seen }: Post,
-  { client, signer, person: approver }: ClickParts & { person: string },
+  {
+    client,
+    signer,
+    away = () => Promise.resolve([]),
+    approvers,
+    person: approver,
+  }: ClickParts & { person: string },
 ): Promise<string | undefined> {
   const { turn, callId } = notice.data;
   const decision = does === 'approve' ? 'approved' : 'denied';
@@ -198,11 +208,13 @@ async function decide(
   const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
   const now = call === undefined ? undefined : askedAt(call);
   if (now !== undefined && now !== asked) return 'It is asked about again: look for the newer message.';
-  const said = { turn, callId, decision, approver, ...defined({ reason }), seenDigest } as const;
+  const place = await placeOf({ away, voters: approvers }, { callOf: async () => call, approver });
+  const said = { turn, callId, decision, approver, ...place, ...defined({ reason }), seenDigest } as const;
   const { signature } = await signVote({ client, signer }, said);
   const signed = signature === undefined ? {} : { signature, authenticated: true as const };
   const answer = await client.decide(turn, {
     ...{ callId, decision, approver, channel: 'slack', seenDigest, callKey, decisionId },
+    ...place,
     ...defined({ reason, runId: call?.runId }),
     ...signed,
   });

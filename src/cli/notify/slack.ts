@@ -1,3 +1,4 @@
+import type { AwayEntries } from '../../client/control/who-is-away';
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { CountersignError } from '../../contract/errors';
@@ -26,6 +27,7 @@ export interface SlackSettings extends SlackAccess {
   answers?: {
     client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
     approvers(): Promise<Approvers>;
+    away?: AwayEntries;
     signer?: InboxSigner;
   };
   note(line: string): void;

@@ -1,17 +1,22 @@
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
+import { votingOf } from '../../contract/authority/authority';
 import { newVotersOf, votersOf } from '../../contract/authority/open-votes';
+import { type StandIn, standInsAt } from '../../contract/authority/places';
 import { isSeenBy } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
-import type { Notice } from './notices';
+import type { Notice, NoticeType } from './notices';
+import type { AwayEntries } from '../../client/control/who-is-away';
 
 /** Where the addresses are looked for. */
 export interface VoterSources {
   /** The file as it is now. */
   approvers(): Promise<Approvers>;
   client: Pick<Countersign, 'view'>;
+  /** Who is away. Absent: nobody is asked. */
+  away?: AwayEntries;
   /** Who gets a test; a person of the file. */
   tester?: string;
   /** What of a person they are reached by. @default 'mail' */
@@ -31,7 +36,8 @@ export async function votersOn(notice: Notice, sources: VoterSources): Promise<r
     const address = by === 'slack' ? file.slackOf(name) : mail;
     return names.includes(name) && address !== undefined ? [address] : [];
   });
-  if (addresses.length > 0) return [...new Set(addresses)];
+  // Who stands in may have none, and whoever they stand in for was notified before.
+  if (addresses.length > 0 || notice.type === 'request.delegated') return [...new Set(addresses)];
   const who = notice.type === 'test' ? (tester ?? '') : 'nobody who may decide this';
   const has = notice.type === 'test' ? 'has no' : 'has a';
   const what = by === 'slack' ? 'Slack id' : 'mail address';
@@ -45,18 +51,16 @@ export async function votersOn(notice: Notice, sources: VoterSources): Promise<r
  */
 export async function decidersOf(
   notice: Notice,
-  { approvers, client, tester }: Omit<VoterSources, 'by'>,
+  { approvers, client, away, tester }: Omit<VoterSources, 'by'>,
 ): Promise<{ file: Approvers; names: readonly string[] }> {
   const { turn, callId } = notice.data;
   const file = await approvers();
   if (notice.type === 'test') return { file, names: testers(file, tester) };
   const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
-  const all = votersFor(
-    notice,
-    call,
-    file.people.map(({ name }) => name),
-  );
-  return { file, names: all.filter((name) => sees(file, name, notice.data)) };
+  const standIns = standInsAt((await away?.()) ?? [], Date.now(), (name) => file.personOf(name));
+  const everybody = file.people.map(({ name }) => name);
+  const all = new Set([...votersFor(notice, call, everybody), ...deputiesFor(notice, call, standIns)]);
+  return { file, names: [...all].filter((name) => sees(file, name, notice.data)) };
 }
 
 /** Whether the file lets a person see what is of a turn. */
@@ -79,10 +83,42 @@ export function votersFor(
 ): readonly string[] {
   const frozen = call?.request?.authority;
   if (frozen === undefined) return all;
+  if (type === 'request.delegated') return [];
   if (type === 'request.escalated') return newVotersOf(frozen);
   const now = type === 'request.opened' ? frozen : call && authorityOn(call);
   return votersOf(now ?? frozen) ?? all;
 }
+
+/**
+ * Who may decide in the place of somebody who is away, and is to know: of what opened or went on to others, who stood in when
+ * it began to wait; of an out-of-office that began later, its delegate; of anything else, whoever stands in now.
+ */
+export function deputiesFor(
+  notice: Pick<Notice, 'type' | 'data'>,
+  call: CallView | undefined,
+  standIns: readonly StandIn[],
+): string[] {
+  const frozen = call?.request?.authority;
+  if (frozen === undefined) return [];
+  const { type, data } = notice;
+  const authority = (type === 'request.opened' ? frozen : call && authorityOn(call)) ?? frozen;
+  const isAbout = BY_TYPE[type] ?? (() => true);
+  const among = type === 'request.escalated' ? newVotersOf(frozen) : undefined;
+  return standIns.flatMap((one) => {
+    const { voter, person } = one;
+    const isAsked = isAbout(one, data) && (among === undefined || among.includes(person));
+    return isAsked && votingOf(authority, voter, one).ok ? [voter] : [];
+  });
+}
+
+type IsAbout = (standIn: StandIn, data: Notice['data']) => boolean;
+
+const stoodIn: IsAbout = ({ since }, data) => since <= Date.parse(data.since);
+const BY_TYPE: Partial<Record<NoticeType, IsAbout>> = {
+  'request.opened': stoodIn,
+  'request.escalated': stoodIn,
+  'request.delegated': ({ entry }, { delegated }) => entry === delegated?.entry,
+};
 
 function testers(file: Approvers, tester: string | undefined): string[] {
   const name = tester === undefined ? undefined : file.personOf(tester);

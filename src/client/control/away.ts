@@ -11,11 +11,11 @@ import {
 import { isAwaySeen } from '../../contract/control/away-forms';
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
-import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
+import { CONTROL, MEMO, QUERIES, UPDATES } from '../../contract/names';
 import { ask } from '../../history/server-errors';
 import type { ClientContext } from '../context';
 import { queryControl } from './grants';
-import { startControl, tellControl, unavailable } from './pauses';
+import { describeControl, startControl, tellControl, unavailable } from './pauses';
 import type { AwayList } from './types';
 
 /** Who is away in a namespace. */
@@ -45,6 +45,9 @@ export function awayTerms(
 }
 
 async function listAway(context: ClientContext): Promise<AwaySeen> {
+  const { memo } = (await describeControl(context, 'asking who is away')) ?? {};
+  // The memo counts them: where nobody is away, no worker has to answer.
+  if ((memo?.[MEMO.away] ?? 0) === 0) return { entries: [] };
   const found = await queryControl(context, QUERIES.away, 'who is away');
   if (found === undefined) return { entries: [] };
   if (isAwaySeen(found)) return found;

@@ -52,7 +52,7 @@ export async function startControl(client: Client, when: 'unless closed' | 'clos
 
 /** The pauses that are in effect now. */
 export async function readControl(context: ClientContext): Promise<Pauses> {
-  const found = await describe(context);
+  const found = await describeControl(context);
   if (found === undefined) return { control: 'absent', pauses: [] };
   if (found.type !== WORKFLOWS.control) return { control: 'unreadable', pauses: [] };
   if (found.status.name !== 'RUNNING') return { control: 'closed', pauses: [] };
@@ -60,8 +60,12 @@ export async function readControl(context: ClientContext): Promise<Pauses> {
   return pauses === undefined ? { control: 'unreadable', pauses: [] } : { control: 'open', pauses };
 }
 
-function describe({ client, ...context }: ClientContext): Promise<WorkflowExecutionDescription | undefined> {
-  return ask(context, 'asking what is paused', async () => {
+/** The workflow that holds pauses, grants and who is away; undefined where nobody has started it. Needs no worker. */
+export function describeControl(
+  { client, ...context }: ClientContext,
+  doing = 'asking what is paused',
+): Promise<WorkflowExecutionDescription | undefined> {
+  return ask(context, doing, async () => {
     try {
       return await client.workflow.getHandle(CONTROL.workflowId).describe();
     } catch (error) {

@@ -106,6 +106,6 @@ export interface AwayList {
   put(asked: AwayAsked): Promise<Away>;
   /** Ends an out-of-office: votes by it count no more. Needs a worker. @throws CountersignError `away_not_found`, `control_unavailable`. */
   end(asked: BackAsked): Promise<Away>;
-  /** Who is away or will be. Needs a worker. @throws CountersignError `control_unavailable`. */
+  /** Who is away or will be. Needs a worker where anybody is. @throws CountersignError `control_unavailable`. */
   list(): Promise<AwaySeen>;
 }

@@ -24,6 +24,27 @@ export function placesOf(
   });
 }
 
+/** Who votes in whose place at a moment, by their names in the file where they have one. */
+export interface StandIn extends Place {
+  voter: string;
+  /** When both were known: its start, and that it was taken. Milliseconds since 1970. */
+  since: number;
+}
+
+/** All who stand in for somebody at a moment. */
+export function standInsAt(
+  entries: readonly Away[],
+  now: number,
+  nameOf: (name: string) => string | undefined = () => undefined,
+): StandIn[] {
+  return entries
+    .filter((entry) => isOpenAt(entry, now))
+    .map(({ id: entry, from, to, start, takenAt, end: until }) => ({
+      ...{ voter: nameOf(to) ?? to, person: nameOf(from) ?? from, entry, until },
+      since: Math.max(Date.parse(start), Date.parse(takenAt)),
+    }));
+}
+
 /** Whether somebody has to vote in another's place to vote at all. */
 export function needsPlace(authority: Authority, approver: string): boolean {
   const voting = votingOf(authority, approver);

@@ -68,6 +68,8 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const { decision, terms } = await readBody(c, grantSchema);
       const turn = await findExactly(c, c.req.param('turn'));
       const { callId, seenDigest, reason } = decision;
+      if (decision.inPlaceOf !== undefined)
+        throw new CountersignError('usage', 'a grant is given in your own name');
       if (decision.decision !== 'approved' || decision.hunks !== undefined)
         throw new CountersignError('usage', 'a grant goes with the approval of a call as it is');
       const sender = senderOf(c);

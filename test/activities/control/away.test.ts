@@ -73,8 +73,26 @@ it.each<[string, Away[] | { why: string }, Partial<Vote>, RegExp | undefined, nu
 it('asks nobody where no vote is in a place', async () => {
   const { inPlaceOf: _, ...own } = VOTE;
   const ask = () => Promise.reject(new Error('asked'));
-  const check = { file: FILE, authority: AUTHORITY, now: NOW, away: ask, place: ask };
+  const rule = { ...AUTHORITY.rule, notRequester: false };
+  const check = { file: FILE, authority: { ...AUTHORITY, rule }, now: NOW, away: ask, place: ask };
   expect((await placesOf(check, [own]))(own)).toBeUndefined();
+});
+
+it.each<[string, Away[] | { why: string }, RegExp | undefined]>([
+  [
+    'who stands in for who asked',
+    [{ ...ENTRY, from: 'rita', to: 'DORA@example.com' }],
+    /dora is a delegate of/,
+  ],
+  ['who stands in for another', [{ ...ENTRY, from: 'yan', to: 'dora' }], undefined],
+  ['who did before', [{ ...ENTRY, from: 'rita', to: 'dora', end: iso(-1) }], undefined],
+  ['who will', [{ ...ENTRY, from: 'rita', to: 'dora', start: iso(1) }], undefined],
+  ['anybody where nobody can tell', { why: 'no worker' }, undefined],
+])('looks at the own vote of %s', async (_what, entries, why) => {
+  const { inPlaceOf: _, ...own } = { ...VOTE, voter: 'dora' };
+  const found = await whyNot(entries, own);
+  if (why === undefined) expect(found).toBeUndefined();
+  else expect(found).toMatch(why);
 });
 
 it('counts no place without a file, or without a way to ask', async () => {

@@ -100,6 +100,22 @@ describe('explain', () => {
     expect(await explain(view({}, amount))).toContain(line);
   });
 
+  it('says who votes in the place of somebody who is away', async () => {
+    await writeFile(file, FILE);
+    const entry = (from: string, to: string, start = '2026-01-01T00:00:00.000Z') => ({
+      ...{ id: `e-${from}`, from, to, start, end: '2999-01-01T00:00:00.000Z', at: start, takenAt: start },
+    });
+    const entries = [
+      entry('BOB', 'eve'),
+      entry('dora', 'eve'),
+      entry('anna', 'eve', '2998-01-01T00:00:00.000Z'),
+    ];
+    const args = ['approvers', 'explain', 't-1/1.1', '--file', file];
+    const { printed } = await runCommand(addApprovers, { view: view({}, 10), away: { entries } }, ...args);
+    const places = printed.filter((line) => line.includes('in place of'));
+    expect(places).toEqual([expect.stringMatching(/^stands in  eve, in place of bob until 2999-/)]);
+  });
+
   it('prints JSON', async () => {
     const [json = ''] = await explain(view({}, 10), '--json');
     expect(JSON.parse(json)).toMatchObject({

@@ -1,9 +1,11 @@
 import { parseApprovers } from '../../../src/authority/approvers';
-import { votersFor, votersOn } from '../../../src/cli/notify/voters';
+import { deputiesFor, votersFor, votersOn } from '../../../src/cli/notify/voters';
 import { type NoticeType, testNotice } from '../../../src/cli/notify/notices';
+import { standInsAt } from '../../../src/contract/authority/places';
+import type { Away } from '../../../src/contract/control/away';
 import { makeView } from '../../../src/history/view-types';
 import type { CallView } from '../../../src/history/view';
-import { call, NOW, request } from '../support';
+import { AT, call, NOW, request } from '../support';
 import { notice } from './support';
 
 const FILE = parseApprovers(
@@ -68,6 +70,53 @@ it('are reached at the addresses of the file', async () => {
   expect(await on(asked(['dan']))).toEqual(['ann@example.org']);
   expect(await on(undefined)).toEqual(['ann@example.org', 'cid@example.org', 'dan@example.org']);
   await expect(on(asked(['ann']))).rejects.toThrow(/nobody who may decide this has a mail address/);
+});
+
+describe('with somebody away', () => {
+  const away = (from: string, to: string, start = AT): Away => ({
+    ...{ id: `e-${from}`, from, to, start, end: '2999-01-01T00:00:00.000Z', at: AT, takenAt: AT },
+  });
+  const LATER = new Date(Date.parse(AT) + 1000).toISOString();
+  const ALL: Away[] = [away('ANN', 'dan@example.org'), away('cid', 'dan', LATER)];
+  const deputies = (type: NoticeType, { by = 'eve', entries = ALL, ...extra } = {}): string[] => {
+    const standIns = standInsAt(entries, Date.parse(LATER), (name) => FILE.personOf(name));
+    const delegated = standIns.find(({ entry }) => entry === 'e-cid');
+    const about = { type, data: { ...notice('a').data, delegated } };
+    return deputiesFor(about, asked([by], { isEscalated: true, ...extra }), standIns);
+  };
+
+  it.each<[NoticeType, string[], Away[]?, string?]>([
+    ['request.opened', ['dan']],
+    ['request.opened', [], [away('ann', 'dan', LATER)]],
+    ['request.opened', [], [away('cid', 'dan')]],
+    ['request.opened', [], [away('ann', 'dan')], 'dan'],
+    ['request.opened', [], [away('ann', 'dan')], 'ann'],
+    ['request.escalated', ['dan'], [away('cid', 'dan')]],
+    ['request.escalated', [], [away('ann', 'dan')]],
+    ['request.escalated', [], [away('cid', 'dan', LATER)]],
+    ['request.delegated', ['dan']],
+    ['request.delegated', [], [away('ann', 'dan')]],
+    ['deadline.near', ['dan', 'dan']],
+    ['call.in_doubt', ['dan'], [away('ann', 'dan', LATER)]],
+  ])('goes %s to %j', (...[type, expected, entries, by]) => {
+    expect(deputies(type, { ...(entries && { entries }), ...(by && { by }) })).toEqual(expected);
+  });
+
+  it('reaches a delegate at the address of the file, and nobody twice', async () => {
+    const sources = {
+      approvers: () => Promise.resolve(FILE),
+      client: { view: () => Promise.resolve({ ...makeView(), calls: [asked(['eve'])] }) },
+    };
+    const to = (entries: Away[], about = notice('a')) =>
+      votersOn(about, { ...sources, away: () => Promise.resolve(entries) });
+    expect(await to([away('ann', 'dan')])).toEqual(['ann@example.org', 'dan@example.org']);
+    expect(await to([away('bob', 'ann')])).toEqual(['ann@example.org']);
+    const delegated = { voter: 'bob', person: 'ann', entry: 'e-ann', until: AT };
+    const later = { ...notice('a'), type: 'request.delegated' as const };
+    const about = { ...later, data: { ...later.data, delegated } };
+    expect(await to([away('ann', 'dan')], about)).toEqual(['dan@example.org']);
+    expect(await to([away('ann', 'bob')], about)).toEqual([]);
+  });
 });
 
 it('are not sent what the file does not let them see', async () => {

@@ -74,6 +74,41 @@ describe('whether it waits for somebody', () => {
     expect(ask(who, rule, votes, people)).toBe(expected);
   });
 
+  describe('in the place of somebody who is away', () => {
+    const stands = (person: string, voter = 'lea') => [{ person, voter }];
+    const four = (asked: string): Authority => authority({ notRequester: true }, { requesters: [asked] });
+    const two = authority({ need: 2 });
+    const inPlace = { ...vote('dora'), inPlaceOf: { person: 'bob', entry: 'e' } };
+    it.each<[string, boolean, ReturnType<typeof stands>, Authority, CastVote[]?]>([
+      ['of whom the rule names', true, stands('bob'), authority()],
+      ['where it is for another', false, stands('bob', 'dora'), authority()],
+      ['of a delegate of the file', false, stands('dora'), authority()],
+      ['of a stranger', false, stands('eve'), authority()],
+      ['of who voted', false, stands('bob'), two, [vote('bob')]],
+      ['that somebody took', false, stands('bob'), two, [inPlace]],
+      ['where the delegate voted', false, stands('bob'), two, [vote('lea')]],
+      ['of who asked', false, stands('bob'), four('bob')],
+      ['of another than who asked', true, stands('bob'), four('anna')],
+    ])('%s: %s', (...[, expected, standIns, rule, votes = []]) => {
+      const voting = votingUnder(rule, votes);
+      expect(waitsFor({ person: 'lea', people: PEOPLE, standIns }, { voting })).toBe(expected);
+    });
+
+    it('keeps who stands in for who asked from what they could decide themselves', () => {
+      const voting = votingUnder(four('anna'), []);
+      expect(waitsFor({ person: 'bob', people: PEOPLE }, { voting })).toBe(true);
+      const standIns = stands('anna', 'bob');
+      expect(waitsFor({ person: 'bob', people: PEOPLE, standIns }, { voting })).toBe(false);
+    });
+
+    it('goes by the names of the request where there is no file', () => {
+      const voting = votingUnder(authority(), []);
+      const asks = (person: string): boolean =>
+        waitsFor({ person: 'lea', standIns: stands(person) }, { voting });
+      expect([asks('bob'), asks('eve')]).toEqual([true, false]);
+    });
+  });
+
   it('may be anybody where no rule says who, or where it does not say among whom', () => {
     const eve = { person: 'eve', people: PEOPLE };
     expect(waitsFor(eve, {})).toBe(true);

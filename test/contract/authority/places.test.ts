@@ -44,7 +44,7 @@ it.each<[voter: string, place: string, why: string | undefined, changes?: Partia
   ['rita', 'dora', 'requester'],
   ['sam', 'dora', 'requesters_delegate'],
   ['xena', 'rita', undefined, { notRequester: false }],
-])('lets %s vote in the place of %s: %s', (voter, place, why, changes) => {
+])('lets %s vote in the place of %s: %s', (...[voter, place, why, changes]) => {
   const voting = votingOf(under(changes), voter, inPlaceOf(place));
   expect(voting).toEqual(why === undefined ? { ok: true, voter } : { ok: false, why });
 });
