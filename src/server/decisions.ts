@@ -43,7 +43,7 @@ const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() })
 
 /** Decisions, resolutions, answers, and cancelling a turn. */
 export function decisionRoutes(deps: AppDeps): Hono<Env> {
-  const { feed, signer, passkeys } = deps;
+  const { signer, passkeys } = deps;
   const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'>) =>
     signVote({ client: c.get('reader'), signer, passkeys }, { ...vote, approver: senderOf(c).approver });
   const find = (
@@ -84,6 +84,12 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
       const answer = await c.get('reader').resolve(turn, { ...body, ...senderOf(c), ...place, ...signed });
       return respond(deps, c, { answer, turn, callId: body.callId, what: 'resolution' });
     })
+    .route('/', answerRoutes(deps));
+}
+
+function answerRoutes(deps: AppDeps): Hono<Env> {
+  const { feed } = deps;
+  return new Hono<Env>()
     .post('/:turn/answers', async (c) => {
       const body = await readBody(c, answerSchema);
       const turn = await findExactly(c, c.req.param('turn'));

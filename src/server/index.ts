@@ -170,8 +170,6 @@ export async function startWeb({
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
       ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
       ...signersOf(options),
-      // Where nobody can tell, nobody stands in for anybody here.
-      away: readAwayEntries(client, () => undefined),
       stats: createStatsReader({ readerOf, refusals }),
       decided: createDecidedReader(readerOf),
     }),
@@ -193,8 +191,11 @@ const signersOf = ({
   awaySigner,
   passkeys,
   voters,
-}: Partial<Signers & Pick<AppDeps, 'voters'>>): Signers & Pick<AppDeps, 'voters'> => ({
+  client,
+}: Pick<WebOptions, 'client' | 'voters'> & Partial<Signers>): Signers & Pick<AppDeps, 'voters' | 'away'> => ({
   ...{ signer, grantSigner, awaySigner, passkeys, voters },
+  // Where nobody can tell, nobody stands in for anybody here.
+  away: readAwayEntries(client, () => undefined),
 });
 
 /** The ways to sign in here. */

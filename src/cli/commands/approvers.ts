@@ -4,26 +4,16 @@ import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { Known } from '../../authority/check-file';
 import { readAwayEntries } from '../../client/control/who-is-away';
-import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
-import { type StandIn, standInsAt } from '../../contract/authority/places';
-import {
-  assuranceText,
-  seatingOf,
-  standingOf,
-  type Standing,
-  type VoteRefusal,
-} from '../../contract/authority/votes';
-import { defined } from '../../contract/defined';
-import { dateTime, span } from '../../contract/text/times';
+import { standInsAt } from '../../contract/authority/places';
+import { standingOf } from '../../contract/authority/votes';
 import { counted } from '../../history/labels';
-import type { CallView, TurnView } from '../../history/view';
 import type { Config } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
 import { writeNewFile } from '../files';
 import { loadConfig } from '../load-config';
-import { usageError } from '../options';
 import { escapeText } from '../print/escape';
-import { APPROVERS_FILE, type ProvenVote, votesOn } from '../review/sign';
+import { explanationLines, explanationOf } from '../review/explanation';
+import { APPROVERS_FILE, votesOn } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 
 interface FileOptions {
@@ -165,25 +155,6 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
   ];
 }
 
-/** Who may decide a call, as `--json` prints it. */
-interface Explanation extends Standing {
-  /** The votes so far, and what each of them proves by this file. */
-  votes: readonly ProvenVote[];
-  turn: string;
-  callId: string;
-  tool: string;
-  action: Ruling['action'];
-  rule: Ruling['rule'];
-  ruleDigest: string;
-  failed?: string;
-  passed: readonly string[];
-  digest: string;
-  requesters: readonly string[];
-  mayNot: { name: string; why: VoteRefusal }[];
-  /** Who may vote in the place of somebody who is away. */
-  standIns: Pick<StandIn, 'voter' | 'person' | 'until'>[];
-}
-
 async function explain(target: string, { file, json = false }: FileOptions, context: Context): Promise<void> {
   const named = parseTarget(target);
   namedCall(named.call);
@@ -199,93 +170,4 @@ async function explain(target: string, { file, json = false }: FileOptions, cont
     if (json) screen.json(about);
     else screen.lines(explanationLines(about).map((line) => escapeText(line)));
   });
-}
-
-/** What is explained of a call: its votes as they prove by the file, and who stands in for whom now. */
-interface Explained extends Pick<Explanation, 'votes'> {
-  call: CallView;
-  standIns?: readonly StandIn[];
-}
-
-/** @throws CountersignError `usage` for a call that never asked anybody: the record does not say how safe it is. */
-export function explanationOf(
-  approvers: Approvers,
-  view: TurnView,
-  { call, votes, standIns = [] }: Explained,
-): Explanation {
-  const { request, callId, tool } = call;
-  if (request === undefined)
-    throw usageError(
-      `${view.turn}/${callId} asked nobody`,
-      'Only calls that wait or waited for a decision are explained.',
-    );
-  const { safety, effect, schema, arguments: args } = request;
-  const ruling = approvers.rulingOn({
-    agent: view.agent,
-    tool,
-    safety,
-    effect,
-    args,
-    ...defined({ schema }),
-  });
-  const asked = requestersOf(view.origin, request.authority);
-  const requesters = [...new Set(asked.map((name) => approvers.personOf(name) ?? name))];
-  const among = { people: approvers.people, requesters };
-  const seatingFor = seatingOf(ruling.rule, among);
-  const mayNot = approvers.people.flatMap(({ name }) => {
-    const seating = seatingFor(name);
-    return seating.ok ? [] : [{ name, why: seating.why }];
-  });
-  const places = standIns.flatMap(({ voter, person, entry, until }) =>
-    seatingFor(voter, { person, entry }).ok ? [{ voter, person, until }] : [],
-  );
-  return {
-    ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot, votes },
-    standIns: places,
-    ...standingOf(
-      ruling.rule,
-      call.votes.filter(({ voter }) => isCounted(votes, voter)),
-      among,
-    ),
-  };
-}
-
-function isCounted(votes: Explanation['votes'], name: string): boolean {
-  return votes.some(({ voter, counts }) => voter === name && counts);
-}
-
-/** An explanation as a person reads it. */
-export function explanationLines(about: Explanation): string[] {
-  const { rule, action, failed, passed, mayVote, mayNot, requesters } = about;
-  const head = [
-    `${about.turn}/${about.callId} ${about.tool}`,
-    `rule       ${rule.name}${passed.length === 0 ? '' : `, after ${passed.join(', ')} did not fit`}`,
-    `asked by   ${requesters.join(', ') || 'nobody is named'}`,
-  ];
-  if (failed !== undefined) return [...head, `refused: its condition cannot be worked out: ${failed}`];
-  if (action !== 'ask')
-    return [
-      ...head,
-      action === 'run' ? 'by this rule it runs without a decision' : 'by this rule it is refused',
-    ];
-  const { need, groups, assurance, expiresMs, escalate } = rule;
-  const groupsText = groups.length === 0 ? '' : `, one of each of ${groups.join(', ')}`;
-  return [
-    ...head,
-    `needs      ${counted(Math.max(need, groups.length), 'approval')}${groupsText}, ${assuranceText(assurance)}`,
-    ...(expiresMs === undefined ? [] : [`expires    ${span(expiresMs)} after it was asked`]),
-    ...(escalate === undefined
-      ? []
-      : [`then asks  ${escalate.to.join(', ')} after ${span(escalate.afterMs)}`]),
-    ...about.votes.map(
-      ({ voter, decision, proof, counts }) =>
-        `has voted  ${voter}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,
-    ),
-    `${assurance === 'claimed' ? 'may vote' : 'may sign'}   ${mayVote.join(', ') || 'nobody'}`,
-    ...about.standIns.map(
-      ({ voter, person, until }) => `stands in  ${voter}, in place of ${person} until ${dateTime(until)}`,
-    ),
-    ...mayNot.map(({ name, why }) => `may not    ${name}: ${WHY_NOT[why]}`),
-    ...(about.isStuck ? ['Too few people may vote: nobody can approve it.'] : []),
-  ];
 }
