@@ -43,14 +43,17 @@ const SHOWN = {
   decision: 'Decision',
   reason: 'Reason',
   approver: 'Signed by',
+  inPlaceOf: 'In place of',
   notAfter: 'Good until',
 } as const;
 
 function factsOf(statement: string): [name: string, value: string][] {
   const read = readJson(statement);
   const said = read.ok && isJsonObject(read.value) ? read.value : {};
+  const place = said['inPlaceOf'];
+  const facts = { ...said, inPlaceOf: isJsonObject(place) ? place['person'] : undefined };
   return Object.entries(SHOWN).flatMap(([key, name]): [string, string][] => {
-    const value = said[key];
+    const value: unknown = Reflect.get(facts, key);
     return typeof value === 'string' && value !== '' ? [[name, value]] : [];
   });
 }
