@@ -64,7 +64,7 @@ it.each<[string, Away[] | { why: string }, Partial<Vote>, RegExp | undefined, nu
     {},
     /xena is a delegate of who asked/,
   ],
-])('says whether a vote in a place counts: %s', async (_what, entries, vote, why, now) => {
+])('says whether a vote in a place counts: %s', async (...[, entries, vote, why, now]) => {
   const found = await whyNot(entries, { ...VOTE, ...vote }, now);
   if (why === undefined) expect(found).toBeUndefined();
   else expect(found).toMatch(why);
