@@ -105,10 +105,11 @@ describe('decisions', () => {
   const BODY = { callId: '1.1', callKey: 'key', seenDigest: 'a'.repeat(64), decisionId: 'd-1' };
 
   let sent: unknown[][];
-  /** A client that knows the turn `t-1`, refuses every decision, and keeps what it was asked. */
+  /** A client that knows the turn `t-1`, refuses every decision, and keeps what it was asked. Nobody is away. */
   const client = new Proxy<Countersign>(Object.create(null), {
     get: (_: object, name: string) => {
       if (name === 'namespace') return 'default';
+      if (name === 'away') return { list: async () => ({ entries: [] }) };
       return async (...args: unknown[]) => {
         if (name === 'find') return 't-1';
         sent.push([name, ...args]);
