@@ -107,7 +107,7 @@ describe('a history that was changed', () => {
 
 describe('code that was changed', () => {
   const timer =
-    'this.timer.set((0, transitions_1.nextDeadline)(turn.approvals), "a request expires or is escalated");';
+    'this.timer.set((0, transitions_1.nextDeadline)(turn.approvals), "a request expires or is escalated"), ';
   const ask = 'turn.step += 1;';
 
   it.each<[string, string, (code: string) => string, Partial<Finding>]>([
