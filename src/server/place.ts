@@ -1,5 +1,5 @@
 import { needsPlace, placesOf } from '../contract/authority/places';
-import type { InPlaceOf } from '../contract/authority/votes';
+import { type InPlaceOf, isSameName } from '../contract/authority/votes';
 import { CountersignError } from '../contract/errors';
 import { authorityOn } from '../history/labels';
 import type { CallView } from '../history/view';
@@ -33,7 +33,7 @@ export async function placeOf(
   const approver = nameOf(user);
   const entries = all
     .map((entry) => ({ ...entry, from: nameOf(entry.from), to: nameOf(entry.to) }))
-    .filter(({ to }) => to.toLowerCase() === approver.toLowerCase());
+    .filter(({ to }) => isSameName(to, approver));
   if (named === undefined && entries.length === 0) return {};
   const call = await callOf();
   const authority = call && authorityOn(call);

@@ -55,7 +55,7 @@ export type WhyNoPlace = (vote: Vote) => string | undefined;
  *
  * @throws where `place` does.
  */
-export async function placesOf(check: PlaceCheck, votes: readonly Vote[]): Promise<WhyNoPlace> {
+export async function whyNoPlaces(check: PlaceCheck, votes: readonly Vote[]): Promise<WhyNoPlace> {
   const isPlaced = votes.some(({ inPlaceOf }) => inPlaceOf !== undefined);
   if (!isPlaced) return barsDelegates(check);
   const { file, away } = check;

@@ -3,6 +3,7 @@ import type { Away, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { dateTime } from '../../contract/text/times';
+import { isSameName } from '../../contract/authority/votes';
 import { isOpenAt } from '../../contract/control/away';
 import { type Context, osUser } from '../context';
 import { readTime, usageError } from '../options';
@@ -127,7 +128,7 @@ async function comeBack(
 /** The first to begin, where somebody has several. */
 async function entryOf({ away }: Countersign, person: string): Promise<Away> {
   const all = (await away.list()).entries.filter(
-    ({ from, end }) => from.toLowerCase() === person.toLowerCase() && Date.parse(end) > Date.now(),
+    ({ from, end }) => isSameName(from, person) && Date.parse(end) > Date.now(),
   );
   const [first] = all.sort((one, other) => one.start.localeCompare(other.start));
   if (first !== undefined) return first;

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
 import { needsPlace, type Place, placesOf } from '../../contract/authority/places';
-import type { InPlaceOf } from '../../contract/authority/votes';
+import { type InPlaceOf, isSameName } from '../../contract/authority/votes';
 import { relative } from '../../contract/text/times';
 import { authorityOn } from '../../history/labels';
 import type { CallView } from '../../history/view';
@@ -48,7 +48,7 @@ export async function placeFor(
   if (named === undefined && !needsPlace(authority, approver)) return {};
   const [entries, now] = [await entriesOf(client, named), Date.now()];
   const places = placesOf(authority, approver, { entries, now });
-  const chosen = named === undefined ? places : places.filter(({ person }) => isName(person, named));
+  const chosen = named === undefined ? places : places.filter(({ person }) => isSameName(person, named));
   const [place, other] = chosen;
   if (other !== undefined) throw ambiguous(places);
   if (place === undefined) {
@@ -70,10 +70,6 @@ export async function placeFor(
 async function entriesOf({ away }: Pick<Countersign, 'away'>, named: string | undefined) {
   const listed = away.list();
   return (await (named === undefined ? listed.catch(() => ({ entries: [] })) : listed)).entries;
-}
-
-function isName(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }
 
 function ambiguous(places: readonly Place[]) {

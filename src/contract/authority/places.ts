@@ -1,6 +1,6 @@
 import { type Away, isOpenAt } from '../control/away';
 import { type Authority, personIn, voterIn, votingOf } from './authority';
-import type { InPlaceOf } from './votes';
+import { type InPlaceOf, isSameName } from './votes';
 
 /** Whom somebody may decide for, and until when. */
 export interface Place extends InPlaceOf {
@@ -17,7 +17,7 @@ export function placesOf(
   const { people = [] } = authority;
   const voter = voterIn(authority, approver);
   return entries.flatMap((entry) => {
-    const isFor = entry.to.toLowerCase() === voter.toLowerCase();
+    const isFor = isSameName(entry.to, voter);
     const place = { person: personIn(people, entry.from) ?? entry.from, entry: entry.id };
     const may = isFor && isOpenAt(entry, now) && votingOf(authority, approver, place).ok;
     return may ? [{ ...place, until: entry.end }] : [];

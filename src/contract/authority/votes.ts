@@ -46,6 +46,11 @@ export interface Voter {
   mail?: string;
 }
 
+/** Whether two names are of one person: whether letters are large does not matter. */
+export function isSameName(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
 /** In whose place a vote is cast, and by which out-of-office. The workflow checks the names only. */
 export interface InPlaceOf {
   /** By the name in the file. */

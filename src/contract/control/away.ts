@@ -1,7 +1,8 @@
+import { isSameName } from '../authority/votes';
 import type { VoteSignature } from '../decision';
 import { LIMITS } from '../limits';
 import { utf8Bytes } from '../text/bytes';
-import { CLOCK_SKEW_MS, MOST_GRANT_MS, reasonIssue } from './grants';
+import { CLOCK_SKEW_MS, isLeftAt, MOST_GRANT_MS, reasonIssue } from './grants';
 
 /** That somebody is away, and who votes in their place meanwhile. A signature is over all fields. */
 export interface AwayTerms {
@@ -66,7 +67,7 @@ const MOST_AWAY_MS = MOST_GRANT_MS;
 const MOST_AHEAD_MS = 366 * 24 * 3600 * 1000;
 
 function withoutPast({ entries, ended }: AwayState, now: number): AwayState {
-  const isLeft = ({ end }: { end: string }): boolean => Date.parse(end) + CLOCK_SKEW_MS > now;
+  const isLeft = ({ end }: { end: string }): boolean => isLeftAt(end, now);
   return { entries: entries.filter(isLeft), ended: ended.filter(isLeft) };
 }
 
@@ -102,7 +103,7 @@ function whyNotTaken(state: AwayState, asked: AwayAsked, now: number): AwayRefus
   const [start, end] = [Date.parse(asked.start), Date.parse(asked.end)];
   const wrong = reasonIssue(reason);
   if (wrong !== undefined) return refuse('malformed', wrong);
-  if (isName(from, to)) return refuse('away_refused', 'nobody votes in their own place');
+  if (isSameName(from, to)) return refuse('away_refused', 'nobody votes in their own place');
   if (Date.parse(asked.at) > now + CLOCK_SKEW_MS)
     return refuse('away_refused', 'it is dated in the future: the clock of who is away is wrong');
   if (!(start < end) || end <= now) return refuse('away_refused', 'it would be over already');
@@ -110,7 +111,7 @@ function whyNotTaken(state: AwayState, asked: AwayAsked, now: number): AwayRefus
   if (start - now > MOST_AHEAD_MS) return refuse('away_refused', 'it starts in more than a year');
   if (state.ended.some((one) => one.id === id)) return refuse('away_refused', 'it was ended');
   const other = state.entries.find(
-    (one) => isName(one.from, from) && Date.parse(one.start) < end && start < Date.parse(one.end),
+    (one) => isSameName(one.from, from) && Date.parse(one.start) < end && start < Date.parse(one.end),
   );
   return (
     other &&
@@ -119,10 +120,6 @@ function whyNotTaken(state: AwayState, asked: AwayAsked, now: number): AwayRefus
       `${from} is away then already, until ${other.end}; ${other.to} votes in their place`,
     )
   );
-}
-
-function isName(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
 }
 
 function refuse(code: AwayRefused['code'], message: string): AwayRefused {

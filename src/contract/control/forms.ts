@@ -1,4 +1,5 @@
 import { LIMITS } from '../limits';
+import { object } from '../payloads';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 
@@ -13,13 +14,8 @@ export const MOMENT: JsonSchema = {
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
 };
 /** An object with these fields and no others. */
-export const form = (
-  properties: Record<string, JsonSchema>,
-  optional: Record<string, JsonSchema> = {},
-): JsonSchema => ({
-  type: 'object',
-  properties: { ...properties, ...optional },
-  required: Object.keys(properties),
+export const form = (...fields: Parameters<typeof object>): JsonSchema => ({
+  ...object(...fields),
   additionalProperties: false,
 });
 /** A signature by a key that stands in the approvers file. */

@@ -123,9 +123,12 @@ export const MOST_GRANT_MS = 30 * DAY;
 /** How far the clock of who gives may be ahead of the server's. */
 export const CLOCK_SKEW_MS = 10 * 60 * 1000;
 
+/** Whether what holds until `end` is kept at a moment: it is, until every clock has passed the end. */
+export const isLeftAt = (end: string, now: number): boolean => Date.parse(end) + CLOCK_SKEW_MS > now;
+
 /** Forgets what is over. One that is used up stays, so that it cannot be given again. */
 export function withoutPast(state: GrantsState, now: number): GrantsState {
-  const isLeft = ({ until }: { until: string }): boolean => Date.parse(until) + CLOCK_SKEW_MS > now;
+  const isLeft = ({ until }: { until: string }): boolean => isLeftAt(until, now);
   const [grants, revoked] = [state.grants.filter(isLeft), state.revoked.filter(isLeft)];
   const isSame = grants.length === state.grants.length && revoked.length === state.revoked.length;
   return isSame ? state : { ...state, grants, revoked };

@@ -5,6 +5,7 @@ import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { isLoopback } from '../address';
+import { cacheClock } from './cache-clock';
 import type { Identity } from './people';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
 
@@ -78,8 +79,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
   const pending = new LRUCache<string, Pending>({
     max: MOST_PENDING,
     ttl: LIFETIME_MS - 1,
-    perf: { now },
-    ttlResolution: 0,
+    ...cacheClock(now),
   });
   const redirect = new URL(CALLBACK, publicUrl).href;
   const discover = remembered(() => discovered(options, now));

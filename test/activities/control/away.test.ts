@@ -1,4 +1,4 @@
-import { createAwayReader, placesOf } from '../../../src/activities/control/away';
+import { createAwayReader, whyNoPlaces } from '../../../src/activities/control/away';
 import { parseApprovers } from '../../../src/authority/approvers';
 import type { Authority, Vote } from '../../../src/contract/authority/authority';
 import type { Away } from '../../../src/contract/control/away';
@@ -34,7 +34,7 @@ const VOTE: Vote = {
 
 const whyNot = async (entries: Away[] | { why: string }, vote: Vote = VOTE, now = NOW) =>
   (
-    await placesOf(
+    await whyNoPlaces(
       {
         ...{ file: FILE, authority: AUTHORITY, now },
         away: async () => entries,
@@ -75,7 +75,7 @@ it('asks nobody where no vote is in a place', async () => {
   const ask = () => Promise.reject(new Error('asked'));
   const rule = { ...AUTHORITY.rule, notRequester: false };
   const check = { file: FILE, authority: { ...AUTHORITY, rule }, now: NOW, away: ask, place: ask };
-  expect((await placesOf(check, [own]))(own)).toBeUndefined();
+  expect((await whyNoPlaces(check, [own]))(own)).toBeUndefined();
 });
 
 it.each<[string, Away[] | { why: string }, RegExp | undefined]>([
@@ -97,8 +97,8 @@ it.each<[string, Away[] | { why: string }, RegExp | undefined]>([
 
 it('counts no place without a file, or without a way to ask', async () => {
   const check = { authority: AUTHORITY, now: NOW, place: async () => ({ namespace: 'default' }) };
-  expect((await placesOf(check, [VOTE]))(VOTE)).toMatch(/no approvers file/);
-  expect((await placesOf({ ...check, file: FILE }, [VOTE]))(VOTE)).toMatch(/nobody can tell who is away/);
+  expect((await whyNoPlaces(check, [VOTE]))(VOTE)).toMatch(/no approvers file/);
+  expect((await whyNoPlaces({ ...check, file: FILE }, [VOTE]))(VOTE)).toMatch(/nobody can tell who is away/);
 });
 
 it.each<[string, number | { why: string }, () => Promise<unknown>, unknown]>([
