@@ -28,15 +28,21 @@ export async function readInbox(context: ClientContext, query: InboxQuery): Prom
   // Visibility does not know who may decide, so one page may hold no item that is wanted.
   if (limit >= LIST_PAGE || filter.whom !== undefined)
     return (await readAllWaiting(context, filter)).slice(0, limit);
-  const turns = await mostUrgentTurns(context, filterOf(filter), limit);
+  const turns = await mostUrgentTurns(context, filter, limit);
   const items = await Promise.all(turns.map((turn) => itemsOf(context, turn)));
   const wanted = items.flat().filter((item) => isWanted(item, filter));
   return mostUrgentFirst(wanted).slice(0, limit);
 }
 
 /** The turns that may hold the most urgent items. A turn in doubt is one of them, and may have no deadline. */
-async function mostUrgentTurns(context: ClientContext, query: string, limit: number): Promise<ListedTurn[]> {
-  const earliest = await earliestTurns(context, query, limit);
+async function mostUrgentTurns(
+  context: ClientContext,
+  filter: WaitingFilter,
+  limit: number,
+): Promise<ListedTurn[]> {
+  const query = filterOf(filter);
+  // A filter by age asks for another moment each time.
+  const earliest = await earliestTurns(context, query, limit, JSON.stringify(filter));
   if (earliest.length < limit) return earliest;
   const inDoubt = await listUpTo(context, `${query} AND ${SEARCH_ATTRIBUTES.state} = 'in_doubt'`, limit);
   return [...new Map([...inDoubt, ...earliest].map((turn) => [turn.id, turn])).values()];
@@ -67,38 +73,40 @@ const PAGES = 3;
 
 /**
  * The turns with the earliest deadlines that match a query, at least `limit` of them where there are so many, in no
- * order. Visibility cannot sort, so a bound is looked for under which there is about one page.
+ * order. Visibility cannot sort, so a bound is looked for under which there is about one page. Looks of one `kind` try the
+ * last bound first.
  */
 export async function earliestTurns(
   context: ClientContext,
   query: string,
   limit: number,
+  kind = query,
 ): Promise<ListedTurn[]> {
   const range = { least: limit, most: limit * PAGES };
-  const known = await listAtLastBound(context, query, range);
+  const last = lastBounds.get(context);
+  const known =
+    last?.kind === kind ? await listAtBound(context, query, { ...range, at: last.bound }) : undefined;
   if (known !== undefined) return known;
   const some = await listUpTo(context, query, limit + 1);
   if (some.length <= limit) return some;
   const sample = some.flatMap(({ deadline }) => deadline ?? []);
   const count = (at: number): Promise<number> => countTurns(context, `${query} AND ${before(at)}`);
   const bound = await findBound({ ...range, sample, count });
-  lastBounds.set(context, { query, bound });
+  lastBounds.set(context, { kind, bound });
   return listUpTo(context, `${query} AND ${before(bound)}`, range.most);
 }
 
 /** A second look mostly finds the same turns: the bound holds until about a page of them is decided. */
-const lastBounds = new WeakMap<ClientContext, { query: string; bound: number }>();
+const lastBounds = new WeakMap<ClientContext, { kind: string; bound: number }>();
 
-/** Undefined where there is no last bound, or where too few or too many turns are before it by now. */
-async function listAtLastBound(
+/** The turns before a bound. Undefined where by now there are too few or too many of them. */
+async function listAtBound(
   context: ClientContext,
   query: string,
-  { least, most }: Pick<BoundSearch, 'least' | 'most'>,
+  { least, most, at }: Pick<BoundSearch, 'least' | 'most'> & { at: number },
 ): Promise<ListedTurn[] | undefined> {
-  const last = lastBounds.get(context);
-  if (last?.query !== query) return undefined;
   // Listing one turn too many shows as much as a count would, and saves a query.
-  const turns = await listUpTo(context, `${query} AND ${before(last.bound)}`, most + 1);
+  const turns = await listUpTo(context, `${query} AND ${before(at)}`, most + 1);
   return turns.length >= least && turns.length <= most ? turns : undefined;
 }
 
@@ -173,9 +181,12 @@ export async function findBound(search: BoundSearch): Promise<number> {
   return known.high.at;
 }
 
-/** How many turns the bound should have before it: in the middle, so that there is room on both sides. */
+/**
+ * How many turns the bound should have before it. There is room on both sides, and with the usual limit so many come in
+ * one answer of visibility.
+ */
 function aimOf({ least, most }: BoundSearch): number {
-  return (least + most) / 2;
+  return (3 * least + most) / 4;
 }
 
 /**

@@ -84,6 +84,15 @@ test('who looks again lists what the last look found, by one question', async ()
   expect(asked() - before).toBeGreaterThan(3);
 });
 
+test('whose filter names another moment each time looks again by one question', async () => {
+  const { context, asked } = contextOf(Array.from({ length: 5000 }, (_, n) => 7 * DAY + n * 12));
+  await earliestTurns(context, "StartTime < '1'", 100, 'an hour old');
+  const before = asked();
+  const found = await earliestTurns(context, "StartTime < '2'", 100, 'an hour old');
+  expect(found.length).toBeGreaterThanOrEqual(100);
+  expect(asked() - before).toBe(1);
+});
+
 test.each<[string, (turns: { workflowId: string; at: number }[]) => void]>([
   ['most of the page was decided', (turns) => turns.splice(0, 150)],
   [
