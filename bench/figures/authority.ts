@@ -6,6 +6,7 @@ import { inboxSigner, openInboxKey } from '../../lib/authority/inbox-key';
 import { openApprovers } from '../../lib/authority/source';
 import { connect, type Countersign } from '../../lib/client';
 import { defineAgent, defineConfig, defineTool, scriptedModel, startWorker } from '../../lib/index';
+import { createShownCalls, signableBy } from '../../lib/server/shown-calls';
 import { signVote } from '../../lib/server/signer';
 import { absolute, alternate, median, type Bench, type Figure, type Measurement } from '../figure';
 import { freshId, started } from '../subjects';
@@ -105,10 +106,15 @@ async function decided({ bench, client, taskQueue, signer }: Deciding, agent: st
   const prompt = freshId('key');
   const { turn } = await client.start({ agent, prompt, taskQueue });
   await requestOf(bench, turn);
-  const { seenDigest = '', callKey = '' } = (await client.view(turn)).calls[0]?.request ?? {};
+  // As in the web inbox, whose page shows the call before somebody decides it.
+  const shown = createShownCalls();
+  const view = await client.view(turn);
+  shown.keep(view);
+  const { seenDigest = '', callKey = '' } = view.calls[0]?.request ?? {};
   const vote = { callId: '1.1', decision: 'approved', approver: 'anna', seenDigest, callKey } as const;
   return untilStarted(prompt, async () => {
-    const signature = signer === undefined ? {} : await signVote({ client, signer }, { turn, ...vote });
+    const signing = { client: signableBy(shown, client, { turn, ...vote }), signer };
+    const signature = signer === undefined ? {} : await signVote(signing, { turn, ...vote });
     const answer = await client.decide(turn, { ...vote, ...signature });
     if (answer.status !== 'accepted') throw new Error(`a decision was not taken: ${JSON.stringify(answer)}`);
   });

@@ -10,6 +10,7 @@ import { placeOf } from './place';
 import type { Refusal } from './refusal-log';
 import { messageBody, readBody, reason } from './request-body';
 import { type Env, senderOf } from './session';
+import { signableBy } from './shown-calls';
 import { type SignedInVote, signVote } from './signer';
 import { findExactly } from './turns';
 
@@ -43,9 +44,11 @@ const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() })
 
 /** Decisions, resolutions, answers, and cancelling a turn. */
 export function decisionRoutes(deps: AppDeps): Hono<Env> {
-  const { signer, passkeys } = deps;
-  const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'>) =>
-    signVote({ client: c.get('reader'), signer, passkeys }, { ...vote, approver: senderOf(c).approver });
+  const { signer, passkeys, shown } = deps;
+  const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'> & { callKey?: string | undefined }) => {
+    const client = signableBy(shown, c.get('reader'), vote);
+    return signVote({ client, signer, passkeys }, { ...vote, approver: senderOf(c).approver });
+  };
   const find = (
     c: Context<Env>,
     turn: string,

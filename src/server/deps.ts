@@ -14,6 +14,7 @@ import type { DecidedReader } from './decided-reader';
 import type { Push } from './push/store';
 import type { RefusalLog } from './refusal-log';
 import type { Reader, ReaderOf } from './scoped';
+import type { ShownCalls } from './shown-calls';
 import type { Signers } from './signer';
 import type { StatsReader } from './stats-reader';
 import type { TextStore } from './streamed-text';
@@ -49,6 +50,7 @@ export interface AppDeps extends Signers {
   feed: InboxFeed;
   stats: StatsReader;
   refusals: RefusalLog;
+  shown: ShownCalls;
   decided: DecidedReader;
   /** How browsers are notified. Undefined: no browser is. */
   push: Push | undefined;

@@ -51,6 +51,7 @@ import {
   inboxRoutes,
 } from './session';
 import { createReaders } from './scoped';
+import { createShownCalls } from './shown-calls';
 import type { Signers } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './stats-reader';
@@ -192,8 +193,10 @@ const signersOf = ({
   passkeys,
   voters,
   client,
-}: Pick<WebOptions, 'client' | 'voters'> & Partial<Signers>): Signers & Pick<AppDeps, 'voters' | 'away'> => ({
+}: Pick<WebOptions, 'client' | 'voters'> & Partial<Signers>): Signers &
+  Pick<AppDeps, 'voters' | 'away' | 'shown'> => ({
   ...{ signer, grantSigner, awaySigner, passkeys, voters },
+  shown: createShownCalls(),
   // Where nobody can tell, nobody stands in for anybody here.
   away: readAwayEntries(client, () => undefined),
 });

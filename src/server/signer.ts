@@ -8,7 +8,7 @@ import type { SaysOfGrant } from '../contract/control/grant-votes';
 import type { AwayTerms } from '../contract/control/away';
 import type { GrantTerms } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
-import type { CallView } from '../history/view';
+import type { CallView, TurnView } from '../history/view';
 
 /** What somebody says who is signed in, and of what. */
 interface ToSign {
@@ -70,6 +70,14 @@ export interface SignedInVote {
   passkey?: SignedByPasskey | undefined;
 }
 
+/** What a signature on a call is made from. */
+export type SignableTurn = Pick<TurnView, 'turn' | 'firstRunId' | 'agent' | 'calls'>;
+
+/** Reads what is to be signed. */
+export interface SignableTurns extends Pick<Countersign, 'placeOf'> {
+  view(turn: string): Promise<SignableTurn>;
+}
+
 /** What signs votes here. A part that is undefined signs none. */
 export interface Signers {
   /** Signs that an approver was signed in. */
@@ -88,7 +96,7 @@ export interface Signers {
  * @throws CountersignError `signature_needed` where the rule wants more: with what a passkey is asked for, if one can give it.
  */
 export async function signVote(
-  { client, signer, passkeys }: Signers & { client: Pick<Countersign, 'view' | 'placeOf'> },
+  { client, signer, passkeys }: Signers & { client: SignableTurns },
   vote: SignedInVote,
 ): Promise<{ signature?: VoteSignature }> {
   const { turn, callId, decision, seenDigest } = vote;

@@ -29,7 +29,7 @@ const listSchema = z.object({
 });
 
 /** The routes that read turns, one turn, and one call. */
-export function turnRoutes({ texts, authenticator, closing, formatError }: AppDeps): Hono<Env> {
+export function turnRoutes({ texts, authenticator, closing, formatError, shown }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) =>
       c.json(await c.get('reader').turns(defined(checkInput(listSchema, c.req.query())))),
@@ -50,7 +50,9 @@ export function turnRoutes({ texts, authenticator, closing, formatError }: AppDe
     .get('/:turn/calls/:callId', async (c) => {
       const turn = await findExactly(c, c.req.param('turn'));
       const who = { user: senderOf(c).approver, role: c.get('permit').role };
-      return c.json(await callDetails(c.get('reader'), { turn, callId: c.req.param('callId'), who }));
+      const details = await callDetails(c.get('reader'), { turn, callId: c.req.param('callId'), who });
+      shown.keep(details.view);
+      return c.json(details);
     });
 }
 

@@ -61,6 +61,30 @@ async function decide(app: typeof signing, turn: string, decision: string, more:
   return app.ask(`/api/turns/${turn}/decisions`, { json, cookie: await app.signIn() });
 }
 
+test('what the page showed is signed without reading the turn again', async () => {
+  const turn = await asked('note', 'shown');
+  const { seenDigest, callKey } = (await client.view(turn)).calls[0]?.request ?? {};
+  const cookie = await signing.signIn();
+  const decision = { callId: '1.1', callKey, decision: 'approved' };
+  const read = jest.spyOn(client, 'view');
+  try {
+    expect((await signing.ask(`/api/turns/${turn}/calls/1.1`, { cookie })).status).toBe(200);
+    expect(read).toHaveBeenCalledTimes(1);
+    // Of something else than was shown, the turn says what is wrong with it.
+    const other = { json: { ...decision, seenDigest: '0'.repeat(64) }, cookie };
+    expect((await signing.ask(`/api/turns/${turn}/decisions`, other)).status).toBe(409);
+    expect(read).toHaveBeenCalledTimes(2);
+    const same = { json: { ...decision, seenDigest }, cookie };
+    expect((await signing.ask(`/api/turns/${turn}/decisions`, same)).status).toBe(200);
+    expect(read).toHaveBeenCalledTimes(2);
+  } finally {
+    read.mockRestore();
+  }
+  await fixture.client.workflow.getHandle(turn).result();
+  expect(await effects.lines('shown')).toEqual(['note shown']);
+  expect((await client.view(turn)).calls[0]?.votes).toMatchObject([{ voter: 'owner', signedBy: 'inbox' }]);
+});
+
 test('what somebody who is signed in approves counts as signed in', async () => {
   const turn = await asked('note', 'here');
   expect((await decide(signing, turn, 'approved', { reason: 'fine' })).status).toBe(200);

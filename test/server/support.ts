@@ -16,6 +16,7 @@ import { createUsers, type Users } from '../../src/server/auth/users';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createHosts } from '../../src/server/address';
 import { createDecidedReader } from '../../src/server/decided-reader';
+import { createShownCalls } from '../../src/server/shown-calls';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
 import type { AppDeps, SentFiles } from '../../src/server/deps';
@@ -121,6 +122,7 @@ export async function createTestApp(
       stats,
       refusals,
       decided: createDecidedReader(readerOf),
+      shown: createShownCalls(),
       readerOf,
       texts,
       streamToken: STREAM_TOKEN,
