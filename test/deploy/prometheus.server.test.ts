@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { connect, type Countersign } from '../../src/client';
 import { freePorts } from '../../src/engine/server-args';
 import { startWeb } from '../../src/server';
+import type { Model } from '../../src/models/model';
 import { defineAgent } from '../../src/tools/define-agent';
 import { root } from '../support/build';
 import { askedTools, useEffects } from '../support/effects';
@@ -59,6 +60,12 @@ const Rules = z.object({
   ),
 });
 
+/** As where a provider has no room for a moment. */
+const waitForRoom: NonNullable<Model['admit']> = async ({ onWait }) => {
+  onWait();
+  return () => undefined;
+};
+
 /** A scrape of a second, so that rates have their two samples soon. */
 const configOf = (worker: string, web: string): string =>
   JSON.stringify({
@@ -76,7 +83,7 @@ told('Prometheus', () => {
   const agent = defineAgent({
     name: AGENT,
     instructions: 'do',
-    model: book.model,
+    model: { ...book.model, admit: waitForRoom },
     tools: askedTools(effects),
   });
   /** Starts a turn as people do: the labels of what waits come from its search attributes. */
