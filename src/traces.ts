@@ -70,7 +70,7 @@ export async function openTraces({ hasContent = false } = {}): Promise<Traces | 
     hasContent,
     within: (place, span, work) => within(api, place, { span, work }),
     record: (place, span) => {
-      safely(() => record(api, place, span));
+      safely(() => isHeard(api, place) && record(api, place, span));
     },
     parentOf: (place) => safely(() => traceparentOf(api, contextOf(api, place))),
   };
@@ -99,13 +99,23 @@ async function within<T>(
   place: SpanPlace,
   { span, work }: { span: NewSpan; work: (open: OpenSpan) => Promise<T> },
 ): Promise<T> {
-  const started = safely(() => startIn(api, place, span));
+  const started = safely(() => (isHeard(api, place) ? startIn(api, place, span) : undefined));
   if (started === undefined) return work(NO_SPAN);
   try {
     return await api.context.with(started.context, () => work(openOf(api, started.span)));
   } finally {
     safely(() => started.span.end());
   }
+}
+
+/**
+ * Whether anybody takes the spans of a turn. Where no SDK is registered, only a trace that the turn was started in goes
+ * further, to whom its calls ask.
+ */
+function isHeard({ trace, ProxyTracerProvider }: Api, place: SpanPlace): boolean {
+  if (place.trace !== undefined) return true;
+  const provider = trace.getTracerProvider();
+  return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(NAME) !== undefined;
 }
 
 function startIn(api: Api, place: SpanPlace, span: NewSpan): { span: Otel.Span; context: Otel.Context } {

@@ -24,16 +24,12 @@ export async function toMessages(
 ): Promise<ModelMessage[]> {
   const messages: ModelMessage[] = [];
   const room = { bytes: LIMITS.filesPerRequestBytes };
-  for (const entry of entries.toReversed()) messages.push(await toMessage(entry, reader, room));
+  for (const entry of entries.toReversed())
+    messages.push(entry.kind === 'words' ? await wordsMessage(entry, reader, room) : messageOf(entry));
   return messages.reverse();
 }
 
-async function toMessage(
-  entry: TranscriptEntry,
-  reader: FileReader,
-  room: { bytes: number },
-): Promise<ModelMessage> {
-  if (entry.kind === 'words') return wordsMessage(entry, reader, room);
+function messageOf(entry: Exclude<TranscriptEntry, { kind: 'words' }>): ModelMessage {
   if (entry.kind === 'reply') {
     const { text, calls, opaque } = entry;
     return { role: 'assistant', content: text, toolCalls: calls.map(toModelCall), ...defined({ opaque }) };
@@ -42,7 +38,18 @@ async function toMessage(
 }
 
 function toModelCall(call: TranscriptCall): ModelCall {
-  return { id: call.id, name: call.tool, arguments: call.raw ?? JSON.stringify(call.arguments) };
+  return { id: call.id, name: call.tool, arguments: call.raw ?? argumentsText(call) };
+}
+
+/** Entries never change, and each step of a turn asks with all entries before it. */
+const texts = new WeakMap<TranscriptCall, string>();
+
+function argumentsText(call: TranscriptCall): string {
+  const known = texts.get(call);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(call.arguments);
+  texts.set(call, text);
+  return text;
 }
 
 /** A file as the model gets it: in words and, where the model takes such files, with its bytes. */
