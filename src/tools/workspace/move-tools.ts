@@ -8,7 +8,7 @@ import type { Tool, Verification } from '../types';
 import { type FileLocation, type Pack, type Root, withFile } from './root';
 import { assertWritable, normalPath, onOneLine, splitPath, unlessMissing } from './path';
 import { moveSeen, removeSeen } from './write-atomic';
-import { makeHunks, renderHunks } from './plan';
+import { makeHunks, renderHunks } from './hunks';
 import { decodeText, encodingOf, isBinary } from './text';
 
 /** The tools that move and delete files. They are unsafe to run twice, so each can verify whether it took effect. */
