@@ -5,9 +5,9 @@ import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
-import { countVotes, UNCHECKED, type VoteProof } from '../contract/authority/count-votes';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
 import { stricterAction } from '../contract/authority/votes';
+import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
@@ -198,11 +198,11 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   const judged = new Map(votes.map((vote) => [vote, judge?.(vote)]));
   const whyNoPlace = await whyNoPlaces({ ...check, authority }, votes);
   const proofOf = proofsBy(judged, decision);
-  const { struck, standing, why } = countVotes(authority, votes, (vote) => {
+  const { struck, count, why } = countProvenVotes(authority, votes, (vote) => {
     const no = whyNoPlace(vote);
     return no === undefined ? proofOf(vote) : { why: no };
   });
-  if (struck.length === 0 && standing.state === 'approved') {
+  if (struck.length === 0 && count.state === 'approved') {
     const roster = await rosterOf(check.file, judged);
     return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };
   }

@@ -2,9 +2,9 @@ import {
   type Authority,
   escalatedAuthority,
   someNames,
-  standingUnder,
 } from '../contract/authority/authority';
-import { assuranceText, type CastVote, type Standing, voterText } from '../contract/authority/votes';
+import { assuranceText, type CastVote, voterText } from '../contract/authority/votes';
+import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
@@ -234,23 +234,23 @@ export function authorityOn({ request, isEscalated }: CallView): Authority | und
   return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
 }
 
-/** How the votes on a call stand. Undefined where no rule says who decides it. */
-export function standingOn(call: CallView): Standing | undefined {
+/** Whether the votes on a call are enough, and who is still needed. Undefined where no rule says who decides it. */
+export function votesNeededOn(call: CallView): VoteCount | undefined {
   const authority = authorityOn(call);
-  return authority && standingUnder(authority, call.votes);
+  return authority && countVotesUnder(authority, call.votes);
 }
 
 /** Who decides a call, who has voted, and what is missing, in words. Undefined where no rule says who decides it. */
 export function describeVoting(call: CallView): string | undefined {
   const authority = call.request?.authority;
-  const standing = standingOn(call);
-  if (authority === undefined || standing === undefined) return undefined;
+  const count = votesNeededOn(call);
+  if (authority === undefined || count === undefined) return undefined;
   const { name, need, groups, assurance } = authority.rule;
   const wanted = counted(Math.max(need, groups.length), 'approval');
   const sure = assurance === 'claimed' ? '' : `, ${assuranceText(assurance)}`;
   const votes = call.votes.map((vote) => `${voterText(vote)} ${vote.decision} (${howKnown(vote)})`);
   const verb = assurance === 'claimed' ? 'vote' : assurance === 'signed_in' ? 'vote, signed in' : 'sign';
-  const missing = standing.state === 'open' ? [missingText(standing, verb)] : [];
+  const missing = count.state === 'open' ? [missingText(count, verb)] : [];
   return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
 }
 
@@ -265,7 +265,7 @@ export function howKnown({
   return authenticated === true || signedBy === 'inbox' ? 'signed in' : 'as claimed';
 }
 
-function missingText({ missing, missingGroups, mayVote, isStuck }: Standing, verb: string): string {
+function missingText({ missing, missingGroups, mayVote, isStuck }: VoteCount, verb: string): string {
   const heard = missingGroups.length === 0 ? '' : ` (${missingGroups.join(', ')})`;
   const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may ${verb}`;
   return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;

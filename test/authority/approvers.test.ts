@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Approvers, loadApprovers, parseApprovers } from '../../src/authority/approvers';
 import type { Known } from '../../src/authority/check-file';
 import type { RuledCall } from '../../src/authority/matching';
-import { standingOf } from '../../src/contract/authority/votes';
+import { countVotes } from '../../src/contract/authority/votes-needed';
 import { CountersignError } from '../../src/contract/errors';
 import { newSigner } from '../support/ssh';
 
@@ -307,6 +307,6 @@ it('finds who may decide among 500 people and 200 rules', () => {
   const approvers = parseApprovers(`${HEAD}people:\n${people}rules:\n${rules}${DEFAULT}`, 'approvers.yaml');
   const ruling = approvers.rulingOn(call({ tool: 't7', args: { n: 167 }, schema: {} }));
   expect(ruling.rule.name).toBe('r167');
-  const { mayVote } = standingOf(ruling.rule, [], { people: approvers.people, requesters: ['p7'] });
+  const { mayVote } = countVotes(ruling.rule, [], { people: approvers.people, requesters: ['p7'] });
   expect(mayVote).toHaveLength(100);
 });

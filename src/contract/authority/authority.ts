@@ -10,8 +10,6 @@ import {
   RULE_ACTIONS,
   type RuleSnapshot,
   seatingOf,
-  type Standing,
-  standingOf,
   stricterRule,
   type Voter,
   type VoteRefusal,
@@ -129,15 +127,12 @@ export function votingOf(authority: Authority, approver: string, place?: InPlace
   return seating.ok ? { ok: true, voter } : seating;
 }
 
-/** How votes stand under an authority. */
-export function standingUnder(authority: Authority, votes: readonly CastVote[]): Standing {
+/** Who may vote under an authority, by name. Undefined: everybody of the file. */
+export function votersOf(authority: Authority): string[] | undefined {
   const { people, requesters } = authority;
-  const rule = ruleInForce(authority);
-  if (people !== undefined) return standingOf(rule, votes, { people, requesters });
-  // Anybody of the file decides alone, so whoever voted is all that it takes.
-  const voters = [...new Set(votes.map(({ voter }) => voter))];
-  const among = voters.map((name) => ({ name, groups: [], delegates: [] }));
-  return { ...standingOf(rule, votes, { people: among, requesters }), isStuck: false };
+  if (people === undefined) return undefined;
+  const seatingFor = seatingOf(ruleInForce(authority), { people, requesters });
+  return people.flatMap(({ name }) => (seatingFor(name).ok ? [name] : []));
 }
 
 /** An authority that is as strict as both. People and requesters are those of the later one, who asked before included. */
@@ -226,12 +221,13 @@ export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
 export function whyMayNot(
   authority: Authority,
   { approver, inPlaceOf }: { approver: string; inPlaceOf?: InPlaceOf | undefined },
-  votes: Parameters<typeof standingUnder>[1] = [],
+  votes: readonly CastVote[] = [],
 ): string | undefined {
   const voting = votingOf(authority, approver, inPlaceOf);
   if (voting.ok) return undefined;
-  const { mayVote } = standingUnder(authority, votes);
-  const others = mayVote.length === 0 ? 'nobody else may' : `these may: ${someNames(mayVote)}`;
+  const voted = new Set(votes.map(({ voter }) => voter));
+  const left = (votersOf(authority) ?? []).filter((name) => !voted.has(name));
+  const others = left.length === 0 ? 'nobody else may' : `these may: ${someNames(left)}`;
   return `${approver} ${WHY_NOT[voting.why]}; ${others}`;
 }
 
@@ -241,13 +237,4 @@ const MOST_NAMED = 10;
 export function someNames(names: readonly string[]): string {
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
   return names.slice(0, MOST_NAMED).join(', ') + more;
-}
-
-/** Who has to vote yet, in words. */
-export function lackingText(
-  { rule }: Pick<Authority, 'rule'>,
-  { missing, missingGroups, mayVote }: Standing,
-): string {
-  const groups = missingGroups.length === 0 ? '' : ` (of ${missingGroups.join(' and ')})`;
-  return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
 }

@@ -137,7 +137,7 @@ export function takeDecision(
   { message: decision, state, contentDigest }: Extract<Judged<Decision>, { kind: 'take' }>,
   at: TakenAt,
 ): Accepted {
-  const standing = standingOf(decision, at.now);
+  const standing = finalDecision(decision, at.now);
   const isRenewed = decision.decision === 'ask-again';
   const isEdited = decision.decision === 'modified' && isShownAnew(state);
   const asksAgain = isRenewed || isEdited;
@@ -177,8 +177,8 @@ function takeVote(
   if (decision.decision === 'withdrawn') return withdrawVote(state, decision);
   const ballot = { ...decision, decision: isDenial(decision) ? ('denied' as const) : ('approved' as const) };
   const cast = castVote(state, ballot, { decisionId: at.decisionId, iso: standing.at });
-  if (cast?.standing.state === 'open') return cast.needs;
-  if ((cast?.standing.state ?? ballot.decision) === 'denied') deny(approvals, state, { decision, standing });
+  if (cast?.state === 'open') return cast.needs;
+  if ((cast?.state ?? ballot.decision) === 'denied') deny(approvals, state, { decision, standing });
   else if (cast === undefined) allow(state, decision, { ...at, standing });
   else {
     const { approver, votes } = approvalsIn(cast.votes);
@@ -187,7 +187,7 @@ function takeVote(
   return undefined;
 }
 
-function standingOf(decision: Decision, now: number): FinalDecision {
+function finalDecision(decision: Decision, now: number): FinalDecision {
   const word = isDenial(decision) ? 'denied' : decision.decision;
   const { approver: voter = 'somebody', inPlaceOf } = decision;
   const approver = voterText({ voter, ...defined({ inPlaceOf }) });

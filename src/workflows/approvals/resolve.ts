@@ -83,7 +83,7 @@ function voteForAnother(
   const said = { approver, inPlaceOf, callId, reason, seenDigest, signature };
   const ballot = { ...said, decision: 'approved' as const, runsAgain: true as const };
   const cast = castVote(state, ballot, { decisionId, iso });
-  return cast === undefined || cast.standing.state === 'approved' ? undefined : cast.needs;
+  return cast === undefined || cast.state === 'approved' ? undefined : cast.needs;
 }
 
 function approversOf({ votes }: CallState, approver: string): string {
