@@ -12,7 +12,7 @@ import type { AskAgain, ChildReady, NotHere, Paused, VerifyOutput } from '../con
 import type { UsedState } from '../contract/tool';
 import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
-import { settleDoubt } from './approvals/resolve';
+import { settleDoubt } from './approvals/doubts';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import { valueOf } from './messages';
 import { MOST_ASKED } from './think';

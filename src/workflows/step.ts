@@ -23,7 +23,7 @@ import { escalate } from './approvals/votes';
 import { releaseChild, runChild } from './child-turn';
 import { askingCalls, closeQuestions } from './ask';
 import { takeUpWaits } from './approvals/moving';
-import { sweepAbandoned } from './approvals/resolve';
+import { sweepAbandoned } from './approvals/doubts';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import { StepObserver } from './observe';
 import type { Turn, TurnRuntime } from './turn';

@@ -4,7 +4,7 @@ import type { DecodedFailure, EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
 import type { EventHeader, Judgement, TurnEvent } from '../events';
 import { is } from './guards';
-import { answeredEvent, applyJudged, decisionEvent, type Judged, resolvedEvent, textAt } from './judged';
+import { answeredEvent, applyJudged, decisionEvent, type Judged, resolvedEvent, textAt } from './verdicts';
 import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
 import { rootOf } from '../decode/failure';
 

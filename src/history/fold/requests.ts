@@ -18,7 +18,7 @@ import {
   unprepared,
   unresolved,
 } from '../../contract/call-messages';
-import { questionOf, replan, restore } from './judged';
+import { questionOf, replan, restore } from './verdicts';
 import { judgeSignals } from './messages';
 import type { Question } from '../../contract/question';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';

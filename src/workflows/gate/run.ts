@@ -11,7 +11,7 @@ import { ENDINGS } from '../../contract/call-messages';
 import { defined } from '../../contract/defined';
 import { activityIds, idempotencyKey } from '../../contract/names';
 import { closeCall, failureOf, settle, start, successOf, withdraw } from '../approvals/transitions';
-import { isCancelled, sweepAbandoned } from '../approvals/resolve';
+import { isCancelled, sweepAbandoned } from '../approvals/doubts';
 import { type CallState, markChanged, type Settlement } from '../approvals/state';
 import { retryOf } from '../call-activities';
 import { summaryOf } from '../summary';

@@ -28,7 +28,7 @@ function pathOf(place: Place): string {
 export type Evaluated = Iterable<string | number>;
 
 /** The result of one schema's keywords for one value. */
-export class Judged {
+export class CheckResult {
   private fits = true;
   private own: Set<string | number> | undefined;
 

@@ -24,7 +24,7 @@ import {
   refuse,
   type TakenAt,
 } from './messages';
-import { refuseDecision } from './answer';
+import { refuseDecision } from './judge-answer';
 import type { Approvals, CallState, FinalDecision } from './state';
 import type { Vote } from '../../contract/authority/authority';
 import { voterText } from '../../contract/authority/votes';
