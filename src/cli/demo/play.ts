@@ -23,7 +23,7 @@ import { type Config, defineConfig } from '../../tools/define-config';
 import { createWorkspaceTools } from '../../tools/workspace';
 import { startWorker } from '../../worker';
 import { editorOf, editText } from '../review/editor';
-import { askUntilAnswered } from '../review/terminal';
+import { askUntilAnswered } from '../review/confirm';
 
 /** Everything that the demo needs to play the turn. */
 export interface Play {
