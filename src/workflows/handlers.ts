@@ -132,7 +132,7 @@ const ANSWERS: VerdictMessage<QuestionAnswer> = {
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
 
-/** How much work of a check counts as one unit of weight: the work that takes 0.1 ms. */
+/** The work of a check that counts as one unit of weight. It takes about 0.1 ms. */
 const WORK_OF_WEIGHT = MOST_WORK / 500;
 
 /**

@@ -53,7 +53,8 @@ export class Step {
     open(turn, calls, isRefused);
     this.observer.begin(calls);
     runtime.changes.beginStep();
-    // Messages that came before are judged now. They are answered before the step acts on them, as later messages are.
+    // Messages that came before are judged now. The messages are answered before the step acts on them, as it is with
+    // later messages.
     runtime.queue.release();
   }
 

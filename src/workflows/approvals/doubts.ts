@@ -16,9 +16,9 @@ export function settleDoubt(approvals: Approvals, state: CallState, result: Tool
 }
 
 /**
- * Applies a late outcome to the call with the same key, generation and secret, where that call is in doubt. The outcome
- * may come before the loss of its call is known, since both can be in one workflow task. It is then kept until the loss
- * is known.
+ * Applies a late outcome to the call with the same key, generation and secret, where that call is in doubt. One
+ * workflow task can bring both the outcome and the loss of its call. Where the outcome comes first, it is kept until
+ * the loss is known.
  */
 export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
   const state = [...approvals.calls.values()].find((one) => one.callKey === outcome.callKey);
@@ -34,8 +34,8 @@ export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: 
 }
 
 /**
- * Takes the word to give up calls in doubt. It does not replace an earlier word whose sender may give up a call that
- * this sender may not.
+ * Takes the request to give up calls in doubt. An earlier request stays where its sender may give up a call that this
+ * sender may not give up.
  */
 export function takeAbandonment(approvals: Approvals, abandonment: Abandonment): void {
   const { abandoned: before } = approvals;

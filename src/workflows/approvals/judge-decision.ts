@@ -166,8 +166,8 @@ function isShownAnew({ call }: CallState): boolean {
 }
 
 /**
- * Applies a decision or, where rules say who decides, counts it as a vote. Returns what is missing where the vote
- * decides nothing yet.
+ * Applies a decision or, where rules say who decides, counts it as a vote. Returns the votes that are still needed.
+ * Undefined: the decision is final.
  */
 function takeVote(
   approvals: Approvals,
@@ -247,7 +247,7 @@ function spentDecision(
   };
 }
 
-/** The digests of what a decision on a call allows. */
+/** The digests of the request as it is now. A decision allows only this. */
 export function seenIn({ call, seenDigest }: CallState): Pick<SpentDecision, 'seenDigest' | 'previewDigest'> {
   return { seenDigest, ...defined({ previewDigest: call.previewDigest }) };
 }

@@ -72,7 +72,8 @@ export function takeResolution(
 }
 
 /**
- * A further run needs the same approvals as the first run. Returns what is still missing. Undefined: the call may run.
+ * A further run needs the same approvals as the first run. Returns the votes that are still needed. Undefined: the call
+ * may run.
  */
 function voteForAnother(
   state: CallState,

@@ -47,7 +47,7 @@ const NO_PLACE = 'no rule says who decides it, so nobody has a place in which an
 export function checkVote(state: CallState, decision: Decision): Refused | undefined {
   const authority = authorityOf(state);
   if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
-  // The worker checks who may ask again, by today's rules: all people whom the frozen rule names may have left.
+  // The worker checks by today's rules who may ask again. The people whom the frozen rule names may all have left.
   if (decision.decision === 'ask-again') return checkRenewal(state, decision);
   const forbidden = checkAllowed(state, decision);
   if (authority === undefined || forbidden !== undefined || decision.decision === 'denied') return forbidden;
@@ -185,7 +185,10 @@ export function voidIds({ held, votes = [] }: CallState, struck: readonly string
   return votes.flatMap(({ voter, decisionId }) => (struck.includes(voter) ? decisionId : []));
 }
 
-/** Drops the votes that do not count. The others stay, so nobody has to vote twice because another vote was forged. */
+/**
+ * Drops the votes that do not count. The other votes stay, so nobody has to vote twice because somebody else's vote was
+ * forged.
+ */
 export function strike(state: CallState, { struck, authority }: AskAgain): void {
   if (struck === undefined) delete state.votes;
   else state.votes = (state.votes ?? []).filter(({ voter }) => !struck.includes(voter));

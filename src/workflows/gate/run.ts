@@ -54,7 +54,7 @@ export async function askAndRun<A extends object, R>(
   }
 }
 
-/** Marks a call whose scope was cancelled: it is not run again, and can be abandoned. */
+/** Marks a call whose scope was cancelled. It does not run again, and it can be abandoned. */
 function watchCancellation(gate: GateState, state: CallState): void {
   void CancellationScope.current().cancelRequested.catch(() => {
     state.cancelled = true;
