@@ -34,7 +34,7 @@ export interface RuleOwner extends PolicyOwner {
 export interface CheckedCall {
   tool: PolicyTool & { schema?: Tool['schema'] };
   args: JsonObject;
-  /** The people whose words the turn had taken up, as far as they are named. */
+  /** The names of the people whose messages the turn had taken up. People without a name are left out. */
   requesters: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export async function openRules(
   return openAuthority({ file, policy, known: rulesAbout(config), warn: (line) => log.warn(line) });
 }
 
-/** The joint verdict of safety, policy and approvers file on a call, and who decides where they ask. */
+/** The joint verdict of safety, policy and approvers file on a call. Where they ask, it says who decides. */
 export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
   /** The record of the policy rules that fit. Absent where none fits. */
