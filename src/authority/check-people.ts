@@ -132,7 +132,7 @@ function checkNumbers(
   }
 }
 
-/** The group that an entry of a list names; undefined: it is a person. */
+/** The group that an entry of a list names. Undefined: it is a person. */
 export function groupIn(entry: string): string | undefined {
   return entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
 }

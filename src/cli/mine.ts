@@ -26,7 +26,7 @@ export function addMineOptions(command: Command): Command {
   return command;
 }
 
-/** What of an inbox waits for somebody; undefined where it is not asked. */
+/** What of an inbox waits for somebody. Undefined where it is not asked. */
 export type Mine = ((client: Pick<Countersign, 'away'>) => Promise<Pick<InboxQuery, 'whom'>>) | undefined;
 
 /**

@@ -20,7 +20,7 @@ export function openOn({ deployment = DEPLOYMENT, build }: BuildId, type: string
   return `ExecutionStatus = 'Running' AND WorkflowType = '${type}' AND ${VERSION} = ${version}`;
 }
 
-/** The builds of a deployment and what is open on each; undefined where no worker was ever started as one. Needs no worker. */
+/** The builds of a deployment and what is open on each. Undefined where no worker was ever started as one. Needs no worker. */
 export async function readBuilds(
   context: ClientContext,
   deployment = DEPLOYMENT,

@@ -19,9 +19,9 @@ export interface ClientContext {
   source: HistorySource;
   /** Decisions and resolutions are sent through this. */
   outbox: Outbox;
-  /** The store for the files of messages; undefined where none is named. @throws CountersignError `config_invalid`. */
+  /** The store for the files of messages. Undefined where none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
-  /** The web inbox from which streamed text comes; undefined where it comes from heartbeats. */
+  /** The web inbox from which streamed text comes. Undefined where it comes from heartbeats. */
   stream: StreamPlace | undefined;
   /** How long `start` waits for missing search attributes, in milliseconds. */
   readyMs: number;

@@ -22,14 +22,14 @@ export interface DecidedCall {
   authenticated?: true;
   /** The kind of signature that came with the decision. Absent: none. */
   signedBy?: SignatureKind;
-  /** Ids of the approved hunks; absent means all. */
+  /** Ids of the approved hunks. Absent means all. */
   hunks?: string[];
   reason?: string;
   /** When it was decided; ISO 8601. */
   at: string;
   /** Where the call is now. */
   phase: CallPhase;
-  /** How it ended; absent where it is not over. */
+  /** How it ended. Absent where it is not over. */
   outcome?: ResultKind;
   /** Why it failed, in words. */
   message?: string;

@@ -62,7 +62,7 @@ interface Collected {
   turns: TurnSummary[];
   /** How many turns were looked at. */
   looked: number;
-  /** Where the rest begins; undefined where there is none. */
+  /** Where the rest begins. Undefined where there is none. */
   edge: Edge | undefined;
 }
 

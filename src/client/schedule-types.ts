@@ -39,7 +39,7 @@ export interface ScheduleSummary {
   note?: string;
   /** Its next times with jitter, at most ten; ISO 8601. None where it never starts again. */
   next: string[];
-  /** The newest turn that it started; absent where it started none. */
+  /** The newest turn that it started. Absent where it started none. */
   last?: ScheduledTurn;
 }
 

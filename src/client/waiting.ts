@@ -23,7 +23,7 @@ export interface ListedTurn {
   memo: Record<string, unknown>;
   /** When the run started, in ms. */
   startedAt: number;
-  /** The earliest deadline, in ms; undefined where the turn has none. */
+  /** The earliest deadline, in ms. Undefined where the turn has none. */
   deadline: number | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
 import { utf8Bytes } from './text/bytes';
 
-/** Why a text cannot be the reason of a person, which the model reads; undefined where it can. */
+/** Why a text cannot be the reason of a person, which the model reads. Undefined where it can. */
 export function reasonProblem(text: string): string | undefined {
   // Nobody types these. In a reason they could only deceive its reader.
   if (/[^\P{Cc}\n\t]/u.test(text)) return 'control characters are not allowed';
@@ -200,7 +200,7 @@ export interface OpenTimes {
   maximumAttempts: number;
 }
 
-/** The result of a call that is proven never to have started; undefined where that is not proven. */
+/** The result of a call that is proven never to have started. Undefined where that is not proven. */
 export function unstarted(activity: LostActivity, times: OpenTimes): ToolFailure | undefined {
   const ending = endingUntaken(activity);
   return ending === undefined || mayHideStart(activity, times) ? undefined : ending.failure;

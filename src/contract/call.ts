@@ -213,7 +213,7 @@ export interface CallInput extends CallHead {
   toolDigest: string;
   effect: Effect;
   timeoutMs: number;
-  /** The decision that is spent by this call; absent for calls that need none. */
+  /** The decision that is spent by this call. Absent for calls that need none. */
   decision?: SpentDecision;
   /** The grant by which the call may start without a decision. */
   grant?: GrantMark;
@@ -254,7 +254,7 @@ export interface CallInput extends CallHead {
   originalRunId: string;
 }
 
-/** The part of its decision that a call keeps. `hunks`: the accepted hunks; absent means all. */
+/** The part of its decision that a call keeps. `hunks`: the accepted hunks. Absent means all. */
 export interface SpentDecision {
   decisionId: string;
   decision: 'approved' | 'modified';

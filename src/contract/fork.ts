@@ -77,7 +77,7 @@ export function dryKindOf(effect: Effect, needsDecision: boolean): DryKind | und
 }
 
 /**
- * The result of a call that a fork records instead of running; undefined where the call runs. `timestamp` is ISO 8601.
+ * The result of a call that a fork records instead of running. Undefined where the call runs. `timestamp` is ISO 8601.
  */
 export function resultWithoutRun(
   fork: ForkOrigin | undefined,

@@ -171,13 +171,13 @@ const isVerifyOutput = guard<VerifyOutput>({
 });
 const isResult = guard<ToolResult>(RESULT);
 
-/** A reply; undefined where it cannot be read. */
+/** A reply. Undefined where it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
   if (!isThinkOutput(value)) return undefined;
   return new Set(value.calls.map(({ callId }) => callId)).size === value.calls.length ? value : undefined;
 }
 
-/** A call as it was prepared; undefined where it cannot be read, or is another call. */
+/** A call as it was prepared. Undefined where it cannot be read, or is another call. */
 export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): PrepareOutput | undefined {
   // A request for more budget stays one, and no other call becomes one.
   const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
@@ -185,7 +185,7 @@ export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): Pre
 }
 
 /**
- * The output of a call; undefined where it cannot be read, or belongs to another call. Only the worker that took a call
+ * The output of a call. Undefined where it cannot be read, or belongs to another call. Only the worker that took a call
  * knows its secret, so nobody else can say that the call did not start.
  */
 export function readCallOutput(
@@ -197,13 +197,13 @@ export function readCallOutput(
   return 'result' in value && value.result.callId !== callId ? undefined : value;
 }
 
-/** Whether a call in doubt took effect; undefined where it cannot be read, or belongs to another call. */
+/** Whether a call in doubt took effect. Undefined where it cannot be read, or belongs to another call. */
 export function readVerifyOutput(value: unknown, callId: string): VerifyOutput | undefined {
   if (!isVerifyOutput(value)) return undefined;
   return value.outcome === 'happened' && value.result.callId !== callId ? undefined : value;
 }
 
-/** A result that anybody may have sent, cut to the most that a tool may return; undefined where it cannot be read. */
+/** A result that anybody may have sent, cut to the most that a tool may return. Undefined where it cannot be read. */
 export function readResult(value: unknown, callId: string): ToolResult | undefined {
   if (!isResult(value) || value.callId !== callId) return undefined;
   if (utf8Bytes(value.content) <= LIMITS.outputBytesMost) return value;

@@ -18,7 +18,7 @@ export interface Hunk {
 export interface FilePlan {
   /** Relative to the workspace root, with `/`. */
   path: string;
-  /** SHA-256 (hex) of the file's bytes; null when the file does not exist yet. */
+  /** SHA-256 (hex) of the file's bytes. Null when the file does not exist yet. */
   baseHash: string | null;
   /** SHA-256 (hex) of the bytes after all hunks; empty for a call that moves or deletes the file as it is. */
   targetHash: string;

@@ -36,7 +36,7 @@ export interface ThinkInput {
   after?: { replyId: string; count: number };
   /** New words of a person. */
   words: string[];
-  /** The files that came with each of these words; absent where there are no files. */
+  /** The files that came with each of these words. Absent where there are no files. */
   files?: FileRef[][];
   /** The result of each call of the last reply, in its order. */
   results: ResultRef[];
@@ -144,6 +144,6 @@ export interface MovedCall {
   seenDigest: string;
   /** Workflow time in ms. */
   since: number;
-  /** Workflow time in ms; null where it never expires. */
+  /** Workflow time in ms. Null where it never expires. */
   deadline: number | null;
 }

@@ -53,7 +53,7 @@ interface Holding {
   taskQueue?: string;
 }
 
-/** The key of the state that calls of a turn share; undefined for a call that shares none. */
+/** The key of the state that calls of a turn share. Undefined for a call that shares none. */
 export function stateKeyOf({ state, taskQueue = '' }: Holding): string | undefined {
   return state && JSON.stringify([state.scope, state.group, taskQueue]);
 }

@@ -155,7 +155,7 @@ export interface OpenItem {
   voting?: Voting;
   /** ISO 8601, workflow time. */
   since: string;
-  /** ISO 8601; null where it never expires. */
+  /** ISO 8601. Null where it never expires. */
   deadline: string | null;
 }
 
@@ -185,7 +185,7 @@ export function childTurnId(turn: string, { callId, replyId }: { callId: string;
 
 const KEY_CHARACTERS = 12;
 
-/** The call that a child turn belongs to, by the id of the child; undefined where it belongs to another turn. */
+/** The call that a child turn belongs to, by the id of the child. Undefined where it belongs to another turn. */
 export function callOfChild(turn: string, child: string): string | undefined {
   if (!child.startsWith(`${turn}.`)) return undefined;
   return /^(.+)\.[A-Za-z0-9]{1,12}$/.exec(child.slice(turn.length + 1))?.[1];
@@ -275,7 +275,7 @@ export interface ChildWaitInput {
   child: string;
 }
 
-/** How a child turn ended, from the output of an activity; undefined where it cannot be read. */
+/** How a child turn ended, from the output of an activity. Undefined where it cannot be read. */
 export function readChildEnd(value: unknown): ChildEnd | undefined {
   if (!isObject(value)) return undefined;
   const { kind, message, result } = value;

@@ -74,7 +74,7 @@ export interface RequestOpened extends EventHeader {
   note?: string;
   /** What the model asked for, where that is something else: defaults were filled in, or a person changed it. */
   proposed?: JsonObject;
-  /** Who changed the arguments last, and why; absent where no person did. */
+  /** Who changed the arguments last, and why. Absent where no person did. */
   edit?: { approver: string; reason?: string };
   preview?: Preview;
   /** Why policy wants a decision, where it said. */
@@ -85,9 +85,9 @@ export interface RequestOpened extends EventHeader {
   grants?: 'none' | 'equal';
   /** The MCP server that has the tool. Absent: it is our own. */
   server?: string;
-  /** The schema that changed arguments have to fit; absent where the record has none. */
+  /** The schema that changed arguments have to fit. Absent where the record has none. */
   schema?: JsonSchema;
-  /** Milliseconds after which the handler is ended; absent where the record has none. */
+  /** Milliseconds after which the handler is ended. Absent where the record has none. */
   timeoutMs?: number;
   /** A user's own workflow asks, and runs the call itself. Nobody here knows how often it runs the call. Absent: no. */
   unowned?: true;
@@ -95,7 +95,7 @@ export interface RequestOpened extends EventHeader {
   byGate?: true;
   /** Who decides. Absent: whoever may signal the turn. */
   authority?: Authority;
-  /** ISO 8601, workflow time; null where it never expires. */
+  /** ISO 8601, workflow time. Null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */
   summary: string;
@@ -126,7 +126,7 @@ export interface QuestionOpened extends EventHeader {
   callKey: string;
   tool: string;
   question: Question;
-  /** ISO 8601, workflow time; null where it never expires. */
+  /** ISO 8601, workflow time. Null where it never expires. */
   deadline: string | null;
   /** One line: tool and question. */
   summary: string;
@@ -152,7 +152,7 @@ export interface CallStarted extends EventHeader {
   taskQueue: string;
   /** The grant by which the call starts without a decision. Its worker claims a use of it before the handler. */
   grant?: GrantMark;
-  /** The decision that it spends; absent for calls that need none. */
+  /** The decision that it spends. Absent for calls that need none. */
   decision?: { decision: DecisionKind | 'run-again'; approver: string; reason?: string };
 }
 
@@ -196,7 +196,7 @@ export interface CallEnded extends EventHeader {
   callId: string;
   tool: string;
   result: ToolResult;
-  /** From scheduled to closed; null where nothing was scheduled. */
+  /** From scheduled to closed. Null where nothing was scheduled. */
   durationMs: number | null;
   /** 0 where nothing was started. */
   attempts: number;
@@ -312,9 +312,9 @@ export interface DecisionMade extends EventHeader, Attribution {
   decision?: DecisionKind;
   /** With `modified`: the new arguments. */
   arguments?: JsonObject;
-  /** With `approved`: ids of the accepted hunks; absent means all. */
+  /** With `approved`: ids of the accepted hunks. Absent means all. */
   hunks?: string[];
-  /** The digest of what the person saw, as the client says; absent if the client says nothing. */
+  /** The digest of what the person saw, as the client says. Absent if the client says nothing. */
   seenDigest?: string;
   /** The decision allows something and does not name what was seen. It was taken for the request as it was. */
   unbound?: true;

@@ -40,7 +40,7 @@ export interface TurnStarted extends EventHeader {
   runId: string;
   agent: string;
   prompt: string;
-  /** The files that come with the prompt; absent where there are none. */
+  /** The files that come with the prompt. Absent where there are none. */
   files?: FileRef[];
   taskQueue: string;
   origin?: TurnOrigin;
@@ -48,12 +48,12 @@ export interface TurnStarted extends EventHeader {
   lineage?: Ancestor[];
   /** The budget that the turn was started with. For a child turn: what its parent had left. */
   budget?: Budget;
-  /** Id of the schedule that started the turn; absent where somebody did. */
+  /** Id of the schedule that started the turn. Absent where somebody did. */
   schedule?: string;
   /** The session that the turn belongs to. */
   session?: string;
   continuedFrom?: string;
-  /** The first run of the turn, as the server names it; absent where this run is the first. */
+  /** The first run of the turn, as the server names it. Absent where this run is the first. */
   firstRunId?: string;
   /** The messages so far. Only where the runs that the messages come from are not among these events. */
   carried?: TranscriptEntry[];
@@ -76,13 +76,13 @@ export interface Forked extends EventHeader, ForkOrigin {
 export interface Thinking extends EventHeader {
   type: 'thinking';
   step: number;
-  /** Tool outputs before this message of the transcript are dropped; absent where none are. */
+  /** Tool outputs before this message of the transcript are dropped. Absent where none are. */
   droppedBefore?: number;
-  /** To how many bytes each output of the step before was cut at most; absent where the outputs are whole. */
+  /** To how many bytes each output of the step before was cut at most. Absent where the outputs are whole. */
   cutTo?: number;
-  /** New words of a person that the model reads from here on; absent where there are none, and in the first step. */
+  /** New words of a person that the model reads from here on. Absent where there are none, and in the first step. */
   words?: string[];
-  /** The files that came with each of these words; absent where there are no files. */
+  /** The files that came with each of these words. Absent where there are no files. */
   files?: FileRef[][];
 }
 
@@ -114,7 +114,7 @@ export interface Step extends EventHeader {
   text: string;
   model: string;
   finishReason: string;
-  /** Names this reply in the transcript; absent where the reply could not be read. */
+  /** Names this reply in the transcript. Absent where the reply could not be read. */
   replyId?: string;
   usage?: Usage;
   /** What the agent lets a turn spend. */
@@ -234,7 +234,7 @@ export type TurnEvent =
 /** The event of one type, or of some. */
 export type TurnEventOf<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>;
 
-/** The call that an event is about, or says it is; undefined for events of the turn. */
+/** The call that an event is about, or says it is. Undefined for events of the turn. */
 export function callIdOf(event: TurnEvent): string | undefined {
   if (event.type === 'call_prepared') return event.call.callId;
   return 'callId' in event ? event.callId : undefined;

@@ -144,7 +144,7 @@ interface ForkInputs extends NewFork {
 }
 
 /**
- * The step that a fork begins with; undefined where the model is asked for it.
+ * The step that a fork begins with. Undefined where the model is asked for it.
  *
  * @throws CountersignError `fork_refused`, `call_not_found`.
  */

@@ -151,7 +151,7 @@ async function currentRun(
   return { runId: execution?.runId ?? '', firstRunId: firstRunId ?? '' };
 }
 
-/** The server's description of a turn's current run; undefined where there is no such workflow. */
+/** The server's description of a turn's current run. Undefined where there is no such workflow. */
 export async function describeTurn(server: HistoryServer, turn: string) {
   const request = { namespace: server.namespace, execution: { workflowId: turn } };
   const describe = () => server.connection.workflowService.describeWorkflowExecution(request);
@@ -180,7 +180,7 @@ export async function readChain(server: HistoryServer, turn: string): Promise<st
   return runs;
 }
 
-/** The run that a run continues; undefined for the first one, and where the one before is gone. */
+/** The run that a run continues. Undefined for the first one, and where the one before is gone. */
 async function runBefore(server: HistoryServer, turn: string, runId: string): Promise<string | undefined> {
   const started = await readFirst(server, { turn, runId });
   const before = started?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;

@@ -219,7 +219,7 @@ interface CallToReset {
   later: boolean;
 }
 
-/** What becomes of a call; undefined where it stays as it is. */
+/** What becomes of a call. Undefined where it stays as it is. */
 function outcomeOf(
   events: readonly TurnEvent[],
   { callId, taskEventId, later }: CallToReset,

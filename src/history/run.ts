@@ -36,7 +36,7 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
 }
 
 /**
- * The event after which a page lacks some; undefined where it lacks none. The server leaves events out where more than a
+ * The event after which a page lacks some. Undefined where it lacks none. The server leaves events out where more than a
  * page of them comes while it reads the last page (1.31, `fetchGapEvents`). The ids of a run have no gaps.
  */
 function gapIn({ events, token }: Page, { read, there }: Progress): number | undefined {

@@ -22,7 +22,7 @@ export const STATUS = {
 } as const;
 
 /**
- * The gRPC status of an error, or of what caused it; undefined where there is none. A server whose time for a call is over
+ * The gRPC status of an error, or of what caused it. Undefined where there is none. A server whose time for a call is over
  * may reset its stream before the client's own time is over. gRPC then says that the call was cancelled, in these words; for
  * a call that we cancel it has others.
  */
@@ -164,7 +164,7 @@ export function turnNotFound(turn: string): CountersignError {
   return new CountersignError('turn_not_found', `there is no turn ${turn}`, { hint, data: { turn } });
 }
 
-/** The result; undefined where the server has no such turn or run, or deleted it meanwhile. */
+/** The result. Undefined where the server has no such turn or run, or deleted it meanwhile. */
 export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

@@ -93,7 +93,7 @@ export function limitsOf({ spending, cap, ofSession }: Turn): Limited[] {
 /**
  * Asks a person for more, until enough is left of each kind.
  *
- * @returns why the turn has to end, in words; undefined where it may go on.
+ * @returns why the turn has to end, in words. Undefined where it may go on.
  */
 export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<string | undefined> {
   for (let asked = 1; ; asked++) {

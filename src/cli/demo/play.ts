@@ -83,7 +83,7 @@ function noAnswer(status: string): CountersignError {
 export interface Stage {
   client: Countersign;
   taskQueue: string;
-  /** Temporal's own UI; undefined on a server that already ran. */
+  /** Temporal's own UI. Undefined on a server that already ran. */
   uiUrl?: string;
   /** Ends all parts in order, whichever of them exist. */
   close(): Promise<void>;

@@ -35,7 +35,7 @@ const ELSEWHERE: Readonly<Record<Exclude<NoticeType, Decidable>, string>> = {
   test: 'This is a test: nothing can be decided here.',
 };
 
-/** Why a notice only links to the web inbox; undefined where it can be decided by a button. */
+/** Why a notice only links to the web inbox. Undefined where it can be decided by a button. */
 export function whyOnlyLink(
   { type }: Notice,
   request: RequestOpened | undefined,

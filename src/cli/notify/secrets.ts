@@ -9,7 +9,7 @@ export interface SecretPlace {
 }
 
 /**
- * A secret without blanks around it; undefined where there is none. The file comes first.
+ * A secret without blanks around it. Undefined where there is none. The file comes first.
  *
  * @throws CountersignError `usage` for a file that cannot be read, or that others can read.
  */

@@ -14,7 +14,7 @@ export interface SlackAccess {
   api: string;
   /** Of the bot. */
   token: string;
-  /** Of the app; absent: nothing is listened to. */
+  /** Of the app. Absent: nothing is listened to. */
   appToken?: string;
 }
 

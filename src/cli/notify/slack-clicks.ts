@@ -81,7 +81,7 @@ export interface Click {
   trigger: string;
 }
 
-/** Reads a payload; undefined: it decides nothing, such as a click on a link. */
+/** Reads a payload. Undefined: it decides nothing, such as a click on a link. */
 export function readClick(body: unknown): Click | undefined {
   const reason = reasonSchema.safeParse(body);
   if (reason.success) {
@@ -112,7 +112,7 @@ function from(
   return { team: team.id, user: user.id, userTeam: user.team_id ?? team.id };
 }
 
-/** Why a click is not one on a message of ours; undefined: it is. */
+/** Why a click is not one on a message of ours. Undefined: it is. */
 export function whyForeign(click: Click, team: string, post: Post | undefined): string | undefined {
   if (click.team !== team || click.userTeam !== team) return 'it comes from another workspace';
   if (post?.place === undefined) return 'no message is known that it could be on';
@@ -161,7 +161,7 @@ async function take(click: Click, parts: ClickParts): Promise<void> {
   if (answer !== undefined) await api.whisper({ channel, user: click.user }, whisperOf(answer));
 }
 
-/** Does what was clicked. What the person is to read; undefined: the message says it. */
+/** Does what was clicked. What the person is to read. Undefined: the message says it. */
 async function answerTo(click: Click, post: Post, parts: ClickParts): Promise<string | undefined> {
   const { api, approvers } = parts;
   if (post.over !== undefined) return `This is already decided: ${post.over}`;

@@ -60,7 +60,7 @@ export async function readControl(context: ClientContext): Promise<Pauses> {
   return pauses === undefined ? { control: 'unreadable', pauses: [] } : { control: 'open', pauses };
 }
 
-/** The workflow that holds pauses, grants and who is away; undefined where nobody has started it. Needs no worker. */
+/** The workflow that holds pauses, grants and who is away. Undefined where nobody has started it. Needs no worker. */
 export function describeControl(
   { client, ...context }: ClientContext,
   doing = 'asking what is paused',

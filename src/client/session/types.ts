@@ -69,7 +69,7 @@ export interface SessionNow extends SessionMemo {
 export interface SessionSummary extends SessionNow {
   /** ISO 8601. */
   startedAt: string;
-  /** ISO 8601; null while it is open. */
+  /** ISO 8601. Null while it is open. */
   endedAt: string | null;
 }
 

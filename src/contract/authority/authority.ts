@@ -94,7 +94,7 @@ export const ASKED_AGAIN = { struck: NAMES, authority: AUTHORITY, secret: TEXT }
 
 const issuesOf = /* @__PURE__ */ soundCheck(AUTHORITY);
 
-/** Who decides, as anybody may have written it; undefined: it cannot be read. */
+/** Who decides, as anybody may have written it. Undefined: it cannot be read. */
 export function readAuthority(value: unknown): Authority | undefined {
   return isAuthority(value) ? value : undefined;
 }
@@ -217,7 +217,7 @@ export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
   no_places: 'may vote as themselves: the rule lets everybody',
 };
 
-/** Why somebody may not decide, with those who may; undefined: they may. */
+/** Why somebody may not decide, with those who may. Undefined: they may. */
 export function whyMayNot(
   authority: Authority,
   { approver, inPlaceOf }: { approver: string; inPlaceOf?: InPlaceOf | undefined },

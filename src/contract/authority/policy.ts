@@ -28,7 +28,7 @@ export interface PolicyRule {
 
 /** What the rules of the policy said of one call, as it stands on record with it. */
 export interface CallRuling {
-  /** The rule that fitted; absent where only shadow rules did. */
+  /** The rule that fitted. Absent where only shadow rules did. */
   rule?: string;
   /** SHA-256 (hex) of that rule. */
   digest?: string;

@@ -153,7 +153,7 @@ export interface AboutToStart {
   tool?: string;
 }
 
-/** The pause that holds it; undefined: it may start. */
+/** The pause that holds it. Undefined: it may start. */
 export function pauseOf(pauses: readonly Pause[], { agent, tool }: AboutToStart): Pause | undefined {
   const isOf = (one: Pause): boolean => one.agent === undefined || one.agent === agent;
   return tool === undefined
@@ -184,7 +184,7 @@ export const CONTROL_HINTS = {
   unreadable: 'Give the key of the workers: `--encryption-key-file`.',
 } as const;
 
-/** The pauses in a memo or in what a run takes along; undefined: they cannot be read. */
+/** The pauses in a memo or in what a run takes along. Undefined: they cannot be read. */
 export function readPauses(value: unknown): Pause[] | undefined {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) && value.every(isPause) ? value : undefined;
@@ -199,7 +199,7 @@ function isPause(value: unknown): value is Pause {
   return [id, at, by, reason].every(isText) && [agent, tool].every(isOptional) && isModels;
 }
 
-/** Why nothing with an effect may start, where no pause is the reason; undefined where the pauses are known. */
+/** Why nothing with an effect may start, where no pause is the reason. Undefined where the pauses are known. */
 export function controlTrouble({ control }: Pauses): keyof typeof CONTROL_STATES | undefined {
   return control === 'open' || control === 'absent' ? undefined : control;
 }

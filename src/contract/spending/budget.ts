@@ -91,7 +91,7 @@ export interface Crossing {
   currency?: string;
 }
 
-/** The first kind whose budget is spent; undefined where something is left of each kind. */
+/** The first kind whose budget is spent. Undefined where something is left of each kind. */
 export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
   for (const kind of BUDGET_KINDS) {
     const limit = budget[kind];

@@ -15,7 +15,7 @@ export interface Raise extends Pick<ValidCall, 'authority'> {
   policyReason?: string;
 }
 
-/** The kind that a request for more is about; undefined where it names none. */
+/** The kind that a request for more is about. Undefined where it names none. */
 export function raisedKind(args: JsonObject): BudgetKind | undefined {
   return BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
 }

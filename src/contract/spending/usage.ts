@@ -103,7 +103,7 @@ export function priceOf({ prices }: Pick<Pricing, 'prices'>, model: string): Mod
   return best === undefined ? undefined : prices[best];
 }
 
-/** The tokens of a reply as its provider counts them; undefined where the provider counts none. */
+/** The tokens of a reply as its provider counts them. Undefined where the provider counts none. */
 export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): number | undefined {
   if (totalTokens !== undefined) return totalTokens;
   if (inputTokens === undefined && outputTokens === undefined) return undefined;

@@ -107,7 +107,7 @@ function closingQuote(text: string, from: number): number {
   return -2;
 }
 
-/** Why the values of a line are not what was sealed; undefined where they are. */
+/** Why the values of a line are not what was sealed. Undefined where they are. */
 export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   for (const [name, pair] of open) {
     const hash = sealed.get(name);

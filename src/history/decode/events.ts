@@ -99,7 +99,7 @@ export type DecodedEvent =
   | (Head & { kind: 'continued_as_new'; newRunId: string })
   | (Head & { kind: 'other' });
 
-/** The result of a decoder for one family of events. A promise only for payloads; undefined for another family. */
+/** The result of a decoder for one family of events. A promise only for payloads. Undefined for another family. */
 export type Decoding = DecodedEvent | Promise<DecodedEvent> | undefined;
 
 /** One kind of decoded event. */

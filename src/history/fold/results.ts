@@ -79,7 +79,7 @@ export function returnedResult(held: CallFold, value: unknown, at: string): Tool
   return makeSuccess(resultHead(held), output, factsOf(held, at));
 }
 
-/** The activity of the user by which a gate runs a call; undefined where none does. */
+/** The activity of the user by which a gate runs a call. Undefined where none does. */
 export function gateActivity({ call }: CallFold): string | undefined {
   return isValidCall(call) ? call.settings.gate?.activity : undefined;
 }

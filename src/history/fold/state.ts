@@ -25,7 +25,7 @@ export interface ActivityFold {
   /** Workflow time in ms of the workflow task that scheduled it. */
   scheduledIn: number;
   attempts: number;
-  /** The scheduled event of a burst; absent for other activities. */
+  /** The scheduled event of a burst. Absent for other activities. */
   burst?: EventOf<'activity_scheduled'>;
 }
 
@@ -40,7 +40,7 @@ export interface CallFold {
   generation: number;
   /** What runs when it is approved. */
   effective: JsonObject;
-  /** Workflow time in ms; null where it never expires. */
+  /** Workflow time in ms. Null where it never expires. */
   deadline: number | null;
   approved: boolean;
   /** The secret of the execution that runs, or is in doubt. */
@@ -119,7 +119,7 @@ export interface FoldState {
   prompt: string;
   /** The files that came with the prompt. */
   files: FileRef[] | undefined;
-  /** Where a fork comes from; absent for other turns. */
+  /** Where a fork comes from. Absent for other turns. */
   fork?: ForkOrigin;
   step: number;
   /** Why the request for the next step failed at the end of a burst. */

@@ -112,7 +112,7 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   };
 }
 
-/** What a call asks a person; undefined where it asks nothing. */
+/** What a call asks a person. Undefined where it asks nothing. */
 export function questionOf(held: CallFold | undefined): Question | undefined {
   return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
 }

@@ -23,13 +23,13 @@ export interface Finding {
   /** The step of the turn. Absent before the first step, and in workflows without steps. */
   step?: number;
   callId?: string;
-  /** What history has there; absent where it has nothing. */
+  /** What history has there. Absent where it has nothing. */
   history?: string;
-  /** What the code does there; absent where it does nothing. */
+  /** What the code does there. Absent where it does nothing. */
   code?: string;
   /** Why the run cannot be read, with `unreadable`. */
   why?: string;
-  /** Temporal's own message; absent where Temporal was not asked. */
+  /** Temporal's own message. Absent where Temporal was not asked. */
   message?: string;
 }
 
@@ -134,7 +134,7 @@ export type Difference =
 /** What code did in each workflow task, by the id of the task's started event. */
 type CommandsByTask = ReadonlyMap<number, readonly Command[]>;
 
-/** The first thing that code and history do not have in common; undefined where the tasks that were compared agree. */
+/** The first thing that code and history do not have in common. Undefined where the tasks that were compared agree. */
 export function firstDifference(
   tasks: readonly RecordedTask[],
   done: CommandsByTask,

@@ -67,7 +67,7 @@ function deadlineOf(call: ValidCall, now: number): number | null {
   return times.length === 0 ? null : now + Math.min(...times);
 }
 
-/** When the next request expires or is escalated; null: never. Workflow time in ms. */
+/** When the next request expires or is escalated. Null: never. Workflow time in ms. */
 export function nextDeadline({ calls }: Approvals): number | null {
   const deadlines = [...calls.values()].flatMap((state) =>
     [state.deadline, escalationOf(state)].flatMap((at) => at ?? []),
