@@ -5,7 +5,7 @@ import type { Outbox } from './outbox';
 import type { StreamPlace } from './types';
 import type { VisibilityLimit } from './visibility';
 
-/** What every operation of the client works with. */
+/** The parts that every operation of the client uses. */
 export interface ClientContext {
   client: Client;
   /** Lists turns. A part of one turn that cannot be decoded does not hide the other turns. */
@@ -23,6 +23,6 @@ export interface ClientContext {
   files(): FileStore | undefined;
   /** The web inbox from which streamed text comes. Undefined where it comes from heartbeats. */
   stream: StreamPlace | undefined;
-  /** How long `start` waits for missing search attributes, in milliseconds. */
+  /** The time that `start` waits for missing search attributes, in milliseconds. */
   readyMs: number;
 }
