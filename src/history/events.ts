@@ -46,7 +46,7 @@ export interface TurnStarted extends EventHeader {
   origin?: TurnOrigin;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The budget that the turn was started with. For a child turn: what its parent had left. */
+  /** The budget that the turn was started with. For a child turn: the rest of its parent's budget. */
   budget?: Budget;
   /** Id of the schedule that started the turn. Absent where somebody did. */
   schedule?: string;
@@ -60,14 +60,14 @@ export interface TurnStarted extends EventHeader {
 }
 
 /**
- * The turn is a fork. Comes right after its first turn_started; where it begins with a step from the record, that step
- * and the results taken with it follow.
+ * The turn is a fork. Comes right after the first turn_started of a fork. Where the fork begins with a step from the
+ * record, that step follows with the results that were taken over.
  */
 export interface Forked extends EventHeader, ForkOrigin {
   type: 'forked';
   /**
-   * The messages that the fork goes on from, as the model sees them. What they led to happened in the other turn. Empty
-   * at the first step.
+   * The messages that the fork goes on from, as the model sees them. Their consequences happened in the other turn.
+   * Empty at the first step.
    */
   taken: TranscriptEntry[];
 }
@@ -90,15 +90,15 @@ export interface Thinking extends EventHeader {
 export interface ThinkRetried extends EventHeader {
   type: 'think_retried';
   step: number;
-  /** The attempt that closed it; counts from 1. */
+  /** The attempt that closed it. Counts from 1. */
   attempt: number;
   /** Why the attempt before failed, where the server still knew. */
   lastFailure?: string;
-  /** The attempts before were bursts: the steps that they had finished are not on record, and the model was asked again. */
+  /** The earlier attempts were bursts. Their finished steps are not on record, and the model was asked again. */
   burst?: true;
 }
 
-/** The model failed for good; turn_ended follows. */
+/** The model failed for good. The event turn_ended follows. */
 export interface ThinkFailed extends EventHeader {
   type: 'think_failed';
   step: number;
@@ -117,9 +117,12 @@ export interface Step extends EventHeader {
   /** Names this reply in the transcript. Absent where the reply could not be read. */
   replyId?: string;
   usage?: Usage;
-  /** What the agent lets a turn spend. */
+  /** The budget that the agent allows a turn. */
   budget?: Budget;
-  /** What the model knew before the conversation, from the agent's `context`; only with the first reply of a turn. */
+  /**
+   * The knowledge of the model before the conversation, from the agent's `context`. Only with the first reply of a
+   * turn.
+   */
   context?: string;
   calls: ProposedCall[];
   /** Only in a fork, for the step that it begins with: no model of this turn wrote it. */
@@ -141,7 +144,10 @@ export interface Abandoned extends EventHeader {
   identity: string;
 }
 
-/** The run ended because its history was long, or because the turn moved to another build; turn_started of `newRunId` follows. */
+/**
+ * The run ended because its history was long, or because the turn moved to another build. The event turn_started of
+ * `newRunId` follows.
+ */
 export interface ContinuedAsNew extends EventHeader {
   type: 'continued_as_new';
   newRunId: string;
@@ -149,7 +155,7 @@ export interface ContinuedAsNew extends EventHeader {
   moved?: true;
 }
 
-/** An operator reset the turn: what came at this eventId or later in run `baseRunId` no longer counts. */
+/** An operator reset the turn. The events of run `baseRunId` from this eventId on no longer count. */
 export interface Reset extends EventHeader {
   type: 'reset';
   baseRunId: string;
@@ -240,7 +246,7 @@ export function callIdOf(event: TurnEvent): string | undefined {
   return 'callId' in event ? event.callId : undefined;
 }
 
-/** The events that still count. What a reset took back is left out; the event of the reset stays. */
+/** The events that still count. Events that a reset took back are left out. The event of the reset stays. */
 export function effectiveEvents(events: readonly TurnEvent[]): TurnEvent[] {
   return events.reduce<TurnEvent[]>((effective, event) => {
     const kept = event.type === 'reset' ? withoutUndone(effective, event.eventId) : effective;

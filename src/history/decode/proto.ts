@@ -7,7 +7,7 @@ interface LongLike {
   toNumber(): number;
 }
 
-/** A protobuf integer as a number; 0 where there is none. */
+/** A protobuf integer as a number. 0 where there is none. */
 export function toNumber(value: LongLike | number | null | undefined): number {
   if (value === null || value === undefined) return 0;
   return typeof value === 'number' ? value : value.toNumber();

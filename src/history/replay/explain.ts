@@ -15,7 +15,7 @@ import { parseJson } from '../../contract/json';
  */
 export type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
 
-/** Why a run does not replay, in the words of the agent, and what Temporal says. */
+/** Why a run does not replay, in the words of the agent, and the message of Temporal. */
 export interface Finding {
   kind: FindingKind;
   /** The event where code and history differ, or the last event before. */
@@ -33,7 +33,7 @@ export interface Finding {
   message?: string;
 }
 
-/** What was seen while a run was replayed. */
+/** The observations of a replay. */
 export interface Observed {
   done: CommandsByTask;
   /** How the code failed, and in which workflow task. */
@@ -42,7 +42,7 @@ export interface Observed {
   stuck?: { how: string; place?: string; startedId: number };
 }
 
-/** Explains why a run does not replay. `said` is what Temporal says. */
+/** Explains why a run does not replay. `said` is the message of Temporal. */
 export function explain(history: History, observed: Observed, said: string): Finding {
   const message = messageIn(said);
   const tasks = tasksOf(history.events ?? []);
@@ -123,15 +123,15 @@ function lastDone({ done }: Observed): number {
 }
 
 /**
- * Where code and history go apart. `other`: the code does something else; `missing`: it does not do what history has;
- * `extra`: it does something that history does not have.
+ * The place where code and history differ. `other`: the code does something else. `missing`: the code does not do an
+ * action of the history. `extra`: the code does an action that the history does not have.
  */
 export type Difference =
   | { kind: 'other'; recorded: RecordedCommand; done: Command }
   | { kind: 'missing'; recorded: RecordedCommand }
   | { kind: 'extra'; done: Command; afterId: number };
 
-/** What code did in each workflow task, by the id of the task's started event. */
+/** The commands of the code in each workflow task, by the id of the task's started event. */
 type CommandsByTask = ReadonlyMap<number, readonly Command[]>;
 
 /** The first thing that code and history do not have in common. Undefined where the tasks that were compared agree. */
