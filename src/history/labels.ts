@@ -1,8 +1,4 @@
-import {
-  type Authority,
-  escalatedAuthority,
-  someNames,
-} from '../contract/authority/authority';
+import { type Authority, escalatedAuthority, someNames } from '../contract/authority/authority';
 import { assuranceText, type CastVote, voterText } from '../contract/authority/votes';
 import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
 import type { VotesNeeded } from '../contract/decision';

@@ -93,12 +93,18 @@ describe('refuses', () => {
     ],
     [
       'an escalation to nobody',
-      GOOD.replace('people:', 'groups: { board: later }\npeople:').replace(`['group:leads']`, `['group:board']`),
+      GOOD.replace('people:', 'groups: { board: later }\npeople:').replace(
+        `['group:leads']`,
+        `['group:board']`,
+      ),
       ':12:31: nobody is in it',
     ],
     [
       'a group of which nobody may vote',
-      GOOD.replace(`need: 2`, `groups: [leads, board]`).replace('people:', 'groups: { board: later }\npeople:'),
+      GOOD.replace(`need: 2`, `groups: [leads, board]`).replace(
+        'people:',
+        'groups: { board: later }\npeople:',
+      ),
       `: nobody of the group 'board' may vote`,
     ],
     [

@@ -1,11 +1,7 @@
 import type { Approvers, Ruling } from '../../authority/approvers';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
 import type { StandIn } from '../../contract/authority/places';
-import {
-  assuranceText,
-  seatingOf,
-  type VoteRefusal,
-} from '../../contract/authority/votes';
+import { assuranceText, seatingOf, type VoteRefusal } from '../../contract/authority/votes';
 import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
 import { defined } from '../../contract/defined';
 import { dateTime, span } from '../../contract/text/times';

@@ -1,4 +1,10 @@
-import { canAsk, Interrupted, openTerminal, type Terminal, withTerminal } from '../../../src/cli/review/terminal';
+import {
+  canAsk,
+  Interrupted,
+  openTerminal,
+  type Terminal,
+  withTerminal,
+} from '../../../src/cli/review/terminal';
 import { testKeyboard, type TestKeyboard } from '../keyboard';
 
 let keyboard: TestKeyboard;

@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { type Authority, escalatedAuthority, votersOf, votingOf } from '../../../src/contract/authority/authority';
+import {
+  type Authority,
+  escalatedAuthority,
+  votersOf,
+  votingOf,
+} from '../../../src/contract/authority/authority';
 import { newVotersOf, votingUnder, waitsFor } from '../../../src/contract/authority/open-votes';
 import type { CastVote, RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
 

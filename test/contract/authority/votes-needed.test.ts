@@ -1,5 +1,10 @@
 import fc from 'fast-check';
-import { type CastVote, stricterRule, type Voter, type VoteRule } from '../../../src/contract/authority/votes';
+import {
+  type CastVote,
+  stricterRule,
+  type Voter,
+  type VoteRule,
+} from '../../../src/contract/authority/votes';
 import { type Authority, escalatedAuthority } from '../../../src/contract/authority/authority';
 import {
   countProvenVotes,
@@ -100,10 +105,42 @@ describe('under an authority', () => {
 
   it.each<[string, Partial<VoteRule>, string, VoteProof, string, string[], RegExp]>([
     ['a proven vote', {}, '+anna', { assurance: 'signed' }, 'approved', [], /needs 0 more/],
-    ['a vote that proves too little', { assurance: 'signed' }, '+anna', { assurance: 'signed_in' }, 'open', ['anna'], /it is signed in, and the rule wants it signed/],
-    ['a vote that nobody can check', { assurance: 'signed' }, '+anna', { assurance: 'claimed', unchecked: 'no file' }, 'open', ['anna'], /no file, and the rule wants it signed/],
-    ['a vote whose proof is refused', {}, '+anna', { why: 'forged' }, 'open', ['anna'], /the vote of anna does not count: forged/],
-    ['a vote of a stranger', {}, '+mallory', { assurance: 'signed' }, 'open', ['mallory'], /mallory is not named by the rule/],
+    [
+      'a vote that proves too little',
+      { assurance: 'signed' },
+      '+anna',
+      { assurance: 'signed_in' },
+      'open',
+      ['anna'],
+      /it is signed in, and the rule wants it signed/,
+    ],
+    [
+      'a vote that nobody can check',
+      { assurance: 'signed' },
+      '+anna',
+      { assurance: 'claimed', unchecked: 'no file' },
+      'open',
+      ['anna'],
+      /no file, and the rule wants it signed/,
+    ],
+    [
+      'a vote whose proof is refused',
+      {},
+      '+anna',
+      { why: 'forged' },
+      'open',
+      ['anna'],
+      /the vote of anna does not count: forged/,
+    ],
+    [
+      'a vote of a stranger',
+      {},
+      '+mallory',
+      { assurance: 'signed' },
+      'open',
+      ['mallory'],
+      /mallory is not named by the rule/,
+    ],
   ])('%s', (_name, changes, cast, proof, state, struck, why) => {
     const found = countProvenVotes(authority(changes), votes(cast), () => proof);
     expect(found.count.state).toBe(state);

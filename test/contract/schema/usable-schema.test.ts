@@ -2,7 +2,11 @@ import { assertUsableSchema, toPlainJson } from '../../../src/contract/schema/us
 import type { JsonSchema } from '../../../src/contract/tool';
 
 it.each<[string, unknown, RegExp]>([
-  ['a required name that there is none of', { type: 'object', required: ['a'] }, /required parameter a is not among/],
+  [
+    'a required name that there is none of',
+    { type: 'object', required: ['a'] },
+    /required parameter a is not among/,
+  ],
   ['a text', 'object', /plain JSON/],
   ['a root that is not an object', { type: 'string' }, /must have `type: "object"`/],
   ['a schema with a date in it', holding(new Date(0)), /plain JSON/],
@@ -22,11 +26,7 @@ it.each<[string, unknown, RegExp]>([
     { type: 'object', properties: { a: { $ref: 'http://x/y' } } },
     /leads outside/,
   ],
-  [
-    'a reference to nothing',
-    { type: 'object', properties: { a: { $ref: '#/$defs/b' } } },
-    /leads nowhere/,
-  ],
+  ['a reference to nothing', { type: 'object', properties: { a: { $ref: '#/$defs/b' } } }, /leads nowhere/],
   [
     'a unique list without a limit',
     { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } },
@@ -38,9 +38,15 @@ it.each<[string, unknown, RegExp]>([
 
 it.each([
   ['no parameters', { type: 'object' }],
-  ['a reference inside', { type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { type: 'string' } } }],
+  [
+    'a reference inside',
+    { type: 'object', properties: { a: { $ref: '#/$defs/b' } }, $defs: { b: { type: 'string' } } },
+  ],
   ['a reference in data', { type: 'object', properties: { a: { const: { $ref: 'http://x/y' } } } }],
-  ['a short unique list', { type: 'object', properties: { a: { type: 'array', uniqueItems: true, maxItems: 9 } } }],
+  [
+    'a short unique list',
+    { type: 'object', properties: { a: { type: 'array', uniqueItems: true, maxItems: 9 } } },
+  ],
 ])('takes a schema with %s', (_, schema) => {
   expect(assertUsableSchema(schema)).toEqual(schema);
 });

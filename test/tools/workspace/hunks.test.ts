@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import { applyHunks, HunkMismatch, makeHunks, renderDiff, reverseHunks } from '../../../src/tools/workspace/hunks';
+import {
+  applyHunks,
+  HunkMismatch,
+  makeHunks,
+  renderDiff,
+  reverseHunks,
+} from '../../../src/tools/workspace/hunks';
 
 /** Few different lines, so that texts share some; every line end there is, and ends without one. */
 const text = fc
