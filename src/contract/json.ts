@@ -18,7 +18,7 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Whether a value is a JSON object that all our code can take; see isSoundJson. */
+/** Whether a value is a JSON object that all our code can take. See isSoundJson. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value) && isSoundJson(value);
 }

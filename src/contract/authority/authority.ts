@@ -16,8 +16,8 @@ import {
 } from './votes';
 
 /**
- * Who decides a call, as the approvers file said when it was asked about. It is frozen with the request: a changed file can
- * only add to it.
+ * Who decides a call, as the approvers file said when the call was asked about. It is frozen with the request. A
+ * changed file can only make it stricter.
  */
 export interface Authority {
   /** SHA-256 (hex) of the file. */
@@ -25,15 +25,23 @@ export interface Authority {
   /** SHA-256 (hex) of the rule. */
   ruleDigest: string;
   rule: RuleSnapshot;
-  /** Those whom the rule concerns. Absent: it lets each person of the file decide alone, and these are too many to list. */
+  /**
+   * The people whom the rule concerns. Absent: the rule lets each person of the file decide alone, and these people are
+   * too many to list.
+   */
   people?: readonly Voter[];
-  /** Nobody decided in time, so those whom the rule names for this may, too. That is the word of the workflow. */
+  /**
+   * Nobody decided in time, so the people whom the rule names for this case may decide, too. Only the workflow says so.
+   */
   escalated?: true;
-  /** Whose words the turn had taken up when it asked, by their names in the file where they have one. Empty: nobody knows. */
+  /**
+   * The people whose messages the turn had taken up when it asked. They have their names in the file, where the file
+   * has them. Empty: it is not known who asked.
+   */
   requesters: readonly string[];
 }
 
-/** A vote as it is kept, with what it was cast on. */
+/** A vote as it is kept, with the digest of the request that it is about. */
 export interface Vote extends CastVote {
   decisionId: string;
   /** Workflow time, ISO 8601. */
@@ -43,7 +51,7 @@ export interface Vote extends CastVote {
   reason?: string;
   /** Only the worker can say whether it counts. */
   signature?: VoteSignature;
-  /** A call in doubt is started once more by it: that is what its signature says. */
+  /** The vote lets a call in doubt start once more. Its signature says this. */
   runsAgain?: true;
 }
 
@@ -89,12 +97,12 @@ export const AUTHORITY: JsonSchema = {
   required: ['fileDigest', 'ruleDigest', 'rule', 'requesters'],
 };
 
-/** What a worker says beside why a person has to look again. */
+/** The further fields with which a worker asks a person to look again. */
 export const ASKED_AGAIN = { struck: NAMES, authority: AUTHORITY, secret: TEXT };
 
 const issuesOf = /* @__PURE__ */ soundCheck(AUTHORITY);
 
-/** Who decides, as anybody may have written it. Undefined: it cannot be read. */
+/** Reads an authority that anybody may have written. Undefined: it cannot be read. */
 export function readAuthority(value: unknown): Authority | undefined {
   return isAuthority(value) ? value : undefined;
 }
@@ -103,7 +111,7 @@ function isAuthority(value: unknown): value is Authority {
   return issuesOf(value).length === 0;
 }
 
-/** The person whom an approver's name means: a name or a mail address of the file, whatever its case. */
+/** The person whom an approver's name means. It may be a name or a mail address of the file, in any case. */
 export function personIn(people: readonly Voter[], approver: string): string | undefined {
   const wanted = approver.toLowerCase();
   return people.find(({ name, mail }) => [name, mail].some((one) => one?.toLowerCase() === wanted))?.name;
@@ -112,12 +120,12 @@ export function personIn(people: readonly Voter[], approver: string): string | u
 /** Whether somebody may vote under an authority, and as whom. */
 export type Voting = { ok: true; voter: string } | { ok: false; why: VoteRefusal };
 
-/** Whom an approver's name means under an authority, whether they may vote or not. */
+/** The person whom an approver's name means under an authority. This person need not be allowed to vote. */
 export function voterIn({ people }: Partial<Authority> = {}, approver: string): string {
   return people === undefined ? approver.toLowerCase() : (personIn(people, approver) ?? approver);
 }
 
-/** Looks an approver up among those who may vote. */
+/** Looks up an approver among the people who may vote. */
 export function votingOf(authority: Authority, approver: string, place?: InPlaceOf): Voting {
   const { people, requesters } = authority;
   const voter = voterIn(authority, approver);
@@ -135,7 +143,7 @@ export function votersOf(authority: Authority): string[] | undefined {
   return people.flatMap(({ name }) => (seatingFor(name).ok ? [name] : []));
 }
 
-/** An authority that is as strict as both. People and requesters are those of the later one, who asked before included. */
+/** An authority that is as strict as both. It has the people of the later one, and the requesters of both. */
 export function stricterAuthority(before: Authority, later: Authority): Authority {
   const rule: RuleSnapshot = {
     ...stricterRule(before.rule, later.rule),
@@ -153,7 +161,7 @@ export function stricterAuthority(before: Authority, later: Authority): Authorit
   };
 }
 
-/** Who decides a call that was prepared again: it cannot leave the rule that its request was under. */
+/** Who decides a call that was prepared again. The rule of its request still holds for it. */
 export function joinedAuthority(
   before: { authority?: Authority },
   now: { authority?: Authority },
@@ -162,7 +170,9 @@ export function joinedAuthority(
   return stricterAuthority(before.authority, now.authority);
 }
 
-/** Who decides a call that was asked about anew: today's rule alone. Whoever asked for the turn then still did. */
+/**
+ * Who decides a call that an admin asked about anew. Only today's rule holds. The requesters from before still count.
+ */
 export function renewedAuthority(
   before: { authority?: Authority },
   now: { authority?: Authority },
@@ -172,18 +182,18 @@ export function renewedAuthority(
   return { ...now.authority, requesters };
 }
 
-/** An authority whose request was escalated: those whom its rule names for this may vote, too. */
+/** An authority whose request was escalated. The people whom its rule names for this case may vote, too. */
 export function escalatedAuthority(authority: Authority): Authority {
   return { ...authority, escalated: true };
 }
 
-/** The rule as it holds now: whom the request was escalated to stand in every roster. */
+/** The rule as it holds now. The people to whom the request was escalated are in every roster. */
 export function ruleInForce({ rule, escalated }: Authority): RuleSnapshot {
   const to = escalated === true ? (rule.escalate?.to ?? []) : [];
   return { ...rule, rosters: rule.rosters.map((roster) => [...roster, ...to]) };
 }
 
-/** Whoever asked for a turn, as far as they are named, and those who had when its call was asked about. */
+/** The names of the people who asked for a turn, and of those who had asked when its call was asked about. */
 export function requestersOf(
   origin: { requester?: string; others?: readonly string[] } | undefined,
   frozen?: Authority,
@@ -193,8 +203,8 @@ export function requestersOf(
 }
 
 /**
- * How sure a rule wants it to be whose vote this is. Undefined: a claim will do, or no rule says who decides. Nothing runs
- * by a denial.
+ * The assurance that a rule needs for a vote. Undefined: a claimed name is enough, or no rule says who decides. A
+ * denial never needs more, because it lets nothing run.
  */
 export function assuranceWanted(
   authority: Authority | undefined,
@@ -204,9 +214,9 @@ export function assuranceWanted(
   return wanted === 'claimed' || decision === 'denied' ? undefined : wanted;
 }
 
-/** What is said of somebody who may not vote. */
+/** The words for each reason why somebody may not vote. They follow the name. */
 export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
-  // A request lists only those whom its rule concerns: whoever is missing may stand in the file all the same.
+  // A request lists only the people whom its rule concerns. A person who is missing there may still be in the file.
   unknown_person: 'is not named by the rule',
   not_named: 'is not named by the rule',
   requester: 'asked for the turn',
@@ -217,7 +227,7 @@ export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
   no_places: 'may vote as themselves: the rule lets everybody',
 };
 
-/** Why somebody may not decide, with those who may. Undefined: they may. */
+/** Why somebody may not decide, with the names of those who may. Undefined: this person may decide. */
 export function whyMayNot(
   authority: Authority,
   { approver, inPlaceOf }: { approver: string; inPlaceOf?: InPlaceOf | undefined },
