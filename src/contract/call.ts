@@ -145,7 +145,7 @@ export interface ValidCall extends CallHead {
   planDigest?: string;
   /** The reason of the policy, where the policy is stricter than safety. */
   policyReason?: string;
-  /** What the policy rules said, where one fitted. */
+  /** The verdicts of the policy rules, where one fitted. */
   ruling?: CallRuling;
   /** Only where `kind` is `ask`: who decides. Absent: the worker has no approvers file, so anybody may. */
   authority?: Authority;

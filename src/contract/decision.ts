@@ -38,7 +38,7 @@ const SIGNATURE = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** A signature over what a person says. */
+/** A signature on a person's message. */
 export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
 
 /** The person in whose place a delegate says it. `entry` is the id of the out-of-office entry that names both. */

@@ -28,7 +28,7 @@ const TEXT: JsonSchema = { type: 'string' };
 const OBJECT: JsonSchema = { type: 'object' };
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
 const CALL_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' };
-/** Milliseconds that a timer can take; some 31 years. */
+/** The most milliseconds of a timer, some 31 years. */
 const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
 
 export const object = (
@@ -186,7 +186,7 @@ export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): Pre
 
 /**
  * The output of a call. Undefined where it cannot be read, or belongs to another call. Only the worker that took a call
- * knows its secret, so nobody else can say that the call did not start.
+ * knows its secret. So nobody else can say that the call did not start.
  */
 export function readCallOutput(
   value: unknown,

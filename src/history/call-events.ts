@@ -267,7 +267,7 @@ export interface InDoubtOpened extends EventHeader {
   tool: string;
   message: string;
   partial?: string;
-  /** How far it was when it was last heard of. */
+  /** The last progress that it reported. */
   progress?: CallProgress;
   summary: string;
 }
@@ -351,7 +351,7 @@ export interface Resolved extends EventHeader, Attribution {
   resolution?: ResolutionKind;
   /** With `happened`: the result of the call, as far as the person knows it. */
   content?: string;
-  /** It is a vote, and the call still waits for others. */
+  /** It is a vote, and the call still waits for more votes. */
   stillWaits?: true;
   judgement: Judgement;
 }

@@ -39,8 +39,8 @@ export class SchemaChecker {
   }
 
   /**
-   * How much work the last check did. A workflow decides by it when to take a break, so the count must stay the same
-   * for a value.
+   * The work of the last check. A workflow decides by it when to take a break, so the count must stay the same for a
+   * value.
    */
   get done(): number {
     return this.work;

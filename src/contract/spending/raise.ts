@@ -11,7 +11,7 @@ export interface Raise extends Pick<ValidCall, 'authority'> {
   tool: string;
   /** One kind of budget, and how much more of it. */
   arguments: JsonObject;
-  /** What was spent and on what, in words. */
+  /** The spending and its purpose, in words. */
   policyReason?: string;
 }
 
