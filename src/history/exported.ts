@@ -26,7 +26,7 @@ const bundleSchema = z.looseObject({ countersign: z.number(), runs: z.array(z.un
  * The histories in an exported file, one for each run. The file is from `countersign export`, or has one run as
  * `temporal workflow show --output json` and the download of the UI give it. It may be a text or parsed.
  *
- * @throws CountersignError `bad_history` for a file that is no history or is cut, `newer_version` for a format of a
+ * @throws CountersignError `bad_history` for a file without a history and for a cut one, `newer_version` for a format of a
  * later release.
  */
 export function parseExport(json: unknown): History[] {

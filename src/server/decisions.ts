@@ -139,7 +139,7 @@ export async function respond(
   return c.json(answer, 409);
 }
 
-/** The vote that a decision is. An edit is no vote, because it makes a new request. */
+/** The vote that a decision casts. An edit casts none, because it makes a new request. */
 function votedIn(decision: Pick<Decision, 'decision' | 'hunks'>): 'approved' | 'denied' | undefined {
   if (isDenial(decision)) return 'denied';
   return decision.decision === 'approved' ? 'approved' : undefined;

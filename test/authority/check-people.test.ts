@@ -55,7 +55,7 @@ describe('refuses', () => {
     [
       'people who decide what is refused',
       GOOD.replace('then: refuse', 'then: refuse\n    approvers: { any: [bob] }'),
-      ':18:16: nobody decides',
+      ':15:16: nobody decides',
     ],
     [
       'a circle of delegates',
@@ -97,7 +97,7 @@ describe('refuses', () => {
         `['group:leads']`,
         `['group:board']`,
       ),
-      ':12:31: nobody is in it',
+      ':12:32: nobody is in it',
     ],
     [
       'a group of which nobody may vote',

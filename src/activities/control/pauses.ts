@@ -9,6 +9,8 @@ import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
+import { type AwayReader, createAwayReader } from './away';
+import { createGrantsReader, type GrantsReader } from './grants';
 
 /**
  * The answer of the server about the workflow that holds the pauses and the grants. `absent`: there is no such
@@ -168,4 +170,14 @@ function pausedFailure(why: string): ApplicationFailure {
     nextRetryDelay: Math.round(wait * (0.75 + Math.random() / 2)),
     category: 'BENIGN',
   });
+}
+
+/** The readers by which the calls of a process ask the workflow that holds pauses, grants and out-of-office entries. */
+export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader; away: AwayReader } {
+  const pauses = createPausesReader({ look: lookAtControl });
+  return {
+    pauses,
+    grants: createGrantsReader({ memo: pauses.grants }),
+    away: createAwayReader({ count: pauses.away }),
+  };
 }

@@ -74,6 +74,16 @@ function assertInside(node: unknown, root: JsonSchema): void {
   }
 }
 
+/** Whether a pattern can be matched in linear time. */
+export function isUsablePattern(pattern: string): boolean {
+  try {
+    compilePattern(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function assertPattern(pattern: string): void {
   try {
     compilePattern(pattern);

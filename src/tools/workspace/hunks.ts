@@ -1,5 +1,5 @@
 import { structuredPatch } from 'diff';
-import type { FilePlan, Hunk } from '../../contract/plan';
+import type { Hunk } from '../../contract/plan';
 import { onOneLine } from './path';
 import { splitLines } from './text';
 
@@ -113,15 +113,18 @@ function replaceLines(text: string, edits: readonly Edit[]): string {
   return parts.join('') + lines.slice(next).join('');
 }
 
-/** A plan as a unified diff; no newline at its end. */
-export function renderDiff({ path, baseHash, hunks }: Pick<FilePlan, 'path' | 'baseHash' | 'hunks'>): string {
-  const shown = onOneLine(path);
-  const head = [`--- ${baseHash === null ? '/dev/null' : shown}`, `+++ ${shown}`];
-  return [...head, ...renderHunks(hunks)].join('\n');
+/** A unified diff of a file. `before` and `after` are its names. Null: there is no such file. No newline at its end. */
+export function renderDiff(
+  names: { before: string | null; after: string | null },
+  hunks: readonly Hunk[],
+): string {
+  const [before, after] = [names.before, names.after].map((name) =>
+    name === null ? '/dev/null' : onOneLine(name),
+  );
+  return [`--- ${before}`, `+++ ${after}`, ...renderHunks(hunks)].join('\n');
 }
 
-/** Hunks with their headers, as the lines of a unified diff. */
-export function renderHunks(hunks: readonly Hunk[]): string[] {
+function renderHunks(hunks: readonly Hunk[]): string[] {
   return hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
     `@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`,
     ...lines,

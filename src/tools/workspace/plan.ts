@@ -39,7 +39,8 @@ function makePlan(path: string, bytes: Buffer | null, change: Change): FilePlan 
 export function previewOf(plan: FilePlan): Preview {
   const note = plan.encoding === 'latin1' ? '(not UTF-8: shown as Latin-1, every byte is kept)\n' : '';
   const empty = plan.hunks.length === 0 ? '\n(an empty file)' : '';
-  return { text: note + renderDiff(plan) + empty, plan };
+  const names = { before: plan.baseHash === null ? null : plan.path, after: plan.path };
+  return { text: note + renderDiff(names, plan.hunks) + empty, plan };
 }
 
 /** The result of executing a plan. */

@@ -1,4 +1,4 @@
-import { assertUsableSchema, toPlainJson } from '../../../src/contract/schema/usable-schema';
+import { assertUsableSchema, isUsablePattern, toPlainJson } from '../../../src/contract/schema/usable-schema';
 import type { JsonSchema } from '../../../src/contract/tool';
 
 it.each<[string, unknown, RegExp]>([
@@ -57,6 +57,14 @@ it('returns a copy that shares nothing with the schema', () => {
     expect(copy).toEqual(schema);
     expect(copy['properties']).not.toBe(schema.properties);
   }
+});
+
+it.each([
+  ['^[a-z]+$', true],
+  ['(?=a)', false],
+  ['(', false],
+])('says of the pattern %s whether it can be used: %s', (pattern, expected) => {
+  expect(isUsablePattern(pattern)).toBe(expected);
 });
 
 /** What callers without types may hand over: a schema with any value as a default. */

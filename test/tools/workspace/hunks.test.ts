@@ -100,20 +100,21 @@ describe('hunks', () => {
 });
 
 describe('a unified diff', () => {
-  const plan = (base: string | null, target: string) => ({
-    path: 'a.txt',
-    baseHash: base === null ? null : 'hash',
-    hunks: makeHunks(base ?? '', target),
-  });
+  const diff = (base: string | null, target: string | null, name = 'a.txt'): string =>
+    renderDiff(
+      { before: base === null ? null : name, after: target === null ? null : name },
+      makeHunks(base ?? '', target ?? ''),
+    );
 
   it('shows what goes and what comes, as diff -u does', () => {
-    expect(renderDiff(plan('one\ntwo\r\nthree', 'one\nTWO\r\nthree'))).toBe(
+    expect(diff('one\ntwo\r\nthree', 'one\nTWO\r\nthree')).toBe(
       '--- a.txt\n+++ a.txt\n@@ -1,3 +1,3 @@\n one\n-two\r\n+TWO\r\n three\n\\ No newline at end of file',
     );
   });
 
   it.each([
     ['a new file', null, 'a\n', '--- /dev/null\n+++ a.txt\n@@ -0,0 +1,1 @@\n+a'],
+    ['a deleted file', 'a\n', null, '--- a.txt\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a'],
     ['a file that becomes empty', 'a\n', '', '--- a.txt\n+++ a.txt\n@@ -1,1 +0,0 @@\n-a'],
     [
       'a missing line end',
@@ -122,11 +123,11 @@ describe('a unified diff', () => {
       '--- a.txt\n+++ a.txt\n@@ -1,1 +1,1 @@\n-a\n\\ No newline at end of file\n+a',
     ],
   ])('shows %s', (_, base, target, shown) => {
-    expect(renderDiff(plan(base, target))).toBe(shown);
+    expect(diff(base, target)).toBe(shown);
   });
 
   it('keeps a name on one line, whatever is in it', () => {
-    const shown = renderDiff({ ...plan('a\n', 'b\n'), path: 'x\n+++ y\n@@ -1 +1 @@' });
+    const shown = diff('a\n', 'b\n', 'x\n+++ y\n@@ -1 +1 @@');
     expect(shown.split('\n').slice(0, 3)).toEqual([
       '--- "x\\n+++ y\\n@@ -1 +1 @@"',
       '+++ "x\\n+++ y\\n@@ -1 +1 @@"',
