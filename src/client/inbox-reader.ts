@@ -16,26 +16,23 @@ import {
   type WaitingFilter,
 } from './waiting';
 
-/** The time that a named turn is looked for. Visibility shows a turn a little late. */
+/** How long a turn that was named is looked for: visibility lags a little. */
 const NAMED_MS = 5_000;
 /** The most turns that one query names. */
 const MOST_NAMED = 50;
-/**
- * Some turns have more open calls than their memo names, so their history is read. This is the time until it is read
- * again where the memo stays the same.
- */
+/** How often the history of a turn is read again that has more open than its memo names, if the memo stays the same. */
 const REREAD_MS = 5_000;
 
 /** A turn that waits, as it was last read. */
 interface Kept {
   startedAt: number;
-  /** The turn as visibility describes it. */
+  /** How visibility describes it. */
   text: string;
   items: InboxItem[];
   readAt: number;
 }
 
-/** One pass over all listed turns. */
+/** One pass over everything that is listed. */
 interface Pass {
   pages: AsyncGenerator<ListedTurn[]>;
   read: number;
@@ -43,9 +40,9 @@ interface Pass {
 }
 
 /**
- * Keeps everything that waits in memory. Visibility cannot say what changed. So everything is listed again and again,
- * with a page of up to 1,000 turns in each step. Where there are more, every second step looks at the turns that
- * started last, because they have most new requests, or at the turns that were named.
+ * Keeps everything that waits in memory. Visibility cannot say what changed, so everything is listed again and again: a
+ * page of up to 1,000 turns a step. Where there are more, every second step looks at the turns that started last, which
+ * have most new requests, or at the turns that were named.
  */
 export class WaitingReader implements InboxReader {
   private readonly kept = new Map<string, Kept>();
@@ -165,8 +162,7 @@ export class WaitingReader implements InboxReader {
   }
 
   private items(): readonly InboxItem[] {
-    // With these filters the list changes without a new version: items get old enough, and a new approvers file lets
-    // other people decide.
+    // Which items are old enough changes with time, and who may decide changes with the file.
     const isTimed = this.filter.olderThanMs !== undefined || this.filter.whom !== undefined;
     if (this.sorted?.version !== this.version || isTimed) {
       const all = [...this.kept.values()].flatMap(({ items }) => items);

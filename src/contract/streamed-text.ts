@@ -1,7 +1,6 @@
 /**
- * A piece of the text that a model writes, on its way from the worker to people who watch. History never has it. Pieces
- * of one attempt and revision are put one after the other, and a later attempt or revision takes the place of an
- * earlier one.
+ * A piece of what a model writes, on its way from the worker to people who watch. History never has it. Pieces of one
+ * attempt and revision are put one after the other, and a later attempt or revision takes the place of an earlier one.
  */
 export interface StreamedText {
   namespace: string;
@@ -9,18 +8,15 @@ export interface StreamedText {
   runId: string;
   /** Counts from 1. */
   step: number;
-  /** Only for a later step of a burst: the first step of the burst. History knows only that step. */
+  /** Of a later step of a burst: the first step of that, which is the one that history knows of. */
   from?: number;
-  /** The number of the attempt to ask the model for this step. The first one is 1. */
+  /** Which attempt to ask the model for this step this is; the first one is 1. */
   attempt: number;
-  /**
-   * The time when the attempt was scheduled, by the Temporal server's clock, in milliseconds since 1970. It orders
-   * attempts.
-   */
+  /** When the attempt was scheduled, by the Temporal server's clock; milliseconds since 1970. It orders attempts. */
   scheduledAt: number;
   /** 0, or 1 where the finished reply differs from what was streamed. The text then begins anew. */
   revision: number;
-  /** The number of characters (UTF-16 units) of the text before this piece. */
+  /** How many characters (UTF-16 units) of the text come before this piece. */
   at: number;
   text: string;
   /** The reply is finished: nothing follows. */
@@ -29,15 +25,15 @@ export interface StreamedText {
 
 /** A stream of which a receiver has less than was sent. */
 export interface StreamGap extends Pick<StreamedText, 'turn' | 'scheduledAt' | 'revision'> {
-  /** The number of characters that the receiver has. */
+  /** How many characters the receiver has. */
   at: number;
 }
 
-/** Sends pieces to the web inbox, and returns the gaps that it has. Rejects where the pieces do not arrive. */
+/** Sends pieces to where people watch, and returns what is missing there. Rejects where the pieces do not arrive. */
 export type SendText = (pieces: readonly StreamedText[]) => Promise<readonly StreamGap[]>;
 
 /**
- * The text of a model while it writes. The text so far is the first `at` characters of the text before, and then
+ * What a model writes, while it writes. The text so far is the first `at` characters of the text before, and then
  * `text`. With 0 the text begins anew, as in each attempt. The event `step` has the finished reply.
  */
 export interface TextDelta extends Pick<StreamedText, 'runId' | 'step' | 'from' | 'attempt' | 'at' | 'text'> {
@@ -46,7 +42,7 @@ export interface TextDelta extends Pick<StreamedText, 'runId' | 'step' | 'from' 
 
 /** Limits of streamed text. Characters are UTF-16 units. */
 export const STREAM = {
-  /** The most characters of pieces that are sent at once. Any such text fits a body of 1 MiB. */
+  /** The most characters of pieces that are sent at once: any such text fits a body of 1 MiB. */
   charactersAtOnce: 100_000,
   /** The most pieces that are sent at once. */
   piecesAtOnce: 200,

@@ -25,7 +25,7 @@ export function toolSetDigest(tools: ToolDigests): string {
   return digestJson(tools).slice(0, DIGITS);
 }
 
-/** The digest of a worker's agents and tools, from its name. Undefined for a worker that is not ours. */
+/** The digest of a worker's agents and tools, from its name; undefined for a worker that is not ours. */
 export function toolSetIn(identity: string): string | undefined {
   return /^\d+@[^#]*#([0-9a-f]{8})$/.exec(identity)?.[1];
 }
@@ -64,7 +64,7 @@ export function formatTools(digests: ToolDigests): string {
   return `globalThis.${GLOBAL}=${JSON.stringify(JSON.stringify(digests))};`;
 }
 
-/** The tool digests of one agent, from the worker that runs this workflow. Undefined if the worker has none of them. */
+/** The tool digests of one agent, from the worker that runs this workflow; undefined if the worker has none of them. */
 export function toolsHere(agent: string): Record<string, unknown> | undefined {
   const listed: unknown = Reflect.get(globalThis, GLOBAL);
   const digests: unknown = typeof listed === 'string' ? JSON.parse(listed) : undefined;

@@ -13,7 +13,7 @@ import { type Env, senderOf } from './session';
 import { type SignedInVote, signVote } from './signer';
 import { findExactly } from './turns';
 
-/** The data that a passkey signed. The web inbox makes a signature of it. */
+/** What a passkey signed; the web inbox makes a signature of it. */
 const PASSKEY = {
   type: 'object',
   properties: {
@@ -130,7 +130,7 @@ export async function respond(
   }
   const at = new Date().toISOString();
   const { code, standing } = answer.verdict;
-  // Without the agents, only people who see all agents can see the line.
+  // Without it, only those who see all agents are shown the line.
   const about = await c
     .get('reader')
     .agentsOf(attempt.turn)
@@ -139,7 +139,7 @@ export async function respond(
   return c.json(answer, 409);
 }
 
-/** The vote that a decision casts. An edit casts none, because it makes a new request. */
+/** What a decision says as a vote. An edit is none: it makes a new request. */
 function votedIn(decision: Pick<Decision, 'decision' | 'hunks'>): 'approved' | 'denied' | undefined {
   if (isDenial(decision)) return 'denied';
   return decision.decision === 'approved' ? 'approved' : undefined;

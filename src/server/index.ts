@@ -57,7 +57,7 @@ import { createStatsReader } from './stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
 import { forkRoutes, turnRoutes } from './turns';
 
-/** Options for serving the web inbox. */
+/** How the web inbox is served. */
 export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   client: Countersign;
   /** Other host names of the web inbox, such as a reverse proxy's. */
@@ -72,18 +72,18 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   pageDir: string;
   version: string;
   /**
-   * The milliseconds that a decision waits in the page before it is sent, so that it can be undone. 0: it does not
+   * How many milliseconds a decision waits in the page before it is sent, so that it can be undone. 0: it does not
    * wait. @default 5000
    */
   undoMs?: number;
   /**
-   * The token with which workers may stream the text of models, 16 to 200 characters. @default only workers of this
-   * process may stream
+   * The token with which workers may stream what models write, 16 to 200 characters. @default none may, but for those
+   * of this process
    */
   streamToken?: string;
   /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
   metrics?: string;
-  /** The approvers file, which says what people may do and see here. @default everybody may do and see everything */
+  /** The file that says what people may do and see here. @default everybody may do and see everything */
   people?: AuthenticatorParts['people'];
   /** See `AppDeps`. */
   voters?: AppDeps['voters'];
@@ -194,7 +194,7 @@ const signersOf = ({
   client,
 }: Pick<WebOptions, 'client' | 'voters'> & Partial<Signers>): Signers & Pick<AppDeps, 'voters' | 'away'> => ({
   ...{ signer, grantSigner, awaySigner, passkeys, voters },
-  // Where this is not known, nobody stands in for anybody here.
+  // Where nobody can tell, nobody stands in for anybody here.
   away: readAwayEntries(client, () => undefined),
 });
 
@@ -241,7 +241,7 @@ function nobodyCouldSignIn(host: string): CountersignError {
 export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>();
   app.use(protectiveHeaders());
-  // Probes name the address of the machine as host, which is not one of our names. Their callers learn only yes or no.
+  // Probes name the address of the machine as host, which is not one of our names. They learn only yes or no.
   app.route(
     '/',
     probeRoutes(() => deps.client.client.connection),

@@ -21,12 +21,12 @@ interface ToSign {
   inPlaceOf?: InPlaceOf;
 }
 
-/** Signs, with the key of this web inbox, what somebody says who is signed in. Undefined where nobody would check it. */
+/** Signs, with the key of this web inbox, what somebody says who is signed in; undefined where nobody would check it. */
 export type InboxSigner = (vote: ToSign) => Promise<VoteSignature | undefined>;
 
 /** Has people sign with their passkeys. */
 export interface PasskeySigner {
-  /** Where a person may make one. Undefined: the approvers file has no place for it. */
+  /** Where a person may make one; undefined: the approvers file has no place for it. */
   placeOf(user: string): Promise<PasskeyPlace | undefined>;
   /** Undefined: the person has no passkey in the file, or nobody would check it. */
   ask(vote: ToSign): Promise<PasskeyAsk | undefined>;
@@ -43,10 +43,10 @@ interface GrantToSign {
   says?: SaysOfGrant;
 }
 
-/** Signs a grant that somebody gives who is signed in, or confirms, with the same key. Undefined where nobody would check it. */
+/** Signs a grant that somebody gives who is signed in, or confirms, with the same key; undefined where nobody would check it. */
 export type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
 
-/** Signs, with the same key, that somebody who is signed in is away. Undefined where nobody would check it. */
+/** Signs, with the same key, that somebody who is signed in is away; undefined where nobody would check it. */
 export type AwaySigner = (away: {
   terms: AwayTerms;
   namespace: string;

@@ -6,33 +6,30 @@ import { type Authority, ruleInForce, votersOf } from './authority';
 import { type CastVote, type SeatingFor, seatingOf, type Voter } from './votes';
 import { countVotesUnder, MOST_NAMED, stillNeeded } from './votes-needed';
 
-/** The votes on a call, in short. Lists show them, and the memo of a turn holds them. */
+/** How the votes on a call stand, in short: lists show it, and the memo of a turn holds it. */
 export interface Voting {
   votes: CastVote[];
   needs: VotesNeeded;
-  /** Nobody decided in time, so more people may vote now. */
+  /** Nobody decided in time, so more people may. */
   escalated?: true;
-  /** The names of the people who may vote since then and could not before. Ten at most. */
+  /** Who may vote since then, and could not before; ten at most. */
   escalatedTo?: string[];
-  /** Absent: it is too large for the memo, or an older version wrote the memo. */
+  /** Absent: it has no room here, or an older version wrote it. */
   among?: VotersSought;
 }
 
-/** The rosters in which voters are looked for. Today's file says who is in a group. */
+/** Among whom voters are looked for. The file of the day says who is in a group. */
 export interface VotersSought {
   /** As in `VoteRule`. */
   rosters: string[][];
-  /**
-   * The people who may not vote because they asked for the turn. Empty: it is not known who asked. Absent: the rule
-   * lets them vote.
-   */
+  /** Who may not vote, because they asked for the turn; empty: nobody knows who did. Absent: the rule lets them. */
   notThese?: string[];
 }
 
 /** A memo has little room. */
 const MOST_BYTES = 500;
 
-/** The votes under an authority, in short. */
+/** How votes stand under an authority, in short. */
 export function votingUnder(authority: Authority, votes: readonly CastVote[]): Voting {
   const { escalated } = authority;
   const cast = votes.map(({ voter, decision, inPlaceOf, signedBy }) => ({
@@ -52,7 +49,7 @@ export function votingUnder(authority: Authority, votes: readonly CastVote[]): V
   };
 }
 
-/** The people who may vote only because nobody decided in time. */
+/** Who may vote only because nobody decided in time. */
 export function newVotersOf(authority: Authority): string[] {
   const { escalated: _, ...before } = authority;
   const [then, now] = [votersOf(before) ?? [], votersOf({ ...before, escalated: true }) ?? []];
@@ -69,20 +66,19 @@ function soughtBy(authority: Authority): VotersSought | undefined {
   return utf8Bytes(JSON.stringify(sought)) > MOST_BYTES ? undefined : sought;
 }
 
-/** A person whose waiting items are looked up, and the people of today's file. */
+/** Somebody for whom it is looked up what waits for them, and the people of the file of the day. */
 export interface Whom {
-  /** The name in the file. For a stranger, the name that they gave. */
+  /** By the name in the file; of a stranger the name that they gave. */
   person: string;
   /** Absent: there is no file here. */
   people?: readonly Voter[];
-  /** The people who stand in for somebody now. Absent: it is not known. */
+  /** Who stands in for somebody now. Absent: nobody can tell. */
   standIns?: readonly Pick<StandIn, 'voter' | 'person'>[];
 }
 
 /**
- * Whether a waiting item waits for this person: they may decide it, as themselves or in another's place, and have not
- * voted on it. Everybody may decide an item without a rule. An item that does not name its rosters may wait for
- * anybody.
+ * Whether somebody may decide what waits, as themselves or in another's place, and has not voted on it. What no rule is about
+ * anybody may decide, and what does not say among whom voters are looked for may be anybody's.
  */
 export function waitsFor({ standIns = [], ...whom }: Whom, { voting }: { voting?: Voting }): boolean {
   if (voting === undefined) return true;
@@ -96,7 +92,7 @@ export function waitsFor({ standIns = [], ...whom }: Whom, { voting }: { voting?
   return among === undefined || seatingAmong(among, people)(person).ok;
 }
 
-/** Whether this person may vote on a waiting item in the place of another person, who has not voted on it. */
+/** Whether somebody may decide what waits in the place of another who has not voted on it. */
 export function isPlaceOf({ person: voter, people }: Whom, person: string, voting: Voting): boolean {
   const { votes, among, needs } = voting;
   const isTaken = votes.some((vote) => [vote.voter, vote.inPlaceOf?.person].includes(person));
