@@ -89,10 +89,7 @@ export async function earliestTurns(
 /** A second look mostly finds the same turns: the bound holds until about a page of them is decided. */
 const lastBounds = new WeakMap<ClientContext, { query: string; bound: number }>();
 
-/**
- * Lists the turns before the bound that was found last. Undefined where there is no such bound, or where too few or too
- * many turns are before it by now.
- */
+/** Undefined where there is no last bound, or where too few or too many turns are before it by now. */
 async function listAtLastBound(
   context: ClientContext,
   query: string,
@@ -100,7 +97,7 @@ async function listAtLastBound(
 ): Promise<ListedTurn[] | undefined> {
   const last = lastBounds.get(context);
   if (last?.query !== query) return undefined;
-  // Listing one more turn than allowed shows the same as a count, and saves a query.
+  // Listing one turn too many shows as much as a count would, and saves a query.
   const turns = await listUpTo(context, `${query} AND ${before(last.bound)}`, most + 1);
   return turns.length >= least && turns.length <= most ? turns : undefined;
 }
@@ -183,9 +180,7 @@ export async function findBound(search: BoundSearch): Promise<number> {
   return known.high.at;
 }
 
-/**
- * The number of turns that the bound should have before it. It is in the middle, so that there is room on both sides.
- */
+/** How many turns the bound should have before it: in the middle, so that there is room on both sides. */
 function aimOf({ least, most }: BoundSearch): number {
   return (least + most) / 2;
 }
