@@ -2,7 +2,7 @@ import { errorMessage } from '../../contract/errors';
 import { type PrivateFault, readPrivateFile } from '../../files';
 import { usageError } from '../options';
 
-/** Where a secret is: in a file, or in a variable of the environment. */
+/** The place of a secret: a file, or a variable of the environment. */
 export interface SecretPlace {
   file: string | undefined;
   variable: string;
