@@ -59,7 +59,7 @@ export function textSender(given?: StreamPlace | SendText): SendText | undefined
   return place && sendTextTo(place);
 }
 
-/** The longest time that a batch may take, in milliseconds. */
+/** How long a batch may take, in milliseconds. */
 const SEND_MS = 5_000;
 
 const gaps = z.array(

@@ -62,7 +62,7 @@ export interface ConnectOptions {
   readyMs?: number;
 }
 
-/** A web inbox. Workers send it the text that models write, and it sends the text to everyone who follows the turn. */
+/** A web inbox that gets what models write from the workers, and sends it to everyone who follows the turn. */
 export interface StreamPlace {
   /** Its address, such as `http://inbox.example.com:7243`. */
   url: string;
@@ -175,7 +175,7 @@ export interface InboxItem extends OpenItem {
   prompt: string;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The session that its turn belongs to. Absent where there is none. */
+  /** The session that its turn belongs to; absent where there is none. */
   session?: string;
   /** As in `TurnSummary`. */
   callers?: string[];
@@ -215,11 +215,11 @@ export interface TurnSummary {
   state: TurnState | 'terminated' | 'timed_out';
   /** Requests, questions and calls in doubt. */
   pending: number;
-  /** The turn that it is a fork of. Absent where it is not one. */
+  /** The turn that it is a fork of; absent where it is not one. */
   forkOf?: string;
-  /** The schedule that started it. Absent where somebody did. */
+  /** The schedule that started it; absent where somebody did. */
   schedule?: string;
-  /** The session that it belongs to. Absent where there is none. */
+  /** The session that it belongs to; absent where there is none. */
   session?: string;
   /** Agents of the turns that led to a child turn, or to a fork of one. '' stands for an agent that is not known. */
   callers?: string[];
@@ -227,7 +227,7 @@ export interface TurnSummary {
   prompt: string;
   /** ISO 8601. */
   startedAt: string;
-  /** ISO 8601. Null while it is open. */
+  /** ISO 8601; null while it is open. */
   endedAt: string | null;
 }
 
@@ -275,10 +275,7 @@ export interface TurnsQuery {
 /** Some turns: open turns first, then the turns that ended last. */
 export interface TurnsPage {
   turns: TurnSummary[];
-  /**
-   * The place where the next page begins. Null where there is none. A turn that was reset may come once more there,
-   * with an earlier run.
-   */
+  /** Where the next page begins; null where there is none. A turn that was reset may come once more there, with an earlier run. */
   older: string | null;
   /** With `text`: how many turns were looked at, and whether these were all. */
   searched?: { turns: number; isAll: boolean };
@@ -394,7 +391,7 @@ export interface Schedules {
 export interface Countersign {
   readonly client: Client;
   readonly namespace: string;
-  /** The store for the files of messages. Undefined where none is named. @throws CountersignError `config_invalid`. */
+  /** The store for the files of messages; undefined where none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
   /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
@@ -514,7 +511,7 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`.
    */
   histories(turn: string): Promise<History[]>;
-  /** The builds of a deployment, and what is open on each. Undefined where it has none. */
+  /** The builds of a deployment, and what is open on each; undefined where it has none. */
   builds(deployment?: string): Promise<Builds | undefined>;
   /**
    * Makes a build the current one, on which turns begin.
