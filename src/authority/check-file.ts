@@ -8,7 +8,7 @@ import { type CheckedPasskeys, checkPasskeys } from './passkey';
 import { checkPeople, checkRoster } from './check-people';
 import { checkPermits } from './permits';
 import type { ReadFile, RuleContent } from './read-file';
-import type { Complain, Mistake, Path } from './yaml';
+import type { Complain, Mistake } from './yaml';
 
 /** The parts of a tool that rules are checked against. */
 export interface RuledTool {

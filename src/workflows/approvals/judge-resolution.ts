@@ -1,6 +1,5 @@
 import type { Accepted, Refused, Resolution } from '../../contract/decision';
 import { didNot, happened } from '../../contract/call-messages';
-import type { ToolResult } from '../../contract/result';
 import { closeCall, failureOf, successOf } from './transitions';
 import { defined } from '../../contract/defined';
 import { isCancelled } from './doubts';
