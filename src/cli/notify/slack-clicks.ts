@@ -87,7 +87,7 @@ export interface Click {
   trigger: string;
 }
 
-/** Reads a payload. Undefined where it is no decision, such as a click on a link. */
+/** Reads a payload. Undefined where it decides nothing, such as a click on a link. */
 export function readClick(body: unknown): Click | undefined {
   const reason = reasonSchema.safeParse(body);
   if (reason.success) {
