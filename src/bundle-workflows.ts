@@ -41,7 +41,7 @@ const SHARED = [
     'control/away-forms',
     'control/pauses',
   ].map((name) => `contract/${name}`),
-  ...['decide', 'messages', 'moving', 'resolve', 'state', 'transitions'].map(
+  ...['doubts', 'judge-decision', 'judge-resolution', 'messages', 'moving', 'state', 'transitions'].map(
     (name) => `workflows/approvals/${name}`,
   ),
   ...['session/state', 'summary', 'turn'].map((name) => `workflows/${name}`),

@@ -14,7 +14,7 @@ import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
 import type { Observe } from './activities/observed';
 import { openRules } from './activities/authority';
-import { createControlReaders } from './activities/control/readers';
+import { createControlReaders } from './activities/control/pauses';
 import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';

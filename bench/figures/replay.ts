@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { bundleWorkflowCode, DefaultLogger, Worker } from '@temporalio/worker';
 import { fetchRuns, newestRuns, replayIsolated } from '../../lib/cli/replay/replay';
-import { judgeRuns, type NamedRun } from '../../lib/cli/replay/judge';
+import { judgeRuns, type NamedRun } from '../../lib/cli/replay/judge-runs';
 import { taskTimeoutOf } from '../../lib/cli/commands/replay';
 import { connect } from '../../lib/client';
 import { type History, makeDecode } from '../../lib/history/decode/decode';

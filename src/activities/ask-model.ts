@@ -17,7 +17,7 @@ import { inChatSpan } from './spans';
 export interface Asking {
   model: Model;
   guard: AttemptGuard;
-  /** How long this attempt may still ask, in milliseconds. */
+  /** The time that this attempt may still take, in milliseconds. */
   timeLeft(): number;
   /** Waits until the provider has room for a request of `bytes` bytes. */
   admit(bytes: number): Promise<Settle>;
@@ -27,13 +27,13 @@ export interface Asking {
   inSpan(request: Omit<ModelRequest, 'signal'>, ask: () => Promise<ModelReply>): Promise<ModelReply>;
 }
 
-/** For whom a model is asked. */
+/** The turn for which a model is asked. */
 interface AskedFor {
   agent: Agent;
   /** One of the agent's `models`. */
   named: string | undefined;
   origin?: TurnOrigin | undefined;
-  /** What an earlier activity left about its attempts to ask. */
+  /** The record of an earlier activity about its attempts to ask. */
   tried?: JsonObject | undefined;
 }
 
@@ -68,9 +68,7 @@ export async function withModel<T>(
   }
 }
 
-/**
- * Makes the function that waits for the provider of a model. The wait is shown to people who watch, and is measured.
- */
+/** Makes the function that waits for the provider of a model. People who watch see the wait, and it is measured. */
 function admission(
   { report, observe }: ActivityDeps,
   { model, guard, of }: Pick<Asking, 'model' | 'guard'> & { of: { agent: string; model: string } },

@@ -32,8 +32,8 @@ export interface Since {
 /**
  * Does the work before a handler and sends heartbeats meanwhile, because a policy or a long history may take longer
  * than the heartbeat timeout. These heartbeats repeat the details that were there before: details of this attempt would
- * say that its handler may have started. Each heartbeat is answered before the next, so none arrives after those of the
- * handler.
+ * say that its handler may have started. Each heartbeat waits for the answer to the one before. So no heartbeat of the
+ * timer arrives after those of the handler.
  */
 export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: T; since: Since }> {
   const { isLocal, heartbeatTimeoutMs = Infinity, heartbeatDetails: details } = Context.current().info;
@@ -96,7 +96,7 @@ export interface AttemptGuard {
 const NEWS_MS = 250;
 
 /**
- * Guards the current attempt, and sends heartbeats by a timer of its own, whatever the handler does.
+ * Guards the current attempt. A timer sends its heartbeats, independent of the handler.
  *
  * @param first Sent at once and with every heartbeat, for a later attempt to find. Absent: the first heartbeat comes
  * after a second, so that a quick call costs the server no heartbeat.
@@ -206,8 +206,8 @@ function cancellationReason({ cancellationDetails: details }: Context): AttemptL
 }
 
 /**
- * Reads both clocks: the monotonic clock stands still while a machine sleeps, and the wall clock can be set. The longer
- * time counts.
+ * Reads both clocks. The monotonic clock stands still while a machine sleeps, and somebody can set the wall clock. The
+ * longer time counts.
  */
 function makeClock({ began, heard }: Since): {
   isOver(): boolean;

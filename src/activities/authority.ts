@@ -5,9 +5,9 @@ import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
-import { countVotes, UNCHECKED, type VoteProof } from '../contract/authority/count-votes';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
 import { stricterAction } from '../contract/authority/votes';
+import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
 import { defined } from '../contract/defined';
@@ -34,7 +34,7 @@ export interface RuleOwner extends PolicyOwner {
 export interface CheckedCall {
   tool: PolicyTool & { schema?: Tool['schema'] };
   args: JsonObject;
-  /** The people whose words the turn had taken up, as far as they are named. */
+  /** The names of the people whose messages the turn had taken up. People without a name are left out. */
   requesters: readonly string[];
 }
 
@@ -52,7 +52,7 @@ export async function openRules(
   return openAuthority({ file, policy, known: rulesAbout(config), warn: (line) => log.warn(line) });
 }
 
-/** The joint verdict of safety, policy and approvers file on a call, and who decides where they ask. */
+/** The joint verdict of safety, policy and approvers file on a call. Where they ask, it says who decides. */
 export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
   /** The record of the policy rules that fit. Absent where none fits. */
@@ -198,11 +198,11 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   const judged = new Map(votes.map((vote) => [vote, judge?.(vote)]));
   const whyNoPlace = await whyNoPlaces({ ...check, authority }, votes);
   const proofOf = proofsBy(judged, decision);
-  const { struck, standing, why } = countVotes(authority, votes, (vote) => {
+  const { struck, count, why } = countProvenVotes(authority, votes, (vote) => {
     const no = whyNoPlace(vote);
     return no === undefined ? proofOf(vote) : { why: no };
   });
-  if (struck.length === 0 && standing.state === 'approved') {
+  if (struck.length === 0 && count.state === 'approved') {
     const roster = await rosterOf(check.file, judged);
     return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };
   }

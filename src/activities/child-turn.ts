@@ -34,7 +34,9 @@ export async function lookForChild(execution: Execution, child: SubAgent): Promi
   return { child: 'absent', ...defined({ trace: traceHere(execution.deps, execution.input.origin) }) };
 }
 
-/** Whether a run that this run was reset from asked for the child turn, or is deleted so that nobody knows. */
+/**
+ * Whether an earlier run, from which a reset made this one, may have asked for the child turn. A deleted run may have.
+ */
 async function mayHaveStarted(child: string): Promise<boolean> {
   const { bases, isCut } = await readResetHistory();
   const isIt = (event: (typeof bases)[number][number]): boolean =>

@@ -12,7 +12,7 @@ import { EmptyReply } from './model-tries';
 import { requireUnpaused } from './control/pauses';
 import { noteUsage } from './think';
 
-/** Lets the agent's model write the summary that stands for the beginning of a conversation. */
+/** Lets the agent's model write the summary that replaces the beginning of a conversation. */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactOutput> {
   const agent = inSummaryTime(agentOf(deps, input.agent));
   await requireUnpaused(deps, agent.name);

@@ -55,7 +55,7 @@ function resultEntries(
   return results;
 }
 
-/** The question what is known before a conversation, with all that the answer needs. */
+/** The facts that are needed to find out what the model knows before a conversation. */
 interface KnownQuestion {
   agent: Agent;
   input: ThinkInput;
@@ -73,8 +73,8 @@ interface Known {
 }
 
 /**
- * What the model knows before the conversation: the recorded context or, for the first reply of a turn, the agent's
- * own.
+ * The knowledge of the model before the conversation: the recorded context or, for the first reply of a turn, the
+ * context that the agent makes.
  */
 export async function knownBefore(question: KnownQuestion): Promise<Known> {
   const { agent, input, entries } = question;
@@ -159,8 +159,8 @@ export async function earlierWords(
 }
 
 /**
- * Remembers what a session will hold if its turn ends with these entries, so that the next turn need not read it. Where
- * the session holds something else, its digest differs, and the next turn reads it.
+ * Remembers the expected memory of a session, for the case that its turn ends with these entries. The next turn then
+ * need not read it. Where the session holds other entries, its digest differs, and the next turn reads them.
  */
 export function expectAfterTurn(
   { sessionId, digest }: Pick<SessionRef, 'sessionId' | 'digest'>,
@@ -174,13 +174,13 @@ export function expectAfterTurn(
   });
 }
 
-/** A key of its own beside what the session holds now: an expectation that fails must not push that out. */
+/** The expected memory has a key of its own, because a wrong expectation must not replace the present memory. */
 function afterTurn(sessionId: string): string {
   return `${sessionId} after its turn`;
 }
 
 /**
- * The record that a session keeps of a turn that is over and gave no result. The turn replays its history for it. Null
+ * The record that a session keeps of a turn that ended without a result. The turn replays its history for it. Null
  * where the history is deleted.
  */
 export async function recall({ turn }: { turn: string }): Promise<TurnRecord | null> {

@@ -27,7 +27,7 @@ export interface ActivityDeps {
   holderQueue: string;
   /** The prices of models. */
   pricing: Pricing;
-  /** How long a task waits for a worker that has its agent, in milliseconds. */
+  /** The time that a task waits for a worker that has its agent, in milliseconds. */
   agentWaitMs: number;
   /** Hooks, log and runner of handlers. */
   run: RunDeps;

@@ -19,7 +19,7 @@ import { errorMessage } from '../contract/errors';
  * Looks for proof that an unsafe call was started before, in everything that outlives a worker: the number of the
  * attempt, heartbeat details, the time of scheduling, and the description of the pending activity (an operator's
  * activity reset). In a run that a reset made, it also reads the history of this run and of the runs before the reset.
- * What cannot be read counts as a start: the call stops, and a person is asked.
+ * A history that cannot be read counts as a start. The call then stops, and a person is asked.
  *
  * @returns Why the call may have been started, or undefined where nothing says so.
  */
@@ -57,7 +57,8 @@ async function startInOtherRun(input: CallInput): Promise<string | undefined> {
     return 'it was scheduled in the run that this one was reset from';
   if (!(await isAllowedHere(history, input)))
     return `${input.decision === undefined ? 'asked for before the turn was reset' : DECIDED_BEFORE}; another run may have started it`;
-  // A person who says "run it again" knows of the doubt. A call whose reply was made in this run has a key of its own.
+  // A later generation needs no check, because a person who says "run it again" knows of the doubt. A call from a reply
+  // of this run needs none either, because it has a key of its own.
   if (history.isCut && input.generation === 0 && !(await isOfReplyHere(history, input)))
     return 'the server has deleted the run that this one was reset from';
   return undefined;
@@ -123,7 +124,7 @@ async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): P
 }
 
 /**
- * What the server knows of the current attempt. Undefined where the server no longer waits for the attempt, because it
+ * The server's record of the current attempt. Undefined where the server no longer waits for the attempt, because it
  * timed out or its run is over. A closed run keeps the list of its pending activities.
  *
  * @throws Where the server cannot be asked.

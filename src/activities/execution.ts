@@ -114,7 +114,7 @@ export function secretsOf(
   return withSealedAnswers(run.secrets, { tool, keys: answerKeys, ...defined({ sealed }) });
 }
 
-/** How much of a handler's output a heartbeat carries. It carries the end of the output, which is newest. */
+/** The most of a handler's output that a heartbeat carries. It carries the end of the output, which is newest. */
 const PARTIAL_CHARACTERS = 2000;
 
 /** Sends what a handler reports with the heartbeats of its attempt. */
@@ -166,7 +166,7 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
     });
     const reply = update.then((taken) => taken.result());
     const taken: { back?: Promise<boolean> } = {};
-    // This runs at once, so that a question that comes together with the withdrawal waits for it.
+    // This runs at once. So a question that comes together with the withdrawal waits for it.
     const onWithdraw = (): void => {
       taken.back = takeBack(asked, update);
       closed = taken.back.then((isSent) => (isSent ? Promise.allSettled([reply]) : undefined));
@@ -228,7 +228,7 @@ export function abandonedHandler(key: string): Promise<void> | undefined {
   return abandonedHandlers.get(key);
 }
 
-/** Handles a result for which nobody waits any more. Never rejects. */
+/** Handles a result that comes when nobody waits for it any more. Never rejects. */
 type Report = (result: ToolResult) => Promise<void>;
 
 /**

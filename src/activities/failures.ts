@@ -38,8 +38,8 @@ export function setupFailure(message: string): ApplicationFailure {
 }
 
 /**
- * The failure of a call that may run again. It keeps the result so far and the roster, for when the attempts are used
- * up.
+ * The failure of a call that may run again. It keeps the result so far and the roster. They are needed when the
+ * attempts are used up.
  */
 export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFailure {
   const message = result.error?.message ?? 'the call may run again';
@@ -99,9 +99,9 @@ export function waitedMs(): number {
 
 /**
  * Why a call may have been started in an earlier round of this run. A worker may have given the call back. A completion
- * by anybody but the worker that had taken the call proves nothing. Or the worker that held its state did not take the
- * call, and then history has to prove that. Undefined where there was no earlier round, or the call was started in
- * none.
+ * proves something only if it comes from the worker that had taken the call. Or the worker that held its state did not
+ * take the call, and then history has to prove that. Undefined where there was no earlier round, or the call was
+ * started in none.
  */
 export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
   if (round === undefined) return undefined;

@@ -18,11 +18,12 @@ export interface HeldState {
 }
 
 /**
- * The state of a call that starts here; undefined where its tool shares none. What the turn says of the holder is
- * believed only of this worker, and the key has the id of the workflow in it, which the server gives, or that of the session
- * with which it begins: no input reaches the state of a turn or a session with another id. A run that a reset made begins anew, because the calls after that point never were in it.
+ * The state of a call that starts here. Undefined where its tool shares no state. The turn's word about the holder
+ * counts only where it names this worker. The key of the state has the id of the workflow, which comes from the server,
+ * or the id of the session with which that id begins. So no input reaches the state of a turn or a session with another
+ * id. After a reset the state begins anew, because calls that the reset undid may have changed it.
  *
- * @param idempotencyKey of the call: it names the state, where that begins here.
+ * @param idempotencyKey The key of the call. A state that begins here is named by it.
  */
 export function heldState(
   { holderQueue: queue }: Pick<ActivityDeps, 'holderQueue'>,

@@ -8,7 +8,7 @@ import { parseJson, type JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import { appendLine, createWithLine, readIfThere } from '../files';
 
-/** How long entries are kept: longer than any reset is likely to reach back. */
+/** The time that entries are kept. It is longer than any reset is likely to reach back. */
 const KEEP_MS = 90 * 24 * 3600 * 1000;
 
 /** The state of one execution of an unsafe call, as far as this machine knows it. */

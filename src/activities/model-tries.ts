@@ -30,7 +30,7 @@ const SOON_MS = 1;
 const EMPTY = { most: 3, withinMs: 15_000 } as const;
 
 /**
- * How many workers may die while they ask. A question that kills one worker could kill all of them, one after the
+ * The most workers that may die while they ask. A question that kills one worker could kill all of them, one after the
  * other.
  */
 const LOST_MOST = 10;
@@ -60,7 +60,7 @@ type Tries = z.infer<typeof triesSchema>;
 const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 0 };
 
 /**
- * What is left of asking for a step that failed at the end of a burst. It counts only in its own run. After a reset the
+ * The requests to models for a step that failed at the end of a burst. It counts only in its own run. After a reset the
  * step is asked for anew, like any other.
  */
 const triedSchema = z.object({
@@ -76,7 +76,7 @@ function readTried(tried: JsonObject | undefined): Partial<z.infer<typeof triedS
   return read?.runId === runId ? { ...read } : {};
 }
 
-/** What the next activity has to know of a step that failed: how it was tried and, where asking is over, why. */
+/** The facts that the next activity needs about a step that failed: how it was tried and, where asking is over, why. */
 export function triedOf(left: unknown, final: ApplicationFailure | undefined): JsonObject | undefined {
   const { runId } = Context.current().info.workflowExecution ?? {};
   const tries = triesSchema.safeParse(left).data;
@@ -97,7 +97,8 @@ export function openTries(tried: JsonObject | undefined): Tries | undefined {
 }
 
 /**
- * How often and how long the models are asked for one step, and which one it is now. Each attempt makes one.
+ * Counts how often and how long the models are asked for one step, and knows the present model. Each attempt makes one
+ * object.
  */
 export class ModelTries {
   /** A monotonic time, because time that passes when a clock is set must not count as time of the model. */
@@ -106,7 +107,7 @@ export class ModelTries {
 
   /**
    * @param models In the order in which they are asked.
-   * @param tried What an earlier activity left.
+   * @param tried The record of an earlier activity.
    */
   constructor(
     private readonly agent: Agent,
@@ -118,7 +119,7 @@ export class ModelTries {
 
   /** The model that this attempt asks. */
   get model(): Model {
-    // Another worker may have had more models.
+    // The index may come from another worker, which had more models.
     return this.models[this.before.at] ?? this.models[0];
   }
 
@@ -134,7 +135,7 @@ export class ModelTries {
     return openTries(this.tried);
   }
 
-  /** How long this attempt may ask from now on, in milliseconds. */
+  /** The time that this attempt may ask from now on, in milliseconds. */
   timeLeft(): number {
     const { modelTimeoutMs, modelRetryForMs } = this.agent;
     const { startToCloseTimeoutMs } = Context.current().info;

@@ -24,7 +24,7 @@ export const WAIT_ENDS = [
 export type WaitEnd = (typeof WAIT_ENDS)[number];
 
 /**
- * What happened, for metrics and traces. The process that knows a fact reports it once. Times are milliseconds since
+ * The events that metrics and traces count. The process that knows a fact reports it once. Times are milliseconds since
  * the epoch.
  * - `waited`: a request or a question no longer waits for a person. `votes` is set where several people vote.
  * - `ended`: a call has its result. `outcome` is `success` or the code of its error.

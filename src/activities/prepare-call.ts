@@ -137,7 +137,7 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
   if (decision === 'refuse')
     return { ...invalidAsked(call, policyRefusal(verdict, NOTHING_RAN)), ...defined({ ruling }) };
   const judged = { ...call, ...defined({ policyReason: reason, ruling }) };
-  // Nothing runs for a question, so there is nothing to decide: its answer is its result.
+  // A question runs nothing, so nobody decides on it. Its answer is its result.
   if (ready.tool.asks !== undefined) return asked(judged, ready.tool.asks(ready.value), ready);
   if (decision === 'run') return judged;
   const shown = await withPreview(ready, { ...judged, ...defined({ authority }) });
@@ -221,10 +221,12 @@ export function notInTime(cause: unknown): Error {
   return new Error('it did not end in time', { cause });
 }
 
-/** How many calls are prepared at once: a preview may read a file of many megabytes. */
+/** The most calls that are prepared at once. A preview may read a file of many megabytes. */
 const AT_ONCE = 8;
 
-/** How many calls of one reply get an answer, which may be an error. Further calls are left out of the reply. */
+/**
+ * The most calls of one reply that get an answer. The answer may be an error. Further calls are left out of the reply.
+ */
 const MOST_ANSWERED = 1000;
 
 /**
@@ -275,7 +277,7 @@ interface Used {
  * @param textBytes How much of the result the reply's own text takes.
  */
 export function fitStep(calls: readonly PreparedCall[], textBytes: number): PreparedCall[] {
-  // Calls beyond the limit are answered too, so room for their errors is taken first.
+  // Calls over the limit are answered too. So room for their errors is taken first.
   const over = calls.slice(LIMITS.callsPerStep).map((call) => tooMuch(call, TOO_MANY));
   const used: Used = { arguments: 0, previews: 0, all: textBytes + jsonBytes(over) };
   return calls.map((call, index) => fitCall(call, index, used));

@@ -147,7 +147,7 @@ export async function isAllowedHere(history: ResetHistory, input: CallInput): Pr
   if (input.decision === undefined) return isOfReplyHere(history, input);
   const here = await messagesIn(fresh);
   if (!here.some((message) => allows(message, input))) return false;
-  // A message that was there before and was sent again was written for what was shown at that time.
+  // A message from before the reset may have been sent again. It was written for what was shown at that time.
   const before = await messagesIn([...own.slice(0, from), ...bases.flat()]);
   const { decisionId } = input.decision;
   return !before.some(({ content }) => content.decisionId === decisionId);

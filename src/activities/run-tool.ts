@@ -34,10 +34,9 @@ import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
 
 /**
- * Runs one call. Its return value is final. It throws only to be run again, and never for an unsafe call. For an unsafe
- * call, an earlier start is looked for before anything else is returned: a tool that has changed or is gone does not
- * undo what had started. The last checks come right before the start, because the machine may be frozen while the
- * policy is asked.
+ * Runs one call. Its return value is final. It throws only where it is to run again, and never for an unsafe call. For
+ * an unsafe call it first looks for an earlier start, because a tool that has changed or is gone does not undo that
+ * start. The last checks come right before the start, because the machine may be frozen while the policy is asked.
  */
 export async function runTool(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const { value: ready, since } = await whileBeating(() => makeReady(deps, input));
@@ -109,8 +108,8 @@ export async function spentBefore(input: CallInput): Promise<CallOutput | undefi
 }
 
 /**
- * Gives back a call whose tool this task queue lacks, though the agent may have it. An unsafe call that had started is
- * in doubt.
+ * Gives back a call whose tool is missing on this task queue. The agent may have that tool. An unsafe call that had
+ * started is in doubt.
  */
 export async function handBackUnregistered(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const asked = { deps, tool: undefined, input, key: idempotencyKey(input) };
@@ -172,7 +171,7 @@ async function runRepeatable(execution: Execution, since: Since): Promise<CallOu
   }
 }
 
-/** The result of an attempt. Where the attempt did not start, an earlier attempt may have run. */
+/** The result of an attempt. Where this attempt did not start, the result says that an earlier attempt may have run. */
 function knownResult(execution: Execution, { handler, result }: RunOutcome): ToolResult {
   const { input } = execution;
   if (handler !== 'unstarted' || !ranBefore(input)) return result;
@@ -183,7 +182,8 @@ function knownResult(execution: Execution, { handler, result }: RunOutcome): Too
 }
 
 /**
- * The arguments for the handler, the reason why this attempt must not run, or what this worker lacks to decide that.
+ * The arguments for the handler or, where this attempt must not run, the reason. Where this worker cannot decide that,
+ * the part that it lacks.
  */
 type Rechecked =
   | { ok: true; value: unknown; isSigned: boolean; granted?: GrantedCall; roster?: Roster }
@@ -196,7 +196,7 @@ function rulesIn({ approvers, rules, away }: ActivityDeps): Omit<RecheckedBy, 'a
   return { approvers, rules, away };
 }
 
-/** Whose policy is asked, and which tool would run. */
+/** The agent whose policy is asked, and the tool that would run. */
 interface RecheckedBy {
   agent: Agent;
   tool: Tool;
@@ -207,9 +207,10 @@ interface RecheckedBy {
 }
 
 /**
- * The last check before the handler. Tool, arguments and plan are those that were approved, the arguments still fit,
- * the policy still holds, a call that needs a decision has one, and a call in a dry fork changes nothing. This attempt
- * has run nothing yet, so a refusal is always safe. The caller takes care of earlier attempts.
+ * The last check before the handler. Tool, arguments and plan must be those that were approved. The arguments must
+ * still fit, and the policy must still hold. A call that needs a decision must have one. A call in a dry fork must
+ * change nothing. This attempt has run nothing yet, so a refusal is always safe. The caller takes care of earlier
+ * attempts.
  */
 export async function recheck(
   { agent, tool, away, ...by }: RecheckedBy,

@@ -46,7 +46,7 @@ import { notInTime } from './prepare-call';
  * Runs an unsafe call for which `startedBefore` found no start. It is started at most once for each decision. An
  * outcome that cannot be proven is reported, and the call does not run again.
  *
- * @param since The times that count for the attempt: the checks before took some time, too.
+ * @param since The time from which the attempt counts. The checks before it took some time, too.
  */
 export async function runUnsafe(execution: Execution, since: Since): Promise<CallOutput> {
   const guard = startHeartbeat({ key: execution.key }, since);
@@ -66,7 +66,7 @@ export async function startedBefore(asked: AskedExecution): Promise<CallOutput |
   if ('output' in entry) return (await startOnRecord(input)) ?? entry.output;
   if (entry.value.state === 'ended') {
     const { result } = entry.value;
-    // State that the call kept in memory then is with a worker that nobody knows.
+    // State that the call kept in memory is then on a worker that is not known.
     const used = input.state === undefined ? {} : { holder: null };
     if (isOutcomeOf(result, input)) return { ...cachedOutput(deps, result), ...used };
     return inDoubt({ message: 'this machine had run it with other arguments before' });
@@ -155,7 +155,7 @@ function stillRunning({ message, ...known }: Known): CallOutput {
   return { inDoubt: { ...doubt.inDoubt, running: true } };
 }
 
-/** The server is not asked about quicker calls: it hardly had the time to give them up. */
+/** The server is not asked about calls that are quicker than this, because it hardly had time to give them up. */
 const LONG_MS = 1000;
 
 /**
@@ -179,8 +179,8 @@ const MOST_LOST = 5;
 /**
  * Finds out whether a call in doubt took effect, first from this machine's journal and then by the tool's own `verify`.
  * Changes nothing. A worker that lacks the tool leaves the task to another one until `agentWait` is over. Where the
- * outcome stays unknown and the handler still runs here, this activity waits for its end: the server may refuse the
- * signal with the late outcome, because a run takes only so many signals.
+ * outcome stays unknown and the handler still runs here, this activity waits for the handler. The reason is that the
+ * server may refuse the signal with the late outcome, because a run takes a limited number of signals.
  *
  * @throws Error where the handler still runs at the end of this attempt. The activity is then retried.
  */
@@ -222,7 +222,7 @@ async function byTool(deps: ActivityDeps, input: VerifyInput, guard: AttemptGuar
   }
 }
 
-/** Waits until the handler is over, or until nobody needs the answer any more. */
+/** Waits until the handler has ended or nobody needs its answer any more. */
 async function untilEnded(over: Promise<void>, nobodyAsks: AbortSignal): Promise<void> {
   const { startToCloseTimeoutMs } = Context.current().info;
   // Some time is left to report this: if the server ended the attempt, the call could be in doubt a while longer.

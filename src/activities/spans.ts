@@ -18,7 +18,7 @@ function placeNow(origin: TurnOrigin | undefined): SpanPlace | undefined {
   return { namespace, turn: workflowExecution.workflowId, trace: origin?.trace };
 }
 
-/** What spans in the turn of this moment lie in, as a `traceparent`; undefined where nobody writes spans. */
+/** The parent of new spans in the current turn, as a `traceparent`. Undefined where no spans are written. */
 export function traceHere({ traces }: ActivityDeps, origin: TurnOrigin | undefined): string | undefined {
   const place = placeNow(origin);
   return place && traces?.parentOf(place);
@@ -133,7 +133,7 @@ function toolFacts({ agent, tool, callId, callKey, turn }: OfCall) {
   };
 }
 
-/** How calls end whose handler never started. They have no span of an activity. */
+/** The ends of calls whose handler never started. Such calls have no span of an activity. */
 const NEVER_RAN = new Set(['denied', 'expired', 'refused', 'validation', 'tool_not_found']);
 
 /** Takes the facts that workflows report, for metrics and, where traces are on, for spans. */

@@ -5,7 +5,7 @@ import { errorMessage } from '../contract/errors';
 import { type SendText, STREAM, type StreamedText, type StreamGap } from '../contract/streamed-text';
 import type { HidingStream, Secrets } from '../tools/secrets';
 
-/** Takes the text that one attempt to ask a model writes, for people who watch. Never throws and never waits. */
+/** Takes the text of one attempt to ask a model, for people who watch. Never throws and never waits. */
 export interface TextWriter {
   /** Takes more of what the model writes. */
   add(text: string): void;
@@ -69,20 +69,20 @@ function aboutAttempt(step: number, from: number | undefined): About {
   return { namespace, turn, runId, step, ...defined({ from }), attempt, scheduledAt };
 }
 
-/** The text of one attempt. A batch has what was added since the batch before, so nothing waits in a queue. */
+/** The text of one attempt. A batch has the text that was added since the batch before. So nothing waits in a queue. */
 interface Stream {
   readonly about: About;
   revision: number;
   text: string;
-  /** How many characters the receiver has. */
+  /** The number of characters that the receiver has. */
   sent: number;
   /** The reply is finished. */
   done: boolean;
-  /** Nothing is added any more. */
+  /** Whether the writer is closed, so that no more text is added. */
   over: boolean;
 }
 
-/** One half of a character whose other half has not come yet. */
+/** The first half of a surrogate pair whose second half has not come yet. */
 const HALF = /[\ud800-\udbff]$/;
 const HALVES = /\p{Surrogate}/gu;
 
@@ -207,7 +207,7 @@ function wholeEnd(text: string, end: number): number {
   return end < text.length && HALF.test(text.charAt(end - 1)) ? end - 1 : Math.min(end, text.length);
 }
 
-/** Notes what the receiver has now. Streams with nothing more to send are closed until more is added. */
+/** Notes the characters that the receiver has now. Streams with nothing more to send are closed until more is added. */
 function apply(open: Set<Stream>, batch: readonly Sending[], gaps: readonly StreamGap[]): void {
   for (const { stream, piece } of batch) {
     // A finished reply may have replaced the text that was sent meanwhile.

@@ -107,8 +107,8 @@ async function prepareStep(
 }
 
 /**
- * The budget that the agent sets, with the currency of the prices: whoever starts a turn may limit money where the
- * agent does not.
+ * The budget that the agent sets, with the currency of the prices. Where the config has prices, the currency is there
+ * even without a limit of money, because the starter of a turn may set one.
  */
 function withCurrency(budget: Budget | undefined, { pricing }: ActivityDeps): Budget | undefined {
   if (Object.keys(pricing.prices).length === 0) return budget;
@@ -116,8 +116,8 @@ function withCurrency(budget: Budget | undefined, { pricing }: ActivityDeps): Bu
 }
 
 /**
- * The most characters of an id. It is longer than any provider's ids, and an id is repeated in every record of its
- * call.
+ * The most characters of an id. No provider's ids are as long. The limit is needed because an id is repeated in every
+ * record of its call.
  */
 const ID_CHARACTERS = 200;
 
@@ -202,8 +202,8 @@ interface ValuedReply extends ModelReply {
 }
 
 /**
- * The agent's instructions with the form of the answer. It is said in words, because not every provider has both tools
- * and schemas.
+ * The agent's instructions with the form of the answer. The model reads this in words, because not every provider has
+ * both tools and schemas.
  */
 function instructionsOf({ instructions, output }: Agent): string {
   if (output === undefined) return instructions;
@@ -212,7 +212,7 @@ function instructionsOf({ instructions, output }: Agent): string {
 }
 
 /**
- * A reply whose answer fits what the agent asks for. One that does not is given back to the model, once.
+ * A reply whose answer fits the agent's schema. An answer that does not fit is given back to the model once.
  *
  * @param ask Asks with more messages at the end of the conversation.
  * @throws ModelError `request` where the second answer does not fit either.

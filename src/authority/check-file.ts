@@ -5,9 +5,10 @@ import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
 import { type CheckedKeys, checkKeys, checkRevoked, type RevokedKeys } from './check-keys';
 import { type CheckedPasskeys, checkPasskeys } from './passkey';
+import { checkPeople, checkRoster } from './check-people';
 import { checkPermits } from './permits';
-import { checkEntry, checkPeople, groupIn, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
-import type { Complain, Mistake, Path } from './yaml';
+import type { ReadFile, RuleContent } from './read-file';
+import type { Complain, Mistake } from './yaml';
 
 /** The parts of a tool that rules are checked against. */
 export interface RuledTool {
@@ -74,62 +75,6 @@ function withRaises({ tools, ...known }: Known): Known {
   const schema: JsonSchema = { properties: Object.assign({}, ...kinds), additionalProperties: false };
   const raises = [RAISE_BUDGET, RAISE_SESSION_BUDGET].map((name) => [name, { safety, schema }] as const);
   return { ...known, tools: new Map([...tools, ...raises]) };
-}
-
-interface AboutFile {
-  file: ReadFile;
-  named: ReadonlySet<string>;
-  complain: Complain;
-}
-
-function checkRoster(rule: RuleContent, at: number, { file, named, complain }: AboutFile): void {
-  const { people } = file.content;
-  const path = ['rules', at];
-  const members = (group: string): string[] =>
-    Object.keys(people).filter((name) => people[name]?.groups.includes(group));
-  const who = (list: readonly string[], place: Path): Set<string> => {
-    const found = new Set<string>();
-    for (const [index, entry] of list.entries()) {
-      checkEntry(entry, [...place, index], { people, named, complain });
-      const group = groupIn(entry);
-      for (const name of group === undefined ? [entry] : members(group)) found.add(name);
-    }
-    return found;
-  };
-  if (rule.escalate !== undefined && who(rule.escalate.to, [...path, 'escalate', 'to']).size === 0)
-    complain([...path, 'escalate', 'to'], 'nobody is in it');
-  const { approvers } = rule;
-  if (rule.then === 'refuse' || rule.then === 'run') {
-    if (approvers !== undefined)
-      complain([...path, 'approvers'], `nobody decides where a rule says \`${rule.then}\``);
-    return;
-  }
-  const all =
-    approvers?.any === undefined
-      ? new Set(Object.keys(people))
-      : who(approvers.any, [...path, 'approvers', 'any']);
-  checkNumbers(rule, all, { path, complain, members, named });
-}
-
-function checkNumbers(
-  { approvers, name }: RuleContent,
-  all: ReadonlySet<string>,
-  by: { path: Path; complain: Complain; members: (group: string) => string[]; named: ReadonlySet<string> },
-): void {
-  const { path, complain, members, named } = by;
-  const place = approvers?.any === undefined ? path : [...path, 'approvers', 'any'];
-  const need = Math.max(approvers?.need ?? 1, approvers?.groups?.length ?? 1);
-  if (all.size === 0) complain(place, `the roster of '${name}' is empty: nobody could decide`);
-  else if (all.size < need) complain(place, `'${name}' needs ${need} people and only ${all.size} may vote`);
-  if (all.size > MOST_VOTERS && approvers !== undefined)
-    complain(place, `${all.size} people may vote; the most is ${MOST_VOTERS}`);
-  for (const [index, group] of (approvers?.groups ?? []).entries()) {
-    const at = [...path, 'approvers', 'groups', index];
-    if (approvers?.groups?.indexOf(group) !== index) complain(at, `'${group}' is listed twice`);
-    if (!named.has(group)) complain(at, `there is no group '${group}'`);
-    else if (!members(group).some((one) => all.has(one)))
-      complain(at, `nobody of the group '${group}' may vote`);
-  }
 }
 
 /** The parts of a rule that say which calls it fits. The rule is from the approvers file or from the policy. */

@@ -181,7 +181,7 @@ export function inboxGrantSigner({
   };
 }
 
-/** Signs that somebody who is signed in is away; undefined where the file does not name them as the entry does. */
+/** Signs that somebody who is signed in is away. Undefined where the file does not name them as the entry does. */
 export function inboxAwaySigner({
   key,
   approvers,

@@ -1,5 +1,6 @@
 import { EVERYTHING, type Permit } from '../contract/authority/permits';
-import { checkEntry, type FileContent, groupIn, type ReadFile } from './read-file';
+import { checkEntry, groupIn } from './check-people';
+import type { FileContent, ReadFile } from './read-file';
 import type { Complain, Path } from './yaml';
 
 /** The permit of a person, by the name in the file. Undefined stands for somebody who is not in the file. */

@@ -19,7 +19,7 @@ export interface FittingRule {
 
 /** The rules of a policy that fit a call. */
 export interface PolicyRuling {
-  /** The first rule that fits; absent where none does. */
+  /** The first rule that fits. Absent where none does. */
   by?: FittingRule;
   /** Shadow rules that fit before it. */
   shadow: readonly FittingRule[];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { ASSURANCES, GROUP } from '../contract/authority/votes';
-import { type Complain, type Mistake, type Path, type ReadYaml, readYaml } from './yaml';
+import { ASSURANCES } from '../contract/authority/votes';
+import { type Mistake, type ReadYaml, readYaml } from './yaml';
 
 /** The content of an approvers file, and the position of each part in its text. */
 export type ReadFile = ReadYaml<FileContent>;
@@ -132,96 +132,4 @@ export function readApproversFile(
   text: string,
 ): { ok: true; file: ReadFile } | { ok: false; mistakes: Mistake[] } {
   return readYaml<FileContent>(text, fileSchema);
-}
-
-/** Checks people, their groups and delegates. */
-export function checkPeople(
-  { content: { people } }: ReadFile,
-  groups: ReadonlySet<string>,
-  complain: Complain,
-): void {
-  const taken = new Map<string, string>();
-  const claim = (what: string, label: string, { by, path }: { by: string; path: Path }): void => {
-    const owner = taken.get(what);
-    if (owner !== undefined && owner !== by)
-      complain(path, `${label} is that of ${owner}, too: one is one person's`);
-    else if (owner === by && label !== 'this name') complain(path, `${label} is listed twice`);
-    taken.set(what, by);
-  };
-  for (const [by, one] of Object.entries(people)) {
-    const path = ['people', by];
-    claim(`who ${by.toLowerCase()}`, 'this name', { by, path });
-    if (groups.has(by)) complain(path, `'${by}' is a group, too; give one of them another name`);
-    // A name and a mail both identify a person, so a mail must not be the name of somebody else.
-    if (one.mail !== undefined && one.mail.toLowerCase() !== by.toLowerCase())
-      claim(`who ${one.mail.toLowerCase()}`, 'this mail', { by, path: [...path, 'mail'] });
-    if (one.oidc !== undefined) claim(`oidc ${one.oidc}`, 'this oidc', { by, path: [...path, 'oidc'] });
-    if (one.slack !== undefined) claim(`slack ${one.slack}`, 'this slack', { by, path: [...path, 'slack'] });
-    for (const [at, to] of one.delegates.entries())
-      if (to === by || !Object.hasOwn(people, to))
-        complain(
-          [...path, 'delegates', at],
-          to === by ? 'nobody is their own delegate' : `there is no person '${to}'`,
-        );
-  }
-  checkDelegates(people, complain);
-  checkSpelling(groups, people, complain);
-}
-
-function checkDelegates(people: ReadFile['content']['people'], complain: Complain): void {
-  const done = new Set<string>();
-  const walk = (name: string, trail: readonly string[]): void => {
-    if (trail.includes(name)) {
-      const circle = [...trail.slice(trail.indexOf(name)), name];
-      if (!circle.some((one) => done.has(one)))
-        complain(['people', name, 'delegates'], `delegates in a circle: ${circle.join(' → ')}`);
-      return;
-    }
-    if (done.has(name)) return;
-    const next = Object.hasOwn(people, name) ? (people[name]?.delegates ?? []) : [];
-    for (const one of next) if (one !== name) walk(one, [...trail, name]);
-    done.add(name);
-  };
-  for (const name of Object.keys(people)) walk(name, []);
-}
-
-/** Complains about names of groups that differ in case only, or are listed twice. */
-function checkSpelling(
-  named: ReadonlySet<string>,
-  people: ReadFile['content']['people'],
-  complain: Complain,
-): void {
-  const spelt = new Map<string, string>();
-  for (const group of named) {
-    const other = spelt.get(group.toLowerCase());
-    if (other === undefined) spelt.set(group.toLowerCase(), group);
-  }
-  for (const [name, { groups }] of Object.entries(people))
-    for (const [at, group] of groups.entries()) {
-      const path = ['people', name, 'groups', at];
-      const first = spelt.get(group.toLowerCase());
-      if (first !== undefined && first !== group)
-        complain(path, `'${group}' and '${first}' differ in case only: which is it?`);
-      if (groups.indexOf(group) !== at) complain(path, `'${group}' is listed twice`);
-    }
-}
-
-/** The group that an entry of a list names; undefined: it is a person. */
-export function groupIn(entry: string): string | undefined {
-  return entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
-}
-
-/** Complains where the file has no person or no group of that name. */
-export function checkEntry(
-  entry: string,
-  path: Path,
-  {
-    people,
-    named,
-    complain,
-  }: Pick<FileContent, 'people'> & { named: ReadonlySet<string>; complain: Complain },
-): void {
-  const group = groupIn(entry);
-  if (group !== undefined && !named.has(group)) complain(path, `there is no group '${group}'`);
-  if (group === undefined && !Object.hasOwn(people, entry)) complain(path, `there is no person '${entry}'`);
 }

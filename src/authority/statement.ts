@@ -94,7 +94,7 @@ export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 
   inPlaceOf?: InPlaceOf | undefined;
 }
 
-/** The statement of a vote on a call; undefined where a part is not in its form. */
+/** The statement of a vote on a call. Undefined where a part is not in its form. */
 export function statementOf(facts: CallFacts, vote: SignableVote): Statement | undefined {
   const { installation, namespace, workflowId, firstExecutionRunId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;

@@ -7,12 +7,12 @@ import { usageError } from './options';
 import { escapeText } from './print/escape';
 import { APPROVERS_FILE } from './review/sign';
 
-/** Options that choose what waits for one person. */
+/** Options that choose the items that wait for one person. */
 export interface MineOptions {
   mine?: boolean;
   as?: string;
   approvers?: string;
-  /** What else reads that file. */
+  /** The option `--sign`, which reads the same file. */
   sign?: string | true;
 }
 
@@ -26,14 +26,14 @@ export function addMineOptions(command: Command): Command {
   return command;
 }
 
-/** What of an inbox waits for somebody; undefined where it is not asked. */
+/** Makes the query for the items that wait for one person. Undefined without `--mine`. */
 export type Mine = ((client: Pick<Countersign, 'away'>) => Promise<Pick<InboxQuery, 'whom'>>) | undefined;
 
 /**
- * What of the inbox waits for somebody, also in another's place. The file is read again when it changes, and who is away every
- * few seconds.
+ * Makes the query for the items of the inbox that wait for one person, also in another person's place. The approvers
+ * file is read again when it changes, and the out-of-office entries every few seconds.
  *
- * @throws CountersignError `usage` for somebody who is not in the file; as `loadApprovers`.
+ * @throws CountersignError `usage` for a person who is not in the file, and the errors of `loadApprovers`.
  */
 export async function readMine(
   { mine, as: name = osUser(), approvers, sign }: MineOptions,
@@ -58,7 +58,7 @@ export async function readMine(
     };
     return {
       whom: () => {
-        // Whoever asks next gets what is read now.
+        // The next query gets the data that is read now.
         void readAgain();
         return { person, people: last.people, standIns };
       },

@@ -20,7 +20,7 @@ export function openOn({ deployment = DEPLOYMENT, build }: BuildId, type: string
   return `ExecutionStatus = 'Running' AND WorkflowType = '${type}' AND ${VERSION} = ${version}`;
 }
 
-/** The builds of a deployment and what is open on each; undefined where no worker was ever started as one. Needs no worker. */
+/** The builds of a deployment and what is open on each. Undefined where no worker was ever started as one. Needs no worker. */
 export async function readBuilds(
   context: ClientContext,
   deployment = DEPLOYMENT,
@@ -30,7 +30,7 @@ export async function readBuilds(
   const { current } = found;
   const builds: Build[] = [];
   for (const { build, state } of found.builds) {
-    // The server says that nothing is open on such a build.
+    // The server reports that nothing is open on such a build.
     const isOver = state === 'drained' || state === 'unused';
     builds.push({ build, state, ...(isOver ? NOTHING : await countOpen(context, { deployment, build })) });
   }
@@ -64,7 +64,7 @@ async function readDeployment(context: ClientContext, deployment: string): Promi
   };
 }
 
-/** How long this waits for the queues to follow the current build. */
+/** The longest wait for the queues to follow the current build. */
 const FOLLOW_MS = 15_000;
 const LOOK_MS = 100;
 
@@ -126,7 +126,9 @@ async function countOpen(context: ClientContext, build: BuildId): Promise<Counts
 /** For how long we try. The server learns the build of a new worker some moments after its start, queue by queue. */
 const KNOWN_MS = 20_000;
 
-/** Makes a build the one that new turns begin on. Waits for a while where its workers have only just started. */
+/**
+ * Makes a build the current one, on which new turns begin. Waits for a while where its workers have only just started.
+ */
 export async function makeCurrent(
   context: ClientContext,
   { deployment = DEPLOYMENT, build }: BuildId,

@@ -42,7 +42,7 @@ import { limitVisibility, makeRetries, VisibilityLimit } from './visibility';
 
 const TIMEOUT_MS = 5_000;
 const READY_MS = 60_000;
-/** How long one request waits for a server that limits reading. */
+/** The time that one request waits for a server that limits reading. */
 const PATIENCE_MS = 8_000;
 
 /** One page of history holds up to 256 events of up to 2 MiB. The SDK sets this limit too, under a misspelt name. */
@@ -161,7 +161,7 @@ function isRefused(error: unknown): boolean {
   return status === STATUS.permissionDenied || status === STATUS.unauthenticated;
 }
 
-/** Where to connect, after options, `TEMPORAL_*` and `temporal.toml`. */
+/** The server to connect to, found from options, `TEMPORAL_*` and `temporal.toml`. */
 interface Settings {
   address: string;
   namespace: string;
@@ -170,7 +170,7 @@ interface Settings {
 }
 
 /**
- * Reads Temporal's own settings; options win over the environment, which wins over the file.
+ * Reads Temporal's own settings. Options win over the environment, and the environment wins over the file.
  *
  * @throws CountersignError `config_invalid` when they cannot be read.
  */

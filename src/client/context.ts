@@ -5,7 +5,7 @@ import type { Outbox } from './outbox';
 import type { StreamPlace } from './types';
 import type { VisibilityLimit } from './visibility';
 
-/** What every operation of the client works with. */
+/** The parts that every operation of the client uses. */
 export interface ClientContext {
   client: Client;
   /** Lists turns. A part of one turn that cannot be decoded does not hide the other turns. */
@@ -19,10 +19,10 @@ export interface ClientContext {
   source: HistorySource;
   /** Decisions and resolutions are sent through this. */
   outbox: Outbox;
-  /** The store for the files of messages; undefined where none is named. @throws CountersignError `config_invalid`. */
+  /** The store for the files of messages. Undefined where none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
-  /** The web inbox from which streamed text comes; undefined where it comes from heartbeats. */
+  /** The web inbox from which streamed text comes. Undefined where it comes from heartbeats. */
   stream: StreamPlace | undefined;
-  /** How long `start` waits for missing search attributes, in milliseconds. */
+  /** The time that `start` waits for missing search attributes, in milliseconds. */
   readyMs: number;
 }

@@ -31,7 +31,8 @@ export async function cancelTurn(context: ClientContext, turn: string, reason = 
 /**
  * Cancels a turn and lets it end with its calls in doubt unresolved.
  *
- * @throws CountersignError `not_allowed` where the rule of one of them does not name who gives it up; nothing is sent then.
+ * @throws CountersignError `not_allowed` where the rule of one of them does not name the person who gives it up. Then
+ * nothing is sent.
  */
 export async function abandonTurn(
   context: ClientContext,
@@ -45,7 +46,10 @@ export async function abandonTurn(
   await cancelTurn(context, turn, abandonment.reason);
 }
 
-/** Checks who gives a call up. The turn checks it, too, but cannot answer a signal: the error comes from here. */
+/**
+ * Checks whether this person may give a call up. The turn checks it, too, but it cannot answer a signal. So the error
+ * has to come from here.
+ */
 function requireNamed(
   turn: string,
   { callId, phase, request, isEscalated }: CallView,
@@ -71,7 +75,7 @@ async function unlessEnded(context: ClientContext, turn: string, act: () => Prom
   }
 }
 
-/** The server's answer both where there is no such workflow and where it is closed. */
+/** The server answers so both where there is no such workflow and where it is closed. */
 export function isNotFound(error: unknown): boolean {
   return (
     statusOf(error) === STATUS.notFound || (error instanceof Error && error.name === 'WorkflowNotFoundError')
@@ -125,7 +129,7 @@ function reasonText({ before }: ResetPlan, { reason, approver = 'somebody' }: Re
   return `${approver} went back to before ${before}${reason === undefined || reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** Refuses a reset of a turn that has changed: a person agreed to the plan, not to what happened since. */
+/** Refuses a reset of a turn that has changed since the plan, because a person agreed only to the plan. */
 async function assertUnchanged(
   context: ClientContext,
   { turn, runId, lastEventId }: ResetPlan,

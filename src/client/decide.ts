@@ -45,14 +45,14 @@ export function decideCall(context: ClientContext, turn: string, decision: Decis
   return send(context, message, (view) => answerDecision(view, content));
 }
 
-/** Resolves a call in doubt; as `decideCall`. */
+/** Resolves a call in doubt. Everything else is as for `decideCall`. */
 export function resolveCall(context: ClientContext, turn: string, resolution: Resolution): Promise<Answer> {
   const content = identified(resolution);
   const message: Message = { turn, update: UPDATES.resolve, signal: SIGNALS.resolution, content };
   return send(context, message, (view) => answerResolution(view, content));
 }
 
-/** Answers a question; as `decideCall`. */
+/** Answers a question. Everything else is as for `decideCall`. */
 export function answerQuestion(
   context: ClientContext,
   turn: string,

@@ -8,7 +8,7 @@ import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
 import type { Countersign, ListQuery, TurnSummary } from './types';
 
-/** What a person decided or answered, and what became of the call. */
+/** A decision or an answer of a person, and the outcome of the call. */
 export interface DecidedCall {
   turn: string;
   agent: string;
@@ -22,18 +22,18 @@ export interface DecidedCall {
   authenticated?: true;
   /** The kind of signature that came with the decision. Absent: none. */
   signedBy?: SignatureKind;
-  /** Ids of the approved hunks; absent means all. */
+  /** Ids of the approved hunks. Absent: all hunks. */
   hunks?: string[];
   reason?: string;
-  /** When it was decided; ISO 8601. */
+  /** The time of the decision, ISO 8601. */
   at: string;
   /** Where the call is now. */
   phase: CallPhase;
-  /** How it ended; absent where it is not over. */
+  /** How it ended. Absent where it is not over. */
   outcome?: ResultKind;
   /** Why it failed, in words. */
   message?: string;
-  /** When it was over; ISO 8601. */
+  /** The time when the call was over, ISO 8601. */
   endedAt?: string;
 }
 
@@ -77,7 +77,7 @@ function decidedCall(
   };
 }
 
-/** Whose decisions to look for, and where. */
+/** The person whose decisions are looked for, and the turns to look at. */
 export interface DecidedQuery extends Pick<ListQuery, 'agent'> {
   approver: string;
   tool?: string;
@@ -87,16 +87,16 @@ export interface DecidedQuery extends Pick<ListQuery, 'agent'> {
   also?: readonly string[];
 }
 
-/** What a person decided, newest first. */
+/** The decisions of a person, newest first. */
 export interface DecidedAnswer {
   calls: DecidedCall[];
-  /** How many turns were looked at. */
+  /** The number of turns that were looked at. */
   looked: number;
   /** There are more turns than were looked at. */
   isCut: boolean;
 }
 
-/** Keeps what was decided in turns that have ended, so that they are read once. */
+/** Keeps the decisions in turns that have ended, so that each such turn is read once. */
 export interface KnownDecisions {
   get(run: string): readonly DecidedCall[] | undefined;
   set(run: string, calls: readonly DecidedCall[]): unknown;
@@ -105,8 +105,8 @@ export interface KnownDecisions {
 const TURNS = 200;
 
 /**
- * What a person decided in the newest turns, from their histories, which hold every decision whichever way it came.
- * Names are as claimed. Turns that cannot be decrypted here are left out.
+ * The decisions of a person in the newest turns. They come from the histories of the turns, which hold every decision,
+ * by update or by signal. Names are as claimed. Turns that cannot be decrypted here are left out.
  *
  * @throws CountersignError as `Countersign.list` and `timeline`.
  */

@@ -17,9 +17,12 @@ const { VersioningBehavior } = temporal.api.enums.v1;
 
 type Execution = temporal.api.workflow.v1.IWorkflowExecutionInfo;
 
-/** How many turns are asked at once. */
+/** The most turns that are asked at once. */
 const AT_ONCE = 10;
-/** How many turns are asked in a second, on average: each is prepared anew on the current build. */
+/**
+ * The turns that are asked in a second, on average. The limit is needed because each turn is prepared anew on the
+ * current build.
+ */
 const PER_SECOND = 20;
 
 /** An open turn or session of the build that is drained. */
@@ -29,9 +32,9 @@ interface Open {
 }
 
 /**
- * Asks every open turn and session of a build to move to the current build, at random moments, and says what became of
- * each. A turn moves only while it waits for people and nobody has decided anything in it, and a session only between
- * turns. Needs workers of both builds.
+ * Asks every open turn and session of a build to move to the current build. It asks them at random moments, and reports
+ * the outcome of each. A turn moves only while it waits for people and nobody has decided anything in it, and a session
+ * only between turns. Needs workers of both builds.
  */
 export async function* drainBuild(
   context: ClientContext,
@@ -58,7 +61,7 @@ export async function* drainBuild(
     while (running.size >= AT_ONCE) yield next();
     await delay(Math.max(0, at - Date.now()));
     const self: Promise<Ended> = drainOne(context, { open, build }).then((drained) => ({ self, drained }));
-    // It may fail before anybody waits for it. Then `next` throws the error later.
+    // The listing may fail before anybody waits for it. Then `next` throws the error later.
     self.catch(() => undefined);
     running.add(self);
   }
@@ -99,7 +102,9 @@ function noWorker(build: string): CountersignError {
   });
 }
 
-/** How often a turn is asked that agreed and then stayed, because a decision of the same moment won. */
+/**
+ * The most times that one turn is asked. A turn may agree and then stay, because a decision came at the same moment.
+ */
 const MOST_ASKED = 3;
 
 async function drainOne(
@@ -151,12 +156,12 @@ function heldBy({ cause }: WorkflowUpdateFailedError): Held | undefined {
   return { why: 'busy', reason: cause.message };
 }
 
-/** How long a turn that agreed has to begin its next run, and how often we look. */
+/** The time in which a turn that agreed must begin its next run, and the time between two looks. */
 const MOVES_MS = 5_000;
 const LOOK_MS = 100;
 
 /**
- * What became of a turn or session that agreed to move. Its new run may be on the old build, where it continued as new
+ * The outcome for a turn or session that agreed to move. Its new run may be on the old build, where it continued as new
  * because its history was long.
  */
 async function runAfter(

@@ -8,10 +8,10 @@ import type { CallView, TurnView } from '../history/view';
 import type { Answer } from './types';
 
 /**
- * The answer to a decision on a turn that has ended. No workflow can judge the decision, so it is judged by history.
- * The same `decisionId` as the decision that stands is a repeat and accepted, or `malformed` with other content;
- * `already_decided` if somebody decided,
- * `expired` if its time was over, `unknown_call` if it never was a request, otherwise `cancelled`.
+ * The answer to a decision on a turn that has ended. No workflow can judge the decision, so this function judges it by
+ * history. The same `decisionId` as the decision that stands is a repeat and accepted, or `malformed` with other
+ * content; `already_decided` if somebody decided, `expired` if its time was over, `unknown_call` if it never was a
+ * request, otherwise `cancelled`.
  */
 export function answerDecision(view: TurnView, decision: Decision): Answer {
   const call = view.calls.find((one) => one.callId === decision.callId);
@@ -26,7 +26,9 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
   );
 }
 
-/** The answer to a resolution on a turn that has ended; as `answerDecision`, with `not_in_doubt`. */
+/**
+ * The answer to a resolution on a turn that has ended. It is as for `answerDecision`, with `not_in_doubt` in addition.
+ */
 export function answerResolution(view: TurnView, resolution: Resolution): Answer {
   const call = view.calls.find((one) => one.callId === resolution.callId);
   const final = call?.resolutions.findLast((one) => one.judgement.accepted === true);
@@ -37,7 +39,7 @@ export function answerResolution(view: TurnView, resolution: Resolution): Answer
   return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
 }
 
-/** The answer to what a person says to a question of a turn that has ended; as `answerDecision`. */
+/** The verdict on an answer to a question of a turn that has ended. It is as for `answerDecision`. */
 export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
   const call = view.calls.find((one) => one.callId === answer.callId);
   const final = call?.answers.findLast((one) => one.judgement.accepted === true);

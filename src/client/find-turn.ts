@@ -10,10 +10,10 @@ import { ask, turnNotFound } from '../history/server-errors';
 import type { ClientContext } from './context';
 import type { TurnSummary } from './types';
 
-/** How many candidates the error for an ambiguous prefix names. */
+/** The most candidates that the error for an ambiguous prefix names. */
 const CANDIDATES = 10;
 
-/** The id of the one turn whose id starts with `prefix`; an exact id wins over longer ones. */
+/** The id of the one turn whose id starts with `prefix`. An exact id wins over longer ids. */
 export async function findTurn(context: ClientContext, prefix: string): Promise<string> {
   // Text that looks like an option is a usage error, not a missing turn.
   if (prefix.startsWith('-')) checkTurnId(prefix);
@@ -53,7 +53,10 @@ async function startingWith(context: ClientContext, prefix: string): Promise<str
   return ask(context, `looking for turn ${prefix}`, () => idsWith(context, [prefix], CANDIDATES));
 }
 
-/** Ids that start with one of these prefixes, sorted; one id more than `most` where there are more. */
+/**
+ * Ids that start with one of these prefixes, sorted. Where there are more than `most` ids, the list has one id more
+ * than `most`.
+ */
 async function idsWith(
   { lister }: ClientContext,
   prefixes: readonly string[],
@@ -79,8 +82,8 @@ const KEPT = 0.6;
 const NEIGHBOURS = 500;
 
 /**
- * The beginning of each id that no other turn's id has, for narrow screens; `findTurn` takes it. An id that is missing
- * here has to be shown whole: there are too many ids to ask about, or too many that begin like it.
+ * For each id, the shortest beginning that no other turn's id has, for narrow screens. `findTurn` takes it. An id that
+ * is missing here has to be shown whole, because there are too many ids to ask about, or too many that begin like it.
  */
 export async function shortIds(
   context: ClientContext,

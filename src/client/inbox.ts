@@ -19,13 +19,13 @@ const LIMIT = 100;
 
 /**
  * Requests and calls in doubt of all turns and of all other workflows that gate calls: calls in doubt first, then by
- * deadline; requests that never expire come last, oldest first. Read from visibility, so it works with every worker
+ * deadline. Requests that never expire come last, oldest first. Read from visibility, so it works with every worker
  * down. The history of a turn is read only where more is open than its memo names.
  */
 export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
   const { limit = LIMIT, ...filter } = query;
-  // For so many, listing all of them takes no more queries than looking for the earliest ones.
-  // Visibility does not know who may decide, so one page may hold no item that is wanted.
+  // For so many, listing all of them takes no more queries than looking for the earliest ones. Visibility does not know
+  // who may decide. So a page may have no item that is wanted.
   if (limit >= LIST_PAGE || filter.whom !== undefined)
     return (await readAllWaiting(context, filter)).slice(0, limit);
   const turns = await mostUrgentTurns(context, filter, limit);
@@ -48,7 +48,7 @@ async function mostUrgentTurns(
   return [...new Map([...inDoubt, ...earliest].map((turn) => [turn.id, turn])).values()];
 }
 
-/** How many requests and calls in doubt wait in all turns. @throws CountersignError as `readInbox`. */
+/** The number of requests and calls in doubt that wait in all turns. @throws CountersignError as `readInbox`. */
 export async function countWaiting(context: ClientContext, filter: WaitingFilter = {}): Promise<number> {
   const { tool, olderThanMs, whom } = filter;
   // Visibility knows how many calls of a turn wait, and not which.
@@ -132,13 +132,16 @@ async function listUpTo(context: ClientContext, query: string, most: number): Pr
 
 /** The bound to find: a time with about a page of turns before it. */
 interface BoundSearch {
-  /** At least so many turns must have a deadline before the bound. */
+  /** The least number of turns that must have a deadline before the bound. */
   least: number;
-  /** At most so many turns may have one before it, unless they share one deadline. */
+  /** The most turns that may have a deadline before the bound. More are allowed where they share one deadline. */
   most: number;
-  /** Deadlines of some of the turns, in ms. Any will do: a sample that is like all turns takes the fewest counts. */
+  /**
+   * Deadlines of some of the turns, in ms. Any deadlines will do. A sample that resembles all turns takes the fewest
+   * counts.
+   */
   sample: readonly number[];
-  /** How many turns have a deadline before this time; each count costs a query. */
+  /** The number of turns with a deadline before this time. Each count costs a query. */
   count(at: number): Promise<number>;
 }
 
@@ -148,24 +151,28 @@ interface Point {
   below: number;
 }
 
-/** What is known so far: the bound is after `low`. `high` is a bound, but one with too many turns before it. */
+/**
+ * The search so far. The bound is after `low`. `high` would do as a bound, but too many turns have a deadline before
+ * it.
+ */
 interface Known {
   low: Point | undefined;
   high: Point;
-  /** The previous `high`: the two show how dense deadlines are there. */
+  /** The previous `high`. The two of them show how dense deadlines are there. */
   above: Point | undefined;
 }
 
 /** The most steps: enough to come down to a millisecond from anywhere. */
 const STEPS = 60;
-/** Into the unknown the first step is an hour, and each next one much longer. */
+/** Where nothing is known, the first step is an hour, and each further step is much longer. */
 const STRIDE_MS = 60 * 60_000;
 const LONGER = 16;
 const END = Date.parse(NEVER);
 
 /**
- * A time before which at least `least` turns have their deadline, and not many more. Deadlines often stand close together
- * and far away: halving would look for them a dozen times, so a sample and the density lead.
+ * A time before which at least `least` turns have their deadline, and not many more. Deadlines are often close together
+ * and far in the future. Halving alone would take a dozen queries to find them, so a sample and the density of
+ * deadlines lead the search.
  */
 export async function findBound(search: BoundSearch): Promise<number> {
   const all = await search.count(END);
@@ -190,8 +197,9 @@ function aimOf({ least, most }: BoundSearch): number {
 }
 
 /**
- * Times to try first. The place of the bound if the sample is like all turns; the sample's earliest time, in case the
- * sample is of the latest turns only; and its last time, in case it is of the earliest turns only.
+ * Times to try first. The first one is right if the sample resembles all turns. The second one is the sample's earliest
+ * time, in case the sample has only the latest turns. The third one is its last time, in case the sample has only the
+ * earliest turns.
  */
 function pivotsOf(search: BoundSearch, all: number): number[] {
   const sorted = search.sample.filter((at) => at < END).sort((a, b) => a - b);
@@ -220,7 +228,9 @@ function learn({ low, high, above }: Known, point: Point, least: number): Known 
   return { low, high: point, above: high.at === END ? undefined : high };
 }
 
-/** The next time to try: by density and by halving in turn, so that it never takes much longer than halving alone. */
+/**
+ * The next time to try. Density and halving take turns, so that the search never takes much longer than halving alone.
+ */
 function nextGuess(known: Known, step: number, aim: number): number {
   const { low, high } = known;
   const now = Date.now();
@@ -229,11 +239,11 @@ function nextGuess(known: Known, step: number, aim: number): number {
   const isLikely = dense > (low?.at ?? Math.min(now, high.at - 1));
   if (step % 2 === 0 && isLikely) return dense;
   if (low !== undefined) return (low.at + high.at) / 2;
-  // Few are overdue, so most often there is nothing before now.
+  // Few deadlines are in the past, so most often the bound is after now.
   return high.at > now ? now : high.at - Math.max(STRIDE_MS, (now - high.at) * LONGER);
 }
 
-/** The time that the density of the last two counts points to; NaN where they show none. */
+/** The time to which the density of the last two counts points. NaN where the counts show no density. */
 function byDensity({ high, above }: Known, aim: number): number {
   if (above === undefined || above.below === high.below) return NaN;
   return high.at - ((high.below - aim) * (above.at - high.at)) / (above.below - high.below);

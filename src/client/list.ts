@@ -16,10 +16,10 @@ import { toCountersignError, ask } from '../history/server-errors';
 const LIMIT = 50;
 const TURNS_LIMIT = 200;
 
-/** How many turns are looked at for words of a prompt: visibility cannot search prompts. */
+/** The most turns that are looked at for words of a prompt. This is needed because visibility cannot search prompts. */
 const MOST_SEARCHED = 2_000;
 
-/** Turns, newest first; for a turn with several runs, its newest run. Works with every worker down. */
+/** Turns, newest first. A turn with several runs is listed once, by its newest run. Works with every worker down. */
 export async function listTurns(context: ClientContext, query: ListQuery): Promise<TurnSummary[]> {
   const { limit = LIMIT, search, agents } = query;
   const all = turnQuery(query);
@@ -47,22 +47,22 @@ export async function listTurnsPage(context: ClientContext, query: TurnsQuery): 
   return { turns, older: edge === undefined ? null : writeEdge(edge), ...defined({ searched }) };
 }
 
-/** What to collect of the turns that a query lists. */
+/** The turns to collect from those that a query lists. */
 interface CollectWish {
   limit: number;
   /** Text that has to be in the id, the agent or the prompt's head. */
   text?: string;
   /** Turns that are listed already. */
   without?: readonly string[];
-  /** Only turns of these agents. The turns that led to a turn have to be of these agents, too, and be known. */
+  /** Only turns of these agents. The agents of all turns that led to a turn have to be known, and to be among these. */
   agents?: readonly string[];
 }
 
 interface Collected {
   turns: TurnSummary[];
-  /** How many turns were looked at. */
+  /** The number of turns that were looked at. */
   looked: number;
-  /** Where the rest begins; undefined where there is none. */
+  /** The place where the rest begins. Undefined where there is none. */
   edge: Edge | undefined;
 }
 
@@ -109,7 +109,7 @@ function holds({ turn, agent, prompt }: TurnSummary, words: string): boolean {
 /** A place in the list, after these turns: the last ones that started, or ended, in the same millisecond. */
 interface Edge {
   isOpen: boolean;
-  /** When they started, of open turns; when they ended, of the others. ISO 8601. */
+  /** For open turns, the time when they started. For other turns, the time when they ended. ISO 8601. */
   at: string;
   turns: string[];
 }
@@ -159,7 +159,7 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
   return [...ours, ...Object.values(filters), ...facts].join(' AND ');
 }
 
-/** A turn that was ended from outside keeps the attributes it had, so its status decides. */
+/** A turn that was ended from outside keeps its last attributes, so its status decides. */
 function stateFilter(state: TurnSummary['state']): string {
   const own = `${SEARCH_ATTRIBUTES.state} = '${state}'`;
   switch (state) {
@@ -248,7 +248,7 @@ function attribute(info: WorkflowExecutionInfo, name: string): unknown {
 
 /**
  * Runs of turns, and of other workflows that gate calls, newest first. A turn that continued as new or was reset has
- * several; all of them are listed. Works with every worker down.
+ * several runs, and all of them are listed. Works with every worker down.
  */
 export async function* listRuns(context: ClientContext, query: RunQuery): AsyncGenerator<RunSummary> {
   try {
@@ -289,7 +289,7 @@ export const LIST_PAGE = 1_000;
  */
 export const SMALL_PAGE = 200;
 
-/** What a query lists, in pages. Each page costs one query; a page that is not full is the last one. */
+/** The results of a query, in pages. Each page costs one query. A page that is not full is the last one. */
 export async function* listPages(
   { workflow }: Client,
   query: string,

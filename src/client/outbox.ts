@@ -1,4 +1,4 @@
-/** Lets at most `size` jobs run at once; the others wait in the order they came. */
+/** Lets at most `size` jobs run at once. The others wait in the order in which they came. */
 export class Pool {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
@@ -27,10 +27,15 @@ export class Pool {
   }
 }
 
-/** How many messages one client sends at once: more would wait at the server, and would count as unanswered. */
+/**
+ * The most messages that one client sends at once. More of them would wait at the server and would count as unanswered.
+ */
 const AT_ONCE = 50;
 
-/** How many go to one turn at once: the server takes ten updates of a run at a time, and others may send some, too. */
+/**
+ * The most messages that go to one turn at once. The server takes ten updates of a run at a time, and other clients may
+ * send some, too.
+ */
 const AT_ONCE_PER_TURN = 8;
 
 /** Sends the messages of one client: at most 50 at once, and 8 to the same turn. */

@@ -91,7 +91,7 @@ async function idleQueues(
   return [...new Set(idle.flat())];
 }
 
-/** Whether a worker polls the queue of a turn; true also where a key does not permit the question. */
+/** Whether a worker polls the queue of a turn. Also true where the API key does not permit this request. */
 export async function isServed(context: ClientContext, turn: string): Promise<boolean> {
   try {
     const description = await describeTurn(context, turn);
@@ -115,7 +115,9 @@ async function hasPoller(context: ClientContext, queue: PolledQueue): Promise<bo
 type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Failure = temporal.api.failure.v1.IFailure;
 
-/** How far back we look for the reason. Pages are small: an event may have 2 MiB, and a connection takes 4. */
+/**
+ * The most events that we look at for the reason. Pages are small: an event may have 2 MiB, and a connection takes 4.
+ */
 const PAGE = { size: 2, most: 20 } as const;
 const MOST_CHARACTERS = 500;
 
@@ -132,7 +134,7 @@ async function failingTask(
   return { attempt, ...defined({ reason: reason && bounded(reason) }) };
 }
 
-/** Why the workflow task fails. The server records only the first attempt that fails; it counts the others. */
+/** Why the workflow task fails. The server records only the first failed attempt, and counts the others. */
 async function reasonOf(
   context: ClientContext,
   execution: { workflowId: string; runId: string },
@@ -193,7 +195,7 @@ function bounded(reason: string): string {
   return first.length > MOST_CHARACTERS ? `${first.slice(0, MOST_CHARACTERS - 1)}…` : first;
 }
 
-/** How long we wait for an answer that is only a warning: a person waits meanwhile. */
+/** The longest wait for an answer that only leads to a warning. A person waits meanwhile. */
 const ANSWER_MS = 2_000;
 
 const answer = z.array(z.object({ callId: z.string(), now: z.enum(['changed', 'gone']) }));
@@ -210,7 +212,7 @@ export async function changedTools(
     );
     return answer.safeParse(reply).data;
   } catch (error) {
-    // No worker is there, it takes too long, or the workflow is not a turn.
+    // There is no worker, the answer takes too long, or the workflow is not a turn.
     if (error instanceof Error && SILENT.includes(error.name)) return undefined;
     if (NO_ANSWER.includes(statusOf(error) ?? -1)) return undefined;
     throw toCountersignError(error, `asking for the tools of turn ${turn}`);

@@ -13,11 +13,12 @@ export interface PolledQueue {
 }
 
 /**
- * How recent the last poll of a live worker is. The server remembers pollers for minutes; a poll takes less than this.
+ * The longest time since the last poll of a live worker. One poll takes less than this. The server remembers pollers
+ * for minutes.
  */
 const RECENT_MS = 70_000;
 
-/** How recent the last heartbeat of a live worker is. Our workers send one every 10 s. */
+/** The longest time since the last heartbeat of a live worker. Our workers send one every 10 s. */
 const HEARTBEAT_MS = 30_000;
 
 /** A worker that polls a queue. */
@@ -31,7 +32,7 @@ type Server = Pick<ConnectionLike, 'workflowService'>;
 
 /**
  * The workers that poll a queue, without workers that shut down. A killed worker counts for another minute. The server
- * names the pollers of only one partition of a queue; we know the pollers of the other partitions by their heartbeats.
+ * names the pollers of only one partition of a queue. We know the pollers of the other partitions by their heartbeats.
  */
 export async function workersOf(
   server: Server,
@@ -50,7 +51,10 @@ export async function workersOf(
   return [...live.values()];
 }
 
-/** How long a worker that shuts down may poll after its last heartbeat. Another worker of its name may follow soon. */
+/**
+ * The time that a worker which shuts down may poll after its last heartbeat. Another worker of its name may follow
+ * soon.
+ */
 const LAST_POLLS_MS = 100;
 
 /** Whether a worker that polled at a time reported its end then, or just before. */
@@ -58,7 +62,7 @@ function hasLeft(last: LastHeartbeat | undefined, pollAt: string): boolean {
   return last?.leftAt !== undefined && Date.parse(pollAt) < Date.parse(last.leftAt) + LAST_POLLS_MS;
 }
 
-/** Who has polled a queue lately, and when. */
+/** The workers that have polled a queue lately, with times. */
 async function polledAt(
   { workflowService }: Server,
   namespace: string,
@@ -97,7 +101,7 @@ interface LastHeartbeat {
   agents: readonly string[];
 }
 
-/** The last heartbeat of each worker of a queue; none where the server has no such list, or refuses it. */
+/** The last heartbeat of each worker of a queue. Empty where the server has no such list, or refuses it. */
 async function heartbeatsOf(
   { workflowService }: Server,
   namespace: string,

@@ -3,12 +3,12 @@ import { CountersignError } from '../contract/errors';
 import type { TurnEvent } from '../history/events';
 import { unlessGone } from '../history/server-errors';
 
-/** How many histories are read at once: enough to hide the latency, few enough not to load the server. */
+/** The most histories that are read at once. This is enough to hide the latency, and does not load the server. */
 export const AT_ONCE = 8;
 
 /**
- * The events of turns, in their order. Turns that the server deleted meanwhile are left out, and so are those whose
- * payloads cannot be decrypted here: `onUnread` gets the reason.
+ * The events of turns, in their order. Turns that the server deleted meanwhile are left out. Turns whose payloads
+ * cannot be decrypted here are left out, too, and `onUnread` gets the reason.
  */
 export async function* readTurns(
   client: Pick<Countersign, 'timeline'>,
@@ -42,7 +42,7 @@ export async function* mapOrdered<T, R>(
   const running: Promise<R>[] = [];
   for (const item of items) {
     const started = work(item);
-    // The failure is thrown when its turn comes; until then it must not count as unhandled.
+    // The failure is thrown when its turn comes. Until then, it must not count as unhandled.
     started.catch(() => undefined);
     running.push(started);
     if (running.length >= most) yield* next(running);

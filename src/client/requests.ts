@@ -12,21 +12,24 @@ export interface StartRequest {
    * Up to 8 files for the model to read. Their bytes go to the store of files, and only references go into the history.
    */
   files?: readonly (NewFile | FileRef)[];
-  /** Letters, digits, `.`, `_`, `:` and `-`, at most 200; never used before. @default `turn-` and a sortable random part */
+  /**
+   * Letters, digits, `.`, `_`, `:` and `-`, at most 200. It must never have been used before. @default `turn-` and a
+   * sortable random part
+   */
   id?: string;
   /** @default `countersign` */
   taskQueue?: string;
-  /** Who asks, in at most 200 characters; handlers get this. Nobody checks it. @default nobody */
+  /** Who asks, in at most 200 characters. Handlers get this name. Nobody checks it. @default nobody */
   requester?: string;
   /**
-   * Up to 16 facts for handlers, such as a user and a tenant. Names are lower-case letters, digits, `_`, `.` and `-`, at most
-   * 32; values are text of at most 128 characters. Facts can be searched for, so they are never encrypted. Nobody
-   * checks them: a handler that acts with a user's rights has to verify the user by itself. @default none
+   * Up to 16 facts for handlers, such as a user and a tenant. Names are lower-case letters, digits, `_`, `.` and `-`,
+   * at most 32. Values are text of at most 128 characters. Facts can be searched for, so they are never encrypted.
+   * Nobody checks these facts. A handler that acts with a user's rights has to verify the user by itself. @default none
    */
   metadata?: Record<string, string>;
   /**
-   * What the turn may spend, its child turns included; `time` in milliseconds. It makes the agent's own budget smaller,
-   * never larger. @default that of the agent
+   * The budget of the turn, its child turns included. `time` is in milliseconds. It can make the agent's own budget
+   * smaller, never larger. @default that of the agent
    */
   budget?: Omit<Budget, 'currency'>;
   /**
@@ -37,11 +40,13 @@ export interface StartRequest {
   priority?: Priority;
 }
 
-/** How a turn or a session is followed. */
+/** Options for following a turn or a session. */
 export interface FollowOptions {
-  /** Ends the following; nothing is thrown then. */
+  /** Ends the following. Nothing is thrown then. */
   signal?: AbortSignal;
-  /** Called each time all events so far were given, before it waits for more; not for a turn that has ended. */
+  /**
+   * Called each time when all events so far were given, before the wait for more. Not called for a turn that has ended.
+   */
   onCaughtUp?: () => void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What happens when a turn is due while another turn of the schedule is open. `skip`: nothing. `buffer-one`: one turn
+ * The rule for a turn that is due while another turn of the schedule is open. `skip`: nothing. `buffer-one`: one turn
  * starts when the open turn ends. `buffer-all`: each starts, one after another. `cancel-other`: the open turn is
  * cancelled, and the new one starts when it has ended. `allow-all`: the turns run side by side. No policy terminates a
  * turn, because its calls could not be cancelled then.
@@ -11,7 +11,10 @@ export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
 export interface ScheduleTimes {
   /** Minute, hour, day of the month, month and day of the week, or a shorthand such as `@daily`. */
   cron?: string;
-  /** How often, in milliseconds, in whole seconds; counted from 1970, so each hour means on the hour. */
+  /**
+   * The time between two turns, in milliseconds. It is in whole seconds and counted from 1970, so each hour means on
+   * the hour.
+   */
   everyMs?: number;
   /** IANA name of the time zone in which `cron` is read. @default 'UTC' */
   timeZone?: string;
@@ -19,7 +22,10 @@ export interface ScheduleTimes {
   jitterMs?: number;
   /** @default 'skip' */
   overlap?: OverlapPolicy;
-  /** After an outage of the server: how late a turn may still start, in milliseconds; at least 10 s. @default one day */
+  /**
+   * After an outage of the server: the most that a turn may start late, in milliseconds. At least 10 s. @default one
+   * day
+   */
   catchUpMs?: number;
   /** Starts nothing until it is resumed. @default false */
   paused?: boolean;
@@ -37,9 +43,9 @@ export interface ScheduleSummary {
   paused: boolean;
   /** Why it is paused. */
   note?: string;
-  /** Its next times with jitter, at most ten; ISO 8601. None where it never starts again. */
+  /** Its next times with jitter, at most ten, ISO 8601. Empty where it never starts again. */
   next: string[];
-  /** The newest turn that it started; absent where it started none. */
+  /** The newest turn that it started. Absent where it started none. */
   last?: ScheduledTurn;
 }
 
@@ -59,11 +65,11 @@ export interface ScheduledTurns extends ScheduleSummary {
   overlap: string;
   jitterMs: number;
   catchUpMs: number;
-  /** How many turns it has started. */
+  /** The number of turns that it has started. */
   started: number;
-  /** How many turns did not start, because another turn was still open. */
+  /** The number of turns that did not start because another turn was still open. */
   skipped: number;
-  /** How many turns did not start, because it was too late after an outage. */
+  /** The number of turns that did not start because it was too late after an outage. */
   missed: number;
   /** The newest turns that it started, newest first. */
   recent: ScheduledTurn[];

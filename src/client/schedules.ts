@@ -182,7 +182,7 @@ async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]>
   });
 }
 
-/** How often the server is asked whether the turn has started, and for how long. */
+/** The pause between two looks whether the turn has started, and the longest wait. */
 const RUN_EVERY_MS = 100;
 const RUN_MS = 5_000;
 const SECOND_MS = 1_000;
@@ -247,7 +247,9 @@ function inFull(schedule: ScheduleDescription): ScheduledTurns {
   };
 }
 
-/** When a schedule starts turns, in words. A calendar without our comment was made or changed elsewhere. */
+/**
+ * The times at which a schedule starts turns, in words. A calendar without our comment was made or changed elsewhere.
+ */
 function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): string {
   const each = [
     ...calendars.map(({ comment }) => comment || 'times that were set elsewhere'),

@@ -46,7 +46,7 @@ const FAIRNESS_KEY_BYTES = 64;
 /**
  * The priority of a turn in a task queue with a backlog.
  *
- * @throws CountersignError `usage` for what the server would refuse, or take for another number.
+ * @throws CountersignError `usage` for values that the server would refuse or would read as another number.
  */
 export function priorityGiven({ priority }: Pick<StartRequest, 'priority'>): Priority | undefined {
   if (priority === undefined) return undefined;
@@ -97,7 +97,10 @@ async function inTrace(input: TurnInput): Promise<TurnInput> {
   return trace === undefined ? input : { ...input, origin: { ...input.origin, trace } };
 }
 
-/** The input of a turn that somebody asks for. @throws CountersignError `usage` for what no turn can be started with. */
+/**
+ * The input of a turn that somebody asks for. @throws CountersignError `usage` for a request with which no turn can
+ * start.
+ */
 export function inputOf(request: Omit<StartRequest, 'id'>): TurnInput {
   checkRequest(request);
   const { agent, prompt } = request;
@@ -189,7 +192,7 @@ function turnExists(turn: string): CountersignError {
   return new CountersignError('turn_exists', `there is or was a turn ${turn}`, { hint, data: { turn } });
 }
 
-/** Forks a turn: plans it from the record, then starts it as a turn of its own. */
+/** Forks a turn: plans the fork from the record, then starts it as a turn of its own. */
 export async function forkTurn(context: ClientContext, request: ForkTurnRequest): Promise<StartedFork> {
   const { id, taskQueue: queue } = request;
   const turn = id === undefined ? drawTurnId() : checkTurnId(id);
@@ -236,7 +239,7 @@ export function mayBeId(text: string): boolean {
   return ANY_ID.test(text);
 }
 
-/** @throws CountersignError `usage` for what cannot be an id. */
+/** @throws CountersignError `usage` for a text that cannot be an id. */
 export function checkTurnId(id: string): string {
   if (isTurnId(id)) return id;
   const hint = 'use letters, digits, ".", "_", ":" and "-", at most 200, with a letter or digit first';

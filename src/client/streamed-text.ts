@@ -16,7 +16,7 @@ import type { StreamPlace } from './types';
 /**
  * The web inbox for streamed text: as given, or as the environment says. Undefined where neither names a place.
  *
- * @throws CountersignError `config_invalid`; it never shows the token.
+ * @throws CountersignError `config_invalid`. The error never shows the token.
  */
 export function readStreamPlace(given?: StreamPlace, env = process.env): StreamPlace | undefined {
   const { COUNTERSIGN_STREAM_URL: address, COUNTERSIGN_STREAM_TOKEN: token = '' } = env;
@@ -92,7 +92,7 @@ function causeOf(error: unknown): string {
 }
 
 /**
- * The events of a turn, and between `thinking` and `step` what the model writes.
+ * The events of a turn and, between `thinking` and `step`, the text that the model writes.
  *
  * @throws CountersignError as `follow`.
  */
@@ -146,7 +146,7 @@ async function* inOrder(
   }
 }
 
-/** How far the events are: which run, and which step the model is asked for. */
+/** The position in the events: the run, and the step for which the model is asked. */
 interface Place {
   note(event: TurnEvent): void;
   /** Whether the events are at this text, before it, or past it. */
@@ -256,7 +256,7 @@ async function* deltasIn(body: ReadableStream<Uint8Array>, heard: () => void): A
 /** The wait between two looks at the heartbeats, in milliseconds. */
 const LOOK_MS = 1_000;
 
-/** The head of what the model writes, as the heartbeats carry it. Ends with the signal. Never throws. */
+/** The beginning of the text that the model writes, as the heartbeats carry it. Ends with the signal. Never throws. */
 async function* textInBeats(
   context: ClientContext,
   turn: string,

@@ -26,7 +26,7 @@ import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-
 import type { FollowOptions, InboxQuery, StartRequest } from './requests';
 import type { Session, SessionOptions, SessionsQuery, SessionSummary } from './session/types';
 
-/** Where the Temporal server is. Options that are not given come from `TEMPORAL_*` and `temporal.toml`. */
+/** The address of the Temporal server. Options that are not given come from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {
   /** `host:port`. @default `TEMPORAL_ADDRESS`, then temporal.toml, then `localhost:7233` */
   address?: string;
@@ -41,22 +41,24 @@ export interface ConnectOptions {
   /** Your own client, with its data converter. No other option has an effect then. */
   client?: Client;
   /**
-   * Keys that encrypt what Temporal keeps: the same as the workers have. @default those of `COUNTERSIGN_ENCRYPTION_*`
+   * Keys that encrypt the payloads that Temporal keeps. The workers must have the same keys. @default those of
+   * `COUNTERSIGN_ENCRYPTION_*`
    */
   encryption?: EncryptionOptions;
   /**
-   * Where the bytes of the files of messages are kept: a folder, or `s3://bucket/prefix`; the same as for the workers.
-   * @default `COUNTERSIGN_FILES`; without it no files can be sent
+   * The store for the files of messages: a folder, or `s3://bucket/prefix`. The workers must use the same store.
+   * @default `COUNTERSIGN_FILES`. Without it, no files can be sent.
    */
   files?: string;
   /**
-   * The web inbox from which `followWithText` gets what models write while they write it.
-   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them Temporal has its head, some seconds late
+   * The web inbox from which `followWithText` gets the text of models while they write it.
+   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`. Without them, the beginning of the text comes
+   * from Temporal, some seconds late.
    */
   stream?: StreamPlace;
-  /** How long to wait for the server, in milliseconds. @default 5000 */
+  /** The longest wait for the server, in milliseconds. @default 5000 */
   timeoutMs?: number;
-  /** How long `start` waits for a namespace that lacks our search attributes, in milliseconds. @default 60000 */
+  /** The time that `start` waits for a namespace that lacks our search attributes, in milliseconds. @default 60000 */
   readyMs?: number;
 }
 
@@ -75,11 +77,11 @@ export interface BuildId {
   deployment?: string;
 }
 
-/** A build and what is open on it. */
+/** A build, with the turns that are open on it. */
 export interface Build {
   build: string;
   /**
-   * `current`: new turns begin on it; `draining`: older turns are open on it; `drained`: no turn is open on it;
+   * `current`: new turns begin on it. `draining`: older turns are open on it. `drained`: no turn is open on it.
    * `unused`: it was never current.
    */
   state: 'current' | 'ramping' | 'draining' | 'drained' | 'unused';
@@ -96,7 +98,7 @@ export interface Build {
 /** The builds of a deployment. */
 export interface Builds {
   deployment: string;
-  /** Null where no build is current; then new turns begin on workers without a build id. */
+  /** Null where no build is current. Then new turns begin on workers without a build id. */
   current: string | null;
   builds: Build[];
 }
@@ -108,7 +110,7 @@ export interface DrainOptions {
 }
 
 /**
- * What became of an open turn or session of a build that is drained. `held`: it stays, because something in it runs or
+ * The outcome for an open turn or session of a build that is drained. `held`: it stays, because something in it runs or
  * is decided (`busy`), or because no worker answered for it (`no_worker`).
  */
 export type Drained =
@@ -133,7 +135,7 @@ export interface ForkTurnRequest extends ForkRequest {
   taskQueue?: string;
 }
 
-/** Why a turn is reset, and by whom; kept on record. */
+/** Why a turn is reset, and by whom. This is kept on record. */
 export interface ResetReason {
   /** @default none */
   reason?: string;
@@ -150,8 +152,8 @@ export interface StartedFork extends StartedTurn {
 }
 
 /**
- * What became of a decision, a resolution or an answer to a question.
- * `recorded`: no worker answered in time; the message is durable and takes effect when a worker returns.
+ * The outcome of sending a decision, a resolution or an answer to a question. `recorded`: no worker answered in time.
+ * The message is durable and takes effect when a worker returns.
  */
 export type Answer =
   | { status: 'accepted'; verdict: Accepted }
@@ -179,10 +181,10 @@ export interface InboxItem extends OpenItem {
   callers?: string[];
 }
 
-/** What waits, as far as it has been read. */
+/** The waiting items that have been read so far. */
 export interface Waiting {
   /**
-   * Calls in doubt first, then by deadline; items that never expire come last. The same list until something changes.
+   * Calls in doubt first, then by deadline. Items that never expire come last. The same list until something changes.
    */
   items: readonly InboxItem[];
   /** False until everything was read once. */
@@ -219,7 +221,7 @@ export interface TurnSummary {
   schedule?: string;
   /** The session that it belongs to; absent where there is none. */
   session?: string;
-  /** Agents of the turns that led to a child turn, or to a fork of one; '' stands for an agent that is not known. */
+  /** Agents of the turns that led to a child turn, or to a fork of one. '' stands for an agent that is not known. */
   callers?: string[];
   /** The head of the prompt. */
   prompt: string;
@@ -232,15 +234,17 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
-  /** Only turns of these agents. Turns that led to them have to be of these agents, too. */
+  /** Only turns of these agents. The turns that led to them have to be of these agents, too. */
   agents?: readonly string[];
   /** Only turns that this schedule started, by its id. */
   schedule?: string;
   /** Only turns that were started with these facts, all of them. */
   metadata?: Record<string, string>;
-  /** Only turns that are open, or ended at that time or later; ISO 8601. */
+  /** Only turns that are open, or ended at that time or later. ISO 8601. */
   since?: string;
-  /** Beginning of the id, or part of the prompt's head; for the prompt the newest 2,000 turns are looked at. */
+  /**
+   * The beginning of the id, or a part of the prompt's beginning. For the prompt, the newest 2,000 turns are looked at.
+   */
   search?: string;
   /** @default 50 */
   limit?: number;
@@ -252,9 +256,9 @@ export interface TurnsQuery {
   agent?: string;
   /** As in `ListQuery`. */
   agents?: readonly string[];
-  /** Only turns that started then or later; ISO 8601. */
+  /** Only turns that started then or later. ISO 8601. */
   from?: string;
-  /** Only turns that started before; ISO 8601. */
+  /** Only turns that started before. ISO 8601. */
   to?: string;
   /** Beginning of the id. */
   id?: string;
@@ -277,20 +281,20 @@ export interface TurnsPage {
   searched?: { turns: number; isAll: boolean };
 }
 
-/** Which runs to list; without anything, all of them. */
+/** The runs to list. Without any field, all runs are listed. */
 export interface RunQuery {
-  /** A visibility query of your own; nothing else has an effect then. */
+  /** A visibility query of your own. The other fields then have no effect. */
   query?: string;
   /** The whole id of a turn. */
   turn?: string;
   agent?: string;
-  /** Only runs that are open, or closed at that time or later; ISO 8601. */
+  /** Only runs that are open, or closed at that time or later. ISO 8601. */
   since?: string;
-  /** Only runs that started before; ISO 8601. */
+  /** Only runs that started before. ISO 8601. */
   until?: string;
 }
 
-/** One run of a turn: it has several where it continued as new or was reset. */
+/** One run of a turn. A turn has several runs where it continued as new or was reset. */
 export interface RunSummary {
   turn: string;
   runId: string;
@@ -317,17 +321,19 @@ export interface PendingActivity {
   lastHeartbeatAt?: string;
   nextAttemptAt?: string;
   lastFailure?: string;
-  /** How far its handler says that it is; some seconds old at most. */
+  /** The progress that its handler reports. It is at most some seconds old. */
   progress?: CallProgress;
   /** The end of its output so far. */
   partial?: string;
-  /** Only for `think`: the head of what the model wrote so far, where its worker streams to no web inbox. */
+  /**
+   * Only for `think`: the beginning of the text that the model has written, where its worker streams to no web inbox.
+   */
   text?: string;
   /** Only of a burst: the step of that text. */
   step?: number;
 }
 
-/** A workflow task that is tried again and again: the turn stands still until one attempt succeeds. */
+/** A workflow task that fails and is tried again. The turn stands still until one attempt succeeds. */
 export interface FailingTask {
   /** The attempt that comes or runs now: 2 or more. */
   attempt: number;
@@ -344,7 +350,7 @@ export interface Pending {
   idleQueues: string[];
 }
 
-/** A schedule to make, and the turn that it starts each time; `requester` is who owns it. */
+/** A schedule to make, and the turn that it starts each time. `requester` owns the schedule. */
 export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'> {
   /** As the id of a turn, at most 150 characters. The turns are called `<id>-<time in UTC>`. */
   id: string;
@@ -358,13 +364,17 @@ export interface Schedules {
   /**
    * Makes a schedule. Whether any worker has the agent is not asked.
    *
-   * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come; `schedule_exists`.
+   * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come. `schedule_exists`
+   * where the id is taken.
    */
   add(request: ScheduleRequest): Promise<ScheduledTurns>;
   /** The schedules that start turns, by id. Schedules of other workflows are left out. */
   list(): Promise<ScheduleSummary[]>;
   get(id: string): Promise<ScheduledTurns>;
-  /** The times at which it starts a turn between two moments, with jitter, whether it is paused or not; ISO 8601, at most 1,000. */
+  /**
+   * The times between two moments at which it starts a turn, with jitter. It does not matter whether the schedule is
+   * paused. ISO 8601, at most 1,000.
+   */
   times(id: string, from: string, to: string): Promise<string[]>;
   /** Deletes it. Turns that it started go on. */
   remove(id: string): Promise<void>;
@@ -374,7 +384,10 @@ export interface Schedules {
   run(id: string): Promise<string | undefined>;
 }
 
-/** A connection to the turns of one namespace: what starters and approvers need. Loads nothing native. */
+/**
+ * A connection to the turns of one namespace, for those who start turns and those who approve calls. Loads nothing
+ * native.
+ */
 export interface Countersign {
   readonly client: Client;
   readonly namespace: string;
@@ -383,17 +396,17 @@ export interface Countersign {
   /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
   /**
-   * Starts a turn that takes everything before a call from the record of another one and goes on from there. Nothing that
-   * happened is executed again; in a dry world (the default) nothing with an effect runs at all.
+   * Starts a turn that takes everything before a call from the record of another one and goes on from there. Calls that
+   * have run are not executed again. In a dry world (the default), no call with an effect runs at all.
    *
-   * @throws CountersignError `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`, and those of `start`.
+   * @throws CountersignError `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`,
+   * and those of `start`.
    */
   fork(request: ForkTurnRequest): Promise<StartedFork>;
   /**
-   * What a reset to before a call would do; changes nothing.
+   * The effect that a reset to before a call would have. Changes nothing.
    *
-   * @throws CountersignError `turn_not_found`, `call_not_found`, `reset_refused`,
-   * `bad_history`, `key_missing`.
+   * @throws CountersignError `turn_not_found`, `call_not_found`, `reset_refused`, `bad_history`, `key_missing`.
    */
   planReset(turn: string, before: string): Promise<ResetPlan>;
   /**
@@ -418,21 +431,21 @@ export interface Countersign {
    */
   agentsOf(turn: string): Promise<Pick<TurnSummary, 'agent' | 'callers'>>;
   /**
-   * The beginning of each id that no other turn has now, which `find` takes. An id is missing where too many turns
-   * begin like it.
+   * The beginning of each id that no other turn has now, which `find` takes. An id is missing where too many ids begin
+   * like it.
    */
   shortIds(turns: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
-   * Decides a request; a refusal is an answer, not an error.
+   * Decides a request. A refusal is an answer, not an error.
    *
    * @throws CountersignError `turn_not_found`, `server_failed`, `signals_full`.
    */
   decide(turn: string, decision: Decision): Promise<Answer>;
   /**
-   * As `decide`, but a refusal is an error with the refusal's own code; `data.verdict` has all of it.
+   * As `decide`, but a refusal is an error with the refusal's own code. `data.verdict` has the whole refusal.
    *
-   * @throws CountersignError `unknown_call`, `already_decided`, `stale_args`, `invalid_arguments`, `expired`, `malformed`,
-   * `cancelled`, and those of `decide`.
+   * @throws CountersignError `unknown_call`, `already_decided`, `stale_args`, `invalid_arguments`, `expired`,
+   * `malformed`, `cancelled`, and those of `decide`.
    */
   decideOrThrow(turn: string, decision: Decision): Promise<TakenAnswer>;
   /** Resolves a call in doubt. As `decide`. */
@@ -454,8 +467,8 @@ export interface Countersign {
    */
   follow(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent>;
   /**
-   * As `follow`, with what the model writes while it writes it. Each attempt begins anew, with `at: 0`. The event
-   * `step` has the finished reply, and may come before the last piece of its text.
+   * As `follow`, and also gives the text of the model while it writes it. Each attempt begins anew, with `at: 0`. The
+   * event `step` has the finished reply, and may come before the last piece of its text.
    *
    * @throws CountersignError `turn_not_found`.
    */
@@ -467,15 +480,18 @@ export interface Countersign {
   /** The place of a turn that a signed decision names, as the server gave it when the turn was read. */
   placeOf(view: Pick<TurnView, 'turn' | 'firstRunId'>): TurnPlace;
   /**
-   * Requests of a turn whose tool has changed since they were made, as its worker knows. If they are approved, they are
-   * refused before they run. Undefined where no worker answers within 2 s.
+   * The requests of a turn whose tool has changed since they were made. The worker of the turn is asked. If they are
+   * approved, they are refused before they run. Undefined where no worker answers within 2 s.
    */
   changedTools(turn: string): Promise<readonly ChangedTool[] | undefined>;
   /** What runs right now. @throws CountersignError `turn_not_found`. */
   pendingActivities(turn: string): Promise<Pending>;
   /** Requests, questions and calls in doubt of all turns, calls in doubt first, then the earliest deadline. Needs no worker. */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
-  /** How many requests, questions and calls in doubt wait in all turns; with a filter, how many of them match. */
+  /**
+   * The number of requests, questions and calls in doubt that wait in all turns. With a filter, only those that match
+   * are counted.
+   */
   countWaiting(filter?: Omit<InboxQuery, 'limit'>): Promise<number>;
   /** A reader for a program that watches the inbox, or a part of it. Needs no worker. */
   inboxReader(filter?: Omit<InboxQuery, 'limit'>): InboxReader;
@@ -485,7 +501,7 @@ export interface Countersign {
   turns(query?: TurnsQuery): Promise<TurnsPage>;
   /** Runs of turns, newest first. */
   runs(query?: RunQuery): AsyncIterable<RunSummary>;
-  /** Every event of one run so far, alone. @throws CountersignError `turn_not_found`. */
+  /** Every event of one run so far, without the other runs of the turn. @throws CountersignError `turn_not_found`. */
   runEvents(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<TurnEvent[]>;
   /** The history of one run, as the server keeps it. @throws CountersignError `turn_not_found`. */
   history(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<History>;
@@ -498,17 +514,18 @@ export interface Countersign {
   /** The builds of a deployment, and what is open on each; undefined where it has none. */
   builds(deployment?: string): Promise<Builds | undefined>;
   /**
-   * Makes a build the one on which turns begin.
+   * Makes a build the current one, on which turns begin.
    *
-   * @throws CountersignError `usage` for an empty name; `build_not_found`; `build_refused` where it lacks a queue of the build before.
+   * @throws CountersignError `usage` for an empty name; `build_not_found`; `build_refused` where it lacks a queue of
+   * the build before.
    */
   makeCurrent(build: BuildId): Promise<void>;
   /**
-   * Moves the turns of a build that only wait for people, and its sessions between turns, to the current build, and says
-   * what became of each.
+   * Moves turns and sessions of a build to the current build. A turn moves while it only waits for people, and a
+   * session between turns. Returns the outcome of each.
    *
-   * @throws CountersignError `build_not_found`, `build_refused` for the current build, `still_waiting` where no worker of
-   * the build answers.
+   * @throws CountersignError `build_not_found`, `build_refused` for the current build, `still_waiting` where no worker
+   * of the build answers.
    */
   drain(build: BuildId, options?: DrainOptions): AsyncIterable<Drained>;
   /** Turns that start by themselves. */
@@ -518,8 +535,9 @@ export interface Countersign {
   /** Sessions, newest first. Needs no worker. */
   sessions(query?: SessionsQuery): Promise<SessionSummary[]>;
   /**
-   * Pauses calls with an effect, of an agent, of a tool or all; with `models` model calls too. Resolves once no worker
-   * starts such a call any more. Requests that wait for a person may be decided meanwhile. Needs a worker.
+   * Pauses calls with an effect: those of an agent, those of a tool, or all. With `models`, model calls are paused,
+   * too. Resolves once no worker starts such a call any more. Requests that wait for a person may be decided meanwhile.
+   * Needs a worker.
    *
    * @throws CountersignError `usage`, `pauses_full`, `control_unavailable`.
    */

@@ -15,17 +15,18 @@ const COUNTED: ReadonlySet<string> = new Set([
 /** Two calls a second. */
 const EVERY_MS = 500;
 /**
- * Calls that need not wait when a program starts, or made none for five seconds. So a command that ends soon is quick.
+ * Calls that need not wait when a program starts, or when it made none for five seconds. So a command that ends soon is
+ * quick.
  */
 const AT_ONCE = 10;
 /** The first pause after a refusal, and the longest. */
 const FIRST_PAUSE_MS = 1_000;
 const MOST_PAUSE_MS = 30_000;
 
-/** `reader`: calls of a program that reads the inbox again and again. They and all other calls take turns. */
+/** `reader`: calls of a program that reads the inbox again and again. These calls and all other calls take turns. */
 type Lane = 'reader' | 'others';
 
-/** Lets two calls to visibility through a second, and none for a while after the server refused a call. */
+/** Lets two calls to visibility through in a second. After the server refused a call, lets none through for a while. */
 export class VisibilityLimit {
   private readonly waiting: Record<Lane, (() => void)[]> = { reader: [], others: [] };
   private last: Lane = 'others';
@@ -117,11 +118,11 @@ export class VisibilityLimit {
   }
 }
 
-/** How the calls of a connection go out. */
+/** The way in which the calls of a connection are sent. */
 interface LimitedBy {
   limit: VisibilityLimit;
   lane: Lane;
-  /** How long one call may wait for a server that refuses it, in milliseconds. */
+  /** The time that one call may wait for a server that refuses it, in milliseconds. */
   patienceMs: number;
 }
 

@@ -13,7 +13,7 @@ import { callersIn, quoted } from './list';
 import type { InboxQuery } from './requests';
 import type { InboxItem } from './types';
 
-/** What chooses items of the inbox. */
+/** The conditions for items of the inbox. */
 export type WaitingFilter = Omit<InboxQuery, 'limit'>;
 
 /** One turn as visibility lists it. */
@@ -23,7 +23,7 @@ export interface ListedTurn {
   memo: Record<string, unknown>;
   /** When the run started, in ms. */
   startedAt: number;
-  /** The earliest deadline, in ms; undefined where the turn has none. */
+  /** The earliest deadline, in ms. Undefined where the turn has none. */
   deadline: number | undefined;
 }
 
@@ -123,7 +123,7 @@ export function openItems({ requests, questions, inDoubt, calls }: TurnView): Op
   ];
 }
 
-/** Calls in doubt first, then by deadline; what never expires comes last, oldest first. */
+/** Calls in doubt first, then by deadline. Items that never expire come last, oldest first. */
 export function mostUrgentFirst(items: readonly InboxItem[]): InboxItem[] {
   const keyed = items.map((item) => ({ item, key: urgencyOf(item) }));
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ item }) => item);

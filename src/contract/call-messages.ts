@@ -6,7 +6,7 @@ import type { ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
 import { utf8Bytes } from './text/bytes';
 
-/** Why a text cannot be the reason of a person, which the model reads; undefined where it can. */
+/** Why a text cannot be the reason of a person, which the model reads. Undefined where it can. */
 export function reasonProblem(text: string): string | undefined {
   // Nobody types these. In a reason they could only deceive its reader.
   if (/[^\P{Cc}\n\t]/u.test(text)) return 'control characters are not allowed';
@@ -14,7 +14,8 @@ export function reasonProblem(text: string): string | undefined {
 }
 
 /**
- * What the model reads where no handler gave a result. The workflow and the reader of its history use the same texts.
+ * The failures that the model reads where no handler gave a result. The workflow and the reader of its history use the
+ * same texts.
  */
 export const ENDINGS = {
   /** The call's request ran out of time. */
@@ -87,7 +88,7 @@ export function afterDoubt(failure: ToolFailure): ToolFailure {
   return { ...failure, message: failure.message.replace(/Nothing ran\.$/, MAY_HAVE_RUN) };
 }
 
-/** Who said something about a call, and why. */
+/** The person who said something about a call, and the reason. */
 interface Said {
   approver: string;
   reason?: string | undefined;
@@ -120,7 +121,10 @@ export function didNot(said: Said): ToolFailure {
   return { code: 'transport', message: found(said, 'did not take effect') };
 }
 
-/** A person found that an interrupted call took effect. Has what the call returned, as far as the person knows. */
+/**
+ * A person found that an interrupted call took effect. The content is the result of the call, as far as the person
+ * knows it.
+ */
 export function happened(said: Said, content: string | undefined): string {
   const note = found(said, 'did take effect');
   return content === undefined ? note : `${note}\n\n${content}`;
@@ -163,7 +167,9 @@ export interface LostActivity {
   message: string;
 }
 
-/** How long a call may wait for a worker, in milliseconds. The wait for the worker that holds its state is short. */
+/**
+ * The time that a call may wait for a worker, in milliseconds. The wait for the worker that holds its state is short.
+ */
 export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs'>, isHeld: boolean): number {
   return isHeld ? Math.min(startWithinMs, TIMES.holderAnswer) : startWithinMs;
 }
@@ -188,7 +194,7 @@ export function mostAttempts({ effect, retry }: Pick<CallSettings, 'effect' | 'r
   return effect === 'unsafe' ? 1 : retry.maximumAttempts;
 }
 
-/** How long an activity was open, and its timeouts; all in milliseconds. */
+/** The time that an activity was open, and its timeouts. All in milliseconds. */
 export interface OpenTimes {
   /**
    * From the workflow task that scheduled the activity to the task that saw its end: at least as long as it was open.
@@ -200,7 +206,7 @@ export interface OpenTimes {
   maximumAttempts: number;
 }
 
-/** The result of a call that is proven never to have started; undefined where that is not proven. */
+/** The result of a call that is proven never to have started. Undefined where that is not proven. */
 export function unstarted(activity: LostActivity, times: OpenTimes): ToolFailure | undefined {
   const ending = endingUntaken(activity);
   return ending === undefined || mayHideStart(activity, times) ? undefined : ending.failure;
@@ -260,7 +266,7 @@ export function unresolved({ approver = 'somebody', reason }: Abandonment): Tool
   };
 }
 
-/** Why nobody knows the outcome of an unsafe call. */
+/** Why the outcome of an unsafe call is not known. */
 export function doubt(activity: LostActivity): string {
   const ending = endingUntaken(activity);
   if (ending !== undefined) return `${ending.what}, but an earlier attempt of it may have been started`;
@@ -304,8 +310,9 @@ const VALUE_CHARS = 300;
 type NotedCall = Pick<CallInput, 'decision' | 'proposed' | 'arguments'>;
 
 /**
- * What the model reads before the result of a call that a person changed or remarked on: what was changed, by whom and
- * why, so that it does not redo the original. Undefined if nothing was changed or remarked.
+ * The note that the model reads before the result of a call that a person changed or remarked on. It says what was
+ * changed, by whom and why, so that the model does not repeat the original call. Undefined if nothing was changed or
+ * remarked.
  */
 export function decisionNote(call: NotedCall): string | undefined {
   const { decision, proposed, arguments: effective } = call;

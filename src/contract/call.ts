@@ -27,7 +27,7 @@ export interface Ancestor {
   agent: string;
 }
 
-/** What a worker has to know about a call that starts a child turn. */
+/** The facts that a worker needs about a call that starts a child turn. */
 export interface ChildAsked {
   /** The id of the child turn, whether it exists already or not. */
   turn: string;
@@ -39,20 +39,20 @@ export interface ChildAsked {
   none?: BudgetKind;
 }
 
-/** What a worker found before a child turn starts. `there`: an earlier run of this turn has started it. */
+/** The result of a worker's check before a child turn starts. `there`: an earlier run of this turn has started it. */
 export const CHILD_LOOKS = ['absent', 'there'] as const;
 export type ChildLook = (typeof CHILD_LOOKS)[number];
 
-/** What every call carries, whatever became of it. */
+/** The fields of every call, whatever its result. */
 export interface CallHead {
   /** `<step>.<n>`, unique in its turn. */
   callId: string;
-  /** The model's own id. Made up and unique where the model gave none, or one id twice. */
+  /** The model's own id. It is made up where the model gave no id, or the same id twice. It is unique. */
   id: string;
   tool: string;
 }
 
-/** How a tool wants its calls run. Part of the prepared call, so that replay never asks the registry. */
+/** The settings of a tool for running its calls. Part of the prepared call, so that replay never asks the registry. */
 export interface CallSettings {
   safety: Safety;
   effect: Effect;
@@ -72,8 +72,8 @@ export interface CallSettings {
    */
   grants?: 'none' | 'equal';
   /**
-   * How long it may wait for answers of people while it runs, in addition to its timeout, in milliseconds. Absent: it
-   * may not ask.
+   * The time that the call may wait for answers of people while it runs, in milliseconds. It does not count for the
+   * timeout. Absent: it may not ask.
    */
   askMs?: number;
   /** The MCP server that has the tool. Absent: it is our own. */
@@ -81,7 +81,7 @@ export interface CallSettings {
   /** Absent: its calls share no state. */
   state?: StateSettings;
   /**
-   * Set where a user's own workflow asks. `activity` is the activity by which its gate runs the call; without it the
+   * Set where a user's own workflow asks. `activity` is the activity by which its gate runs the call. Without it, the
    * workflow runs the call itself.
    */
   gate?: { activity?: string };
@@ -97,7 +97,7 @@ export interface GrantMark {
   id: string;
   /** Who gave it. */
   by: string;
-  /** Who confirmed it, where it took more than one person. */
+  /** The people who confirmed it, where one person was not enough. */
   confirmedBy?: readonly string[];
   /** ISO 8601. */
   until: string;
@@ -107,7 +107,7 @@ export interface GrantMark {
 
 /** The use of a grant by which a call started, as its worker found it. */
 export interface GrantUse extends GrantMark {
-  /** The number of the use; the first is 1. */
+  /** The number of the use. The first use is 1. */
   use: number;
   /** How sure it is that the named person gave the grant. */
   assurance: Assurance;
@@ -116,11 +116,11 @@ export interface GrantUse extends GrantMark {
 /** A call that cannot run. Its result is ready and says why. */
 export interface InvalidCall extends CallHead {
   kind: 'invalid';
-  /** What the policy rules said, where one fitted. */
+  /** The verdicts of the policy rules, where one fitted. */
   ruling?: CallRuling;
-  /** What the model wrote where it could not be parsed; cut to 4 KiB. */
+  /** The text of the model where it could not be parsed. Cut to 4 KiB. */
   raw?: string;
-  /** What the model asked for, where it could be parsed; `{}` otherwise. */
+  /** The arguments that the model asked for. `{}` where they could not be parsed. */
   proposed: JsonObject;
   result: ToolResult;
 }
@@ -130,7 +130,7 @@ export interface ValidCall extends CallHead {
   kind: 'run' | 'ask';
   /** The arguments with defaults, which run unless a person changes them. */
   arguments: JsonObject;
-  /** What the model asked for; only where defaults changed it. */
+  /** The arguments that the model asked for. Only where defaults changed them. */
   proposed?: JsonObject;
   /** SHA-256 over the RFC 8785 form of `arguments`. */
   argsDigest: string;
@@ -143,9 +143,9 @@ export interface ValidCall extends CallHead {
   previewDigest?: string;
   /** SHA-256 (hex) over the RFC 8785 form of the preview's plan. */
   planDigest?: string;
-  /** What the policy said, where it said more than safety does. */
+  /** The reason of the policy, where the policy is stricter than safety. */
   policyReason?: string;
-  /** What the policy rules said, where one fitted. */
+  /** The verdicts of the policy rules, where one fitted. */
   ruling?: CallRuling;
   /** Only where `kind` is `ask`: who decides. Absent: the worker has no approvers file, so anybody may. */
   authority?: Authority;
@@ -153,7 +153,7 @@ export interface ValidCall extends CallHead {
    * Only where `kind` is `ask`: the grant by which nobody is asked, unless the grant turns out not to allow the call.
    */
   grant?: GrantMark;
-  /** Only where `kind` is `ask`: what the call asks a person. The answer is its result, and the call never runs. */
+  /** Only where `kind` is `ask`: the question to a person. The answer is its result, and the call never runs. */
   question?: Question;
   /** Only for a question that a call asks while it runs: the id of the call that asks and gets the answer. */
   askedBy?: string;
@@ -177,7 +177,7 @@ export interface RemoteCall extends CallHead {
  */
 export interface RecordedCall extends CallHead {
   kind: 'recorded';
-  /** What the model wrote where it could not be parsed. */
+  /** The text of the model where it could not be parsed. */
   raw?: string;
   /** What the model asked for. */
   proposed: JsonObject;
@@ -191,10 +191,10 @@ export function isValidCall(call: PreparedCall): call is ValidCall {
   return call.kind === 'run' || call.kind === 'ask';
 }
 
-/** Who asked for a turn, and facts that were given with it. Both are only claimed by whoever started the turn. */
+/** The person who asked for a turn, and facts that were given with it. The starter of the turn only claims both. */
 export interface TurnOrigin {
   requester?: string;
-  /** Other people whose words the turn has taken up since. */
+  /** Other people whose messages the turn has taken up since. */
   others?: string[];
   metadata?: Record<string, string>;
   /** The span in which the turn was started, as a W3C `traceparent`. */
@@ -213,7 +213,7 @@ export interface CallInput extends CallHead {
   toolDigest: string;
   effect: Effect;
   timeoutMs: number;
-  /** The decision that is spent by this call; absent for calls that need none. */
+  /** The decision that is spent by this call. Absent for calls that need none. */
   decision?: SpentDecision;
   /** The grant by which the call may start without a decision. */
   grant?: GrantMark;
@@ -228,9 +228,9 @@ export interface CallInput extends CallHead {
   /** Only for a call that shares state with others: where the state is, as far as the turn knows. */
   state?: PlacedState;
   /**
-   * Only for unsafe calls, and for calls that may ask people. The workflow draws it for this execution, and expects it
-   * from whoever reports the outcome late, or asks in the call's name. No memo has it, so that nobody who lists turns
-   * can forge a report.
+   * Only for unsafe calls, and for calls that may ask people. The workflow draws it for this execution. Everybody who
+   * reports the outcome late, or asks in the name of the call, has to know it. No memo has the secret, so that people
+   * who list turns cannot forge a report.
    */
   secret?: string;
   /**
@@ -238,8 +238,8 @@ export interface CallInput extends CallHead {
    */
   mayHaveRun?: true;
   /**
-   * How often this call was given back: a worker lacked the agent or tool, a pause held it, or the worker that held its
-   * state did not take it. Absent: never.
+   * The number of times that this call was given back: a worker lacked the agent or tool, a pause held the call, or the
+   * worker that held its state did not take it. Absent: never.
    */
   round?: number;
   /** As in its settings. */
@@ -254,12 +254,12 @@ export interface CallInput extends CallHead {
   originalRunId: string;
 }
 
-/** The part of its decision that a call keeps. `hunks`: the accepted hunks; absent means all. */
+/** The part of its decision that a call keeps. `hunks`: the accepted hunks. Absent means all. */
 export interface SpentDecision {
   decisionId: string;
   decision: 'approved' | 'modified';
   approver: string;
-  /** The digest of what the decision allows: arguments, preview and plan; see `seenDigestOf`. */
+  /** The digest of what the decision allows: arguments, preview and plan. See `seenDigestOf`. */
   seenDigest: string;
   /** The digest of the preview that was shown: the worker cannot make that preview again. Absent: none was shown. */
   previewDigest?: string;
@@ -267,7 +267,10 @@ export interface SpentDecision {
   hunks?: string[];
   /** Only where rules say who decides: the votes that made the decision. */
   votes?: Vote[];
-  /** Who changed the arguments and why; another person than the approver where the edit had to be looked at again. */
+  /**
+   * The person who changed the arguments, and the reason. It is another person than the approver where the edit had to
+   * be looked at again.
+   */
   edit?: { approver: string; reason?: string };
 }
 
@@ -293,7 +296,7 @@ export type CallOutput =
 /** The call is a child turn, which may start or exists already. */
 export interface ChildReady {
   child: ChildLook;
-  /** What the spans of the child turn lie in, as a W3C `traceparent`. Absent: its worker writes no spans. */
+  /** The parent of the child turn's spans, as a W3C `traceparent`. Absent: its worker writes no spans. */
   trace?: string;
 }
 
@@ -301,7 +304,7 @@ export interface ChildReady {
 export interface AskAgain {
   /** Why a person has to look again. */
   askAgain: string;
-  /** The voters whose votes do not count; other votes still count. Absent: the decision as a whole does not count. */
+  /** The voters whose votes do not count. Other votes still count. Absent: the decision as a whole does not count. */
   struck?: string[];
   /** Who decides, by the worker's own file. Absent: as before. */
   authority?: Authority;
@@ -311,14 +314,14 @@ export interface AskAgain {
 
 /** The worker that took the call lacks its agent or tool. The call did not start, and its decision still allows it. */
 export interface NotHere {
-  /** What is lacking, in words. */
+  /** The missing part, in words. */
   notHere: string;
-  /** The secret of the input, for an unsafe call: an operator who completes a running call does not know the secret. */
+  /** The secret of the input, for an unsafe call. An operator who completes a running call does not know it. */
   secret?: string;
 }
 
 /**
- * Somebody paused the call, or nobody can tell whether it is paused. It did not start, and its decision still allows
+ * Somebody paused the call, or it is not known whether it is paused. It did not start, and its decision still allows
  * it.
  */
 export interface Paused {
@@ -336,23 +339,23 @@ export interface HeldInput {
   tool: string;
 }
 
-/** How far a call is, as its handler says. */
+/** The progress of a call, as its handler reports it. */
 export interface CallProgress {
   /** From 0 to 1. */
   fraction?: number;
   text?: string;
 }
 
-/** The details in the heartbeats of an attempt, for people who look and for a later attempt. */
+/** The details in the heartbeats of an attempt, for people who watch and for a later attempt. */
 export interface Beat {
   /** Only for an unsafe call: its idempotency key. A later attempt must not run the call again. */
   key?: string;
   progress?: CallProgress;
   /** The end of its output so far. */
   partial?: string;
-  /** What the handler keeps for the next attempt. */
+  /** The data that the handler keeps for the next attempt. */
   checkpoint?: Json;
-  /** Only for `think`, where the text is not streamed: the head of what the model wrote so far. */
+  /** Only for `think`, where the text is not streamed: the beginning of the text that the model has written. */
   text?: string;
   /** Only for a burst: the step that `text` belongs to. */
   step?: number;
@@ -361,9 +364,9 @@ export interface Beat {
 /** Why the outcome of a started call is unknown. */
 export interface InDoubt {
   message: string;
-  /** What is known so far, such as partial output. */
+  /** The facts that are known so far, such as partial output. */
   partial?: string;
-  /** How far it was when it was last heard of. */
+  /** The last progress that the call reported. */
   progress?: CallProgress;
   /**
    * The handler was aborted and still ran at this moment, so a check that finds no effect proves nothing. Absent: no.
@@ -388,14 +391,14 @@ export type VerifyOutput =
   | { outcome: 'cannot_tell'; message: string };
 
 /**
- * Names a question of a call that runs. By itself it is the payload of the `withdraw` signal: nobody waits for the
- * answer any more.
+ * Names a question of a call that runs. It is also the payload of the `withdraw` signal, which says that nobody waits
+ * for the answer any more.
  */
 export interface AskedQuestion {
   callId: string;
   callKey: string;
   generation: number;
-  /** The secret of the execution that asks; see CallInput. */
+  /** The secret of the execution that asks. See CallInput. */
   secret: string;
   /** The attempt of its activity. A later attempt takes the place of one that was lost. */
   attempt: number;
@@ -408,15 +411,18 @@ export interface CallQuestion extends AskedQuestion {
   question: Question;
 }
 
-/** What became of a question of a call that runs. `unanswered`: nobody answered in time, or the question was closed. */
+/**
+ * The outcome of a question that a running call asked. `unanswered`: nobody answered in time, or the question was
+ * closed.
+ */
 export type CallReply =
   { answer: 'answered'; content: JsonObject } | { answer: 'declined' } | { answer: 'unanswered' };
 
-/** Payload of the `outcome` signal: a call that had been given up reports its result when it ends after all. */
+/** Payload of the `outcome` signal. By it, a call that had been given up reports its result when it ends late. */
 export interface OutcomeReport {
   callKey: string;
   generation: number;
-  /** The secret of the execution that reports; see CallInput. */
+  /** The secret of the execution that reports. See CallInput. */
   secret: string;
   result: ToolResult;
 }

@@ -3,8 +3,8 @@ import type { MessageOf, MessageSchema } from './schema/message';
 import type { Issue } from './tool';
 
 /**
- * `withdrawn` takes back a vote on a request that still waits; nothing else can be taken back. `ask-again` is for an admin:
- * the call is prepared anew, under today's rules and without votes.
+ * `withdrawn` takes back a vote on a request that still waits. Nothing else can be taken back. `ask-again` is for an
+ * admin: the call is prepared anew, under today's rules and without votes.
  */
 export const DECISIONS = ['approved', 'modified', 'denied', 'withdrawn', 'ask-again'] as const;
 export type DecisionKind = (typeof DECISIONS)[number];
@@ -18,7 +18,7 @@ const text = { type: 'string', maxLength: 1000 } as const;
 export const SIGNATURE_KINDS = ['ssh', 'inbox', 'passkey'] as const;
 export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
 
-/** A signature over what a person says. It holds no secret. */
+/** A signature on a person's message. It holds no secret. */
 const SIGNATURE = {
   type: 'object',
   properties: {
@@ -31,17 +31,17 @@ const SIGNATURE = {
      */
     at: { type: 'string', maxLength: 30 },
     notAfter: { type: 'string', maxLength: 30 },
-    /** What was signed, for people who want to see it. No check relies on this. */
+    /** The text that was signed, for people who want to see it. No check relies on this. */
     statement: { type: 'string', maxLength: LIMITS.statementCharacters },
   },
   required: ['kind', 'armored', 'at', 'notAfter'],
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** A signature over what a person says. */
+/** A signature on a person's message. */
 export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
 
-/** In whose place somebody who is their delegate says it: `entry` is the id of the out-of-office that names both. */
+/** The person in whose place a delegate says it. `entry` is the id of the out-of-office entry that names both. */
 const IN_PLACE_OF = {
   type: 'object',
   properties: { person: { type: 'string', minLength: 1, maxLength: 200 }, entry: id },
@@ -55,20 +55,23 @@ const COMMON = {
   reason: { type: 'string', maxLength: LIMITS.reasonBytes },
   /** The name that was claimed. */
   approver: text,
-  /** `cli`, `web`, …; `signal` where none is given. */
+  /** `cli`, `web` and so on. `signal` where none is given. */
   channel: text,
-  /** The approver was signed in at the channel. Like the name, this is only claimed: whoever may signal can say it. */
+  /**
+   * The approver was signed in at the channel. Like the name, this is only claimed. Everybody who may signal can say
+   * it.
+   */
   authenticated: { const: true },
   /** The key of the call that the person saw. */
   callKey: id,
   /** The run in which the person saw the call. In another run, which a reset made, the message starts nothing. */
   runId: id,
-  /** Names this message; drawn if missing. A repeat with the same content gets the first verdict again. */
+  /** The id of this message. Drawn if missing. A repeat with the same content gets the first verdict again. */
   decisionId: id,
 } as const;
 
 /**
- * What a person says to a request; payload of signal `approval` and update `decide`. The type, the validation of every
+ * A person's decision on a request. Payload of signal `approval` and update `decide`. The type, the validation of every
  * message and the reading of history all come from this one schema.
  */
 export const DECISION = {
@@ -78,7 +81,7 @@ export const DECISION = {
     decision: { enum: DECISIONS },
     /** Only with `modified`, and required there: the whole arguments, not a patch. */
     arguments: { type: 'object' },
-    /** Only with `approved` and `seenDigest`: ids of the accepted hunks of the plan; none accepted is a denial. */
+    /** Only with `approved` and `seenDigest`: ids of the accepted hunks of the plan. An empty list is a denial. */
     hunks: { type: 'array', items: id, maxItems: 10_000 },
     /**
      * The digest of what the person saw: arguments, preview and plan. Without it, the decision is not bound to that.
@@ -97,13 +100,15 @@ export interface Decision extends MessageOf<typeof DECISION> {}
 export const RESOLUTIONS = ['happened', 'did-not', 'run-again'] as const;
 export type ResolutionKind = (typeof RESOLUTIONS)[number];
 
-/** What a person says to a call in doubt; payload of signal `resolution` and update `resolve`. The one schema, as above. */
+/**
+ * A person's word on a call in doubt. Payload of signal `resolution` and update `resolve`. The one schema, as above.
+ */
 export const RESOLUTION = {
   type: 'object',
   properties: {
     ...COMMON,
     resolution: { enum: RESOLUTIONS },
-    /** Only with `happened`: what the call returned, as far as the person knows. */
+    /** Only with `happened`: the result of the call, as far as the person knows it. */
     content: { type: 'string', maxLength: LIMITS.outputBytes },
     inPlaceOf: IN_PLACE_OF,
     signature: SIGNATURE,
@@ -119,7 +124,7 @@ export const ANSWERS = ['answered', 'declined'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 
 /**
- * What a person says to a question; payload of signal `answer` and update `answer`. The one schema, as above. An answer
+ * A person's answer to a question. Payload of signal `answer` and update `answer`. The one schema, as above. An answer
  * does not decide: it lets nothing run.
  */
 export const QUESTION_ANSWER = {
@@ -127,7 +132,7 @@ export const QUESTION_ANSWER = {
   properties: {
     ...COMMON,
     answer: { enum: ANSWERS },
-    /** Only with `answered`: what was filled in. Fields that are left out get the defaults of the form. */
+    /** Only with `answered`: the values that were filled in. Fields that are left out get the defaults of the form. */
     content: { type: 'object' },
   },
   required: ['callId', 'answer'],
@@ -143,7 +148,7 @@ export interface Abandonment {
   approver?: string;
 }
 
-/** Why a decision, a resolution or an answer was refused. Nothing changed then, and the request is as open as it was. */
+/** Why a decision, a resolution or an answer was refused. A refusal changes nothing. The request stays open. */
 export const REFUSAL_CODES = [
   'unknown_call',
   'already_decided',
@@ -158,7 +163,7 @@ export const REFUSAL_CODES = [
 ] as const;
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
 
-/** What becomes of a decision, a resolution or an answer. */
+/** The verdict on a decision, a resolution or an answer. */
 export type Verdict = Accepted | Refused;
 
 export interface Accepted {
@@ -174,19 +179,21 @@ export interface Accepted {
    * request again.
    */
   asksAgain?: true;
-  /** Set where the sender did not say what was seen: the decision is not bound to anything that was seen. */
+  /**
+   * Set where the sender did not name the digest of what was seen. Such a decision is not bound to a certain request.
+   */
   unbound?: true;
-  /** What is still missing where the decision counts as one vote of several. Absent: it decided the call. */
+  /** The votes that are still needed where the decision counts as one vote of several. Absent: it decided the call. */
   needs?: VotesNeeded;
 }
 
-/** What a request still needs before it is decided. */
+/** The votes that a request still needs before it is decided. */
 export interface VotesNeeded {
-  /** How many more people have to approve. */
+  /** The number of further people who have to approve. */
   approvals: number;
   /** Groups whose approval is still missing. Absent: none is missing. */
   groups?: string[];
-  /** Names of people who may vote and have not; ten at most. */
+  /** Names of people who may vote and have not voted. Ten at most. */
   who: string[];
 }
 
@@ -196,7 +203,7 @@ export interface Refused {
   message: string;
   callId: string;
   decisionId?: string;
-  /** `invalid_arguments`, `invalid_answer`: what is wrong, and where. */
+  /** `invalid_arguments`, `invalid_answer`: the problems, with their places. */
   issues?: Issue[];
   /** `already_decided`: the decision that stands. */
   standing?: { decision: string; approver: string; at: string };
@@ -213,7 +220,7 @@ export interface SignalVerdict {
   asksAgain?: true;
   /** It counts as a vote, and the call still waits for others. */
   stillWaits?: true;
-  /** Only in the last verdict: how many signals had come by then that were not judged yet. Absent: none. */
+  /** Only in the last verdict: the number of signals that had come by then and were not judged yet. Absent: none. */
   behind?: number;
 }
 

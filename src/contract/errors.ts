@@ -2,8 +2,8 @@ import { REFUSAL_CODES } from './decision';
 import { isObject } from './json';
 
 /**
- * Every code a CountersignError can have; each has a page at `docs/errors/<code>.md`.
- * Codes of call results (`ToolErrorCode`) have pages there too.
+ * Every code that a CountersignError can have. Each code has a page at `docs/errors/<code>.md`. Codes of call results
+ * (`ToolErrorCode`) have pages there too.
  */
 export const ERROR_CODES = [
   'usage',
@@ -98,7 +98,7 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** The message of an error; any other thrown value as text. Errors may come from another V8 context. */
+/** The message of an error. Any other thrown value as text. Errors may come from another V8 context. */
 export function errorMessage(error: unknown): string {
   const message = isObject(error) ? error['message'] : undefined;
   return typeof message === 'string' ? message : String(error);
@@ -109,7 +109,7 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
 }
 
-/** The system's own code of an error, such as `ENOENT`; undefined for others. Errors may come from another V8 context. */
+/** The system's own code of an error, such as `ENOENT`. Undefined for others. Errors may come from another V8 context. */
 export function errnoOf(error: unknown): string | undefined {
   const code = isObject(error) ? error['code'] : undefined;
   return typeof code === 'string' ? code : undefined;
@@ -128,21 +128,21 @@ const REASONS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would be too large',
 };
 
-/** Why the system refused to work with a file, in words; undefined where it is another error. */
+/** Why the system refused to work with a file, in words. Undefined where it is another error. */
 export function systemReason(error: unknown): string | undefined {
   return REASONS[errnoOf(error) ?? ''];
 }
 
-/** What an error can carry besides its code and message. */
+/** The optional parts of an error. */
 export interface ErrorExtras {
-  /** What to do about it; one sentence. */
+  /** The remedy, in one sentence. */
   hint?: string;
-  /** Facts by name; the page of the code explains them. */
+  /** Facts by name. The page of the code explains them. */
   data?: Record<string, unknown>;
   cause?: unknown;
 }
 
-/** The one error class: a stable `code`, what happened, what to do. */
+/** The only error class. An error has a stable `code`, says what happened, and says what to do. */
 export class CountersignError extends Error {
   override readonly name = 'CountersignError';
   readonly hint: string | undefined;

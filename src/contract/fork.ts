@@ -8,24 +8,27 @@ import type { Effect } from './tool';
 export const WORLDS = ['dry', 'live'] as const;
 export type World = (typeof WORLDS)[number];
 
-/** Where a forked turn comes from, and what holds for the whole turn. */
+/** The origin of a forked turn, and the facts that hold for the whole turn. */
 export interface ForkOrigin {
   /** The turn it was forked from. */
   of: string;
   /** The call, or the step, from which on the fork differs. */
   from: string;
   world: World;
-  /** What was changed at that point. Absent: nothing, or only the model. */
+  /** The change at that point. Absent: nothing, or only the model. */
   changed?: 'arguments' | 'decision' | 'reply';
   /** One of the agent's `models`, by name. Absent: the agent's own model. */
   model?: string;
-  /** What its model knows before the conversation, from the record, where the fork begins with the first reply. */
+  /**
+   * The knowledge of its model before the conversation, from the record. Only where the fork begins with the first
+   * reply.
+   */
   context?: string;
   /** Only for a fork of a child turn: the calls that led to the child turn. */
   lineage?: Ancestor[];
 }
 
-/** What a forked turn is started with. */
+/** The input of a forked turn. */
 export interface ForkInput extends ForkOrigin {
   /** The step it begins with, taken from the record. Absent: the model is asked. Never carried into a next run. */
   given?: ThinkOutput;
@@ -45,7 +48,7 @@ export function askFirst(asked: RemoteCall, prepared: PreparedCall): PreparedCal
   const reason = asked.askFirst;
   const isFirst = reason !== undefined && isValidCall(prepared) && prepared.settings.effect !== 'pure';
   if (!isFirst) return noteOtherTool(asked, prepared);
-  // Whoever gave a grant did not know that the call may have run already.
+  // The person who gave a grant did not know that the call may have run already.
   const { grant: _, ...call } = prepared;
   return noteOtherTool(asked, call.kind === 'ask' ? call : { ...call, kind: 'ask', policyReason: reason });
 }
@@ -67,9 +70,9 @@ const OTHER_TOOL =
   '[The tool has changed since this was first asked: another build was deployed. Look again before you decide.]';
 
 /**
- * The one rule of a dry world: how a call is recorded instead of running. Undefined where the call runs, because it
- * changes nothing and needs no decision. Nobody is asked: a decision about a call that cannot run has no effect, and a
- * what-if must not wait for days.
+ * The only rule of a dry world. It says how a call is recorded instead of running. Undefined where the call runs,
+ * because it changes nothing and needs no decision. Nobody is asked, because a decision about a call that cannot run
+ * has no effect, and a what-if must not wait for days.
  */
 export function dryKindOf(effect: Effect, needsDecision: boolean): DryKind | undefined {
   if (needsDecision) return 'would_ask';
@@ -77,7 +80,7 @@ export function dryKindOf(effect: Effect, needsDecision: boolean): DryKind | und
 }
 
 /**
- * The result of a call that a fork records instead of running; undefined where the call runs. `timestamp` is ISO 8601.
+ * The result of a call that a fork records instead of running. Undefined where the call runs. `timestamp` is ISO 8601.
  */
 export function resultWithoutRun(
   fork: ForkOrigin | undefined,
@@ -100,7 +103,7 @@ const TEXTS: Readonly<Record<DryKind, string>> = {
 
 const UNASKED = `[Not asked: ${WHY}. A person would have been asked. What they would have answered is not known; go on without it.]`;
 
-/** The result of a call that was recorded instead of run; `timestamp` is ISO 8601. */
+/** The result of a call that was recorded instead of run. `timestamp` is ISO 8601. */
 export function dryResult(call: ValidCall, dry: DryKind, timestamp: string): ToolResult {
   const { id, callId, tool, arguments: args, settings, question } = call;
   const head = { id, callId, tool, arguments: args };

@@ -18,12 +18,12 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** Whether a value is a JSON object that all our code can take; see isSoundJson. */
+/** Whether a value is a JSON object that all our code can take. See isSoundJson. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value) && isSoundJson(value);
 }
 
-/** The value of a JSON text; undefined where the text is not JSON. */
+/** The value of a JSON text. Undefined where the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

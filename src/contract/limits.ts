@@ -30,15 +30,17 @@ export const LIMITS = {
    * The most that a burst returns, with room for encryption. Results over this are left out: the turn runs their calls.
    */
   burstResultBytes: 1.75 * MIB,
-  /** What a provider wants back with one reply, such as its reasoning: a transcript has room for many of them. */
+  /**
+   * The data that a provider wants back with one reply, such as its reasoning. A transcript has room for many of them.
+   */
   opaqueBytes: 128 * KIB,
-  /** Output of a tool unless it sets its own; head and tail are kept. */
+  /** Output of a tool, unless the tool sets its own limit. The beginning and the end are kept. */
   outputBytes: 64 * KIB,
   /** The most a tool may set as its own output limit: the result is one payload. */
   outputBytesMost: 1 * MIB,
   /** The content of a result as JSON: control characters take six bytes there, and the result is one payload. */
   resultContentBytes: 1.25 * MIB,
-  /** What an agent's `context` gives: the model reads it in every step, and one step's result carries it. */
+  /** The text of an agent's `context`. The model reads it in every step, and the result of one step carries it. */
   contextBytes: 32 * KIB,
   /** The transcript of a turn: it has to fit one payload when the turn continues as new. */
   transcriptBytes: 1.5 * 1000 * 1000,
@@ -46,15 +48,15 @@ export const LIMITS = {
    * Everything that a turn takes along to another build: one payload, with room for encryption under the 2 MB limit.
    */
   movedBytes: 1.8 * MIB,
-  /** Decisions that a turn takes along when it continues as new, beside its transcript: the newest that fit. */
+  /** Decisions that a turn takes along with its transcript when it continues as new. They are the newest that fit. */
   carriedDecisionBytes: 256 * KIB,
-  /** What a fork is started with: transcript and first step in one payload, with room for encryption. */
+  /** The input of a fork: transcript and first step in one payload, with room for encryption. */
   forkInputBytes: 1.75 * MIB,
-  /** One page of the `transcript` query: half the payload limit. */
+  /** One page of the `transcript` query. This is half the payload limit. */
   transcriptPageBytes: 1 * MIB,
-  /** What the worker keeps of transcripts and results in memory, least recently used out first. */
+  /** Transcripts and results in the memory of a worker. The least recently used go first. */
   workerMemoryBytes: 64 * MIB,
-  /** A decision or a resolution as it comes in: arguments or content at their limits, and the other fields. */
+  /** A decision or a resolution as it comes in, with arguments or content at their limits and the other fields. */
   messageBytes: 256 * KIB,
   /** A late outcome as it comes in: an output and arguments at their limits. A longer one is left to `verify`. */
   outcomeBytes: 1.5 * MIB,
@@ -68,11 +70,11 @@ export const LIMITS = {
   reasonBytes: 4 * KIB,
   /** The memo we write: visibility stores it with each turn, and the server warns at 2 KiB and above. */
   memoBytes: 4 * KIB,
-  /** One call that a user's workflow gates, with arguments and preview: the memo holds it while it is open. */
+  /** One call that a user's workflow gates, with arguments and preview. The memo holds the call while it is open. */
   gateRequestBytes: 16 * KIB,
   /** Characters of the prompt in the memo, which lists show. */
   promptCharacters: 200,
-  /** Requests named in the memo; the rest is a count. */
+  /** Requests that the memo names. The other requests are only counted. */
   memoRequests: 20,
   /** Verdicts on signals that the memo keeps. */
   memoVerdicts: 20,
@@ -80,7 +82,7 @@ export const LIMITS = {
   questionChars: 4_000,
   /** Characters of the form of a question, as JSON: a person reads all of it. */
   formCharacters: 16_000,
-  /** Bytes of a question that a call asks while it runs, with its form: it stands in the memo. */
+  /** Bytes of a question that a running call asks, with its form. The memo holds the question. */
   callQuestionBytes: 16 * KIB,
   /** Questions of one call. */
   questionsOfCall: 20,
@@ -92,15 +94,15 @@ export const LIMITS = {
   /** Bytes of a secret in an answer, and characters of it once it is encrypted. */
   secretBytes: 4_096,
   sealedCharacters: 10_000,
-  /** Child turns below one another unless the tool sets it: an agent may call itself by name. */
+  /** Levels of child turns, unless the tool sets it. The limit is needed because an agent may call itself by name. */
   childDepth: 3,
-  /** The most levels that a tool may set: each level has a line in the memo of the turns below it. */
+  /** The most levels that a tool may set. Each level has a line in the memo of the turns below it. */
   childDepthMost: 6,
   /** Child turns that one turn starts unless the tool sets it. */
   childrenPerTurn: 50,
   /** Steps in a row with the same calls and the same results, unless the agent sets it. */
   repeatedSteps: 8,
-  /** Further such steps, whose calls do not run, before the turn ends. */
+  /** Further such steps before the turn ends. The calls of these steps do not run. */
   refusedSteps: 3,
   /** One message of a session as it comes in, with all its fields. */
   sessionMessageBytes: 1 * MIB + 16 * KIB,
@@ -110,7 +112,7 @@ export const LIMITS = {
   fileBytes: 10 * MIB,
   /** Bytes of all files in one request to a model, newest first: providers take some 30 MB, and base64 adds a third. */
   filesPerRequestBytes: 16 * MIB,
-  /** How much of one text file a model reads; head and tail are kept. */
+  /** The most of one text file that a model reads. The beginning and the end are kept. */
   fileTextBytes: 64 * KIB,
   /** The text of one message of a session, as JSON: it is the prompt of a turn. */
   sessionTextBytes: 1 * MIB,
@@ -120,13 +122,13 @@ export const LIMITS = {
   sessionWaiting: 500,
   /** Ids of messages that a session remembers. */
   sessionIds: 1000,
-  /** What a session remembers of its turns. Together with the messages that wait, it has to fit one payload. */
+  /** The memory that a session has of its turns. Together with the messages that wait, it has to fit one payload. */
   sessionMemoryBytes: 512 * KIB,
-  /** What a model may write in place of the oldest turns of a session. */
+  /** The summary that a model may write in place of the oldest turns of a session. */
   summaryBytes: 16 * KIB,
   /** Tokens of conversation over which a session has its oldest turns summarized, unless the agent says so. */
   compactOver: 64_000,
-  /** What a session remembers of one turn. */
+  /** The memory that a session has of one turn. */
   recordBytes: 64 * KIB,
   /** In the memory of one turn: the arguments of one call, and the content of one result. */
   recordArgumentsBytes: 2 * KIB,
@@ -165,20 +167,20 @@ export const LIMITS = {
 export const TIMES = {
   /** A tool's own timeout unless set. */
   toolTimeout: 30 * SECOND,
-  /** How much longer start-to-close is than the tool's timeout, so that the executor ends a handler first. */
+  /** The time by which start-to-close is longer than the tool's timeout. So the executor ends a handler first. */
   closeMargin: 10 * SECOND,
   /** Heartbeat timeout of every call: how soon a dead worker is noticed. */
   heartbeatTimeout: 10 * SECOND,
   /** An approved call has to start within this time or it is `expired`. */
   startWithin: HOUR,
   /**
-   * How long a call waits for the worker that holds its state, before the state counts as lost. A live worker takes the
-   * call in milliseconds; a worker that is busy for some seconds must not lose the state.
+   * The time that a call waits for the worker that holds its state. After it, the state counts as lost. A live worker
+   * takes the call in milliseconds. A worker that is busy for some seconds must not lose the state.
    */
   holderAnswer: 15 * SECOND,
-  /** How long a turn waits for a worker that has its agent, unless the config sets it. */
+  /** The time that a turn waits for a worker that has its agent, unless the config sets it. */
   agentWait: 600 * SECOND,
-  /** How soon a task is tried again after a worker without the agent or tool took it. */
+  /** The time until a task is tried again that a worker without the agent or tool took. */
   agentRetry: 5 * SECOND,
   /** A request without a decision expires into a denial. */
   requestExpires: 7 * 24 * HOUR,
@@ -186,33 +188,37 @@ export const TIMES = {
   localTimeout: 5 * SECOND,
   /** The whole of one `think` attempt: model call and preparation. */
   thinkTimeout: 10 * 60 * SECOND,
-  /** How long the steps of an agent with `durability: 'gate'` stay out of history, unless it sets this; and at most. */
+  /**
+   * The time that the steps of an agent with `durability: 'gate'` stay out of history: the default, and the most that
+   * an agent may set.
+   */
   commitEvery: SECOND,
   commitEveryMost: 60 * SECOND,
   /**
-   * A call that may take longer than this, with all attempts, does not run in a burst: nobody could see that it runs.
+   * A call that may take longer than this, with all attempts, does not run in a burst, because nobody could see there
+   * that it runs.
    */
   burstCall: 600 * SECOND,
-  /** How long one model is asked for a summary, all attempts together: messages of people wait meanwhile. */
+  /** The time that one model is asked for a summary, all attempts together. Messages of people wait meanwhile. */
   summaryRetry: 120 * SECOND,
-  /** How long one attempt to read what a closed turn did may take: its worker replays the whole turn. */
+  /** The time for one attempt to read the record of a closed turn. Its worker replays the whole turn for this. */
   recallTimeout: 60 * SECOND,
-  /** How long a client waits for an update before it sends the signal, while a worker polls the turn's queue. */
+  /** The time that a client waits for an update before it sends the signal, while a worker polls the turn's queue. */
   updateAnswer: 10 * SECOND,
-  /** How long a client waits before it looks whether a worker polls the queue. */
+  /** The time that a client waits before it looks whether a worker polls the queue. */
   updateLook: 3 * SECOND,
   /**
-   * How long a client waits for a turn that is full of updates, and for an edit. An edit is checked before it is on
-   * record, so it is never sent as a signal.
+   * The time that a client waits for a turn that is full of updates, and for an edit. An edit is checked before it is
+   * on record, so it is never sent as a signal.
    */
   busyAnswer: 60 * SECOND,
-  /** How old a worker's knowledge of the pauses may be when it starts a call. */
+  /** The age that a worker's knowledge of the pauses may have when it starts a call. */
   pausesKnown: SECOND,
-  /** How long a call waits for the use of a grant before it becomes a request. */
+  /** The time that a call waits for the use of a grant before it becomes a request. */
   useAnswer: 3 * SECOND,
-  /** How soon a call that is paused is tried again: at first, and at most. Each wait is twice the wait before. */
+  /** The time until a paused call is tried again: the first, and the longest. Each wait is twice the wait before. */
   pausedRetry: 5 * SECOND,
   pausedRetryMost: 60 * SECOND,
-  /** How long a client retries `unknown_call`: the request may be about to be registered. */
+  /** The time that a client retries `unknown_call`, because the request may be about to be registered. */
   unknownCallRetry: 2 * SECOND,
 } as const;

@@ -4,7 +4,7 @@ export const TASK_QUEUE = 'countersign';
 /** The deployment of workers with a build id, unless set. */
 export const DEPLOYMENT = 'countersign';
 
-/** The beginning of the names of queues of single workers. Calls that share state go there; see `StateHolder`. */
+/** The beginning of the names of queues of single workers. Calls that share state go there. See `StateHolder`. */
 export const HOLDER_QUEUE = 'countersign-worker:';
 
 /** The queue of one worker alone, named by its process, its machine and a random part. */
@@ -41,9 +41,9 @@ export const ACTIVITIES = {
 
 /**
  * Signals: they are durable as soon as the server took them, with no worker up, and cannot be refused to the sender.
- * `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an OutcomeReport (from a late call),
- * `abandon` an Abandonment, `withdraw` an AskedQuestion (from a call that runs). A turn also takes `words`, a TurnWords from its session; a session takes `send`, a
- * SessionMessage, and `control`, a SessionControl.
+ * `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an OutcomeReport (from
+ * a late call), `abandon` an Abandonment, `withdraw` an AskedQuestion (from a call that runs). A turn also takes
+ * `words`, a TurnWords from its session. A session takes `send`, a SessionMessage, and `control`, a SessionControl.
  */
 export const SIGNALS = {
   approval: 'approval',
@@ -58,12 +58,12 @@ export const SIGNALS = {
 } as const;
 
 /**
- * Updates: answered by a live worker, refused without a trace in history. `move` asks a turn that only waits to go on in a
- * new run on the current build; it is refused with FAILURES.held. By `ask` a call that runs asks a person; it is answered
- * with a CallReply, or refused with FAILURES.ask. `pause` and `resume` go to the workflow of CONTROL; it answers with a
- * PauseTaken or the pauses that ended, or refuses with FAILURES.pause. So do `grant` and `confirm`, `revoke`
- * and `use`: answered with a GrantSeen, a Revoked and a UseTaken, or refused with FAILURES.grant. `away` and `back` are
- * answered with an Away, or refused with FAILURES.away.
+ * Updates: answered by a live worker, refused without a trace in history. `move` asks a turn that only waits to go on
+ * in a new run on the current build. It is refused with FAILURES.held. By `ask`, a running call asks a person. It is
+ * answered with a CallReply, or refused with FAILURES.ask. `pause` and `resume` go to the workflow of CONTROL. It
+ * answers with a PauseTaken or the pauses that ended, or refuses with FAILURES.pause. So do `grant` and `confirm`,
+ * `revoke` and `use`: answered with a GrantSeen, a Revoked and a UseTaken, or refused with FAILURES.grant. `away` and
+ * `back` are answered with an Away, or refused with FAILURES.away.
  */
 export const UPDATES = {
   decide: 'decide',
@@ -84,9 +84,9 @@ export const UPDATES = {
 } as const;
 
 /**
- * Queries. `transcript` answers one TranscriptPage, `tools` a list of ChangedTool, `record` what a session keeps of a turn.
- * A session answers `transcript` and `session`, a SessionView. The workflow of CONTROL answers `grants`, a GrantsSeen, and
- * `away`, an AwaySeen.
+ * Queries. `transcript` answers with one TranscriptPage, `tools` with a list of ChangedTool, `record` with the record
+ * that a session keeps of a turn. A session answers `transcript` and `session`, a SessionView. The workflow of CONTROL
+ * answers `grants`, a GrantsSeen, and `away`, an AwaySeen.
  */
 export const QUERIES = {
   transcript: 'transcript',
@@ -97,9 +97,10 @@ export const QUERIES = {
 } as const;
 
 /**
- * Search attributes that make up the inbox. They are never encrypted: opaque ids, tool names, and what a turn was started
- * with. `tools`: tools that wait for a person now, and `askedBy()` of each tool that ever did. Both are in one
- * attribute, because a SQL visibility store has three lists for all applications of a namespace.
+ * Search attributes that make up the inbox. Search attributes are never encrypted. They hold opaque ids, tool names,
+ * and the facts with which a turn was started. `tools`: tools that wait for a person now, and `askedBy()` of each tool
+ * that ever did. Both are in one attribute, because a SQL visibility store has three lists for all applications of a
+ * namespace.
  */
 export const SEARCH_ATTRIBUTES = {
   state: 'CountersignState',
@@ -131,10 +132,10 @@ export const MEMO = {
   away: 'away',
 } as const;
 
-/** Memo key of one call that a user's workflow gates; it holds a ValidCall while the request is open. */
+/** Memo key of one call that a user's workflow gates. It holds a ValidCall while the request is open. */
 export const gateMemoKey = (callId: string): string => `gated.${callId}`;
 
-/** What CountersignDeadline holds when no request of a turn ever expires. */
+/** The value of CountersignDeadline where no request of a turn ever expires. */
 export const NEVER = '9999-12-31T00:00:00.000Z';
 
 /** The form of a tool's name: snake_case. The names in RESERVED_TOOL_NAMES are taken. */
@@ -155,11 +156,11 @@ export type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 export const FAILURES = {
   /** Temporal's own type, for an activity type that the worker does not have. */
   notRegistered: 'NotFoundError',
-  /** A call that may run again; details hold its ToolResult so far. */
+  /** A call that may run again. The details hold its ToolResult so far. */
   retry: 'countersign.retry',
-  /** The model failed for good; the turn fails. */
+  /** The model failed for good. The turn fails. */
   model: 'countersign.model',
-  /** A worker lacks the agent or tool of a task; another worker may have it. */
+  /** A worker lacks the agent or tool of a task. Another worker may have it. */
   notHere: 'countersign.not_here',
   /** The turn cannot start or go on. */
   turn: 'countersign.turn',
@@ -169,9 +170,9 @@ export const FAILURES = {
   ask: 'countersign.ask',
   /** A workflow uses its gate wrongly. */
   gate: 'countersign.gate',
-  /** Somebody paused the call that was about to start; it is tried again. */
+  /** Somebody paused the call that was about to start. It is tried again. */
   paused: 'countersign.paused',
-  /** A request about pauses is refused; details hold a PauseRefused. */
+  /** A request about pauses is refused. The details hold a PauseRefused. */
   pause: 'countersign.pause',
   /** A request about grants is refused; details hold a GrantRefused. */
   grant: 'countersign.grant',
@@ -180,8 +181,8 @@ export const FAILURES = {
 } as const;
 
 /**
- * Ids of every `patched()` that a released turn has or had: a history with another id is of a newer version. There are
- * none yet. An id is never taken out, because histories keep it.
+ * Ids of every `patched()` that a released turn has or had. A history with another id comes from a newer version. There
+ * are none yet. An id is never taken out, because histories keep it.
  */
 export const PATCHES: readonly string[] = [];
 
@@ -200,7 +201,7 @@ export function idempotencyKey(call: { callKey: string; generation: number }): s
   return `${call.callKey}:${call.generation}`;
 }
 
-/** Ids of activities in history, by what they are for. */
+/** Ids of activities in history, by purpose. */
 export const activityIds = {
   think: (step: number, asked = 1) => `think-${step}${again(asked)}`,
   burst: (step: number, asked = 1) => `burst-${step}${again(asked)}`,

@@ -24,7 +24,7 @@ const CODES = [
 const CODE = new RegExp(`^(${CODES})$`);
 const CODE_IN_TEXT = new RegExp(`\\b(${CODES})\\b`);
 
-/** Codes that mean that the other side was never reached. */
+/** Codes of errors where the other side was never reached. */
 const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
 /** Whether one error says that a connection broke or was given up. */

@@ -4,7 +4,7 @@ import { saysBrokenInText } from './network-errors';
 import type { ToolFailure } from './result';
 import type { Effect } from './tool';
 
-/** One failure of a chain of causes, as Temporal keeps it. */
+/** One failure in a chain of causes, as Temporal keeps it. */
 export interface FailureText {
   /** The type of an application failure: the name of the error that was thrown. */
   type?: string | undefined;
@@ -21,21 +21,24 @@ export interface OwnFailure {
 }
 
 /**
- * `known`: the call certainly ended without doing what it should. Otherwise it may have run, and its effect allows a
+ * `known`: it is certain that the call ended without its effect. Otherwise it may have run, and its effect allows a
  * second run.
  */
 export type OwnSettled = { failure: ToolFailure; known: boolean } | { doubt: string };
 
-/** Failure types that say nothing about what the code did: it was given up while it ran, or its result was not sent. */
+/**
+ * Failure types that say nothing about the effect of the code. The code was given up while it ran, or its result was
+ * not sent.
+ */
 const NO_END: readonly string[] = [
   ...['CancelledFailure', 'ActivityReset', 'ActivityPause', 'WorkerShutdown'],
   ...['ValueError', 'PayloadConverterError', 'PayloadTooLarge', 'PayloadsTooLarge'],
 ];
 
 /**
- * What the failure of an activity means for its call, where the code is not ours. An error that the code throws is a
- * known end, except where a connection broke: the other side may have acted all the same. Every other failure leaves an
- * unsafe call in doubt.
+ * The meaning of an activity's failure for its call, where the code is not ours. An error that the code throws is a
+ * known end. The exception is a broken connection, because the other side may have acted all the same. Every other
+ * failure leaves an unsafe call in doubt.
  */
 export function settleOwn({ activity: failed, causes, effect, times }: OwnFailure): OwnSettled {
   const activity = withOwnType(failed);
@@ -49,7 +52,7 @@ export function settleOwn({ activity: failed, causes, effect, times }: OwnFailur
 
 const NOT_REGISTERED = /^Activity function .* is not registered on this Worker/s;
 
-/** Code may throw a `NotFoundError` of its own; only the SDK's words prove that a worker lacks the activity. */
+/** Code may throw a `NotFoundError` of its own. Only the SDK's words prove that a worker lacks the activity. */
 function withOwnType(activity: LostActivity): LostActivity {
   const isTheirs = activity.type === FAILURES.notRegistered && !NOT_REGISTERED.test(activity.message);
   return isTheirs ? { ...activity, type: 'Error' } : activity;

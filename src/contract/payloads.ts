@@ -3,12 +3,11 @@ import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
 import { type CallHead, type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS, TIMES } from './limits';
-import { fitsMoved, MOVED } from './moved';
 import { RESERVED_TOOL_NAMES } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaCheck } from './schema/schema';
 import { CARRIED_STATES, HOLDER, EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
-import type { PrepareOutput, ThinkOutput } from './think';
+import { fitsMoved, MOVED, type PrepareOutput, type ThinkOutput } from './think';
 import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
 import { WORLDS } from './fork';
@@ -28,7 +27,7 @@ const TEXT: JsonSchema = { type: 'string' };
 const OBJECT: JsonSchema = { type: 'object' };
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
 const CALL_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' };
-/** Milliseconds that a timer can take; some 31 years. */
+/** The most milliseconds of a timer, some 31 years. */
 const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
 
 export const object = (
@@ -171,13 +170,13 @@ const isVerifyOutput = guard<VerifyOutput>({
 });
 const isResult = guard<ToolResult>(RESULT);
 
-/** A reply; undefined where it cannot be read. */
+/** A reply. Undefined where it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
   if (!isThinkOutput(value)) return undefined;
   return new Set(value.calls.map(({ callId }) => callId)).size === value.calls.length ? value : undefined;
 }
 
-/** A call as it was prepared; undefined where it cannot be read, or is another call. */
+/** A call as it was prepared. Undefined where it cannot be read, or is another call. */
 export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): PrepareOutput | undefined {
   // A request for more budget stays one, and no other call becomes one.
   const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
@@ -185,8 +184,8 @@ export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): Pre
 }
 
 /**
- * The output of a call; undefined where it cannot be read, or belongs to another call. Only the worker that took a call
- * knows its secret, so nobody else can say that the call did not start.
+ * The output of a call. Undefined where it cannot be read, or belongs to another call. Only the worker that took a call
+ * knows its secret. So nobody else can say that the call did not start.
  */
 export function readCallOutput(
   value: unknown,
@@ -197,13 +196,13 @@ export function readCallOutput(
   return 'result' in value && value.result.callId !== callId ? undefined : value;
 }
 
-/** Whether a call in doubt took effect; undefined where it cannot be read, or belongs to another call. */
+/** Whether a call in doubt took effect. Undefined where it cannot be read, or belongs to another call. */
 export function readVerifyOutput(value: unknown, callId: string): VerifyOutput | undefined {
   if (!isVerifyOutput(value)) return undefined;
   return value.outcome === 'happened' && value.result.callId !== callId ? undefined : value;
 }
 
-/** A result that anybody may have sent, cut to the most that a tool may return; undefined where it cannot be read. */
+/** A result that anybody may have sent, cut to the most that a tool may return. Undefined where it cannot be read. */
 export function readResult(value: unknown, callId: string): ToolResult | undefined {
   if (!isResult(value) || value.callId !== callId) return undefined;
   if (utf8Bytes(value.content) <= LIMITS.outputBytesMost) return value;

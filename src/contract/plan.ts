@@ -2,7 +2,7 @@ import { digestJson, digestText } from './digest';
 
 /** One hunk of a file plan: lines carry their unified-diff mark (' ', '-', '+' or '\'). Starts count from 1. */
 export interface Hunk {
-  /** `'1'`, `'2'`, … in file order; a decision names hunks by it. */
+  /** `'1'`, `'2'` and so on, in file order. A decision names hunks by it. */
   id: string;
   oldStart: number;
   oldLines: number;
@@ -12,17 +12,20 @@ export interface Hunk {
 }
 
 /**
- * What a file tool will do to one file, bound to the bytes it was planned on.
- * Executing it on a file whose hash is neither `baseHash` nor the target's is a `conflict`.
+ * The change that a file tool will make to one file, bound to the bytes for which it was planned. Executing it on a
+ * file whose hash is neither `baseHash` nor the target's is a `conflict`.
  */
 export interface FilePlan {
   /** Relative to the workspace root, with `/`. */
   path: string;
-  /** SHA-256 (hex) of the file's bytes; null when the file does not exist yet. */
+  /** SHA-256 (hex) of the file's bytes. Null when the file does not exist yet. */
   baseHash: string | null;
-  /** SHA-256 (hex) of the bytes after all hunks; empty for a call that moves or deletes the file as it is. */
+  /** SHA-256 (hex) of the bytes after all hunks. Empty for a call that moves or deletes the file as it is. */
   targetHash: string;
-  /** How bytes became the text of `lines`: `latin1` where they are not UTF-8, so that every byte survives. */
+  /**
+   * The encoding by which bytes became the text of `lines`. It is `latin1` where they are not UTF-8, so that every byte
+   * survives.
+   */
   encoding: 'utf8' | 'latin1';
   /**
    * Empty for a call that moves or deletes the file: the plan then only binds the call to the bytes that were shown.
@@ -30,16 +33,19 @@ export interface FilePlan {
   hunks: Hunk[];
 }
 
-/** What an approver is shown: text (a command line, a unified diff) and, for file tools, the plan behind it. */
+/** The preview for an approver: text (a command line, a unified diff) and, for file tools, the plan. */
 export interface Preview {
   text: string;
   plan?: FilePlan;
 }
 
-/** Hex digits of a digest that a person copies: 64 bits, so nobody finds another request with the same digits. */
+/**
+ * The number of hex digits of a digest that a person copies. They have 64 bits, so nobody finds another request with
+ * the same digits.
+ */
 export const SAW_DIGITS = 16;
 
-/** What an approver is shown, as digests in hex. */
+/** The digests, in hex, of the request that an approver is shown. */
 export interface ShownDigests {
   /** The digest of the arguments. */
   argsDigest: string;
@@ -50,8 +56,8 @@ export interface ShownDigests {
 }
 
 /**
- * SHA-256 (hex) over everything that an approver is shown of a request. Decisions name it, so that a person approves
- * exactly what was shown.
+ * SHA-256 (hex) over everything that an approver is shown of a request. Decisions carry it, so that a person approves
+ * exactly the request that was shown.
  */
 export function seenDigestOf(
   { argsDigest, previewDigest, planDigest }: ShownDigests,

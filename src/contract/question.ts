@@ -3,7 +3,7 @@ import { withDefaults } from './schema/schema';
 import { type AnswerKey, secretFor } from './secret/sealed';
 import type { JsonSchema } from './tool';
 
-/** What an agent asks a person. Its answer is never a permission. */
+/** The question of an agent to a person. Its answer is never a permission. */
 export interface Question {
   text: string;
   /**
@@ -32,7 +32,7 @@ export interface QuestionField {
   secretFor?: string[];
 }
 
-/** What a person filled in, in the order of the form, with the defaults of the fields that were left out. */
+/** The values of a person, in the order of the form, with the defaults of the fields that were left out. */
 export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonObject): JsonObject {
   const filled = Object.entries(withDefaults(form, content));
   const names = Object.keys(isObject(form['properties']) ? form['properties'] : {});

@@ -10,11 +10,10 @@ const MOST_LEVELS = 64;
 const MOST_ISSUES = 20;
 
 /**
- * Reads JSON strictly: an accepted value is exactly what was written. Refused, with their places, are keys that are
- * there
- * twice, keys named `__proto__`, numbers that JavaScript would change, half characters (lone surrogates), and more than
- * `levels` levels (default 64). Nothing is repaired, nothing throws. Takes time in proportion to the text, in the
- * workflow sandbox too.
+ * Reads JSON strictly. An accepted value is exactly the written value. Refused, with their places, are keys that are
+ * there twice, keys named `__proto__`, numbers that JavaScript would change, half characters (lone surrogates), and
+ * more than `levels` levels (default 64). It repairs nothing and never throws. Takes time in proportion to the text, in
+ * the workflow sandbox too.
  */
 export function readJson(text: string, levels = MOST_LEVELS): ReadJson {
   let value: Json;
@@ -37,7 +36,7 @@ export function describeIssues(issues: readonly Issue[]): string {
 }
 
 /**
- * Whether a number, as written, has the value that JavaScript reads. So `1.0`, `1e2` and `0.10` are exact;
+ * Whether a number, as written, has the value that JavaScript reads. So `1.0`, `1e2` and `0.10` are exact.
  * 9007199254740993, `1e400` and 0.1000000000000000055 are not.
  */
 export function isExact(written: string): boolean {
@@ -51,7 +50,7 @@ export function isExact(written: string): boolean {
 /** A decimal number: 0.`digits` times ten to the power of `exponent`. */
 interface Decimal {
   negative: boolean;
-  /** The digits without zeros at either end; empty for 0. */
+  /** The digits without zeros at either end. Empty for 0. */
   digits: string;
   exponent: number;
 }
@@ -85,7 +84,7 @@ function sameDecimal(one: Decimal, other: Decimal): boolean {
   return one.digits === other.digits && one.exponent === other.exponent && one.negative === other.negative;
 }
 
-/** Where the scan is: in an object with its keys so far, or at a place in a list. */
+/** The place of the scan: in an object with its keys so far, or at an index of a list. */
 type Level = { keys: Set<string>; key: string | undefined } | { index: number };
 
 /** The next structural character, or the beginning of a string or a number. */

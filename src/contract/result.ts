@@ -33,7 +33,7 @@ export const TOOL_ERROR_CODES = [
 ] as const;
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
-/** What went wrong with a call. */
+/** The error of a call. */
 export interface ToolFailure {
   code: ToolErrorCode;
   message: string;
@@ -62,8 +62,8 @@ export interface ResultMetadata {
 }
 
 /**
- * The outcome of one call; every call has one. `success` and `error` exclude each other.
- * `content` is what the model reads, always a string.
+ * The outcome of one call. Every call has one. `success` and `error` exclude each other. `content` is what the model
+ * reads, always a string.
  */
 export interface ToolResult {
   /** The model's own call id (made up where it gave none or one twice). */
@@ -94,7 +94,7 @@ export interface ResultHead {
   arguments: JsonObject;
 }
 
-/** What is known about the execution. This code reads no clock, so that workflows can make results too. */
+/** The known facts about the execution. This code reads no clock, so that workflows can make results too. */
 export interface ResultFacts {
   /** When it ended; ISO 8601. */
   timestamp: string;
@@ -117,13 +117,13 @@ export interface ResultContent {
   contentType: string;
 }
 
-/** The result of a call that did what it should. */
+/** The result of a successful call. */
 export function makeSuccess(head: ResultHead, output: ResultContent, facts: ResultFacts): ToolResult {
   const { content, contentType } = output;
   return { ...toHead(head), success: true, content, contentType, metadata: toMetadata(facts) };
 }
 
-/** The result of a call that did not do what it should. Its content says why, and what is known so far. */
+/** The result of a call without success. Its content gives the reason and the facts that are known so far. */
 export function makeFailure(head: ResultHead, failure: ToolFailure, facts: ResultFacts): ToolResult {
   return {
     ...toHead(head),
@@ -145,7 +145,7 @@ function failureLine({ code, message }: ToolFailure): string {
   return `Error [${code}]: ${message}`;
 }
 
-/** What became of a call, in one word. */
+/** The end of a call, in one word. */
 export type ResultKind = 'done' | DryKind | ToolErrorCode;
 
 export function kindOfResult({ success, error, metadata }: ToolResult): ResultKind {
@@ -161,7 +161,10 @@ export function outputOf({ content, error }: ToolResult, note?: string): string 
   return rest === own ? output : `${STATE_LOST}${output}`;
 }
 
-/** Model and people read this before the result: the state that earlier calls had made was not there for this call. */
+/**
+ * A note before the result, for the model and for people. It says that the state of earlier calls was not there for
+ * this call.
+ */
 const STATE_LOST = '[The state that earlier calls had made is lost. This call began without it.]\n\n';
 
 /** The result of a call whose handler began without the state that earlier calls had made for it. */

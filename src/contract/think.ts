@@ -1,17 +1,17 @@
 import type { PreparedCall, TurnOrigin } from './call';
-import type { Json, JsonObject } from './json';
+import { isObject, type Json, type JsonObject } from './json';
 import type { JsonSchema, Order } from './tool';
 import type { FileRef } from './session/files';
 import type { Budget } from './spending/budget';
 import type { Usage } from './spending/usage';
 
-/** Where a turn finds what was said before it: in the `transcript` query of its session. */
+/** The source of the conversation before a turn: the `transcript` query of its session. */
 export interface SessionRef {
   sessionId: string;
   runId: string;
   /** The message that the turn is about. */
   messageId: string;
-  /** How many entries the session holds. */
+  /** The number of entries that the session holds. */
   count: number;
   /** The digest of these entries: other entries have another digest. */
   digest: string;
@@ -19,16 +19,16 @@ export interface SessionRef {
   before?: { count: number; digest: string };
 }
 
-/** Input of `countersign.think`: never the whole conversation, only what is new since the last reply. */
+/** Input of `countersign.think`. It has only the entries since the last reply, never the whole conversation. */
 export interface ThinkInput {
   agent: string;
   /** The origin of the turn. */
   origin?: TurnOrigin;
   /** One of the agent's `models`, by name. Absent: the agent's own model. */
   model?: string;
-  /** What the model is to know before the conversation, where a fork took it from its record. */
+  /** The knowledge of the model before the conversation, where a fork took it from its record. */
   context?: string;
-  /** What was said before this turn in its session. */
+  /** The conversation before this turn in its session. */
   session?: SessionRef;
   /** Counts from 1. */
   step: number;
@@ -36,15 +36,15 @@ export interface ThinkInput {
   after?: { replyId: string; count: number };
   /** New words of a person. */
   words: string[];
-  /** The files that came with each of these words; absent where there are no files. */
+  /** The files that came with each of these words. Absent where there are no files. */
   files?: FileRef[][];
   /** The result of each call of the last reply, in its order. */
   results: ResultRef[];
-  /** Outputs before this entry are dropped; see `dropOutputs`. */
+  /** Outputs before this entry are dropped. See `dropOutputs`. */
   droppedBefore: number;
-  /** The most bytes of each of these results; see `cutContent`. Absent: the results are whole. */
+  /** The most bytes of each of these results. See `cutContent`. Absent: the results are whole. */
   cutTo?: number;
-  /** Asking for this step has failed at the end of a burst: what that left. */
+  /** The record of a burst at whose end asking for this step failed. */
   tried?: JsonObject;
 }
 
@@ -72,28 +72,28 @@ export interface ThinkOutput {
   replyId: string;
   text: string;
   calls: PreparedCall[];
-  /** JSON Schemas by tool digest, for the tools whose calls wait for a decision: edits are checked against them. */
+  /** JSON Schemas by tool digest, for the tools whose calls wait for a decision. Edits are checked against them. */
   schemas: Record<string, JsonSchema>;
   model: string;
   finishReason: string;
   usage?: Usage;
   /** The text from the agent's `context`. Only with the first reply of a turn. */
   context?: string;
-  /** What the provider wants back with this reply; see `ModelReply`. */
+  /** The data that the provider wants back with this reply. See `ModelReply`. */
   opaque?: string;
   /** The answer as the value that the agent's `output` asks for. */
   value?: Json;
   order: Order;
   maxSteps: number;
-  /** What the agent lets a turn spend. Absent: it sets no limit. */
+  /** The budget that the agent allows a turn. Absent: it sets no limit. */
   budget?: Budget;
-  /** What the agent lets a session spend; only in a session. Absent: it sets no limit. */
+  /** The budget that the agent allows a session. Only in a session. Absent: it sets no limit. */
   sessionBudget?: Budget;
   /**
    * After how many equal steps the calls of the next equal step do not run. Absent: any number of steps may be equal.
    */
   repeats?: number;
-  /** See `limits.compactOver` of the agent; only in a session. */
+  /** See `limits.compactOver` of the agent. Only in a session. */
   compactOver?: number;
   /** Only with `durability: 'gate'`: the next steps are taken in bursts. */
   gate?: GateMode;
@@ -109,11 +109,11 @@ export interface PrepareInput {
   raw: string;
   /** Only for a turn's request for more budget: why it asks. */
   policyReason?: string;
-  /** Who wants the call to be asked about anew. Absent: nobody does. */
+  /** The admin who wants the call to be asked about anew. Absent: nobody does. */
   askedAgain?: AskedAgain;
 }
 
-/** Who wants a request to be made anew, under today's rules. */
+/** The admin who wants a request to be made anew, under today's rules. */
 export interface AskedAgain {
   /** The name that was claimed. */
   by: string;
@@ -138,12 +138,37 @@ export interface MovedStep {
   waits: MovedCall[];
 }
 
-/** A call that waits: the digest of what was shown, and for how long it waits. */
+/** A call that waits, with the digest of what was shown and the times of the wait. */
 export interface MovedCall {
   callId: string;
   seenDigest: string;
   /** Workflow time in ms. */
   since: number;
-  /** Workflow time in ms; null where it never expires. */
+  /** Workflow time in ms. Null where it never expires. */
   deadline: number | null;
+}
+
+const MOMENT: JsonSchema = { type: 'number', minimum: 0, maximum: 8.64e15 };
+const WAIT: JsonSchema = {
+  type: 'object',
+  properties: {
+    callId: { type: 'string' },
+    seenDigest: { type: 'string' },
+    since: MOMENT,
+    deadline: { anyOf: [MOMENT, { type: 'null' }] },
+  },
+  required: ['callId', 'seenDigest', 'since', 'deadline'],
+};
+
+/** The schema of a moved step, apart from its reply. */
+export const MOVED: JsonSchema = {
+  type: 'object',
+  properties: { reply: { type: 'object' }, waits: { type: 'array', items: WAIT } },
+  required: ['reply', 'waits'],
+};
+
+/** Whether a turn can take up a moved step: its reply has calls, and the last entry of the transcript is a reply. */
+export function fitsMoved(reply: ThinkOutput | undefined, transcript: unknown): boolean {
+  const last: unknown = Array.isArray(transcript) ? transcript.at(-1) : undefined;
+  return reply !== undefined && reply.calls.length > 0 && isObject(last) && last['kind'] === 'reply';
 }

@@ -1,21 +1,21 @@
 import type { JsonObject } from './json';
 import { HOLDER_QUEUE } from './names';
 
-/** `safe` runs; `cautious` is logged, then runs; `dangerous` waits for a decision. */
+/** `safe` runs. `cautious` is logged, then runs. `dangerous` waits for a decision. */
 export const SAFETIES = ['safe', 'cautious', 'dangerous'] as const;
 export type Safety = (typeof SAFETIES)[number];
 
 /**
- * What a second run of a call would do. `pure`: nothing, the call may run any number of times; `idempotent`: nothing
- * more, if it gets the same key; `unsafe`: harm, so we never run it twice.
+ * The effect of running a call a second time. `pure`: nothing, so the call may run any number of times. `idempotent`:
+ * nothing more, if the call gets the same key. `unsafe`: harm, so we never run it twice.
  */
 export const EFFECTS = ['pure', 'idempotent', 'unsafe'] as const;
 export type Effect = (typeof EFFECTS)[number];
 
 /**
- * How long a tool's state stays in memory between its calls. `call`: the tool keeps none; `turn`: as long as the turn;
- * `session`: as long as the session, or as the turn where there is no session; `worker`: as long as the worker, and all
- * its turns share the state.
+ * The time that a tool's state stays in memory between its calls. `call`: the tool keeps no state. `turn`: as long as
+ * the turn. `session`: as long as the session, or as the turn where there is no session. `worker`: as long as the
+ * worker, and all its turns share the state.
  */
 export const STATES = ['call', 'turn', 'session', 'worker'] as const;
 export type StateScope = (typeof STATES)[number];
@@ -27,7 +27,7 @@ export type Order = (typeof ORDERS)[number];
 /** A JSON Schema (2020-12) whose root is an object. */
 export type JsonSchema = JsonObject;
 
-/** Retry of lost attempts and transport errors; never used for unsafe calls. Times in milliseconds. */
+/** Retry of lost attempts and transport errors. Never used for unsafe calls. Times in milliseconds. */
 export interface RetryOptions {
   maximumAttempts: number;
   initialIntervalMs: number;
@@ -35,7 +35,7 @@ export interface RetryOptions {
   maximumIntervalMs?: number;
 }
 
-/** One thing wrong with arguments: where (`/edits/0/old_text`, empty for the root) and what. */
+/** One problem of arguments: its place (`/edits/0/old_text`, empty for the root) and a message. */
 export interface Issue {
   path: string;
   message: string;
@@ -53,7 +53,7 @@ interface Holding {
   taskQueue?: string;
 }
 
-/** The key of the state that calls of a turn share; undefined for a call that shares none. */
+/** The key of the state that calls of a turn share. Undefined for a call that shares none. */
 export function stateKeyOf({ state, taskQueue = '' }: Holding): string | undefined {
   return state && JSON.stringify([state.scope, state.group, taskQueue]);
 }
@@ -65,7 +65,7 @@ export function isSessionState(key: string): boolean {
 
 /** The worker that holds state of a turn. */
 export interface StateHolder {
-  /** The queue of this worker alone. */
+  /** The queue that only this worker polls. */
   queue: string;
   /** Idempotency key of the call that began the state. */
   begunBy: string;
@@ -73,7 +73,7 @@ export interface StateHolder {
   runId: string;
 }
 
-/** What a turn knows about the state that calls share. Without both fields, no call has used the state yet. */
+/** The knowledge of a turn about the state that calls share. Without both fields, no call has used the state yet. */
 export interface KnownState {
   /** The worker whose queue this call is on. */
   holder?: StateHolder;
@@ -81,15 +81,17 @@ export interface KnownState {
   lost?: true;
 }
 
-/** What the worker gets to know about the state of a call. */
+/** The facts that the worker gets about the state of a call. */
 export interface PlacedState extends KnownState {
   /** The session that the state belongs to. Absent: it belongs to the turn, or to the worker. */
   session?: string;
 }
 
-/** Where the state is that a call shares with others. Absent: the handler was not called, or the call shares none. */
+/**
+ * The place of the state that a call shares with others. Absent: the handler was not called, or the call shares none.
+ */
 export interface UsedState {
-  /** Who holds the state now. Null: the handler was called, and nobody knows where. */
+  /** Who holds the state now. Null: the handler was called, and the place of its state is not known. */
   holder?: StateHolder | null;
 }
 
@@ -102,7 +104,7 @@ export const HOLDER: JsonSchema = {
   required: ['queue', 'begunBy', 'runId'],
 };
 
-/** The schema of what is known about shared state: pairs of a key of `stateKeyOf` and a KnownState. */
+/** The schema of the knowledge about shared state: pairs of a key of `stateKeyOf` and a KnownState. */
 export const CARRIED_STATES: JsonSchema = {
   type: 'array',
   maxItems: 1000,

@@ -20,8 +20,8 @@ export interface TranscriptCall {
 export type TranscriptEntry =
   | { kind: 'words'; text: string; files?: FileRef[] }
   /**
-   * `context`: what the model knew before the conversation; only in the first reply of a turn. `opaque`: what the provider
-   * wants back with the reply.
+   * `context`: the knowledge of the model before the conversation. Only in the first reply of a turn. `opaque`: the
+   * data that the provider wants back with the reply.
    */
   | {
       kind: 'reply';
@@ -42,7 +42,7 @@ export type TranscriptEntry =
       sealed?: SealedValues;
     };
 
-/** One page of the `transcript` query; `next` is the index to ask for, null at the end. */
+/** One page of the `transcript` query. `next` is the index to ask for, null at the end. */
 export interface TranscriptPage {
   from: number;
   entries: TranscriptEntry[];
@@ -91,7 +91,7 @@ function cutMark(leftOut: number): string {
   return `\n[... ${leftOut} characters left out to keep within the limit ...]\n`;
 }
 
-/** Where the head of a text ends that takes at most so many bytes. */
+/** The end of a text's longest beginning that takes at most this many bytes. */
 function headWithin(text: string, mostBytes: number): number {
   let index = 0;
   for (let room = mostBytes; ;) {
@@ -102,7 +102,7 @@ function headWithin(text: string, mostBytes: number): number {
   }
 }
 
-/** Where the tail of a text begins that takes at most so many bytes. */
+/** The start of a text's longest end that takes at most this many bytes. */
 function tailWithin(text: string, mostBytes: number): number {
   let index = text.length;
   for (let room = mostBytes; index > 0;) {
@@ -131,7 +131,7 @@ function pointBytes(point: number): number {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** The fewest bytes that an output is cut to: its first words, and the mark. */
+/** The fewest bytes to which an output is cut. They hold its first words and the mark. */
 const LEAST_OUTPUT_BYTES = 256;
 
 /**
@@ -150,14 +150,14 @@ export function fairShare(sizes: readonly number[], room: number): number {
 }
 
 /**
- * The entries with every tool output before index `before` replaced by a mark, and without what providers want back
- * with these entries. Applying it twice changes nothing.
+ * The entries, with a mark in place of every tool output before index `before`. These earlier entries also lose the
+ * data that providers want back. Applying it twice changes nothing.
  */
 export function dropOutputs(entries: readonly TranscriptEntry[], before: number): TranscriptEntry[] {
   return entries.map((entry, index) => (index < before ? dropOutput(entry) : entry));
 }
 
-/** One entry without its output; the entry itself where it has none. */
+/** One entry without its output. The entry itself where it has no output. */
 export function dropOutput(entry: TranscriptEntry): TranscriptEntry {
   if (entry.kind === 'result' && entry.content !== DROPPED_OUTPUT)
     return { ...entry, content: DROPPED_OUTPUT };
@@ -166,7 +166,7 @@ export function dropOutput(entry: TranscriptEntry): TranscriptEntry {
   return kept;
 }
 
-/** The entry of a model's reply; worker and workflow build the same one from the same output. */
+/** The entry of a model's reply. Worker and workflow build the same entry from the same output. */
 export function replyEntry(
   output: Pick<ThinkOutput, 'replyId' | 'text' | 'calls' | 'context' | 'opaque'>,
 ): TranscriptEntry {
@@ -179,7 +179,7 @@ export function replyEntry(
   };
 }
 
-/** What the model of a turn knows before the conversation, as its first reply recorded it. */
+/** The knowledge of a turn's model before the conversation, as its first reply recorded it. */
 export function contextIn(entries: readonly TranscriptEntry[]): string | undefined {
   const first = entries.find((entry) => entry.kind === 'reply');
   return first?.kind === 'reply' ? first.context : undefined;
@@ -194,7 +194,7 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
   return { ...head, arguments: call.proposed ?? call.arguments };
 }
 
-/** The entry of what a person says. */
+/** The entry of a person's message. */
 export function wordsEntry({ text, files }: { text: string; files?: readonly FileRef[] | undefined }) {
   return { kind: 'words', text, ...withFiles(files) } as const satisfies TranscriptEntry;
 }

@@ -32,25 +32,25 @@ export interface TurnInput {
   /** The files that come with the prompt. Absent: none. */
   files?: FileRef[];
   origin?: TurnOrigin;
-  /** What the turn goes on from, after continue-as-new and in a fork. */
+  /** The state from which the turn goes on, after continue-as-new and in a fork. */
   carried?: CarriedTurn;
   /** The fork's input. Only in a fork, in all its runs. */
   fork?: ForkInput;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** What the turn may spend at most, where its agent allows more. */
+  /** The most that the turn may spend, where its agent allows more. */
   budget?: Budget;
-  /** Only for a child turn: its part of what is left of its parent's budget. Nobody can raise it in the child turn. */
+  /** Only for a child turn: its part of the rest of its parent's budget. Nobody can raise it in the child turn. */
   cap?: Budget;
   /** The session of the turn, in all its runs. Absent where the turn belongs to none. */
   session?: SessionRef;
-  /** What its session may spend, and what earlier turns of the session have spent. */
+  /** The budget of its session, and the spending of earlier turns of the session. */
   sessionSpending?: CarriedSpending;
-  /** What its session knows about the state that calls share, by `stateKeyOf`. Absent: no call used any. */
+  /** The knowledge of its session about the state that calls share, by `stateKeyOf`. Absent: no call used any. */
   sessionStates?: [string, KnownState][];
 }
 
-/** What a turn takes along when it continues as new. */
+/** The state that a turn takes along when it continues as new. */
 export interface CarriedTurn {
   /** The last finished step. */
   step: number;
@@ -67,11 +67,11 @@ export interface CarriedTurn {
   usage: Usage;
   /** The last verdicts on signals, for the memo. */
   signalVerdicts: SignalVerdict[];
-  /** What is known about the state that calls share, by `stateKeyOf`. Absent: no call used any. */
+  /** The knowledge about the state that calls share, by `stateKeyOf`. Absent: no call used any. */
   states?: [string, KnownState][];
   /** Words that came and were not taken up yet, and the ids of words that were. Absent: no words came. */
   words?: { waiting: TurnWords[]; took: string[] };
-  /** What the turn may spend and has spent. Absent: there is no limit, and nothing was spent. */
+  /** The budget and the spending of the turn. Absent: there is no limit, and nothing was spent. */
   spending?: CarriedSpending;
   /** Child turns that were started. Absent: none. */
   children?: number;
@@ -81,7 +81,7 @@ export interface CarriedTurn {
   moved?: MovedStep;
 }
 
-/** What happened in a turn, in numbers. */
+/** The counts of a turn. */
 export interface TurnCounts {
   calls: number;
   failed: number;
@@ -98,22 +98,25 @@ export interface TurnCounts {
  */
 export interface TurnResult {
   status: 'answered' | 'step_limit' | 'budget' | 'loop';
-  /** The answer, or what the model said last in a turn that did not answer. */
+  /** The answer. In a turn without an answer, the last text of the model. */
   answer: string;
-  /** Why the turn did not answer, in words; with `budget` and `loop`. */
+  /** Why the turn did not answer, in words. Set with `budget` and `loop`. */
   why?: string;
-  /** What the turn has spent, with its child turns. */
+  /** The spending of the turn, with its child turns. */
   spent?: Spent;
   /** The answer as a value, where the agent has an `output`. */
   value?: Json;
   steps: number;
   counts: TurnCounts;
   usage: Usage;
-  /** Only in a turn of a session: what the session keeps. */
+  /** Only in a turn of a session: the record that the session keeps. */
   conversation?: TurnRecord;
 }
 
-/** CountersignState. `waiting`: at least one request or question; `in_doubt`: at least one call in doubt (it wins over waiting). */
+/**
+ * CountersignState. `waiting`: at least one request or question waits. `in_doubt`: at least one call is in doubt (this
+ * wins over `waiting`).
+ */
 export const TURN_STATES = [
   'running',
   'waiting',
@@ -133,11 +136,11 @@ export type TurnState = (typeof TURN_STATES)[number];
  */
 export type ClosedMemo = Partial<Record<ClosingCause, string[]>>;
 
-/** Memo `open`: what waits for a person, in short. */
+/** Memo `open`: the calls that wait for a person, in short. */
 export interface OpenMemo {
   /** A call's key is `<key>:<callId>` for all calls of the current step. */
   key: string;
-  /** How many calls wait in all; `items` names the first 20. */
+  /** The number of all calls that wait. `items` names the first 20. */
   count: number;
   items: OpenItem[];
 }
@@ -147,15 +150,15 @@ export interface OpenItem {
   kind: 'request' | 'question' | 'in_doubt';
   tool: string;
   summary: string;
-  /** The digest of what an approver sees of a request. A decision names it. */
+  /** The digest of the request as an approver sees it. A decision names it. */
   seenDigest?: string;
-  /** Why the edit before was not taken, in short; only where one was made. */
+  /** Why the last edit was not taken, in short. Only where there was an edit. */
   note?: string;
-  /** Only where rules say who decides: who voted, and what is missing. */
+  /** Only where rules say who decides: the votes, and the votes that are still needed. */
   voting?: Voting;
   /** ISO 8601, workflow time. */
   since: string;
-  /** ISO 8601; null where it never expires. */
+  /** ISO 8601. Null where it never expires. */
   deadline: string | null;
 }
 
@@ -176,8 +179,8 @@ const LINEAGE: JsonSchema = {
 export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
 /**
- * The id of the child turn of a call. It comes from the reply that asked for the call and not from a run: after a reset
- * that keeps the reply it names the turn that was started before, so a call never starts two.
+ * The id of the child turn of a call. It comes from the reply that asked for the call, and not from a run. After a
+ * reset that keeps the reply, it names the turn that was started before. So a call never starts two turns.
  */
 export function childTurnId(turn: string, { callId, replyId }: { callId: string; replyId: string }): string {
   return `${turn}.${callId}.${replyId.replace(/[^A-Za-z0-9]/g, '').slice(0, KEY_CHARACTERS)}`;
@@ -185,7 +188,7 @@ export function childTurnId(turn: string, { callId, replyId }: { callId: string;
 
 const KEY_CHARACTERS = 12;
 
-/** The call that a child turn belongs to, by the id of the child; undefined where it belongs to another turn. */
+/** The call that a child turn belongs to, by the id of the child. Undefined where it belongs to another turn. */
 export function callOfChild(turn: string, child: string): string | undefined {
   if (!child.startsWith(`${turn}.`)) return undefined;
   return /^(.+)\.[A-Za-z0-9]{1,12}$/.exec(child.slice(turn.length + 1))?.[1];
@@ -275,7 +278,7 @@ export interface ChildWaitInput {
   child: string;
 }
 
-/** How a child turn ended, from the output of an activity; undefined where it cannot be read. */
+/** The end of a child turn, from the output of an activity. Undefined where it cannot be read. */
 export function readChildEnd(value: unknown): ChildEnd | undefined {
   if (!isObject(value)) return undefined;
   const { kind, message, result } = value;
@@ -308,7 +311,10 @@ export const ORIGIN: JsonSchema = {
   additionalProperties: false,
 };
 
-/** The problems of a turn's origin; empty where it fits. Checked by whoever starts a turn, and by the turn itself. */
+/**
+ * The problems of a turn's origin. Empty where the origin fits. The starter of a turn checks it, and the turn itself
+ * checks it again.
+ */
 export const originIssues = /* @__PURE__ */ soundCheck(ORIGIN);
 
 /** Search attribute keys, as `defineSearchAttributeKey` makes them. */
@@ -319,7 +325,10 @@ const KEYS = {
   metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
 } as const;
 
-/** What lists and Temporal's UI show of a turn from its start. Every start of a turn uses this, beside the input. */
+/**
+ * The data about a turn that lists and Temporal's UI show from its start. Every start of a turn uses this, beside the
+ * input.
+ */
 export function startOf(input: TurnInput, prompt: string) {
   const { agent, origin, fork, lineage, session } = input;
   const facts = factsIn(origin?.metadata);

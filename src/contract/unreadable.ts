@@ -7,16 +7,16 @@ export interface Unreadable {
   waits: boolean;
 }
 
-/** The key of the reason. JSON cannot hold a symbol, so nobody can send a value that passes for an unreadable one. */
+/** The key of the reason. JSON cannot hold a symbol. So nobody can send a value that passes for an unreadable one. */
 const REASON = Symbol('why a value cannot be read');
 
-/** Notes that `value`, an object, stands for something that cannot be read. */
+/** Marks `value`, an object, as the stand-in for a value that cannot be read. */
 export function noteUnreadable<T>(value: T, reason: Unreadable): T {
   if (isObject(value)) Object.defineProperty(value, REASON, { value: reason });
   return value;
 }
 
-/** Why a value could not be read; undefined where it could. */
+/** Why a value could not be read. Undefined where it could. */
 export function whyUnreadable(value: unknown): Unreadable | undefined {
   const reason: unknown = isObject(value) ? Reflect.get(value, REASON) : undefined;
   if (!isObject(reason)) return undefined;

@@ -234,7 +234,7 @@ function looksEncrypted({ metadata }: Payload): boolean {
   return named || Object.keys(metadata ?? {}).some((name) => name.startsWith(PREFIX));
 }
 
-/** The header of an encrypted payload; undefined unless it has exactly the fields that `seal` writes. */
+/** The header of an encrypted payload. Undefined unless it has exactly the fields that `seal` writes. */
 function headOf({ metadata }: Payload): Head | undefined {
   const fields = metadata ?? {};
   const names = Object.values(FIELDS);

@@ -28,9 +28,9 @@ export interface Encryption {
   listing(): DataConverter;
   /** For replays of exported histories: they know neither namespace nor workflow, so the binding is not checked. */
   replay(): DataConverter;
-  /** For files on a worker's own disk; undefined without keys. */
+  /** For files on a worker's own disk. Undefined without keys. */
   sealer(): Sealer | undefined;
-  /** For files that go with messages; undefined without keys. */
+  /** For files that go with messages. Undefined without keys. */
   fileSealer(): FileSealer | undefined;
 }
 

@@ -28,7 +28,7 @@ export const GO_OLDEST = '1.26.4';
 
 /**
  * The first version number in a text such as `temporal version 1.8.2 (Server 1.31.2, UI 2.50.1)` or
- * `go version go1.26.8 linux/amd64`; undefined when there is none.
+ * `go version go1.26.8 linux/amd64`. Undefined when there is none.
  */
 export const findVersion = (text: string): string | undefined => /\d+\.\d+(?:\.\d+)?/.exec(text)?.[0];
 

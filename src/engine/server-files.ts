@@ -26,13 +26,13 @@ export const writeRecord = (dbFile: string, record: ServerRecord): void =>
 /** Removes the record of a server. */
 export const removeRecord = (dbFile: string): void => rmSync(recordFile(dbFile), { force: true });
 
-/** The server that has this file open right now; undefined when no server has it open, whatever the record says. */
+/** The server that has this file open right now. Undefined when no server has it open, whatever the record says. */
 export const livingServer = (dbFile: string): ServerRecord | undefined => {
   const record = readRecord(dbFile);
   return record !== undefined && isServerOf(record.pid, dbFile) ? record : undefined;
 };
 
-/** Reads the record; undefined where it is missing, or where a crash cut it off. */
+/** Reads the record. Undefined where it is missing, or where a crash cut it off. */
 const readRecord = (dbFile: string): ServerRecord | undefined => {
   try {
     return Record.parse(JSON.parse(readFileSync(recordFile(dbFile), 'utf8')));
@@ -73,7 +73,7 @@ export const toDiskError = (error: unknown, directory: string): unknown => {
   return reason === undefined ? error : cannotWrite(directory, reason, error);
 };
 
-/** The error for a server that died on a full disk; undefined where there is room. */
+/** The error for a server that died on a full disk. Undefined where there is room. */
 export const fullDisk = (directory: string): CountersignError | undefined =>
   bytesFree(directory) < NEEDED_BYTES ? cannotWrite(directory, 'the disk is full') : undefined;
 

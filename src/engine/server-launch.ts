@@ -38,7 +38,7 @@ export interface StartOptions {
 /** A server that answers. */
 export interface RunningServer {
   address: string;
-  /** Where Temporal's own UI is; undefined when headless. */
+  /** Where Temporal's own UI is. Undefined when headless. */
   uiUrl: string | undefined;
   namespace: string;
   pid: number;

@@ -1,7 +1,7 @@
 import { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 import type { RequestOpened } from './events';
 
-/** Why a request must be looked at on its own before it is approved; undefined where it need not. */
+/** Why a request must be looked at on its own before it is approved. Undefined where it need not. */
 export function whyAlone(request: RequestOpened): string | undefined {
   const hunks = request.preview?.plan?.hunks.length ?? 0;
   if (request.noBatch === true) return 'its tool wants each one decided on its own';

@@ -17,11 +17,11 @@ import type { Question } from '../contract/question';
 import type { ToolResult } from '../contract/result';
 import type { Effect, Issue, JsonSchema, Safety } from '../contract/tool';
 
-/** What every turn event has. */
+/** The fields that every turn event has. */
 export interface EventHeader {
-  /** The history event it was made from, in its run; several turn events can share one. */
+  /** The history event from which it was made, in its run. Several turn events can come from one history event. */
   eventId: number;
-  /** When the server recorded the history event; ISO 8601. */
+  /** The time when the server recorded the history event, ISO 8601. */
   at: string;
 }
 
@@ -31,23 +31,29 @@ export interface ProposedCall {
   /** The model's own id. */
   id: string;
   tool: string;
-  /** `remote`: its own worker still has to prepare it; call_prepared follows. `recorded`: a fork took its result over. */
+  /**
+   * `remote`: its own worker still has to prepare it. The event call_prepared follows. `recorded`: a fork took its
+   * result over.
+   */
   kind: 'invalid' | 'run' | 'ask' | 'remote' | 'recorded';
   /** The arguments with defaults; `{}` where they could not be parsed. */
   arguments: JsonObject;
-  /** What the model wrote, where defaults changed it. */
+  /** The arguments that the model wrote. Only where defaults changed them. */
   proposed?: JsonObject;
-  /** What the model wrote, where it is not parsed (yet). */
+  /** The text that the model wrote. Only where it is not parsed (yet). */
   raw?: string;
   /** Why an invalid call cannot run. */
   error?: string;
   /** The effect of the tool. Only for a call that may run. */
   effect?: Effect;
-  /** What the policy rules said, where one fitted. */
+  /** The verdicts of the policy rules. Only where a rule fitted. */
   ruling?: CallRuling;
 }
 
-/** A `remote` call, one that was edited and needed a new plan, or one that a workflow of its own gates, is prepared. */
+/**
+ * A call is prepared. It is a `remote` call, a call that was edited and needed a new plan, or a call that another
+ * workflow gates.
+ */
 export interface CallPrepared extends EventHeader {
   type: 'call_prepared';
   call: ProposedCall;
@@ -64,7 +70,7 @@ export interface RequestOpened extends EventHeader {
   tool: string;
   safety: Safety;
   effect: Effect;
-  /** What runs when it is approved. */
+  /** The arguments that run when the call is approved. */
   arguments: JsonObject;
   /** The digest of all that is shown: arguments, preview and plan. A decision names it. */
   seenDigest: string;
@@ -72,9 +78,12 @@ export interface RequestOpened extends EventHeader {
   toolDigest: string;
   /** Why the same request comes once more: the edit before was not taken, or the decision did not hold. */
   note?: string;
-  /** What the model asked for, where that is something else: defaults were filled in, or a person changed it. */
+  /**
+   * The arguments that the model asked for. Only where others run, because defaults were filled in or a person changed
+   * them.
+   */
   proposed?: JsonObject;
-  /** Who changed the arguments last, and why; absent where no person did. */
+  /** Who changed the arguments last, and why. Absent where no person did. */
   edit?: { approver: string; reason?: string };
   preview?: Preview;
   /** Why policy wants a decision, where it said. */
@@ -85,23 +94,23 @@ export interface RequestOpened extends EventHeader {
   grants?: 'none' | 'equal';
   /** The MCP server that has the tool. Absent: it is our own. */
   server?: string;
-  /** The schema that changed arguments have to fit; absent where the record has none. */
+  /** The schema that changed arguments have to fit. Absent where the record has none. */
   schema?: JsonSchema;
-  /** Milliseconds after which the handler is ended; absent where the record has none. */
+  /** Milliseconds after which the handler is ended. Absent where the record has none. */
   timeoutMs?: number;
-  /** A user's own workflow asks, and runs the call itself. Nobody here knows how often it runs the call. Absent: no. */
+  /** A user's own workflow asks, and runs the call itself. How often it runs the call is not known here. Absent: no. */
   unowned?: true;
   /** A gate in a user's own workflow runs the call. The activity is the user's, and has no journal. Absent: no. */
   byGate?: true;
-  /** Who decides. Absent: whoever may signal the turn. */
+  /** Who decides. Absent: everybody who may signal the turn. */
   authority?: Authority;
-  /** ISO 8601, workflow time; null where it never expires. */
+  /** ISO 8601, workflow time. Null where it never expires. */
   deadline: string | null;
   /** One line: tool and arguments. */
   summary: string;
 }
 
-/** Nobody decided in time, so more people may. */
+/** Nobody decided in time, so more people may decide now. */
 export interface RequestEscalated extends EventHeader {
   type: 'request_escalated';
   callId: string;
@@ -109,7 +118,10 @@ export interface RequestEscalated extends EventHeader {
   to: string[];
 }
 
-/** A call's decision does not hold in this run, or not by the rules, so its handler was not called; request_opened follows. */
+/**
+ * The decision on a call does not hold in this run or under the rules, so its handler was not called. The event
+ * request_opened follows.
+ */
 export interface DecisionVoid extends EventHeader {
   type: 'decision_void';
   callId: string;
@@ -126,13 +138,13 @@ export interface QuestionOpened extends EventHeader {
   callKey: string;
   tool: string;
   question: Question;
-  /** ISO 8601, workflow time; null where it never expires. */
+  /** ISO 8601, workflow time. Null where it never expires. */
   deadline: string | null;
   /** One line: tool and question. */
   summary: string;
 }
 
-/** Nobody decided in time, or nobody answered; nothing ran. */
+/** Nobody decided or answered in time. Nothing ran. */
 export interface RequestExpired extends EventHeader {
   type: 'request_expired';
   callId: string;
@@ -152,7 +164,7 @@ export interface CallStarted extends EventHeader {
   taskQueue: string;
   /** The grant by which the call starts without a decision. Its worker claims a use of it before the handler. */
   grant?: GrantMark;
-  /** The decision that it spends; absent for calls that need none. */
+  /** The decision that it spends. Absent for calls that need none. */
   decision?: { decision: DecisionKind | 'run-again'; approver: string; reason?: string };
 }
 
@@ -161,7 +173,7 @@ export interface CallWaits extends EventHeader {
   type: 'call_waits';
   callId: string;
   tool: string;
-  /** What the worker that took the call lacks, or why the call goes to another worker. */
+  /** The part that is missing on the worker that took the call, or the reason why the call goes to another worker. */
   message: string;
 }
 
@@ -170,11 +182,11 @@ export interface CallHeld extends EventHeader {
   type: 'call_held';
   callId: string;
   tool: string;
-  /** Who paused what, when and why, or why nobody can tell whether somebody did. */
+  /** Who paused what, when and why. Where the pauses cannot be read, the reason. */
   message: string;
 }
 
-/** No pause holds the call any more, and it is about to start. */
+/** No pause holds the call any more. It is about to start. */
 export interface CallResumed extends EventHeader {
   type: 'call_resumed';
   callId: string;
@@ -196,21 +208,24 @@ export interface CallEnded extends EventHeader {
   callId: string;
   tool: string;
   result: ToolResult;
-  /** From scheduled to closed; null where nothing was scheduled. */
+  /** From scheduled to closed. Null where nothing was scheduled. */
   durationMs: number | null;
   /** 0 where nothing was started. */
   attempts: number;
   /**
-   * `handler`: reported by the call itself; `failure`: derived from how its activity failed;
-   * `turn`: the turn made the result (denied, expired, resolved, …) and this is what the model reads;
-   * `record`: a fork began with it; it happened in the turn that was forked, or was given as a what-if.
+   * `handler`: the call itself reported it. `failure`: it is derived from the failure of the activity. `turn`: the turn
+   * made the result (denied, expired, resolved, …), and the model reads it so. `record`: a fork began with it. Then it
+   * happened in the turn that was forked, or was given as a what-if.
    */
   origin: 'handler' | 'failure' | 'turn' | 'record';
   /** The use of a grant by which it ran. */
   grant?: GrantUse;
   /** The roster by which the worker accepted the signatures that let the call run. Absent: there were none. */
   roster?: Roster;
-  /** What a person changed or said, for the model. The result begins with this text. Absent: nothing. */
+  /**
+   * A note for the model about the changes and the reason of a person. The result begins with this text. Absent:
+   * nothing.
+   */
   note?: string;
 }
 
@@ -220,9 +235,9 @@ export interface CallLost extends EventHeader {
   callId: string;
   tool: string;
   message: string;
-  /** What is known so far, such as partial output. */
+  /** The facts that are known so far, such as partial output. */
   partial?: string;
-  /** How far it was when it was last heard of. */
+  /** The last progress that it reported. */
   progress?: CallProgress;
   /** The use of a grant by which it ran. */
   grant?: GrantUse;
@@ -236,7 +251,7 @@ export interface Verifying extends EventHeader {
   callId: string;
 }
 
-/** What the tool's check said. `cannot_tell` is followed by in_doubt. */
+/** The verdict of the tool's check. `cannot_tell` is followed by in_doubt. */
 export interface Verified extends EventHeader {
   type: 'verified';
   callId: string;
@@ -252,7 +267,7 @@ export interface InDoubtOpened extends EventHeader {
   tool: string;
   message: string;
   partial?: string;
-  /** How far it was when it was last heard of. */
+  /** The last progress that it reported. */
   progress?: CallProgress;
   summary: string;
 }
@@ -283,11 +298,11 @@ export interface Reapplied extends EventHeader {
   reason: string;
 }
 
-/** Who decided or resolved something, as claimed, and how it came. */
+/** The sender of a decision, a resolution or an answer, as claimed, and the way by which it came. */
 export interface Attribution {
-  /** The name that was claimed; `somebody` where none was. */
+  /** The name that was claimed. `somebody` where no name was claimed. */
   approver: string;
-  /** In whose place, as claimed; only what is counted as a vote has it. */
+  /** The person in whose place it was said, as claimed. Only votes have it. */
   inPlaceOf?: InPlaceOf;
   reason?: string;
   channel: string;
@@ -312,15 +327,18 @@ export interface DecisionMade extends EventHeader, Attribution {
   decision?: DecisionKind;
   /** With `modified`: the new arguments. */
   arguments?: JsonObject;
-  /** With `approved`: ids of the accepted hunks; absent means all. */
+  /** With `approved`: ids of the accepted hunks. Absent means all. */
   hunks?: string[];
-  /** The digest of what the person saw, as the client says; absent if the client says nothing. */
+  /** The digest of the request that the person saw, as the client says. Absent if the client says nothing. */
   seenDigest?: string;
-  /** The decision allows something and does not name what was seen. It was taken for the request as it was. */
+  /**
+   * The decision allows something and does not carry the digest of what was seen. It was taken as a decision on the
+   * request as it was.
+   */
   unbound?: true;
   /** The edit needs a new look: call_prepared and request_opened follow. */
   asksAgain?: true;
-  /** It is a vote, and the call still waits for others. */
+  /** It is a vote, and the call still waits for more votes. */
   stillWaits?: true;
   judgement: Judgement;
 }
@@ -331,32 +349,38 @@ export interface Resolved extends EventHeader, Attribution {
   /** Empty where the payload could not be read. */
   callId: string;
   resolution?: ResolutionKind;
-  /** With `happened`: what the call returned, as far as the person knows. */
+  /** With `happened`: the result of the call, as far as the person knows it. */
   content?: string;
-  /** It is a vote, and the call still waits for others. */
+  /** It is a vote, and the call still waits for more votes. */
   stillWaits?: true;
   judgement: Judgement;
 }
 
-/** An answer to a question was judged. If accepted, call_ended follows with what the model reads. */
+/** An answer to a question was judged. If it is accepted, call_ended follows with the text that the model reads. */
 export interface Answered extends EventHeader, Attribution {
   type: 'answered';
   /** Empty where the payload could not be read. */
   callId: string;
   answer?: AnswerKind;
-  /** With `answered`: what was filled in. Once accepted, it has the defaults of the fields that were left out. */
+  /**
+   * With `answered`: the values that were filled in. Once accepted, it has the defaults of the fields that were left
+   * out.
+   */
   content?: JsonObject;
   /** The encrypted values that the handles in `content` stand for. */
   sealed?: SealedValues;
   judgement: Judgement;
 }
 
-/** A call that had been given up reported its outcome after all. */
+/** A call reported its outcome late, after it had been given up. */
 export interface OutcomeReported extends EventHeader {
   type: 'outcome_reported';
   callId: string;
   generation: number;
   result: ToolResult;
-  /** Whether the call was still in doubt when it came; otherwise it is only shown beside what a person said. */
+  /**
+   * Whether the call was still in doubt when the outcome came. If it was not, the outcome is only shown beside the
+   * resolution of a person.
+   */
   settles: boolean;
 }

@@ -26,7 +26,7 @@ export interface PathStep {
   calls: PathCall[];
 }
 
-/** How a path ended; `status` is the status of its turn. */
+/** The end of a path. `status` is the status of its turn. */
 export interface PathEnd {
   status: TurnView['status'];
   answer?: string;
@@ -42,9 +42,9 @@ export interface ComparedStep {
   same: boolean;
 }
 
-/** Two paths from the same point: what a turn did, and what its fork did. */
+/** Two paths from the same point: the path of a turn, and the path of its fork. */
 export interface Comparison {
-  /** The turn that was forked; left. */
+  /** The turn that was forked. It is shown on the left. */
   of: string;
   /** The fork; right. */
   fork: string;

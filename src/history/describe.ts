@@ -9,19 +9,19 @@ import type { Attribution, Judgement, TurnEvent, TurnEventOf } from './events';
 import { counted, describeOutcome, describeState, grantText, howKnown, type Tone, VERIFIED } from './labels';
 
 /**
- * An event in words, the same on a terminal and on the page. `text` holds what models, tools and people wrote: a screen
+ * An event in words, the same on a terminal and on the page. `text` is written by models, tools and people. A screen
  * makes it safe before it shows it.
  */
 export interface EventLine {
-  /** What the event is about: `turn`, `step 2`, `2.1`. */
+  /** The subject of the event: `turn`, `step 2`, `2.1`. */
   label: string;
   text: string;
   tone?: Tone;
-  /** The line says nothing new beside the events around it. */
+  /** Whether the line adds nothing to the events around it. */
   minor?: true;
 }
 
-/** What happened, in one line. */
+/** The event in one line. */
 export function describeEvent(event: TurnEvent): EventLine {
   switch (event.type) {
     case 'turn_started':
@@ -72,7 +72,7 @@ function describeStart({
   return { label: 'turn', text: `${turn}, agent ${agent}: ${truncate(prompt)}${withText(files)}` };
 }
 
-/** The files that go with words; empty where there are none. */
+/** The files that go with words. Empty where there are none. */
 export function withText(files: readonly FileRef[] = []): string {
   return files.length === 0 ? '' : `, with ${files.map(describeFile).join(', ')}`;
 }
@@ -112,7 +112,7 @@ function retriedText({ attempt, lastFailure, burst }: TurnEventOf<'think_retried
   return `it took ${attempt} attempts${inBrackets(lastFailure)}${lost}`;
 }
 
-/** A reply in words. The answer is shown with the turn's end; before that, only text beside calls is new. */
+/** A reply in words. The answer is shown with the end of the turn. Before that, only text beside calls is new. */
 function replyText({ text, calls }: TurnEventOf<'step'>): Described {
   if (calls.length === 0) return { text: 'the model answers', minor: true };
   if (text.trim() === '') return { text: `the model asks for ${counted(calls.length, 'call')}`, minor: true };
@@ -236,7 +236,7 @@ function describeAnswer(event: TurnEventOf<'answered'>): Described {
   return answer === 'declined' ? { ...line, tone: 'bad' } : line;
 }
 
-/** What a decision says beside its word: the hunks, and what is unusual about it. */
+/** The additions to the word of a decision: the hunks, and anything unusual about the decision. */
 export function decisionDetails({ hunks, unbound, asksAgain, stillWaits }: TurnEventOf<'decision'>): string {
   return [
     hunks === undefined ? '' : hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`,
@@ -279,7 +279,7 @@ export function callText(call: { tool: string; arguments: JsonObject }): string 
 
 const MOST_CHARS = 160;
 
-/** The beginning of a text, cut between characters; `show <turn>/<call>` shows the whole of a result. */
+/** The beginning of a text, cut between characters. `show <turn>/<call>` shows the whole result. */
 export function truncate(text: string): string {
   const chars = [...text.slice(0, 2 * MOST_CHARS + 2)];
   return chars.length <= MOST_CHARS ? text : `${chars.slice(0, MOST_CHARS).join('')}…`;

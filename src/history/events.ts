@@ -40,34 +40,34 @@ export interface TurnStarted extends EventHeader {
   runId: string;
   agent: string;
   prompt: string;
-  /** The files that come with the prompt; absent where there are none. */
+  /** The files that come with the prompt. Absent where there are none. */
   files?: FileRef[];
   taskQueue: string;
   origin?: TurnOrigin;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The budget that the turn was started with. For a child turn: what its parent had left. */
+  /** The budget that the turn was started with. For a child turn: the rest of its parent's budget. */
   budget?: Budget;
-  /** Id of the schedule that started the turn; absent where somebody did. */
+  /** Id of the schedule that started the turn. Absent where somebody did. */
   schedule?: string;
   /** The session that the turn belongs to. */
   session?: string;
   continuedFrom?: string;
-  /** The first run of the turn, as the server names it; absent where this run is the first. */
+  /** The first run of the turn, as the server names it. Absent where this run is the first. */
   firstRunId?: string;
   /** The messages so far. Only where the runs that the messages come from are not among these events. */
   carried?: TranscriptEntry[];
 }
 
 /**
- * The turn is a fork. Comes right after its first turn_started; where it begins with a step from the record, that step
- * and the results taken with it follow.
+ * The turn is a fork. Comes right after the first turn_started of a fork. Where the fork begins with a step from the
+ * record, that step follows with the results that were taken over.
  */
 export interface Forked extends EventHeader, ForkOrigin {
   type: 'forked';
   /**
-   * The messages that the fork goes on from, as the model sees them. What they led to happened in the other turn. Empty
-   * at the first step.
+   * The messages that the fork goes on from, as the model sees them. Their consequences happened in the other turn.
+   * Empty at the first step.
    */
   taken: TranscriptEntry[];
 }
@@ -76,13 +76,13 @@ export interface Forked extends EventHeader, ForkOrigin {
 export interface Thinking extends EventHeader {
   type: 'thinking';
   step: number;
-  /** Tool outputs before this message of the transcript are dropped; absent where none are. */
+  /** Tool outputs before this message of the transcript are dropped. Absent where none are. */
   droppedBefore?: number;
-  /** To how many bytes each output of the step before was cut at most; absent where the outputs are whole. */
+  /** To how many bytes each output of the step before was cut at most. Absent where the outputs are whole. */
   cutTo?: number;
-  /** New words of a person that the model reads from here on; absent where there are none, and in the first step. */
+  /** New words of a person that the model reads from here on. Absent where there are none, and in the first step. */
   words?: string[];
-  /** The files that came with each of these words; absent where there are no files. */
+  /** The files that came with each of these words. Absent where there are no files. */
   files?: FileRef[][];
 }
 
@@ -90,15 +90,15 @@ export interface Thinking extends EventHeader {
 export interface ThinkRetried extends EventHeader {
   type: 'think_retried';
   step: number;
-  /** The attempt that closed it; counts from 1. */
+  /** The attempt that closed it. Counts from 1. */
   attempt: number;
   /** Why the attempt before failed, where the server still knew. */
   lastFailure?: string;
-  /** The attempts before were bursts: the steps that they had finished are not on record, and the model was asked again. */
+  /** The earlier attempts were bursts. Their finished steps are not on record, and the model was asked again. */
   burst?: true;
 }
 
-/** The model failed for good; turn_ended follows. */
+/** The model failed for good. The event turn_ended follows. */
 export interface ThinkFailed extends EventHeader {
   type: 'think_failed';
   step: number;
@@ -114,12 +114,15 @@ export interface Step extends EventHeader {
   text: string;
   model: string;
   finishReason: string;
-  /** Names this reply in the transcript; absent where the reply could not be read. */
+  /** Names this reply in the transcript. Absent where the reply could not be read. */
   replyId?: string;
   usage?: Usage;
-  /** What the agent lets a turn spend. */
+  /** The budget that the agent allows a turn. */
   budget?: Budget;
-  /** What the model knew before the conversation, from the agent's `context`; only with the first reply of a turn. */
+  /**
+   * The knowledge of the model before the conversation, from the agent's `context`. Only with the first reply of a
+   * turn.
+   */
   context?: string;
   calls: ProposedCall[];
   /** Only in a fork, for the step that it begins with: no model of this turn wrote it. */
@@ -141,7 +144,10 @@ export interface Abandoned extends EventHeader {
   identity: string;
 }
 
-/** The run ended because its history was long, or because the turn moved to another build; turn_started of `newRunId` follows. */
+/**
+ * The run ended because its history was long, or because the turn moved to another build. The event turn_started of
+ * `newRunId` follows.
+ */
 export interface ContinuedAsNew extends EventHeader {
   type: 'continued_as_new';
   newRunId: string;
@@ -149,7 +155,7 @@ export interface ContinuedAsNew extends EventHeader {
   moved?: true;
 }
 
-/** An operator reset the turn: what came at this eventId or later in run `baseRunId` no longer counts. */
+/** An operator reset the turn. The events of run `baseRunId` from this eventId on no longer count. */
 export interface Reset extends EventHeader {
   type: 'reset';
   baseRunId: string;
@@ -234,13 +240,13 @@ export type TurnEvent =
 /** The event of one type, or of some. */
 export type TurnEventOf<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>;
 
-/** The call that an event is about, or says it is; undefined for events of the turn. */
+/** The call that an event is about, or says it is. Undefined for events of the turn. */
 export function callIdOf(event: TurnEvent): string | undefined {
   if (event.type === 'call_prepared') return event.call.callId;
   return 'callId' in event ? event.callId : undefined;
 }
 
-/** The events that still count. What a reset took back is left out; the event of the reset stays. */
+/** The events that still count. Events that a reset took back are left out. The event of the reset stays. */
 export function effectiveEvents(events: readonly TurnEvent[]): TurnEvent[] {
   return events.reduce<TurnEvent[]>((effective, event) => {
     const kept = event.type === 'reset' ? withoutUndone(effective, event.eventId) : effective;

@@ -16,14 +16,18 @@ import { defined } from '../contract/defined';
 /** The newest format of a file that `countersign export` writes. */
 export const EXPORT_FORMAT = 1;
 
-/** What `countersign export` writes: the histories of all runs of a turn, first one first, as Temporal's own JSON. */
+/**
+ * The file that `countersign export` writes: the histories of all runs of a turn as Temporal's own JSON, the first run
+ * first.
+ */
 const bundleSchema = z.looseObject({ countersign: z.number(), runs: z.array(z.unknown()).min(1) });
 
 /**
- * The histories in an exported file, one for each run: what `countersign export` writes, or one run as
- * `temporal workflow show --output json` and the UI's download give it; as text or parsed.
+ * The histories in an exported file, one for each run. The file is from `countersign export`, or has one run as
+ * `temporal workflow show --output json` and the download of the UI give it. It may be a text or parsed.
  *
- * @throws CountersignError `bad_history` for what is none or is cut, `newer_version` for a format of a later release.
+ * @throws CountersignError `bad_history` for a file without a history and for a cut one, `newer_version` for a format of a
+ * later release.
  */
 export function parseExport(json: unknown): History[] {
   const parsed = typeof json === 'string' ? parseText(json) : json;
@@ -90,7 +94,7 @@ function badHistory(message: string, cause?: unknown): CountersignError {
   return new CountersignError('bad_history', message, { hint, cause });
 }
 
-/** The error for what a later release made: this release could read it wrongly. */
+/** The error for a file of a later release, because this release could read it wrongly. */
 export function newerVersion(why: string): CountersignError {
   return new CountersignError('newer_version', `this was made by a newer version of Countersign: ${why}`, {
     hint: 'read it with that version or a later one: npm install countersign@latest',
@@ -161,7 +165,7 @@ export interface Bundle {
   runs: unknown[];
 }
 
-/** What making a bundle needs, beside the runs. */
+/** The parts that making a bundle needs, in addition to the runs. */
 export interface BundleOptions {
   version: string;
   namespace: string;
@@ -198,14 +202,14 @@ export interface Rewriter {
   text(text: string): string;
 }
 
-/** What rewriting an event needs. */
+/** The parts that rewriting an event needs. */
 export interface RewriteContext {
   rewriter: Rewriter;
   converter: Pick<LoadedDataConverter, 'payloadCodecs'>;
   owner: SerializationContext;
 }
 
-/** Fields that hold words; all other texts are ids, names and types that a replay compares. */
+/** Fields that hold words. All other texts are ids, names and types that a replay compares. */
 const TEXTS: readonly string[] = ['message', 'stackTrace', 'reason', 'cause'];
 /** A field that holds only ids and tool names, which are never encrypted. */
 const AS_IT_IS = 'searchAttributes';
@@ -259,7 +263,9 @@ function isPayload(value: object): value is Payload {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Replaces a payload that no worker could read. It has to stay unreadable: a replay would take it for a message. */
+/**
+ * Replaces a payload that no worker could read. It has to stay unreadable, because a replay would read it as a message.
+ */
 const UNREADABLE: Payload = { metadata: { encoding: encoder.encode('countersign/unreadable') } };
 
 async function rewritePayload(payload: Payload, inside: RewriteState): Promise<Payload> {

@@ -21,7 +21,7 @@ import { isDenial } from '../contract/decision';
 /** One step of a turn, as it is on record. */
 interface RecordedStep {
   step: number;
-  /** How many events of the turn came before its reply. */
+  /** The number of events of the turn before its reply. */
   at: number;
   /** Outputs before this message were dropped. */
   droppedBefore: number;
@@ -35,7 +35,7 @@ interface RecordedStep {
   schemas: Map<string, JsonSchema>;
 }
 
-/** A turn as a fork needs it: what models and calls said in full, and when. */
+/** A turn as a fork needs it: the replies and results in full, with their times. */
 export interface TurnRecord {
   turn: string;
   agent: string;
@@ -57,7 +57,7 @@ export interface TurnRecord {
 /**
  * Reads the runs of a turn. Runs at the beginning may be missing: each later one brings its messages along.
  *
- * @throws CountersignError `not_a_turn`; `bad_history` for what is cut at its beginning or cannot be read.
+ * @throws CountersignError `not_a_turn`; `bad_history` for a history that is cut at its beginning or cannot be read.
  */
 export function recordOf(runs: Runs): TurnRecord {
   const fold = createFold();
@@ -105,7 +105,7 @@ interface TurnReading {
   steps: Map<number, RecordedStep>;
 }
 
-/** What is known while one run is read. */
+/** The state of reading one run. */
 interface RunReading extends TurnReading {
   /** Steps by the event that scheduled their `think`. */
   thinking: Map<number, RecordedStep>;
@@ -269,7 +269,7 @@ function settlesCall(event: TurnEvent): boolean {
   }
 }
 
-/** The events that came before a call was settled; all of them where it is not. */
+/** The events that came before a call was settled. All events where it is not settled. */
 export function eventsBefore(events: readonly TurnEvent[], callId: string): readonly TurnEvent[] {
   const at = events.findIndex((event) => settlesCall(event) && 'callId' in event && event.callId === callId);
   return at === -1 ? events : events.slice(0, at);
@@ -285,7 +285,9 @@ export function startedIn(events: readonly TurnEvent[]): Set<string> {
   return new Set(events.flatMap((event) => (event.type === 'call_started' ? [event.callId] : [])));
 }
 
-/** The state that calls before the point kept in memory. It stays with the other turn: for the fork it is lost. */
+/**
+ * The state that calls before the point kept in memory. The state stays with the other turn. For the fork it is lost.
+ */
 export function statesLost(
   { steps, events, sessionStates }: TurnRecord,
   { step, call }: ForkPoint,
@@ -303,7 +305,7 @@ export function contextAt({ step }: ForkPoint): string | undefined {
   return step.step === 1 ? step.reply?.context : undefined;
 }
 
-/** Adds to the replies what their providers want back with them: no event has it. */
+/** Adds the opaque data that providers want back with their replies. No event has this data. */
 export function withOpaque(entries: readonly TranscriptEntry[], { steps }: TurnRecord): TranscriptEntry[] {
   const opaques = new Map([...steps.values()].map(({ reply }) => [reply?.replyId, reply?.opaque]));
   return entries.map((entry) =>

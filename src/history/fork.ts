@@ -28,8 +28,8 @@ import type { TurnInput } from '../contract/turn';
 import { transcriptOf } from './transcript';
 
 /**
- * What a fork is started with: everything before the point from the record, and the change at that point.
- * Nothing that happened is in it to be executed again; decisions are never carried over.
+ * The input of a fork: everything before the point from the record, and the change at that point. Nothing from the
+ * record is executed again. Decisions are never carried over.
  *
  * @throws CountersignError `call_not_found`; `fork_refused` for a step that still runs, arguments that do not fit, a
  * decision on a call that asks nobody, or a record that is too large.
@@ -59,7 +59,7 @@ function forkOriginOf(
 
 type Carried = NonNullable<TurnInput['carried']>;
 
-/** What the model got when it was asked for this step. Counts and tokens begin at 0: they count what the fork does. */
+/** The input of the model for this step. Counts and tokens begin at 0, because they count only the fork. */
 function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
   const { step } = point;
   const states = statesLost(record, point);
@@ -101,10 +101,10 @@ function tooLarge(): CountersignError {
   return refused(message, 'Fork at an earlier call.');
 }
 
-/** What is changed at the point where a fork leaves the record. */
+/** The change at the point where a fork leaves the record. */
 export type ForkChange =
   | { what: 'arguments'; arguments: JsonObject }
-  /** `approved` only in a dry world: in a live one a call needs a decision of its own. */
+  /** `approved` is allowed only in a dry world. In a live world, a call needs a decision of its own. */
   | { what: 'decision'; decision: 'approved' | 'denied'; reason?: string; approver: string }
   | { what: 'reply'; reply: GivenReply };
 
@@ -126,7 +126,7 @@ export interface ForkRequest {
   model?: string;
 }
 
-/** What a new fork needs that is not in the record. */
+/** The values that a new fork needs and that are not in the record. */
 interface NewFork {
   /** Milliseconds since 1970. */
   now: number;
@@ -144,7 +144,7 @@ interface ForkInputs extends NewFork {
 }
 
 /**
- * The step that a fork begins with; undefined where the model is asked for it.
+ * The step that a fork begins with. Undefined where the model is asked for it.
  *
  * @throws CountersignError `fork_refused`, `call_not_found`.
  */
@@ -158,7 +158,7 @@ function givenStep(making: ForkInputs): ThinkOutput | undefined {
   }
   const { reply } = point.step;
   if (reply === undefined) throw refused(`step ${point.step.step} has no reply on record`);
-  // The keys of calls follow from the id of their reply, so the fork gets keys of its own. The usage was paid before.
+  // The keys of calls are made from the id of their reply. So the fork gets keys of its own. The usage was paid before.
   const { usage: _usage, ...said } = reply;
   return { ...said, replyId: making.replyId, schemas: {}, calls: callsOfStep(making, point.call) };
 }
@@ -286,7 +286,7 @@ function failedCall(call: PreparedCall, failure: ToolFailure, now: number): Reco
 }
 
 /**
- * A call of the same step that was over, or had begun, before the point: its result is taken as it is.
+ * A call of the same step that had begun or ended before the point. Its result is taken as it is.
  *
  * @throws CountersignError `fork_refused` while its outcome is not known.
  */

@@ -1,10 +1,6 @@
-import {
-  type Authority,
-  escalatedAuthority,
-  someNames,
-  standingUnder,
-} from '../contract/authority/authority';
-import { assuranceText, type CastVote, type Standing, voterText } from '../contract/authority/votes';
+import { type Authority, escalatedAuthority, someNames } from '../contract/authority/authority';
+import { assuranceText, type CastVote, voterText } from '../contract/authority/votes';
+import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
@@ -16,7 +12,7 @@ import type { Spread } from './stats';
 import type { Attribution } from './call-events';
 import type { CallPhase, CallView, TurnView } from './view-types';
 
-/** How a line looks: quiet, at work, asks a person, went well, went wrong. */
+/** The look of a line: quiet, at work, asks a person, went well, went wrong. */
 export type Tone = 'quiet' | 'busy' | 'ask' | 'good' | 'bad';
 
 /** A state in words. */
@@ -36,7 +32,7 @@ const STATES: Readonly<Record<TurnView['status'], Label>> = {
   timed_out: ['timed out', 'bad'],
 };
 
-/** How a turn stands, or ended. */
+/** The state of a turn, or its end. */
 export function describeState(state: TurnView['status']): Label {
   return STATES[state];
 }
@@ -71,7 +67,7 @@ const DRY: Readonly<Record<DryKind, string>> = {
 /** Codes that say more than that it failed. */
 const TELLING: readonly string[] = TOOL_ERROR_CODES.filter((code) => code !== 'tool' && code !== 'unknown');
 
-/** What became of a call; a failure by its code. */
+/** The end of a call. A failure is named by its code. */
 export function describeOutcome(outcome: PathOutcome): Label {
   if (outcome === 'done') return ['done', 'good'];
   if (outcome === 'open') return ['not over yet', 'busy'];
@@ -87,7 +83,7 @@ const EFFECTS: Readonly<Record<Effect, string>> = {
   unsafe: 'started at most once per decision',
 };
 
-/** What a second run of a call would do, and what prevents it, for the person who decides. */
+/** The effect of running a call a second time, and the protection against it, for the person who decides. */
 export function describeEffect(of: { effect: Effect; unowned?: true; byGate?: true }): string {
   const { effect, unowned, byGate } = of;
   if (effect === 'unsafe' && unowned === true)
@@ -118,7 +114,7 @@ const ACTIVITY_STATES: Readonly<Record<OpenActivity['state'], string>> = {
   paused: 'is paused by an operator',
 };
 
-/** What an open activity does: `runs for 3 s on w-1, attempt 2 (last failure: slow)`. */
+/** The state of an open activity: `runs for 3 s on w-1, attempt 2 (last failure: slow)`. */
 export function describeActivity(activity: OpenActivity, now: number): string {
   const { state, attempt, startedAt, nextAttemptAt, worker, lastFailure, progress, partial } = activity;
   const news = progress === undefined ? lastLine(partial) : describeProgress(progress);
@@ -134,7 +130,7 @@ export function describeActivity(activity: OpenActivity, now: number): string {
   ].join('');
 }
 
-/** How far a call is: `40 %, page 4 of 10`. */
+/** The progress of a call: `40 %, page 4 of 10`. */
 export function describeProgress({ fraction, text = '' }: CallProgress): string {
   return [fraction === undefined ? '' : percentText(fraction), text].filter((part) => part !== '').join(', ');
 }
@@ -144,7 +140,7 @@ export function describeLineage(lineage: readonly Ancestor[]): string {
   return lineage.map(({ turn, callId, agent }) => `${turn}/${callId} of ${agent}`).join(' → ');
 }
 
-/** What a turn was started with: `tenant=acme, user=u1`. */
+/** The facts with which a turn was started: `tenant=acme, user=u1`. */
 export function describeFacts(metadata: Readonly<Record<string, string>>): string {
   return Object.entries(metadata)
     .map(([name, value]) => `${name}=${value}`)
@@ -169,12 +165,12 @@ export function needsText({ approvals, groups = [], who }: VotesNeeded): string 
   return `${counted(approvals, 'more approval')} needed${heard}; ${most}`;
 }
 
-/** How many there are: `1 call`, `2,000 calls`. */
+/** A number with its noun: `1 call`, `2,000 calls`. */
 export function counted(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** Tokens, and what they cost; empty where nothing was counted. */
+/** Tokens and their price. Empty where nothing was counted. */
 export function describeUsage(usage: Usage = {}): string {
   const tokens = describeTokens(usage);
   const parts = [
@@ -184,7 +180,7 @@ export function describeUsage(usage: Usage = {}): string {
   return parts.filter((text) => text !== '').join(', ');
 }
 
-/** Tokens beside a label that says so: `1,200 in (800 cached), 50 out (20 thinking)`. */
+/** Tokens, for a line whose label names them: `1,200 in (800 cached), 50 out (20 thinking)`. */
 export function describeTokens(usage: Usage): string {
   const { inputTokens, outputTokens, totalTokens, cachedInputTokens, reasoningTokens } = usage;
   const side = (tokens: number | undefined, what: string, part: number | undefined, of: string): string[] => {
@@ -216,13 +212,13 @@ export function percentText(rate: number): string {
   return `${Math.floor(rate * 100)} %`;
 }
 
-/** Median, tail and maximum in words; `-` where nothing was measured. */
+/** Median, tail and maximum in words. `-` where nothing was measured. */
 export function spreadText({ p50, p95, max }: Spread, write: (value: number) => string = span): string {
   const parts = Object.entries({ p50, p95, max });
   return parts.map(([name, value]) => `${name} ${value === null ? '-' : write(value)}`).join(', ');
 }
 
-/** How many turns are missing in stats. */
+/** The number of turns that are missing in stats, in words. */
 export function unreadText(turns: number): string {
   const [what, whose] = turns === 1 ? ['1 turn is', 'its'] : [`${turns} turns are`, 'their'];
   return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
@@ -234,27 +230,30 @@ export function authorityOn({ request, isEscalated }: CallView): Authority | und
   return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
 }
 
-/** How the votes on a call stand. Undefined where no rule says who decides it. */
-export function standingOn(call: CallView): Standing | undefined {
+/** Whether the votes on a call are enough, and who is still needed. Undefined where no rule says who decides it. */
+export function votesNeededOn(call: CallView): VoteCount | undefined {
   const authority = authorityOn(call);
-  return authority && standingUnder(authority, call.votes);
+  return authority && countVotesUnder(authority, call.votes);
 }
 
-/** Who decides a call, who has voted, and what is missing, in words. Undefined where no rule says who decides it. */
+/**
+ * The rule of a call, the votes, and the votes that are still needed, in words. Undefined where no rule says who
+ * decides it.
+ */
 export function describeVoting(call: CallView): string | undefined {
   const authority = call.request?.authority;
-  const standing = standingOn(call);
-  if (authority === undefined || standing === undefined) return undefined;
+  const count = votesNeededOn(call);
+  if (authority === undefined || count === undefined) return undefined;
   const { name, need, groups, assurance } = authority.rule;
   const wanted = counted(Math.max(need, groups.length), 'approval');
   const sure = assurance === 'claimed' ? '' : `, ${assuranceText(assurance)}`;
   const votes = call.votes.map((vote) => `${voterText(vote)} ${vote.decision} (${howKnown(vote)})`);
   const verb = assurance === 'claimed' ? 'vote' : assurance === 'signed_in' ? 'vote, signed in' : 'sign';
-  const missing = standing.state === 'open' ? [missingText(standing, verb)] : [];
+  const missing = count.state === 'open' ? [missingText(count, verb)] : [];
   return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
 }
 
-/** How it is known who said something: anybody can claim a name. The worker says whether a signature counts. */
+/** How it is known who said something. Anybody can claim a name. The worker says whether a signature counts. */
 export function howKnown({
   authenticated,
   signature,
@@ -265,7 +264,7 @@ export function howKnown({
   return authenticated === true || signedBy === 'inbox' ? 'signed in' : 'as claimed';
 }
 
-function missingText({ missing, missingGroups, mayVote, isStuck }: Standing, verb: string): string {
+function missingText({ missing, missingGroups, mayVote, isStuck }: VoteCount, verb: string): string {
   const heard = missingGroups.length === 0 ? '' : ` (${missingGroups.join(', ')})`;
   const who = mayVote.length === 0 ? 'nobody may vote' : `${someNames(mayVote)} may ${verb}`;
   return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;
@@ -279,7 +278,7 @@ export function grantText(words: string, grant: (GrantMark & Partial<GrantUse>) 
   return words + (use === undefined ? which : `use ${use} of ${times} of ${which}`);
 }
 
-/** What the check of a tool said about a call in doubt. */
+/** The verdict of a tool's check on a call in doubt. */
 export const VERIFIED = {
   happened: 'the tool says that it happened',
   did_not: 'the tool says that it did not happen',

@@ -4,8 +4,9 @@ import { type TranscriptAt, transcriptOf } from './transcript';
 import { type TurnView, viewOf } from './view';
 
 /**
- * A moment of a turn. `step`: its reply came; `call`: it asked for its decision, or started where it needs none;
- * `event`: this history event was recorded, in the run of this number (counts from 1) or else in the last one.
+ * A moment of a turn. `step`: the reply of this step came. `call`: this call asked for its decision, or started where
+ * it needs none. `event`: this history event was recorded, in the run of this number (counts from 1) or, without a
+ * number, in the last run.
  */
 export type Point =
   | { kind: 'step'; step: number }
@@ -60,7 +61,7 @@ export function stopsOf(events: readonly TurnEvent[]): number[] {
   return events.flatMap((event, index) => (sharesEvent(event, events[index + 1]) ? [] : [index + 1]));
 }
 
-/** Events of one history event follow each other; only the start of a run can repeat a number. */
+/** Events of one history event follow each other. Only the start of a run can repeat a number. */
 function sharesEvent(one: TurnEvent | undefined, next: TurnEvent | undefined): boolean {
   return one?.eventId === next?.eventId && next?.type !== 'turn_started';
 }
@@ -93,7 +94,7 @@ function indexOfCall(events: readonly TurnEvent[], callId: string): number {
   );
 }
 
-/** The last turn event at or before a history event; -1 for a history event after the last turn event. */
+/** The last turn event at or before a history event. -1 for a history event after the last turn event. */
 function indexOfEvent(
   events: readonly TurnEvent[],
   { eventId, run }: { eventId: number; run?: number },
@@ -137,18 +138,18 @@ function listOf(names: readonly string[]): string {
   return shown.length <= MOST ? shown.join(', ') : `${shown.slice(0, MOST).join(', ')}, …`;
 }
 
-/** A turn as it was at a moment: what was open, where each call was, and the messages. */
+/** A turn as it was at a moment: the open requests, the phase of each call, and the messages. */
 export interface TurnMoment {
-  /** How many turn events had happened. */
+  /** The number of turn events until then. */
   count: number;
-  /** The last history event so far, and its time in `at`; 0 and '' before the first. */
+  /** The last history event so far, and its time in `at`. 0 and '' before the first one. */
   eventId: number;
   at: string;
   view: TurnView;
   transcript: TranscriptAt;
 }
 
-/** The turn after its first `count` events; pure, for a scrubber as for a command line. */
+/** The turn after its first `count` events. The function is pure, so both a scrubber and a command line can use it. */
 export function stateAfter(events: readonly TurnEvent[], count: number): TurnMoment {
   const past = events.slice(0, count);
   const last = past.at(-1);

@@ -4,7 +4,7 @@ import type { HistoryEvent } from './decode/decode';
 import { toNumber } from './decode/proto';
 import { answerTooLarge, isTooLarge, STATUS, statusOf } from './server-errors';
 
-/** Where histories are read from. */
+/** The source from which histories are read. */
 export interface HistoryServer {
   connection: ConnectionLike;
   namespace: string;
@@ -16,7 +16,7 @@ export interface RunIds {
   runId: string;
 }
 
-/** Which run to read, and whether to wait for what still comes. */
+/** The run to read, and whether to wait for further events. */
 export interface RunToRead extends RunIds {
   /** Waits for new events until the run is closed. */
   live: boolean;
@@ -36,7 +36,10 @@ export interface Page {
 /** The most events that the server gives at once. */
 const FULL = 256;
 
-/** After a page that was too large: by how much the next one is smaller, and how fast pages grow again. */
+/**
+ * After a page that was too large, the next page is smaller by the first factor. Later pages grow again by the second
+ * factor.
+ */
 const SHRINK = 16;
 const GROW = 4;
 
@@ -44,15 +47,15 @@ const GROW = 4;
 const WANTED_BYTES = 2 * 1024 * 1024;
 
 /**
- * How long a page may take that could be smaller. The SDK asks again and again for a page that its connection refuses as
- * too large, and reports nothing: all that we see is a page that does not come.
+ * The time for a page that could be made smaller. The SDK asks again and again for a page that its connection refuses
+ * as too large, and reports nothing. We see only that the page does not come.
  */
 const PATIENCE_MS = 500;
 
-/** How long a page may take that cannot be smaller. */
+/** The time for a page that cannot be made smaller. */
 const READ_MS = 15_000;
 
-/** The server answers a long poll within 20 s by default; a server that takes twice as long is gone. */
+/** The server answers a long poll within 20 s by default. A server that takes twice as long is gone. */
 const POLL_MS = 45_000;
 
 /**
@@ -61,7 +64,10 @@ const POLL_MS = 45_000;
  */
 export class Pages {
   private size: number;
-  /** A page was too large or too slow: from then on the size of the next one follows from the bytes of the last. */
+  /**
+   * Whether a page was too large or too slow. From then on, the size of each page depends on the bytes of the page
+   * before.
+   */
   private careful = false;
   private slowestMs = 0;
 
@@ -87,17 +93,17 @@ export class Pages {
   }
 
   /**
-   * The page after `token`, once there are new events. It has no events where nothing came for a while.
-   * The wait asks for one event, because a smaller page could not be asked for without cutting it off. Its answer is only
-   * a sign that something came: where a run goes on while a page is read, the server adds what came meanwhile to the last
-   * page, but no more than a page of it, and goes on after the rest (1.31, `fetchGapEvents`).
+   * The page after `token`, once there are new events. The page has no events where none came for a while. The wait
+   * asks for one event, because a smaller page could not be asked for without cutting it off. Its answer is only a sign
+   * that an event came. Where a run goes on while a page is read, the server adds the new events to the last page. It
+   * adds no more than one page of them, and the next page begins after all of them (1.31, `fetchGapEvents`).
    */
   async coming(token: Uint8Array): Promise<Page> {
     const sign = await this.ask(token, { size: 1, ms: POLL_MS });
     return sign.events.length === 0 ? sign : this.next(token);
   }
 
-  /** How many events the run has by now. */
+  /** The number of events that the run has by now. */
   async count(): Promise<number> {
     const { connection, namespace } = this.server;
     const execution = { workflowId: this.run.turn, runId: this.run.runId };
@@ -107,11 +113,12 @@ export class Pages {
     return toNumber(workflowExecutionInfo?.historyLength);
   }
 
-  /** A page that may be too large: undefined where a smaller one has to be asked for. */
+  /** Reads a page that may be too large. Undefined where a smaller page has to be asked for. */
   private async unlessTooLarge(token: Uint8Array): Promise<Page | undefined> {
     const patienceMs = Math.min(READ_MS, Math.max(PATIENCE_MS, 5 * this.slowestMs));
     try {
-      // With a deadline too, so that the SDK's own attempts end; the SDK looks at it only before its next attempt.
+      // The call also has a deadline, so that the SDK's own attempts end. The SDK looks at the deadline only before its
+      // next attempt.
       return await orLate(this.ask(token, { size: this.size, ms: patienceMs }), patienceMs);
     } catch (error) {
       if (isTooLarge(error) || statusOf(error) === STATUS.deadlineExceeded) return undefined;
@@ -155,7 +162,8 @@ export class Pages {
   }
 
   /**
-   * The error where one event did not come. A server that answers another request is not gone: the event is too large.
+   * The error where one event did not come. A server that answers another request is not gone. So the event is too
+   * large.
    */
   private async explained(error: unknown): Promise<unknown> {
     const what = `reading turn ${this.run.turn}`;
@@ -171,7 +179,10 @@ export class Pages {
 /** Reads from the start. */
 export const NO_TOKEN: Uint8Array = new Uint8Array();
 
-/** Gives each request a signal of its own: the SDK never removes its listeners, and a turn may be polled for weeks. */
+/**
+ * Gives each request a signal of its own, because the SDK never removes its listeners and a turn may be polled for
+ * weeks.
+ */
 async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Promise<T>): Promise<T> {
   const own = new AbortController();
   const abort = () => own.abort();

@@ -8,16 +8,16 @@ import type { HistoryServer, RunIds } from './pages';
 import { readFirst, readHistory, readIfAlone, readRun, wholeRun } from './run';
 import { ask, ASK_MS, isTransient, retry, STATUS, statusOf, turnNotFound, unlessGone } from './server-errors';
 
-/** A server, and what decodes its payloads. */
+/** A server, and the decoder of its payloads. */
 export interface HistorySource extends HistoryServer {
   decode: Decode;
 }
 
 /** How to read a turn. */
 export interface ReadOptions {
-  /** Waits for what still comes, until the turn ends. @default false */
+  /** Waits for further events until the turn ends. @default false */
   live?: boolean;
-  /** Ends the reading; nothing is thrown then. */
+  /** Ends the reading. Nothing is thrown then. */
   signal?: AbortSignal;
   /** Called each time all events so far were given, before it waits for more. */
   onCaughtUp?: () => void;
@@ -74,7 +74,7 @@ interface NextRun {
 
 /**
  * The run that goes on after an event that ended a run. A run that an operator reset ends as terminated, and another
- * run is current: nobody ended the turn then.
+ * run is then current. In that case nobody ended the turn.
  */
 export async function nextRun(
   source: HistorySource,
@@ -117,7 +117,7 @@ export function turnIdOf({ events }: History): { turn: string; runId: string } {
   return { turn: started?.workflowId || 'turn', runId: started?.originalExecutionRunId ?? '' };
 }
 
-/** The decoded events of each run of a turn, first one first. What a reset took back is not among them. */
+/** The decoded events of each run of a turn, first one first. Events that a reset took back are not among them. */
 export type Runs = readonly (readonly DecodedEvent[])[];
 
 /**
@@ -140,7 +140,9 @@ export async function decodeRuns(
   return runs;
 }
 
-/** The current run, or the last one, and the first run of its chain; empty where the server does not name that run. */
+/**
+ * The current run, or the last one, and the first run of its chain. Empty where the server does not name the first run.
+ */
 async function currentRun(
   server: HistoryServer,
   turn: string,
@@ -151,7 +153,7 @@ async function currentRun(
   return { runId: execution?.runId ?? '', firstRunId: firstRunId ?? '' };
 }
 
-/** The server's description of a turn's current run; undefined where there is no such workflow. */
+/** The server's description of a turn's current run. Undefined where there is no such workflow. */
 export async function describeTurn(server: HistoryServer, turn: string) {
   const request = { namespace: server.namespace, execution: { workflowId: turn } };
   const describe = () => server.connection.workflowService.describeWorkflowExecution(request);
@@ -166,8 +168,9 @@ export async function describeTurn(server: HistoryServer, turn: string) {
 }
 
 /**
- * The runs of a turn or session, first one first: each run names the one it continues. A run that was reset is not among
- * them, because the run that replaced it repeats what still counts; nor is one that the server has deleted.
+ * The runs of a turn or session, the first run first. Each run names the run that it continues. A run that was reset is
+ * not among them, because the run that replaced it repeats the events that still count. A run that the server has
+ * deleted is not among them either.
  */
 export async function readChain(server: HistoryServer, turn: string): Promise<string[]> {
   const { runId, firstRunId } = await currentRun(server, turn);
@@ -180,7 +183,7 @@ export async function readChain(server: HistoryServer, turn: string): Promise<st
   return runs;
 }
 
-/** The run that a run continues; undefined for the first one, and where the one before is gone. */
+/** The run that a run continues. Undefined for the first one, and where the one before is gone. */
 async function runBefore(server: HistoryServer, turn: string, runId: string): Promise<string | undefined> {
   const started = await readFirst(server, { turn, runId });
   const before = started?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;

@@ -14,12 +14,12 @@ import { createFold } from './fold/fold';
 import type { Runs } from './read';
 import { isDenial } from '../contract/decision';
 
-/** What a reset would do to one call. */
+/** The effect of a reset on one call. */
 export interface ResetCall {
   callId: string;
   tool: string;
   effect: Effect;
-  /** Whether it had started. What it did stays done, whatever the record says after the reset. */
+  /** Whether it had started. The effect of the call stays, whatever the record says after the reset. */
   ran: boolean;
   outcome: ResetOutcome;
 }
@@ -40,10 +40,10 @@ export interface ResetPlan {
 
 /**
  * Plans a reset of a turn to before one of its calls was asked about or, if it needed nobody, started. The reply that
- * asked for it stays, and with it the keys of its calls: what had started under one is found again.
+ * asked for the call stays, and with it the keys of its calls. So a call that had started is found again by its key.
  *
- * @throws CountersignError `call_not_found`; `reset_refused` for a call of an earlier run, one that never waited or
- * started, or one that still waits with nothing behind it.
+ * @throws CountersignError `call_not_found`; `reset_refused` for a call of an earlier run, a call that never waited or
+ * started, or a call that still waits while nothing came after it.
  */
 export function planReset(runs: Runs, before: string): ResetPlan {
   const last = runs.at(-1) ?? [];
@@ -88,7 +88,7 @@ function runIdOf(events: readonly TurnEvent[]): string {
   }, '');
 }
 
-/** The task whose commands made an event: the last one that was completed before it. */
+/** The workflow task whose commands made an event. It is the last task that was completed before the event. */
 function taskOf(run: readonly DecodedEvent[], eventId: number): number {
   const task = run.findLast((event) => event.kind === 'task_completed' && event.eventId < eventId);
   if (task === undefined) throw new CountersignError('bad_history', 'the record of this turn has a gap');
@@ -113,7 +113,7 @@ function refused(message: string): CountersignError {
   return new CountersignError('reset_refused', `there is nothing to reset: ${message}`);
 }
 
-/** Whether a call ran in a burst: such a call starts in the event that completed the burst. */
+/** Whether a call ran in a burst. Such a call starts in the event that completed the burst. */
 function isInBurst(
   run: readonly DecodedEvent[],
   { type, eventId }: Pick<TurnEvent, 'type' | 'eventId'>,
@@ -198,7 +198,7 @@ function addEvent(record: CallRecord, event: TurnEvent): void {
   else if (event.asksAgain !== true) record.approvedAt = event.eventId;
 }
 
-/** Where a call began to be more than a proposal: it was asked about, or, if nobody was asked, it started. */
+/** The event with which a call became more than a proposal: it was asked about or, if nobody was asked, it started. */
 function anchorOf(events: readonly TurnEvent[], callId: string): CallRecord['asked'] | CallStarted {
   const { asked, started } = recordOf(events, callId);
   return asked ?? started;
@@ -210,7 +210,7 @@ function isWaiting(events: readonly TurnEvent[], callId: string): boolean {
   return asked !== undefined && approvedAt === undefined && closedAt === undefined && ended === undefined;
 }
 
-/** A call, and what is taken back. */
+/** A call, and the events that are taken back. */
 interface CallToReset {
   callId: string;
   /** Events after this one are taken back. */
@@ -219,7 +219,7 @@ interface CallToReset {
   later: boolean;
 }
 
-/** What becomes of a call; undefined where it stays as it is. */
+/** What becomes of a call. Undefined where it stays as it is. */
 function outcomeOf(
   events: readonly TurnEvent[],
   { callId, taskEventId, later }: CallToReset,
@@ -232,13 +232,13 @@ function outcomeOf(
   if (isOver(record, stays)) return undefined;
   if (asked !== undefined && !stays(record.approvedAt))
     return stays(asked.eventId) && isWaiting(events, callId) ? undefined : { ...of, outcome: 'asked_again' };
-  // What allowed it stands before the reset, and proves nothing afterwards.
+  // The reply or decision that allowed it comes before the reset, and proves nothing afterwards.
   if (of.effect === 'unsafe') return { ...of, outcome: 'in_doubt' };
   if (asked !== undefined) return { ...of, outcome: 'asked_again' };
   return { ...of, outcome: of.ran ? 'runs_again' : 'starts' };
 }
 
-/** Whether the outcome of a call stays on record. The words of a denial may have come later; they come again. */
+/** Whether the outcome of a call stays on record. The reason of a denial may have come later. It is applied again. */
 function isOver(
   { asked, started, ended, closedAt }: CallRecord,
   stays: (eventId: number | undefined) => boolean,

@@ -5,15 +5,15 @@ import { toNumber } from './decode/proto';
 import { type HistoryServer, NO_TOKEN, type Page, Pages, type RunIds, type RunToRead } from './pages';
 import { isTransient, STATUS, statusOf, toCountersignError, turnNotFound } from './server-errors';
 
-/** How long a reader that does not wait for new events tries to get back to a server that is gone. */
+/** The time that a reader which does not wait for new events tries to get back to a server that is gone. */
 const GIVE_UP_MS = 15_000;
-/** How long a live reader tries: a restart or an upgrade of the server takes less. */
+/** The time that a live reader tries. A restart or an upgrade of the server takes less. */
 const GIVE_UP_LIVE_MS = 5 * 60_000;
 const RETRY_MS = { first: 200, most: 5_000 } as const;
 
 /**
- * Every event of one run in order, each once, until the run is closed (`live`) or read to its end.
- * When the server goes away it reads on from the event after the last one it gave; ends silently when aborted.
+ * Every event of one run in order, each once, until the run is closed (`live`) or read to its end. When the server goes
+ * away, it later reads on from the event after the last one that it gave. It ends silently when it is aborted.
  */
 export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGenerator<HistoryEvent> {
   const pages = new Pages(server, run);
@@ -23,7 +23,7 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
     const page = await nextPage(pages, run, progress);
     if (page === undefined) continue;
     const gap = gapIn(page, progress);
-    // A gap that is there again after the run was read anew is accepted: such events do not exist then.
+    // A gap that is still there after the run was read anew is accepted, because the missing events do not exist then.
     const isNew = gap !== undefined && gap !== progress.gap;
     const events = isNew ? page.events.filter(({ eventId }) => toNumber(eventId) <= gap) : page.events;
     yield* inOrder({ ...page, events }, run, progress);
@@ -36,7 +36,7 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
 }
 
 /**
- * The event after which a page lacks some; undefined where it lacks none. The server leaves events out where more than a
+ * The event after which a page lacks some. Undefined where it lacks none. The server leaves events out where more than a
  * page of them comes while it reads the last page (1.31, `fetchGapEvents`). The ids of a run have no gaps.
  */
 function gapIn({ events, token }: Page, { read, there }: Progress): number | undefined {
@@ -78,7 +78,7 @@ export async function readIfAlone(server: HistoryServer, turn: string): Promise<
     const before = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
     return isWhole && !goesOn && !before ? events : undefined;
   } catch {
-    // The caller then reads run by run, which tries again and says what is wrong.
+    // The caller then reads run by run. That tries again, and reports the problem.
     return undefined;
   }
 }
@@ -94,13 +94,13 @@ export function firstRunIn(first: HistoryEvent | undefined): string {
   return first?.workflowExecutionStartedEventAttributes?.firstExecutionRunId ?? '';
 }
 
-/** How far a run is read. An empty token reads from the start; what was given already is skipped. */
+/** How far a run is read. An empty token reads from the start. Events that were given already are skipped. */
 interface Progress {
   /** The last event that was given. */
   last: number;
   /** The last event before the token. */
   read: number;
-  /** How many events the run had when it was looked at last, where it is live. */
+  /** The number of events of a live run when it was last looked at. */
   there: number;
   /** The end of the last page, as long as it may be replaced by other events of the same ids. */
   held: HistoryEvent[];
@@ -117,8 +117,9 @@ function restart(progress: Progress): void {
 }
 
 /**
- * The events of a page that are new. A live page may end with a workflow task that is not on record yet: while one fails
- * again and again the server shows the next attempt so, and gives its ids to whatever comes first.
+ * The events of a page that are new. A live page may end with a workflow task that is not on record yet. While a task
+ * fails again and again, the server shows the next attempt so. It later gives the ids of that attempt to the events
+ * that come first.
  */
 function* inOrder(page: Page, run: RunToRead, progress: Progress): Generator<HistoryEvent> {
   const [first] = page.events;
@@ -157,7 +158,10 @@ async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promi
   }
 }
 
-/** Starts the read over after a short wait. Throws an error that does not pass, or that goes on for too long. */
+/**
+ * Starts the read over after a short wait. Throws an error that is not temporary, and a temporary error that goes on
+ * for too long.
+ */
 async function recover(error: unknown, run: RunToRead, progress: Progress): Promise<void> {
   if (statusOf(error) === STATUS.notFound) throw turnNotFound(run.turn);
   progress.failures += 1;

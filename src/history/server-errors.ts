@@ -22,9 +22,9 @@ export const STATUS = {
 } as const;
 
 /**
- * The gRPC status of an error, or of what caused it; undefined where there is none. A server whose time for a call is over
- * may reset its stream before the client's own time is over. gRPC then says that the call was cancelled, in these words; for
- * a call that we cancel it has others.
+ * The gRPC status of an error, or of its cause. Undefined where there is none. A server whose time for a call is over
+ * may reset its stream before the client's own time is over. gRPC then says in these words that the call was cancelled.
+ * For a call that we cancel, it has other words.
  */
 export function statusOf(error: unknown): number | undefined {
   if (isGrpcServiceError(error))
@@ -34,7 +34,7 @@ export function statusOf(error: unknown): number | undefined {
   return error instanceof Error && error.cause !== undefined ? statusOf(error.cause) : undefined;
 }
 
-/** What the server said, without the stack and without gRPC's prefix. */
+/** The message of the server, without the stack and without gRPC's prefix. */
 export function detailsOf(error: unknown): string {
   if (isGrpcServiceError(error)) return error.details || error.message;
   if (error instanceof Error && error.cause !== undefined) return detailsOf(error.cause);
@@ -60,12 +60,12 @@ export function isTooLarge(error: unknown): boolean {
   return statusOf(error) === STATUS.resourceExhausted && /larger than max/i.test(detailsOf(error));
 }
 
-/** Whether the server refused a call because it got too many calls. */
+/** Whether the server refused a call because it got too many of them. */
 export function isLimited(error: unknown): boolean {
   return statusOf(error) === STATUS.resourceExhausted && !isTooLarge(error);
 }
 
-/** The server limits how often it is asked; `retryInMs`: when we ask again by ourselves. */
+/** The server limits the number of requests. `retryInMs`: the time until we ask again by ourselves. */
 export function serverBusy(
   what: string,
   { retryInMs, cause }: { retryInMs?: number; cause?: unknown } = {},
@@ -76,7 +76,7 @@ export function serverBusy(
   return new CountersignError('server_busy', message, { hint: SERVER_HINTS.busy, data, cause });
 }
 
-/** The server answers, but this answer is too large for the connection: gRPC says so, or nothing else explains it. */
+/** The server answers, but this answer is too large for the connection. gRPC says so, or no other cause is left. */
 export function answerTooLarge(what: string, cause: unknown): CountersignError {
   const why = isTooLarge(cause)
     ? `the server's answer is larger than this connection takes: ${detailsOf(cause)}`
@@ -98,7 +98,7 @@ export function isTaskFailing(error: unknown): boolean {
   return statusOf(error) === STATUS.failedPrecondition && /workflow task/i.test(detailsOf(error));
 }
 
-/** Whether a run had as many updates as the server allows one: it takes no more of them, ever. */
+/** Whether a run had as many updates as the server allows for one run. Such a run never takes another update. */
 export function isUpdateTotal(details: string): boolean {
   return /limit (?:\d+ )?on the total number of distinct updates/i.test(details);
 }
@@ -164,7 +164,7 @@ export function turnNotFound(turn: string): CountersignError {
   return new CountersignError('turn_not_found', `there is no turn ${turn}`, { hint, data: { turn } });
 }
 
-/** The result; undefined where the server has no such turn or run, or deleted it meanwhile. */
+/** The result. Undefined where the server has no such turn or run, or deleted it meanwhile. */
 export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

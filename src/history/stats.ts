@@ -33,11 +33,11 @@ export interface ModelStats {
   failed: number;
   inputTokens: number;
   outputTokens: number;
-  /** The part of the input that providers had in their caches; undefined where none was counted. */
+  /** The part of the input that providers had in their caches. Undefined where none was counted. */
   cachedInputTokens?: number;
-  /** The part of the output that models used for thinking; undefined where none was counted. */
+  /** The part of the output that models used for thinking. Undefined where none was counted. */
   reasoningTokens?: number;
-  /** The cost by the user's own prices; undefined where no reply has a cost. */
+  /** The cost by the user's own prices. Undefined where no reply has a cost. */
   cost?: number;
   /** The currency of `cost`; `several` where replies had different currencies: then there is no sum. */
   currency?: string;
@@ -144,7 +144,7 @@ export interface ToolStats {
   failed: number;
   /** Calls without a result: still open, or left when the turn ended. */
   unfinished: number;
-  /** The share of successes among the calls with a result, 0 to 1; null where there are none. */
+  /** The share of successes among the calls with a result, 0 to 1. Null where there are none. */
   successRate: number | null;
   /** Why calls failed, by code; nothing ran with `validation`, `tool_not_found`, `denied`, `expired` and `refused`. */
   errors: Partial<Record<ToolErrorCode, number>>;

@@ -5,7 +5,7 @@ import { type CallView, type StepView, type TurnView, viewOf } from './view';
 
 /** A call with everything that happened to it, in order. */
 export interface TimelineCall extends CallView {
-  /** How long its requests and doubts waited for a person, in milliseconds; absent where nobody had to look. */
+  /** How long its requests and doubts waited for a person, in milliseconds. Absent where nobody had to look. */
   waitedMs?: number;
   events: TurnEvent[];
 }

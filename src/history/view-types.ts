@@ -49,7 +49,7 @@ export type CallPhase =
 /** One call, with everything on record about it. */
 export interface CallView {
   callId: string;
-  /** The run in which it waits for a person; absent where it does not wait. A decision names the run. */
+  /** The run in which it waits for a person. Absent where it does not wait. A decision names the run. */
   runId?: string;
   step: number;
   tool: string;
@@ -58,7 +58,7 @@ export interface CallView {
   arguments: JsonObject;
   /** What the model wrote, where defaults changed it. */
   proposed?: JsonObject;
-  /** What a person approved; absent where nobody did. */
+  /** What a person approved. Absent where nobody did. */
   approved?: JsonObject;
   /** The grant by which it ran, or is to run, without a decision. Has the use once its worker has claimed one. */
   grant?: GrantMark & Partial<GrantUse>;
@@ -141,7 +141,7 @@ export interface TurnView {
   firstRunId: string;
   agent: string;
   prompt: string;
-  /** The files that came with the prompt; absent where there were none. */
+  /** The files that came with the prompt. Absent where there were none. */
   files?: FileRef[];
   origin?: TurnOrigin;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
@@ -150,7 +150,7 @@ export interface TurnView {
   budget?: Budget;
   /** What it has spent, with its child turns as far as they have ended. The time is known once the turn has ended. */
   spent?: Spent;
-  /** Id of the schedule that started it; absent where somebody did. */
+  /** Id of the schedule that started it. Absent where somebody did. */
   schedule?: string;
   /** The session that the turn belongs to. */
   session?: string;
@@ -214,7 +214,7 @@ export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | 
   );
 }
 
-/** The key that the handler of a call got with its last start; undefined where it never started, or the record does not name it. */
+/** The key that the handler of a call got with its last start. Undefined where it never started, or the record does not name it. */
 export function keyOfStart({ request, doubt, generation, startedAt }: CallView): string | undefined {
   const callKey = doubt?.callKey ?? request?.callKey;
   if (callKey === undefined || startedAt === undefined) return undefined;

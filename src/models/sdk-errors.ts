@@ -276,7 +276,7 @@ function innerCode(inner: Record<string, unknown>): unknown {
   return isObject(nested) ? nested['code'] : undefined;
 }
 
-/** The code of an error of the system or of fetch; undefined for other codes. */
+/** The code of an error of the system or of fetch. Undefined for other codes. */
 function systemCodeOf(error: Error): string | undefined {
   const code = 'code' in error ? error.code : undefined;
   return typeof code === 'string' && /^[A-Z][A-Z0-9_]{2,60}$/.test(code) ? code : undefined;

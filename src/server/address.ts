@@ -10,7 +10,7 @@ export interface ListenOptions {
   host: string;
   /** @default 7243, or a free one where that is taken */
   port?: number;
-  /** How long a request may take to arrive. */
+  /** The longest time in which a request must arrive. */
   timeouts?: Partial<typeof TIMEOUTS>;
 }
 
@@ -28,7 +28,7 @@ const TIMEOUTS = {
 
 /** More connections than the browsers of one web inbox open. */
 const MAX_CONNECTIONS = 1_000;
-/** How long open answers may take after the server is stopped, in milliseconds. */
+/** The time that open answers get after the server is stopped, in milliseconds. */
 const DRAIN_MS = 2_000;
 const IDLE_CHECK_MS = 20;
 

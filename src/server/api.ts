@@ -27,7 +27,7 @@ import type {
 } from '../client/session/types';
 
 /**
- * What the page and the server send each other: plain JSON. Types only, so that the page can import this file.
+ * The messages between the page and the server, as plain JSON. Types only, so that the page can import this file.
  *
  * | route | answers |
  * |---|---|
@@ -67,16 +67,16 @@ import type {
  * | `DELETE /api/push` `{endpoint}` | 204: they no longer are |
  * | `GET /api/refusals?since=` | `Refusal[]`, the last one first; `since` in milliseconds ago |
  *
- * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with `{at}`,
- * the server's time, and has another one every 5 s: a stream that is silent for longer is lost.
+ * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with
+ * `{at}`, the server's time, and has another one every 5 s: a stream that is silent for longer is lost.
  */
 export interface ApiError {
   /** A code of CountersignError, or `unexpected`. */
   code: string;
   message: string;
-  /** What a person can do about it. */
+  /** The advice for the person. */
   hint?: string;
-  /** After how many milliseconds the server tries again by itself. */
+  /** The milliseconds after which the server tries again by itself. */
   retryInMs?: number;
   /** Set with `signed_out`: the page at which a person signs in at the issuer. */
   signInAt?: string;
@@ -112,7 +112,7 @@ export interface PushMessage {
   isOver?: true;
 }
 
-/** Who is signed in, and where. Decisions are recorded under `user`. */
+/** The signed-in user, and the web inbox. Decisions are recorded under `user`. */
 export interface Session {
   user: string;
   /** The user's rights, apart from looking, deciding, stopping and forking without effects. */
@@ -133,8 +133,8 @@ export interface Session {
   /** Version of the program, which the foot of the page shows. */
   version: string;
   /**
-   * How many milliseconds the page waits before it sends a decision, so that the decision can be undone. 0: it does not
-   * wait.
+   * The milliseconds that the page waits before it sends a decision, so that the decision can be undone. 0: the page
+   * does not wait.
    */
   undoMs: number;
   /** Whether there is a file store, so that messages can have files. */
@@ -155,7 +155,7 @@ export type SignIn = { token: string } | { code: string };
 /** The first requests and calls in doubt that match the filter, as the page keeps them. */
 export interface InboxSnapshot {
   items: InboxItem[];
-  /** How many items wait in all turns, whatever the filter. */
+  /** The number of items that wait in all turns. The filter does not matter. */
   total: number;
   /** When the server read the inbox, as ISO 8601. */
   at: string;
@@ -199,11 +199,11 @@ export interface NamedCount {
 /** A part of the inbox, with exact counts for everything that was read. */
 export interface InboxPage {
   rows: InboxItem[];
-  /** How many items match, including those that are not sent. */
+  /** The number of items that match, including those that are not sent. */
   matching: number;
-  /** How many items wait, whatever the filter. */
+  /** The number of items that wait. The filter does not matter. */
   waiting: number;
-  /** How many of the waiting items are calls in doubt. */
+  /** The number of waiting items that are calls in doubt. */
   doubts: number;
   /** False while the server is still reading, so that the counts are too low. */
   complete: boolean;
@@ -239,7 +239,9 @@ export interface CallDetails {
   schema?: JsonSchema;
   /** The timeout of the handler, in milliseconds. Absent where history does not have it. */
   timeoutMs?: number;
-  /** Who decides the call, who has decided, and what is missing, in words. Absent: no rule says who decides. */
+  /**
+   * The rule of the call, the votes, and the votes that are still needed, in words. Absent: no rule says who decides.
+   */
   voting?: string;
   /**
    * The vote of the person who asks. They may withdraw it until the last vote is there. Absent: they have not voted.
@@ -371,7 +373,7 @@ export type ControlBody = Omit<SessionControl, 'sender'>;
 
 export interface StatsAnswer {
   stats: Stats;
-  /** How many turns are not counted because their payloads cannot be decrypted here. */
+  /** The number of turns that are not counted because their payloads cannot be decrypted here. */
   unread: number;
   /** Counts of refused decisions and resolutions that this web inbox sent. History does not have them. */
   refusals: RefusalCounts;
@@ -382,7 +384,7 @@ export interface StatsAnswer {
 }
 
 /**
- * The fields of a message that say who sent it. The server sets them from the session and with the key of the web
+ * The fields of a message that name its sender. The server sets them from the session and with the key of the web
  * inbox.
  */
 export type FromSession = 'approver' | 'channel' | 'authenticated' | 'signature';

@@ -122,7 +122,7 @@ async function control(named: () => Session, c: Context<Env>): Promise<void> {
   }
 }
 
-/** Where the events of a conversation come from. */
+/** The source of the events of a conversation. */
 interface ConversationSources {
   session: {
     follow(options: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;

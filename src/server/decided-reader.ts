@@ -3,10 +3,10 @@ import { type DecidedAnswer, type DecidedCall, readDecided } from '../client/dec
 import type { Countersign } from '../client/types';
 import type { Permit } from '../contract/authority/permits';
 
-/** Reads what people decided, and how it ended. */
+/** Reads the decisions of people, and the outcomes. */
 export interface DecidedReader {
   /**
-   * What a user decided in the newest turns that they see, and in the turns in which they decided through this web
+   * The decisions of a user in the newest turns that they see, and in the turns in which they decided through this web
    * inbox. The answer is at most 3 seconds old.
    *
    * @throws CountersignError as `Countersign.list` and `timeline`.
@@ -16,16 +16,16 @@ export interface DecidedReader {
   note(user: string, turn: string): void;
 }
 
-/** How long an answer is kept, so that a reload does not read again. */
+/** The time that an answer is kept, so that a reload does not read again. */
 const FRESH_MS = 3_000;
 const USERS = 100;
-/** How many turns of one user are read apart from the newest. */
+/** The most turns of one user that are read in addition to the newest turns. */
 const OWN_TURNS = 100;
-/** How long a turn that has ended is remembered: a reset can open it again. */
+/** The time that a turn which has ended is remembered. It is limited because a reset can open the turn again. */
 const ENDED_MS = 5 * 60_000;
 const ENDED_TURNS = 2_000;
 
-/** Makes a reader that reads turns that have ended once, and the other turns each time. */
+/** Makes a reader. It reads a turn that has ended only once, and the other turns each time. */
 export function createDecidedReader(
   readerOf: (permit: Pick<Permit, 'agents'>) => Pick<Countersign, 'list' | 'timeline'>,
 ): DecidedReader {

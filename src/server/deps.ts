@@ -40,7 +40,7 @@ export interface VotersFile {
 
 /** The parts that the app works with. */
 export interface AppDeps extends Signers {
-  /** Used only for what belongs to nobody in particular. Turns and conversations are read through `readerOf`. */
+  /** Used only for data that belongs to no single person. Turns and conversations are read through `readerOf`. */
   client: Pick<Countersign, 'client' | 'namespace' | 'away'>;
   readerOf: ReaderOf;
   authenticator: Authenticator;
@@ -52,14 +52,14 @@ export interface AppDeps extends Signers {
   refusals: RefusalLog;
   shown: ShownCalls;
   decided: DecidedReader;
-  /** How browsers are notified. Undefined: no browser is. */
+  /** The way in which browsers are notified. Undefined: no browser is. */
   push: Push | undefined;
   texts: TextStore;
   /** The files of messages. Undefined: this web inbox has no file store. */
   files: SentFiles | undefined;
   /** The file that says which requests wait for whom. Undefined: this web inbox has none. */
   voters?: (() => Promise<VotersFile>) | undefined;
-  /** Who is away, as it was known a few seconds ago. */
+  /** The people who are away, as known a few seconds ago. */
   away: AwayEntries;
   /** The token with which workers and programs may stream. Undefined: none of them may. */
   streamToken: string | undefined;

@@ -36,11 +36,11 @@ export function createSentFiles(store: ReturnType<Countersign['files']>): SentFi
   };
 }
 
-/** How many files of one user may arrive at once: each is in memory until it is complete. */
+/** The most files of one user that may arrive at once. Each file is in memory until it is complete. */
 const AT_ONCE = 4;
 
 /**
- * The route for files of messages, one file a request. No route ever sends a file out: the page shows only names and
+ * The route for files of messages, one file a request. No route ever sends a file out. The page shows only names and
  * sizes.
  */
 export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'readerOf'>): Hono<Env> {
@@ -60,7 +60,7 @@ export function noStore(): CountersignError {
   });
 }
 
-/** Refuses too many files at once, before anything of the body is read. */
+/** Refuses too many files at once, before any part of the body is read. */
 function fewAtOnce(): MiddlewareHandler<Env> {
   const coming = new Map<string, number>();
   return async (c, next) => {

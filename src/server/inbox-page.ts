@@ -9,16 +9,16 @@ import type { InboxPage, InboxPageQuery, NamedCount } from './api';
 /** The most rows of one answer. */
 export const MOST_ROWS = 200;
 
-/** How many different filters are kept until the inbox changes. */
+/** The most filters that are kept until the inbox changes. */
 const MOST_PAGES = 50;
 
 /** A part of the inbox as a page shows it, without the time of the read. */
 export type PageContent = Omit<InboxPage, 'at'>;
 
-/** How many different permits are remembered. */
+/** The most permits that are remembered. */
 const MOST_SHARES = 200;
 
-/** The parts of the inbox by permit. People who see the same share one. */
+/** The parts of the inbox by permit. People who see the same turns share one. */
 export class InboxShares {
   private readonly shares = new LRUCache<string, InboxShare>({ max: MOST_SHARES });
 
@@ -30,7 +30,7 @@ export class InboxShares {
   }
 }
 
-/** The inbox as some people see it. It does not change with items that they do not see. */
+/** The inbox as some people see it. It does not change with items that these people do not see. */
 class InboxShare {
   // A share that was made anew has another name, because its versions count from the start.
   private readonly name = randomUUID();

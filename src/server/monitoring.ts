@@ -20,7 +20,7 @@ const OTHER = 'other';
 /** The most characters of one name. */
 const MOST_CHARACTERS = 100;
 
-/** How long a scrape waits: less than the ten seconds that Prometheus allows by default. */
+/** The longest time that a scrape waits. It is less than the ten seconds that Prometheus allows by default. */
 const WAIT_MS = 8_000;
 
 const TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -34,7 +34,7 @@ export async function openMetrics(
   return openProbePort(address, 'metrics', { '/metrics': () => inboxMetrics(feed) });
 }
 
-/** The metrics of a web inbox for Prometheus: what waits for a person, as it was last read. Never rejects. */
+/** The metrics of a web inbox for Prometheus: the items that wait for a person, as last read. Never rejects. */
 export async function inboxMetrics(
   feed: Pick<InboxFeed, 'whole'>,
   now: () => number = Date.now,
@@ -42,7 +42,7 @@ export async function inboxMetrics(
   try {
     const read = await feed.whole(WAIT_MS);
     const isWhole = read?.waiting.isComplete === true;
-    // With only a part of the inbox, it would look as if somebody had decided the rest.
+    // A part of the inbox would look as if somebody had decided the rest.
     const lines = isWhole ? waitingLines(read.waiting.items, now()) : [];
     return { status: 200, type: TYPE, text: [...upLines(isWhole), ...lines, ''].join('\n') };
   } catch {

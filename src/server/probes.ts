@@ -15,8 +15,8 @@ const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const IPV6 = /^[0-9a-f:.]*:[0-9a-f:.]*$/i;
 
 /**
- * Reads `port`, `host:port` or `[host]:port`. A port alone is open on this machine only. `localhost` is 127.0.0.1. Any
- * other host is an IP address, because a name could mean several addresses.
+ * Reads `port`, `host:port` or `[host]:port`. A port without an address is open only on this machine. `localhost` is
+ * 127.0.0.1. Any other host is an IP address, because a name could mean several addresses.
  *
  * @throws CountersignError `config_invalid`. Its message names `what`.
  */
@@ -91,7 +91,7 @@ async function closeServer(server: Server): Promise<void> {
   await closed;
 }
 
-/** How many milliseconds Temporal's frontend has to answer a probe. */
+/** The milliseconds in which Temporal's frontend has to answer a probe. */
 const ANSWER_MS = 2_000;
 /** For how many milliseconds an answer counts, so that probes of many programs become one request to the server. */
 const FRESH_MS = 1_000;
@@ -100,8 +100,8 @@ const FRESH_MS = 1_000;
 export type Reachable = Pick<ConnectionLike, 'withDeadline' | 'workflowService'>;
 
 /**
- * Makes a check whether Temporal's server answers. It asks at most once a second, however many probes come. Never
- * rejects.
+ * Makes a check whether Temporal's server answers. The probe asks Temporal at most once a second, however often it is
+ * called. Never rejects.
  */
 export function createReach(connectionOf: () => Reachable): () => Promise<boolean> {
   let asked: { at: number; answer: Promise<boolean> } | undefined;

@@ -6,7 +6,8 @@ import { CountersignError } from '../contract/errors';
 import { turnNotFound } from '../history/server-errors';
 
 /**
- * Everything that the web inbox reads of turns and conversations and does with them, limited to what one person may do.
+ * Everything that the web inbox reads about turns and conversations and does with them, limited to the permit of one
+ * person.
  */
 export type Reader = Pick<
   Countersign,
@@ -15,7 +16,7 @@ export type Reader = Pick<
   | ('decide' | 'resolve' | 'answer' | 'cancel' | 'abandon' | 'fork')
 > & { grants: Pick<Countersign['grants'], 'give' | 'confirm' | 'list' | 'revoke'> };
 
-/** Makes the reader for a permit. Two people who see the same share what is read. */
+/** Makes the reader for a permit. Two people who see the same turns share the data that is read. */
 export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
 
 /**
@@ -173,8 +174,8 @@ async function* after<T>(check: () => Promise<unknown>, items: () => AsyncIterab
 }
 
 /**
- * Shares a job among all who ask for the same. A caller who asks while the job runs gets the result of the next run, so
- * that no result is older than its question.
+ * Shares a job among all who ask for the same. A caller who asks while the job runs gets the result of the next run. So
+ * no result is older than its question.
  */
 function createShared<Q, T>(job: (question: Q) => Promise<T>): (question: Q) => Promise<T> {
   const running = new Map<string, Promise<unknown>>();

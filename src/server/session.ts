@@ -100,7 +100,7 @@ export function signInCookie(c: Context) {
   };
 }
 
-/** How many seconds a sign-in may take: long enough to find a password. */
+/** The most seconds that a sign-in may take. This is long enough to find a password. */
 const SIGN_IN_S = 600;
 
 const anewName = (c: Context): string => `${cookieName(c)}-anew`;
@@ -180,8 +180,8 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
 }
 
 /**
- * The address at which a person signs out at the issuer, too. They are signed out here by then, whatever the issuer
- * says.
+ * The address at which a person signs out at the issuer, too. By then the person is signed out here, whatever the
+ * issuer says.
  */
 async function leaveAt({ oidc }: AppDeps, { vouched }: SignedIn): Promise<string | undefined> {
   const idToken = vouched?.identity.idToken;
@@ -214,7 +214,7 @@ function inFileAs(user: string, file: VotersFile | undefined): Session['inFile']
   return known && { person: known.name, groups: known.groups };
 }
 
-/** The route for what the signed-in user decided, and how it ended. */
+/** The route for the decisions of the signed-in user, and their outcomes. */
 export function decidedRoutes({ decided }: Pick<AppDeps, 'decided'>): Hono<Env> {
   return new Hono<Env>().get('/', async (c) =>
     c.json(await decided.read(senderOf(c).approver, c.get('permit'))),

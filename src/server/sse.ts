@@ -7,7 +7,7 @@ export interface ServerEvent {
   id?: number;
 }
 
-/** The source of the events of a stream, and what ends the stream. */
+/** The source of the events of a stream, and the signal that ends the stream. */
 export interface EventSource {
   /** Ends when the signal aborts. An error becomes the event `trouble`. */
   events(signal: AbortSignal): AsyncGenerator<ServerEvent>;
@@ -18,7 +18,7 @@ export interface EventSource {
   formatError: FormatError;
 }
 
-/** How many milliseconds a person who was removed or signed out keeps a silent stream. */
+/** The milliseconds that a person who was removed or signed out keeps a silent stream. */
 const CHECK_MS = 1_000;
 /** Milliseconds between two beats. A page gives up a stream that is silent for four of these. */
 const BEAT_MS = 5_000;
@@ -97,8 +97,8 @@ async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * An event that shows that the stream lives, with the time here. It is an event because a page does not see comments.
- * It also keeps proxies from closing the connection, and shows which clients are gone.
+ * An event that shows that the stream lives, with the time here. It is an event and no comment, because a page does not
+ * see comments. It also keeps proxies from closing the connection, and shows which clients are gone.
  */
 function beat(): string {
   return encode({ event: 'beat', data: { at: new Date().toISOString() } });

@@ -17,7 +17,7 @@ export interface StatsQuery {
   limit: number;
 }
 
-/** Reads stats, once for everybody who asks the same and sees the same turns. */
+/** Reads stats. All people who ask for the same and see the same turns share one answer. */
 export interface StatsReader {
   /**
    * Stats of the turns that match. The same query within 30 seconds gets the same answer.
@@ -37,7 +37,7 @@ export interface StatsReaderParts {
 
 /** For how many milliseconds an answer is kept: a reload does not read again, and stats may be this old. */
 const FRESH_MS = 30_000;
-/** How many answers are kept: one for each filter that a few people try. */
+/** The most answers that are kept. This is enough for the filters that a few people try. */
 const MAX_ANSWERS = 20;
 
 /** Makes a reader that answers one query at a time, because each query reads hundreds of histories. */

@@ -18,7 +18,8 @@ import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 
 /**
- * The text that models are writing now, for all turns. It is only in memory, because history has every finished reply.
+ * The text that models are writing now, for all turns. The text is only in memory, because history has every finished
+ * reply.
  */
 export interface TextStore {
   take: SendText;
@@ -30,7 +31,7 @@ export interface TextStore {
   size(): { turns: number; characters: number };
 }
 
-/** How many milliseconds a finished reply is kept for watchers. By then history has the reply. */
+/** The milliseconds that a finished reply is kept for watchers. By then history has the reply. */
 const DONE_MS = 30_000;
 
 /** How much is kept. The text without an addition for the longest time goes first. */

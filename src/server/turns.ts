@@ -205,7 +205,7 @@ export async function* untilFirstEnds<T>(
   }
 }
 
-/** The change of a fork, without the approver: the session says who that is. */
+/** The change of a fork, without the approver. The session names the approver. */
 const changeSchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('arguments'), arguments: args }),
   z.strictObject({ what: z.literal('decision'), decision: z.enum(['approved', 'denied']), reason }),
@@ -225,7 +225,7 @@ const forkSchema = z.strictObject({
   live: z.boolean().default(false),
 });
 
-/** The route that forks a turn at a call. It starts a new turn and leaves the forked turn unchanged. */
+/** The route that forks a turn at a call. The route starts a new turn and leaves the forked turn unchanged. */
 export function forkRoutes({ feed }: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/:turn/forks', async (c) => {
     const { at, change, model, live } = await readBody(c, forkSchema);
@@ -240,8 +240,8 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
 }
 
 /**
- * The error for a fork with effects without the right. Such a fork starts a turn, and an invented reply can call any
- * tool of its agent.
+ * The error for a fork with effects without the right. Such a fork starts a turn, and the given reply can call any tool
+ * of its agent.
  */
 function notAllowed(): CountersignError {
   return new CountersignError('not_allowed', 'you may not start forks with effects', {

@@ -81,7 +81,7 @@ async function requireOk(response: Response): Promise<void> {
   throw new Error(`the server of S3 answered ${response.status}${code === '' ? '' : ` ${code}`}`);
 }
 
-/** The bytes of a body; undefined where they are more than `most`. */
+/** The bytes of a body. Undefined where they are more than `most`. */
 async function bodyOf({ body }: Response, most: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

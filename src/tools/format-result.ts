@@ -128,7 +128,7 @@ function fromPrimitive(value: unknown): unknown {
   return typeof value === 'number' && !Number.isFinite(value) ? String(value) : value;
 }
 
-/** The bytes of a binary value; undefined for any other value. */
+/** The bytes of a binary value. Undefined for any other value. */
 export function toBytes(value: unknown): Buffer | undefined {
   if (ArrayBuffer.isView(value)) return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   return value instanceof ArrayBuffer || value instanceof SharedArrayBuffer ? Buffer.from(value) : undefined;
@@ -159,7 +159,7 @@ export type Hide = (text: string) => string;
 
 const asItIs: Hide = (text) => text;
 
-/** The stack of a thrown value, cut to the limit; undefined where it has none. */
+/** The stack of a thrown value, cut to the limit. Undefined where it has none. */
 function stackOf(thrown: unknown, hide: Hide): string | undefined {
   const stack = readSafely(() => (thrown instanceof Error ? thrown.stack : undefined));
   return stack === undefined ? undefined : cutOutput(hide(stack), LIMITS.stackBytes);

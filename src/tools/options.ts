@@ -61,7 +61,7 @@ export const durability = {
     .optional(),
 };
 
-/** The gate mode that these options mean; undefined for `step`. @throws Error where the options do not fit together. */
+/** The gate mode that these options mean. Undefined for `step`. @throws Error where the options do not fit together. */
 export function toGateMode(given: {
   durability?: 'step' | 'gate' | undefined;
   commitEvery?: number | undefined;

@@ -1,12 +1,11 @@
 import { defined } from '../contract/defined';
 import { z } from 'zod';
-import { isObject, isPlainObject, type Json, type JsonObject, parseJson } from '../contract/json';
+import { isObject, type JsonObject, parseJson } from '../contract/json';
 import { applyDefaults, schemaCheck } from '../contract/schema/schema';
 import type { Issue, JsonSchema } from '../contract/tool';
 import type { Parameters, ParameterSpec, ParsedArguments } from './types';
-import { compilePattern } from '../contract/schema/pattern';
 import { plainSchema, refuseOthers } from '../contract/schema/standard';
-import { DATA_KEYWORDS, findReference } from '../contract/schema/reference';
+import { assertUsableSchema, toPlainJson } from '../contract/schema/usable-schema';
 import { errorMessage } from '../contract/errors';
 
 /** Parameters in their common form: a JSON Schema and its parser. */
@@ -132,93 +131,4 @@ function isZod(parameters: z.ZodObject | JsonSchema): parameters is z.ZodObject 
   }
   if ('_def' in parameters) throw new Error('this schema comes from zod 3; zod 4 is needed');
   return false;
-}
-
-/**
- * A copy of a schema that is plain JSON, has an object at its root, names only required parameters it has,
- * and can be interpreted: every pattern compiles and every reference leads somewhere inside it.
- *
- * @throws Error with the broken rule as its message.
- */
-function assertUsableSchema(given: unknown): JsonSchema {
-  const schema = toPlainJson(given);
-  if (schema['type'] !== 'object') throw new Error('the root of the schema must have `type: "object"`');
-  assertRequiredExist(schema);
-  assertInside(schema, schema);
-  return schema;
-}
-
-function toPlainJson(given: unknown): JsonSchema {
-  const copy = isObject(given) ? plainCopy(given, MOST_LEVELS) : undefined;
-  if (isObject(copy)) return copy;
-  throw notPlain();
-}
-
-/** Deeper than any arguments may be. */
-const MOST_LEVELS = 100;
-
-/** A copy of plain JSON. Written by hand, because zod needs a second for a thousand schemas. */
-function plainCopy(value: unknown, levels: number): Json {
-  if (levels === 0) throw notPlain();
-  if (Array.isArray(value)) return Array.from(value, (item: unknown) => plainCopy(item, levels - 1));
-  if (isPlainObject(value))
-    return Object.fromEntries(
-      Object.entries(value).map(([key, below]) => [key, plainCopy(below, levels - 1)]),
-    );
-  const isLeaf = value === null || typeof value === 'string' || typeof value === 'boolean';
-  if (isLeaf || (typeof value === 'number' && Number.isFinite(value))) return value;
-  throw notPlain();
-}
-
-function notPlain(): Error {
-  return new Error(
-    `the schema must be plain JSON of at most ${MOST_LEVELS} levels (no functions, undefined or dates)`,
-  );
-}
-
-function assertRequiredExist(schema: JsonSchema): void {
-  const required = schema['required'] ?? [];
-  const properties = schema['properties'] ?? {};
-  if (!isObject(properties)) throw new Error('`properties` of the schema must be an object');
-  if (!Array.isArray(required)) throw new Error('`required` must be a list of names');
-  const missing = required.filter((name) => typeof name !== 'string' || !Object.hasOwn(properties, name));
-  if (missing.length > 0)
-    throw new Error(`required parameter ${missing.join(', ')} is not among the parameters`);
-}
-
-/** The largest `maxItems` of a list with `uniqueItems`. */
-const MOST_UNIQUE = 1000;
-
-/** Checks patterns and references now: the validator reads them only when arguments reach them, which is too late. */
-function assertInside(node: unknown, root: JsonSchema): void {
-  if (Array.isArray(node)) for (const item of node) assertInside(item, root);
-  if (!isObject(node)) return;
-  if (typeof node['pattern'] === 'string') assertPattern(node['pattern']);
-  if (isObject(node['patternProperties'])) Object.keys(node['patternProperties']).forEach(assertPattern);
-  if (typeof node['$ref'] === 'string') assertReference(node['$ref'], root);
-  if (node['uniqueItems'] === true) assertShort(node['maxItems']);
-  for (const [key, child] of Object.entries(node)) {
-    if (!DATA_KEYWORDS.includes(key)) assertInside(child, root);
-  }
-}
-
-function assertPattern(pattern: string): void {
-  try {
-    compilePattern(pattern);
-  } catch (error) {
-    throw new Error(
-      `the pattern ${pattern} is not one that can be matched in linear time (no look-around, no back-references, few repetitions): ${errorMessage(error)}`,
-      { cause: error },
-    );
-  }
-}
-
-function assertShort(maxItems: unknown): void {
-  if (typeof maxItems === 'number' && maxItems <= MOST_UNIQUE) return;
-  throw new Error(`\`uniqueItems\` needs \`maxItems\` of at most ${MOST_UNIQUE} beside it`);
-}
-
-function assertReference(reference: string, root: JsonSchema): void {
-  if (!reference.startsWith('#')) throw new Error(`$ref ${reference} leads outside the schema`);
-  if (findReference(root, reference) === undefined) throw new Error(`$ref ${reference} leads nowhere`);
 }

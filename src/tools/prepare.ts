@@ -26,7 +26,7 @@ export interface ReadyCall {
 export interface UnfitCall {
   ok: false;
   tool: Tool | undefined;
-  /** The arguments that were given; undefined where the text is not an object. */
+  /** The arguments that were given. Undefined where the text is not an object. */
   proposed: JsonObject | undefined;
   failure: ToolFailure;
 }
@@ -146,7 +146,7 @@ function filled(own: Json, parsed: unknown): Json {
   return isObject(own) ? fillIn(own, parsed) : own;
 }
 
-/** The JSON pointer of the first key that a parsed value has and its arguments lack; undefined where there is none. */
+/** The JSON pointer of the first key that a parsed value has and its arguments lack. Undefined where there is none. */
 export function unshownIn(args: unknown, parsed: unknown, at = ''): string | undefined {
   if (Array.isArray(args) && isSameLength(args, parsed))
     return firstOf(args.keys(), (key) => [args[key], parsed[key]], at);

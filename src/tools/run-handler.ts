@@ -20,7 +20,7 @@ export interface Interrupted {
   started: boolean;
   /** The output that the handler reported with `partial` so far. */
   partial: string;
-  /** How the handler ended within the grace; undefined where it still runs. */
+  /** How the handler ended within the grace. Undefined where it still runs. */
   finished: Finished | undefined;
   /** Resolves when the handler has ended after all, with its whole partial output where it threw. Never rejects. */
   late: Promise<Finished>;

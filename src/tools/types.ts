@@ -100,7 +100,7 @@ export interface CallContext {
     /** Redacts from a text all values that this worker has handed out. */
     hide(text: string): string;
   };
-  /** The approved plan of a file tool. `hunks` has the ids of its approved hunks; absent: all. */
+  /** The approved plan of a file tool. `hunks` has the ids of its approved hunks. Absent: all. */
   plan?: FilePlan;
   hunks?: readonly string[];
 }

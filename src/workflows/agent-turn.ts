@@ -131,7 +131,8 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     keepSchemas(turn, output);
     const calls = hasRemote(output) ? await prepareRemote(turn, output) : output.calls;
     const step = new Step(turn, calls, runtime, isRepeated(turn, calls));
-    // Not in a function of its own: that would cost each step two promises, and the SDK keeps a stack for each.
+    // This code is not a function of its own, because each step would then cost two more promises, and the SDK keeps a
+    // stack for each promise.
     while (step.proceed()) {
       if (turn.isMoving) await moveTurn(turn, runtime, { ...output, calls });
       await step.changed();

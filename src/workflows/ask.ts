@@ -58,7 +58,7 @@ function takeBack(turn: Turn, message: RawValue): void {
 
 /**
  * Closes the question that a message of any sender withdraws, at workflow time `now` (ms). False: no such question
- * waits, for example because a person answered first, and nothing changes.
+ * waits, for example because a person answered first. Then nothing changes.
  */
 export function withdrawQuestion(approvals: Approvals, message: unknown, now: number): boolean {
   if (!isAsked(message)) return false;

@@ -29,8 +29,8 @@ import { Step } from './step';
 import type { Turn, TurnRuntime } from './turn';
 
 /**
- * Counts what a reply has used. The first reply also sets what the agent allows, so that budget which people add later
- * stays.
+ * Counts what a reply has used. Only the first reply sets the budget that the agent allows. Budget that people add
+ * later therefore stays.
  */
 export function countReply(turn: Turn, output: ThinkOutput, thoughtMs: number): void {
   const { spending, ofSession } = turn;
@@ -64,8 +64,8 @@ interface UsedUp {
 }
 
 /**
- * The budget that is used up: the rest of the parent's budget, which nobody can raise here, the session's, or the
- * turn's own.
+ * The budget that is used up: the turn's own, the session's, or the rest of the parent's budget. Nobody can raise the
+ * parent's budget here.
  */
 export function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
   const capped = crossingOf(cap, spending.spent);
@@ -93,7 +93,7 @@ export function limitsOf({ spending, cap, ofSession }: Turn): Limited[] {
 /**
  * Asks a person for more, until enough is left of each kind.
  *
- * @returns why the turn has to end, in words; undefined where it may go on.
+ * @returns why the turn has to end, in words. Undefined where it may go on.
  */
 export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<string | undefined> {
   for (let asked = 1; ; asked++) {

@@ -53,8 +53,8 @@ export function runCall(
   state.scheduledAt = Date.now();
   const { tool, settings } = state.call;
   // A local call leaves only one marker in history, at its end. After a reset that marker cannot show whether a
-  // decision came before it, so a call with a decision is never local. A call that a worker gave back is not local
-  // either, since it would come to the same worker.
+  // decision came before it, so a call with a decision is never local. A call that a worker gave back is not run
+  // locally either, because the same worker would get it.
   return settings.local === true &&
     !state.needsDecision &&
     state.grant === undefined &&
@@ -74,8 +74,8 @@ const pauseAfter = (waitedMs: number, round: number): number =>
 
 /**
  * Waits before a call that did not start is scheduled again, with the same key and decision. Where the worker that held
- * its state did not take it, that state is lost, and the call goes to the task queue of its tool. Returns a result
- * instead where the time to start is over or the turn was cancelled.
+ * the state of the call did not take it, that state is lost. The call then goes to the task queue of its tool. Returns
+ * a result instead where the time to start is over or the turn was cancelled.
  */
 export async function untilNextRound(
   turn: Turn,

@@ -82,13 +82,13 @@ export class ChangeNotifier {
   }
 }
 
-/** How much longer than its deadline a timer runs at most. */
+/** The longest time from a deadline to its timer. */
 const MOST_SPREAD_MS = 30_000;
 
 /**
- * How long the timer of a deadline runs: up to a hundredth longer than the time that is left, and not the same in each turn, so
- * that requests of one minute do not all expire in one second. A decision after the deadline is refused whether the timer
- * has fired or not. How much longer comes from the end of the run's id, which is random.
+ * How long the timer of a deadline runs. It runs up to a hundredth longer than the time that is left, by a part that
+ * comes from the random end of the run's id. So requests of one minute do not all expire in one second. A decision
+ * after the deadline is refused whether the timer has fired or not.
  */
 export function timerMs(deadline: number, runId: string): number {
   const left = Math.max(1, deadline - Date.now());
@@ -96,7 +96,7 @@ export function timerMs(deadline: number, runId: string): number {
   return left + Math.floor(part * Math.min(MOST_SPREAD_MS, left / 100));
 }
 
-/** One timer for the earliest deadline of a step; it is replaced only when that deadline changes. */
+/** One timer for the earliest deadline of a step. A new deadline replaces the timer. */
 export class DeadlineTimer {
   private at: number | null = null;
   private scope: CancellationScope | undefined;

@@ -100,7 +100,10 @@ function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
   return childTurnId(workflowInfo().workflowId, { callId: call.callId, replyId: turn.stepKey });
 }
 
-/** Counts a child turn and puts aside what it may spend, before a worker looks whether it may start. */
+/**
+ * Counts a child turn and puts aside the budget for it. This happens before a worker checks whether the child turn may
+ * start.
+ */
 export function reserveChild(turn: Turn, state: CallState): void {
   if (state.call.settings.child === undefined || state.child !== undefined) return;
   const calls = [...turn.approvals.calls.values()].filter(
@@ -115,7 +118,7 @@ export function reserveChild(turn: Turn, state: CallState): void {
   turn.children += 1;
 }
 
-/** What a worker has to know about a child turn that is about to start. Undefined for any other call. */
+/** The facts that a worker needs about a child turn that is about to start. Undefined for any other call. */
 export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined {
   if (state.child === undefined) return undefined;
   const { given, before } = state.child;
@@ -130,7 +133,7 @@ export function releaseChild(turn: Turn, state: CallState): void {
 
 /**
  * Runs the child turn of a call that a worker has let start, until the child turn has ended. Never throws: every end of
- * the child turn is a result. What the child turn has spent counts for this turn.
+ * the child turn is a result. This turn has also spent what its child turn has spent.
  */
 export async function runChild(turn: Turn, state: CallState, ready: ChildReady): Promise<ToolResult> {
   const { child: settings } = state.call.settings;
@@ -172,7 +175,7 @@ async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<Chi
   }
 }
 
-/** Waits for a child turn that another run of this turn started after the worker had looked. */
+/** Waits for a child turn that another run of this turn started after the check of the worker. */
 async function lookAgain(turn: Turn, state: CallState, child: string): Promise<ChildEnd> {
   try {
     return await waitFor(turn, state, child);

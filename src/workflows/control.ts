@@ -60,21 +60,21 @@ import {
   useUpdate,
 } from './messages';
 
-/** Twice what the texts of one may have, written as JSON. */
+/** The most bytes of a message without a grant, as JSON. This is twice what its texts may have. */
 const BYTES = 8 * 1024;
-/** A grant with its signature and what that is over, as JSON. */
+/** The most bytes of a grant, with its signature and the signed text, as JSON. */
 const GRANT_BYTES = 32 * 1024;
 
-/** What is held. */
+/** The state that this workflow holds. */
 interface Held extends HeldAway {
   pauses: Pause[];
   grants: GrantsState;
 }
 
 /**
- * Holds the pauses and the grants of a namespace, and who is away. Its memo has the pauses, and which grants are void, so that whoever starts
- * something learns of them by one question to the server, with no worker of this workflow up. It never ends by itself: once
- * it was seen and is closed, nothing with an effect starts.
+ * Holds the pauses and the grants of a namespace, and who is away. Its memo has the pauses and the ids of void grants.
+ * A worker that starts a call reads them with one request to the server, and needs no worker of this workflow for that.
+ * The workflow never ends by itself. Where it existed and is closed, no call with an effect starts.
  */
 export async function countersignControl(input?: ControlInput): Promise<void> {
   const held = heldIn(input);
@@ -83,7 +83,7 @@ export async function countersignControl(input?: ControlInput): Promise<void> {
   takeAway(held);
   const isLong = (): boolean =>
     held.updates >= LIMITS.pauseUpdates || (held.updates > 0 && workflowInfo().continueAsNewSuggested);
-  // Whoever cancels it would hold everything. That takes ending it by force.
+  // A cancellation is ignored, because a closed workflow would hold all calls. Only terminating the workflow closes it.
   await CancellationScope.nonCancellable(() => condition(() => isLong() && allHandlersFinished()));
   const { pauses, grants, away } = held;
   const hasGrants = grants !== noGrants();
@@ -112,7 +112,7 @@ function takePauses(held: Held): void {
       if (taken.already !== true) publish(now);
       return taken;
     },
-    // An id is drawn only where the pause is taken: nothing is on record of what a validator draws.
+    // The id is drawn in the handler, because history has no record of what a validator draws.
     { validator: (message) => void takenOf(pausing(message, UNNAMED), FAILURES.pause) },
   );
   take(held, { update: resumeUpdate, failure: FAILURES.pause }, resuming, ({ pauses: now, ended }) => {
@@ -121,7 +121,7 @@ function takePauses(held: Held): void {
   });
 }
 
-/** As long as an id and a time are. */
+/** Stand-ins with the length of a real id and a real time. */
 const UNNAMED = { id: '0'.repeat(36), at: new Date(0).toISOString() };
 
 function isoNow(): string {
@@ -159,7 +159,7 @@ function takeGrants(held: Held): void {
   setHandler(grantsQuery, () => seenOf(held.grants));
 }
 
-/** What a worker without the key cannot read, another one can: the task waits for it. */
+/** This worker may lack the key of the message. The task then waits for a worker that has the key. */
 function heldIn(input: unknown): Held {
   const unreadable = whyUnreadable(input);
   if (unreadable !== undefined) throw new Error(`the input cannot be read: ${unreadable.why}`);

@@ -3,10 +3,11 @@ import type { RawValue, UpdateDefinition } from '@temporalio/common';
 import type { Accepted, Decision, QuestionAnswer, Refused, Resolution, Verdict } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
 import { MOST_WORK } from '../contract/schema/check-value';
-import { judgeAnswer, takeAnswer } from './approvals/answer';
-import { judgeDecision, takeDecision } from './approvals/decide';
+import { report, takeAbandonment } from './approvals/doubts';
+import { judgeAnswer, takeAnswer } from './approvals/judge-answer';
+import { judgeDecision, takeDecision } from './approvals/judge-decision';
 import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } from './approvals/messages';
-import { judgeResolution, report, takeAbandonment, takeResolution } from './approvals/resolve';
+import { judgeResolution, takeResolution } from './approvals/judge-resolution';
 import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
 import { FAILURES } from '../contract/names';
 import { setAskHandlers } from './ask';
@@ -131,7 +132,7 @@ const ANSWERS: VerdictMessage<QuestionAnswer> = {
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
 
-/** How much work of a check counts as one unit of weight: the work that takes 0.1 ms. */
+/** The work of a check that counts as one unit of weight. It takes about 0.1 ms. */
 const WORK_OF_WEIGHT = MOST_WORK / 500;
 
 /**

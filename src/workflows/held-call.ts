@@ -62,10 +62,7 @@ export function roundOf({ absent, pauses }: CallState): number | undefined {
   return rounds === 0 ? undefined : rounds;
 }
 
-/**
- * Whether a call is at work, so that it waits neither for a person nor for the end of a pause. A child turn counts its
- * own time.
- */
+/** Whether a call is at work. Such a call waits for no person and for no pause. A child turn counts its own time. */
 export function isAtWork({ phase, call, pauses }: CallState, asking: ReadonlySet<string>): boolean {
   if (phase === 'replanning') return true;
   const waits = call.settings.child !== undefined || asking.has(call.callId) || pauses?.isHeld === true;

@@ -10,7 +10,7 @@ const MOST_WEIGHT = 2500;
 
 /** A message that waits to be judged. */
 export interface QueuedMessage {
-  /** How long the message may take to judge: 1 is about 0.1 ms. */
+  /** The most time that judging the message may take. One unit is about 0.1 ms. */
   weight: number;
   judge(): void;
 }
@@ -20,9 +20,9 @@ export interface QueuedMessage {
  * Further messages wait for later workflow tasks: they must not block the other turns of the worker, and the SDK ends a
  * workflow whose task takes too long.
  *
- * Temporal's own reset applies messages again, all in one workflow task. Live they come in the order of history, in a replay
- * the signals come first. So in such a task all updates are judged before the signals. An update is in history only if it
- * was accepted, so a signal on the same call was refused, or came later.
+ * Temporal's own reset applies messages again, all in one workflow task. The first time, they come in the order of
+ * history. In a replay, the signals come first. So in such a task all updates are judged before the signals. An update
+ * is in history only if it was accepted. A signal on the same call therefore was refused, or came later.
  */
 export class MessageQueue {
   private readonly waiting: QueuedMessage[] = [];
@@ -38,7 +38,7 @@ export class MessageQueue {
   private random = randomOfRun();
 
   constructor() {
-    // The SDK evaluates this condition in each workflow task, so that a task without a message is noted, too.
+    // The SDK evaluates this condition in each workflow task. So a task without a message is noted, too.
     const ask = (): boolean => (this.enterTask(), false);
     void CancellationScope.nonCancellable(() => condition(ask));
   }
@@ -119,8 +119,8 @@ export class MessageQueue {
   }
 
   /**
-   * Notes whether the workflow task that runs now applies messages again: then its run has other random numbers than
-   * before.
+   * Notes whether the current workflow task applies messages again after a reset. In such a task, the run has other
+   * random numbers than before.
    */
   private enterTask(): void {
     const { historyLength } = workflowInfo();
@@ -138,12 +138,12 @@ export class MessageQueue {
     if (this.isBehind) await condition(() => !this.isBehind);
   }
 
-  /** Adds work that is known only after a message was judged: at most 50 ms. */
+  /** Adds the work that judging a message took. It is known only afterwards, and takes at most 50 ms. */
   spend(weight: number): void {
     this.weight += weight;
   }
 
-  /** Whether this workflow task has room for one more message. It always has room for the first. */
+  /** Whether this workflow task has room for one more message. The first message of a task always has room. */
   private hasRoom({ weight }: Pick<QueuedMessage, 'weight'>): boolean {
     this.enterTask();
     if (this.weight > 0 && this.weight + weight > MOST_WEIGHT) return false;

@@ -127,7 +127,7 @@ export const CONTROL_BOUNDS: Bounds = {
 /** The value of a message, which is undefined where the message is empty, or the reason why the message is refused. */
 export type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
 
-/** Nobody can review arguments that are nested deeper. */
+/** No person could review arguments that are nested deeper. */
 const MOST_LEVELS = 100;
 
 /** Reads a raw message of any sender. Checks the length first, so the time is bounded. Never throws. */
@@ -165,10 +165,13 @@ export function weightOf(message: RawValue | undefined): number {
   return LEAST_WEIGHT + Math.min(bytesOf(message), LIMITS.outcomeBytes) / 1024;
 }
 
-/** The weight of a short message. *Measured*: 0.01 to 0.05 ms; each KiB adds 0.01 ms (plain text) to 0.15 ms (keys and numbers). */
+/**
+ * The weight of a short message. *Measured*: 0.01 to 0.05 ms. Each KiB adds 0.01 ms (plain text) to 0.15 ms (keys and
+ * numbers).
+ */
 const LEAST_WEIGHT = 0.2;
 
-/** The length of a message. Nothing has to be read for it. */
+/** The length of a message. The message is not decoded for this. */
 export function bytesOf(message: RawValue | undefined): number {
   return message?.payload.data?.length ?? 0;
 }

@@ -12,7 +12,7 @@ import type { AskAgain, ChildReady, NotHere, Paused, VerifyOutput } from '../con
 import type { UsedState } from '../contract/tool';
 import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
-import { settleDoubt } from './approvals/resolve';
+import { settleDoubt } from './approvals/doubts';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import { valueOf } from './messages';
 import { MOST_ASKED } from './think';
@@ -90,7 +90,7 @@ export function settlementIn(state: CallState, result: RawValue): Settlement | N
 }
 
 /**
- * Decides what a failed activity means for its call. Where the worker that held its state did not take the call,
+ * Decides what a failed activity means for its call. Where the worker that held the state did not take the call,
  * another worker may take it. A schedule-to-start timeout, a cancellation before the start, and "not registered" prove
  * that the call never started, unless an earlier attempt could have been lost. Any other failure leaves an unsafe call
  * in doubt.
@@ -159,8 +159,8 @@ export function modelFailure({ cause, message }: ActivityFailure): ApplicationFa
 }
 
 /**
- * What is known about the worker that holds the shared state. Null: a call in doubt may have made state, and nobody
- * knows where.
+ * What is known about the worker that holds the shared state. Null: a call in doubt may have made state on a worker
+ * that is not known.
  */
 export function usedIn(settlement: Settlement): UsedState {
   if ('inDoubt' in settlement) return { holder: settlement.holder ?? null };

@@ -25,8 +25,8 @@ const KEYS = {
 const MOST_BYTES = 2000;
 
 /**
- * Writes what lists show of a turn that a foreign schedule started. Our client writes this with the start, and into its
- * own schedules.
+ * Writes the memo that lists show of a turn. A schedule that is not ours starts turns without this memo. Our client
+ * writes this with the start, and into its own schedules.
  */
 export function publishScheduled({ agent, prompt }: TurnInput): void {
   const { typedSearchAttributes: set } = workflowInfo();

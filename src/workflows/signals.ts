@@ -13,7 +13,7 @@ import { originIssues } from '../contract/turn';
 
 /**
  * A resolved promise that costs nothing. The SDK makes six promises for each signal and keeps a stack for each, which
- * is most of the cost of a signal. From this promise it makes none.
+ * is most of the cost of a signal. The SDK chains no further promises to this promise.
  */
 const RESOLVED: Promise<void> = {
   then: (resolved, rejected) => Promise.resolve().then(resolved, rejected),

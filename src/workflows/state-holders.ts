@@ -17,7 +17,7 @@ type Of = Pick<ValidCall, 'callId' | 'settings'>;
 export class StateHolders {
   private readonly groups: Map<string, Known>;
 
-  /** @param carried what the run before knew. */
+  /** @param carried The state from the run before. */
   constructor(carried: Iterable<[string, KnownState]> = []) {
     this.groups = new Map(carried);
   }
@@ -28,7 +28,9 @@ export class StateHolders {
     return holder !== undefined || beginner === undefined || beginner === call.callId;
   }
 
-  /** Makes this call the one that finds a holder, where none is known. False: another call is about to find one. */
+  /**
+   * Where no holder is known, marks this call as the one that finds a holder. False: another call is about to find one.
+   */
   reserve(call: Of): boolean {
     if (!this.isFree(call)) return false;
     const known = this.of(call);
@@ -37,7 +39,7 @@ export class StateHolders {
     return true;
   }
 
-  /** What a call that is scheduled now has to know about its state. Undefined where it shares no state. */
+  /** The facts about its state that a call needs when it is scheduled. Undefined where it shares no state. */
   place(call: Of): KnownState | undefined {
     const known = this.of(call);
     if (known === undefined) return undefined;
@@ -65,7 +67,7 @@ export class StateHolders {
     const isThere = known.holder?.queue === queue && queue !== undefined && holder?.queue === queue;
     if (holder && (isThere || (isBeginner && queue === undefined))) return this.put(call, { holder });
     if (!isBeginner) return;
-    // Where the handler may have run, it has left its state with a worker that nobody knows.
+    // Where the handler may have run, its state is on a worker that is not known.
     this.put(call, holder === null || known.lost === true ? { lost: true } : {});
   }
 

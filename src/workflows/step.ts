@@ -23,7 +23,7 @@ import { escalate } from './approvals/votes';
 import { releaseChild, runChild } from './child-turn';
 import { askingCalls, closeQuestions } from './ask';
 import { takeUpWaits } from './approvals/moving';
-import { sweepAbandoned } from './approvals/resolve';
+import { sweepAbandoned } from './approvals/doubts';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import { StepObserver } from './observe';
 import type { Turn, TurnRuntime } from './turn';
@@ -53,7 +53,8 @@ export class Step {
     open(turn, calls, isRefused);
     this.observer.begin(calls);
     runtime.changes.beginStep();
-    // Messages that came before are judged now. They are answered before the step acts on them, as later messages are.
+    // Messages that came before are judged now. The messages are answered before the step acts on them, as it is with
+    // later messages.
     runtime.queue.release();
   }
 

@@ -18,7 +18,7 @@ export function summaryOf({ call, effective, note }: CallState): string {
   return callSummary({ callId, tool, arguments: effective, ...defined({ note }) });
 }
 
-/** A waiting call in one line, in the words of its preview, because a person decides about the preview. */
+/** A waiting call in one line. It has the words of the preview, because a person decides about the preview. */
 function shownSummary({ call, effective, note }: CallState): string {
   const { callId, tool, question, preview = question && { text: question.text } } = call;
   return callSummary({ callId, tool, arguments: effective, ...defined({ note, preview }) });

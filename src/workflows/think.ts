@@ -40,7 +40,7 @@ export interface FinishedCall {
  */
 const INLINE_BYTES = 4096;
 
-/** How often an activity is scheduled at most where its result cannot be read. */
+/** The most times that an activity is scheduled because its result cannot be read. */
 export const MOST_ASKED = 3;
 
 /** Asks the model for the next step, for the `asked`th time. Sends only what is new, never the conversation. */
@@ -69,8 +69,8 @@ export function takeReply(turn: Turn, output: ThinkOutput): void {
 }
 
 /**
- * The token count of the first reply only: that reply was asked for with the first words of the turn and nothing else
- * of it.
+ * The token count of the first reply only. The request for that reply had the first words of the turn and nothing else
+ * from the turn.
  */
 function windowAfter({ step, window }: Turn, { compactOver, usage }: ThinkOutput): Turn['window'] {
   return defined({ compactOver, tokens: step === 1 ? usage?.inputTokens : window.tokens });
@@ -139,14 +139,14 @@ export function takeUpWords(turn: Turn): boolean {
   return taken.length > 0;
 }
 
-/** Notes the sender of new words as a person who asks for what the turn does from then on. */
+/** Notes the sender of new words as a requester of everything that the turn does from then on. */
 function noteSender(turn: Turn, sender: string): void {
   const { requester, others = [] } = turn.origin ?? {};
   if (sender === requester || others.includes(sender) || others.length >= LIMITS.turnWords) return;
   turn.origin = { ...turn.origin, others: [...others, sender] };
 }
 
-/** What the next run has to know about the state that calls share. */
+/** The facts about shared state that the next run needs. */
 export function statesOf({ states, originalRunId }: Turn): [string, KnownState][] {
   const { runId } = workflowInfo();
   return states.carried(runId === originalRunId ? undefined : runId);
@@ -213,7 +213,8 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
     activityId: activityIds.think(turn.step, asked),
     startToCloseTimeout: TIMES.thinkTimeout,
     heartbeatTimeout: TIMES.heartbeatTimeout,
-    // The activity decides how often and when to retry: it knows why an attempt failed, and what the agent allows.
+    // The activity decides how often and when to retry, because it knows why an attempt failed and what the agent
+    // allows.
     retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
     // A model call has no effect, so a cancelled turn does not wait for its end.
     cancellationType: ActivityCancellationType.TRY_CANCEL,

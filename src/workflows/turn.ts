@@ -69,7 +69,7 @@ export class Transcript {
     return this.bytes > LIMITS.transcriptBytes;
   }
 
-  /** Whether there is room for these words and still some for replies. */
+  /** Whether there is room for these words, with some room left for replies. */
   hasRoomFor(text: string): boolean {
     return this.bytes + jsonBytes(text) <= LIMITS.transcriptBytes / 2;
   }
@@ -167,7 +167,7 @@ export interface Turn extends ApprovalContext {
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
   given?: ThinkOutput;
-  /** How the models were asked for the next step so far, where asking failed at the end of a burst. */
+  /** The requests to models for the next step so far. Set where asking failed at the end of a burst. */
   tried?: JsonObject;
   /** The step that came along from another build, until the turn takes it up. */
   moved?: MovedStep;
@@ -206,7 +206,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
     lineage: input.lineage ?? [],
     cap: input.cap ?? {},
     spending: carried?.spending ?? unspent(input.budget),
-    // A fork does not belong to a session. What it spends counts nowhere else.
+    // A fork does not belong to a session. The spending of the turn counts nowhere else.
     ofSession:
       input.session === undefined || input.fork !== undefined
         ? undefined

@@ -1,6 +1,6 @@
 import { scriptedModel } from '../../src/models/scripted';
 import { connect, type Countersign } from '../../src/client';
-import { type Judged, judgeRuns, type NamedRun } from '../../src/cli/replay/judge';
+import { type Judged, judgeRuns, type NamedRun } from '../../src/cli/replay/judge-runs';
 import { fetchRuns, newestRuns } from '../../src/cli/replay/replay';
 import { makeDecode } from '../../src/history/decode/decode';
 import { replayRuns } from '../../src/history/replay/replayer';

@@ -27,53 +27,9 @@ it.each<[string, Parameters, readonly string[] | undefined]>([
 it.each<[string, Parameters, readonly string[] | undefined, RegExp]>([
   ['a required name beside a schema', { type: 'object' }, ['a'], /goes with the plain list/],
   ['a required name that the list lacks', [], ['a'], /required parameter a is not among/],
-  ['a root that is not an object', { type: 'string' }, undefined, /must have `type: "object"`/],
-  ['a schema with a date in it', holding(new Date(0)), undefined, /plain JSON/],
-  ['a schema with a function in it', holding(() => 1), undefined, /plain JSON/],
-  ['a schema with a number that JSON cannot write', holding(NaN), undefined, /plain JSON/],
-  ['a schema with what is not defined', holding(undefined), undefined, /plain JSON/],
-  ['a schema with a map in it', holding(new Map()), undefined, /plain JSON/],
-  ['a schema with a hole in a list', holding(new Array(1)), undefined, /plain JSON/],
-  ['a schema without an end', endless(), undefined, /at most 100 levels/],
-  [
-    'a pattern that needs look-around',
-    { type: 'object', properties: { a: { pattern: '(?=a)' } } },
-    undefined,
-    /linear time/,
-  ],
-  [
-    'a reference out of the schema',
-    { type: 'object', properties: { a: { $ref: 'http://x/y' } } },
-    undefined,
-    /leads outside/,
-  ],
-  [
-    'a reference to nothing',
-    { type: 'object', properties: { a: { $ref: '#/$defs/b' } } },
-    undefined,
-    /leads nowhere/,
-  ],
-  [
-    'a unique list without a limit',
-    { type: 'object', properties: { a: { type: 'array', uniqueItems: true } } },
-    undefined,
-    /needs `maxItems`/,
-  ],
 ])('refuses %s', (_, parameters, required, message) => {
   expect(() => resolveParameters(parameters, required)).toThrow(message);
 });
-
-/** What callers without types may hand over: a schema with any value as a default. */
-function holding(value: unknown): JsonSchema {
-  const schema: JsonSchema = { type: 'object', properties: { a: {} } };
-  Reflect.set(schema, 'default', value);
-  return schema;
-}
-
-function endless(): JsonSchema {
-  const schema = holding({});
-  return Object.assign(schema, { properties: { a: schema } });
-}
 
 it('is checked as it was given, whatever is done to the schema afterwards', () => {
   const given: JsonSchema = { type: 'object', properties: { n: { type: 'number' } } };

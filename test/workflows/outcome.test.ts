@@ -11,7 +11,7 @@ import { FAILURES } from '../../src/contract/names';
 import { HOLDER_GONE } from '../../src/contract/call-messages';
 import type { Effect } from '../../src/contract/tool';
 import type { CallState } from '../../src/workflows/approvals/state';
-import { settleDoubt } from '../../src/workflows/approvals/resolve';
+import { settleDoubt } from '../../src/workflows/approvals/doubts';
 import { settle as settleCall, start } from '../../src/workflows/approvals/transitions';
 import { modelFailure, settlementIn, settlementOf, startVerify } from '../../src/workflows/outcome';
 import { makeTurn, type Turn } from '../../src/workflows/turn';

@@ -91,7 +91,7 @@ class Burst {
     let tries: unknown;
     const keep = (details: unknown): void => void (tries = details);
     const first = { isFirst, heartbeat: isFirst ? this.leave : keep };
-    // This time is later than that of the step before, however quick that step was.
+    // The added count makes this time later than that of the step before, however quick that step was.
     const sinceMs = asked + this.done.length;
     const outer = { signal: this.guard.signal, ...first, sinceMs };
     try {
@@ -105,7 +105,7 @@ class Burst {
     }
   }
 
-  /** Leaves details for the next attempt. They must be the last that the server hears from this attempt. */
+  /** Leaves details for the next attempt. They must be the last heartbeat of this attempt. */
   private readonly leave = (details: unknown): void => {
     this.guard.stop();
     this.context.heartbeat(details);
@@ -170,7 +170,10 @@ class Burst {
     return this.guard.lost() !== undefined || whyCommit({ ...soFar, commitMs, limits, spent }) !== undefined;
   }
 
-  /** Gives up what is not on record where a pause holds the next step, or the server takes no late result. */
+  /**
+   * Gives up the steps that are not on record. This happens where a pause holds the next step, or where the server
+   * takes no late result.
+   */
   private throwIfGone(error?: unknown): void {
     const why = this.guard.lost();
     if (why === undefined) return;

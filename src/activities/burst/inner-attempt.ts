@@ -4,14 +4,15 @@ import { asyncLocalStorage, Context, type Info } from '@temporalio/activity';
 export type InnerAttempt = Pick<Info, 'activityId' | 'activityType' | 'attempt' | 'startToCloseTimeoutMs'>;
 
 /**
- * What a part of a burst takes over from the burst, and where it leaves details for a next attempt. Absent: nowhere.
+ * The values that a part of a burst takes over from the burst, and the function that leaves details for a next attempt.
+ * Absent: nowhere.
  */
 interface Outer {
   signal: AbortSignal;
   heartbeat?: (details: unknown) => void;
   /** Whether this is the first step, in which earlier attempts may have failed. */
   isFirst?: boolean;
-  /** How many milliseconds after the beginning of the burst this part is scheduled. */
+  /** The time from the beginning of the burst to this part, in milliseconds. */
   sinceMs?: number;
 }
 
@@ -45,11 +46,11 @@ export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Pr
   if (!isFirst) {
     own.heartbeatDetails = undefined;
     own.scheduledTimestampMs = now;
-    // This time is by the server's clock, as for other attempts: by it, people who watch know which text is later.
+    // As for other attempts, this time comes from the server's clock. People who watch see by it which text is later.
     own.currentAttemptScheduledTimestampMs += sinceMs;
   }
   const beat = heartbeat ?? (() => undefined);
-  // A separate signal for each attempt: each attempt adds listeners to it, and nobody removes them.
+  // Each attempt gets a signal of its own, because it adds listeners to the signal and nobody removes them.
   const signal = AbortSignal.any([outer.signal]);
   const inner = new InnerContext(own, cancelled, signal, beat, undefined, log, metricMeter, {});
   inner.outer = context;

@@ -3,8 +3,8 @@ import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Approvers } from '../../authority/approvers';
 import { type Authority, stricterAuthority } from '../../contract/authority/authority';
-import { countVotes, UNCHECKED, type VoteProof } from '../../contract/authority/count-votes';
 import type { Assurance } from '../../contract/authority/votes';
+import { countProvenVotes, UNCHECKED, type VoteProof } from '../../contract/authority/votes-needed';
 import type { AskAgain, CallInput, CallSettings, GrantMark, GrantUse } from '../../contract/call';
 import { termsDigest } from '../../contract/control/confirmations';
 import { isGrantsSeen, isUseTaken } from '../../contract/control/grant-forms';
@@ -173,10 +173,10 @@ export async function judgeGrant(
   if (authority === undefined) return alone(votes.map(proofOf));
   // Whoever may decide only because nobody else did may neither give one nor confirm it.
   const { escalated: _, ...asMade } = authority;
-  const counted = countVotes(asMade, votes, proofOf);
-  const { standing, assurance } = counted;
-  if (standing.state !== 'approved') return { why: counted.why };
-  const voters = standing.counted.map(({ voter }) => voter);
+  const counted = countProvenVotes(asMade, votes, proofOf);
+  const { count, assurance } = counted;
+  if (count.state !== 'approved') return { why: counted.why };
+  const voters = count.counted.map(({ voter }) => voter);
   return { assurance, confirmedBy: voters.filter((one) => one !== grant.by) };
 }
 

@@ -9,29 +9,34 @@ import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
+import { type AwayReader, createAwayReader } from './away';
+import { createGrantsReader, type GrantsReader } from './grants';
 
-/** What the server says of the workflow that holds the pauses and the grants. `absent`: there is none. */
+/**
+ * The answer of the server about the workflow that holds the pauses and the grants. `absent`: there is no such
+ * workflow.
+ */
 export type ControlLook =
   | { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo; away: number }
   | { state: 'closed' | 'absent' };
 
 type OpenLook = Extract<ControlLook, { state: 'open' }>;
 
-/** Tells whether something may start now. */
+/** Says whether a call or a model call may start now. */
 export interface PausesReader {
-  /** Why it may not, in words; undefined: no pause holds it, and that is known. Never rejects. */
+  /** Why it may not start, in words. Undefined: it is known that no pause holds it. Never rejects. */
   whyHeld(what: AboutToStart): Promise<string | undefined>;
 }
 
-/** Says what is known of grants, and of who is away, without asking for them. */
+/** Also says what the same answer has about grants and about people who are away. This takes no further request. */
 export interface ControlReader extends PausesReader {
-  /** Which of them are void, by the same reading as the pauses; or why that is not known, in words. Never rejects. */
+  /** The void grants, or why they are not known, in words. Never rejects. */
   grants(): Promise<GrantsMemo | { why: string }>;
-  /** How many people are away or will be, likewise. */
+  /** The number of people who are away or will be, or why it is not known, in words. Never rejects. */
   away(): Promise<number | { why: string }>;
 }
 
-/** Where a reader looks, and by which clock it knows how old that is. */
+/** The source that a reader asks, and the clock that says how old an answer is. */
 interface ReaderParts {
   look(): Promise<ControlLook>;
   /** Milliseconds of a clock that nobody sets. @default performance.now */
@@ -39,8 +44,9 @@ interface ReaderParts {
 }
 
 /**
- * Reads the pauses for all calls of a process. What was read counts for a second from when the reading began, and those
- * who ask meanwhile share one reading. Once the workflow was seen, its absence holds everything; so does what cannot be read.
+ * Reads the pauses for all calls of a process. An answer counts for one second from its request. Calls that ask in this
+ * time share the answer. Where the answer cannot be read, every call is held. Every call is held, too, where the
+ * workflow was seen before and is absent now.
  */
 export function createPausesReader({ look, now = () => performance.now() }: ReaderParts): ControlReader {
   let wasSeen = false;
@@ -48,7 +54,7 @@ export function createPausesReader({ look, now = () => performance.now() }: Read
   const read = (): Promise<ControlLook> => {
     if (last !== undefined && now() - last.at < TIMES.pausesKnown) return last.read;
     const begun = { at: now(), read: look() };
-    // After a failure the next one asks again.
+    // After a failure, the next call asks again.
     begun.read.catch(() => (last = last === begun ? undefined : last));
     last = begun;
     return begun.read;
@@ -85,16 +91,16 @@ function whyHeld(found: ControlLook, what: AboutToStart, wasSeen: boolean): stri
     const pause = pauseOf(found.pauses, what);
     return pause && pauseText(pause);
   }
-  // It never was there: nobody can have paused anything.
+  // The workflow was never there, so nobody can have paused anything.
   if (found.state === 'absent' && !wasSeen) return undefined;
   const now = found.state === 'closed' ? 'was closed' : 'is gone';
   return `the workflow ${CONTROL.workflowId}, which holds the pauses, ${now}; countersign setup starts it again`;
 }
 
-/** How long the server's answer is waited for, in milliseconds. */
+/** The longest wait for the server's answer, in milliseconds. */
 const ANSWER_MS = 2_000;
 
-/** One question to the server, by the client of the current activity. */
+/** Asks the server once, with the client of the current activity. */
 export async function lookAtControl(): Promise<ControlLook> {
   const { client } = Context.current();
   try {
@@ -117,12 +123,15 @@ async function describeControl(client: Client): Promise<ControlLook> {
   throw new Error('this worker cannot read the pauses; does it have the key of those that set them?');
 }
 
-/** Who asks for the pauses. */
+/** The part of a worker that reads the pauses. Without it, nothing is held. */
 interface Asking {
   pauses?: PausesReader;
 }
 
-/** What a call that may not start now comes to; undefined: it may. Calls without an effect do not ask, nor do those of a dry world. */
+/**
+ * The output of a call that a pause holds. Undefined: the call may start. Calls without an effect always may, and so
+ * may calls of a dry world.
+ */
 export async function pausedCall(
   { pauses }: Asking,
   input: CallInput,
@@ -135,19 +144,22 @@ export async function pausedCall(
   return { paused, ...defined({ secret: input.secret }), ...ran };
 }
 
-/** @throws ApplicationFailure that has the activity tried again, where model calls of an agent are paused. */
+/** @throws ApplicationFailure where model calls of an agent are paused. The server then tries the activity again. */
 export async function requireUnpaused({ pauses }: Asking, agent: string): Promise<void> {
   const held = await pauses?.whyHeld({ agent });
   if (held !== undefined) throw pausedFailure(held);
 }
 
-/** `countersign.held`: ends once no pause holds a call; until then it is tried again. */
+/** The activity `countersign.held`: ends once no pause holds a call. Until then, it fails and is tried again. */
 export async function untilNotHeld({ pauses }: Asking, { agent, tool }: HeldInput): Promise<void> {
   const held = await pauses?.whyHeld({ agent, tool });
   if (held !== undefined) throw pausedFailure(held);
 }
 
-/** The first wait after 5 s, then doubled to a minute; a quarter more or less, so that a thousand calls do not come back at once. */
+/**
+ * A failure after which the server waits: 5 s at first, then twice as long each time, up to a minute. The waits vary by
+ * a quarter, so that a thousand calls do not come back at once.
+ */
 function pausedFailure(why: string): ApplicationFailure {
   const { attempt } = Context.current().info;
   const { pausedRetry, pausedRetryMost } = TIMES;
@@ -158,4 +170,14 @@ function pausedFailure(why: string): ApplicationFailure {
     nextRetryDelay: Math.round(wait * (0.75 + Math.random() / 2)),
     category: 'BENIGN',
   });
+}
+
+/** The readers by which the calls of a process ask the workflow that holds pauses, grants and out-of-office entries. */
+export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader; away: AwayReader } {
+  const pauses = createPausesReader({ look: lookAtControl });
+  return {
+    pauses,
+    grants: createGrantsReader({ memo: pauses.grants }),
+    away: createAwayReader({ count: pauses.away }),
+  };
 }

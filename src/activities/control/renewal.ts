@@ -6,8 +6,9 @@ import type { PrepareInput } from '../../contract/think';
 import { invalidCall } from '../prepare-call';
 
 /**
- * Why a call is not asked about anew; undefined: it is, or nobody wants it to be. Today's file says who may want it: those
- * whom the frozen rule names may all have left. A worker without a file takes no request from under a rule.
+ * The refusal of an admin's request to ask about a call again. Undefined: the request is granted, or there is none.
+ * Today's file says who may ask again, because the people whom the frozen rule names may all have left. A worker
+ * without a file cannot ask again about a call with a rule.
  */
 export async function renewalRefusal(
   approvers: ApproversSource | undefined,
@@ -21,7 +22,7 @@ export async function renewalRefusal(
   return why === undefined ? undefined : invalidCall(input, { code: 'refused', message: why }, {});
 }
 
-/** Why somebody may not do what is for admins, with those who may; undefined: they may. */
+/** Why somebody is refused as no admin, with the names of the admins. Undefined: this person is an admin. */
 function whyNotAdmin(
   { people, permitOf }: Pick<Approvers, 'people' | 'permitOf'>,
   name: string,

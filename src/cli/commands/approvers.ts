@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { Known } from '../../authority/check-file';
 import { readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
-import { standingOf } from '../../contract/authority/votes';
+import { countVotes } from '../../contract/authority/votes-needed';
 import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import { type Context, osUser } from '../context';
@@ -145,7 +145,7 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
     ];
   if (rule.assurance !== 'signed_ssh') return [];
   // Anybody may have asked; here it counts only who has a key.
-  const { mayVote } = standingOf(rule, [], { people, requesters: [''] });
+  const { mayVote } = countVotes(rule, [], { people, requesters: [''] });
   const able = mayVote.filter((name) => keysOf(name).length > 0);
   const need = Math.max(rule.need, rule.groups.length);
   if (able.length >= need) return [];

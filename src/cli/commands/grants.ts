@@ -16,7 +16,8 @@ import { indented } from '../print/table';
 import { givenUp } from '../review/decision';
 import { checkSaw } from '../review/seen';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
-import { canAsk, confirm, withTerminal } from '../review/terminal';
+import { confirm } from '../review/confirm';
+import { canAsk, withTerminal } from '../review/terminal';
 
 interface ListOptions {
   json?: boolean;

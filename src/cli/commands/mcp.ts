@@ -25,7 +25,8 @@ import {
 import { escapeText } from '../print/escape';
 import { differenceLines, inspectLines, otherLine, serverLines, startLines, testLines } from '../print/mcp';
 import type { Screen } from '../print/screen';
-import { confirm, withTerminal } from '../review/terminal';
+import { confirm } from '../review/confirm';
+import { withTerminal } from '../review/terminal';
 import { addLogin } from './mcp-login';
 
 interface McpOptions {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
 import { withProgress } from '../progress';
-import type { Done, Judged, ReplayOptions, ReplayProgress, Work } from '../replay/judge';
+import type { Done, Judged, ReplayOptions, ReplayProgress, Work } from '../replay/judge-runs';
 import type { Finding } from '../../history/replay/explain';
 import type { ScreenFormat } from '../print/screen';
 import { type Fact, factLines, indented, inner } from '../print/table';

@@ -23,7 +23,7 @@ import { type Config, defineConfig } from '../../tools/define-config';
 import { createWorkspaceTools } from '../../tools/workspace';
 import { startWorker } from '../../worker';
 import { editorOf, editText } from '../review/editor';
-import { askUntilAnswered } from '../review/terminal';
+import { askUntilAnswered } from '../review/confirm';
 
 /** Everything that the demo needs to play the turn. */
 export interface Play {
@@ -83,7 +83,7 @@ function noAnswer(status: string): CountersignError {
 export interface Stage {
   client: Countersign;
   taskQueue: string;
-  /** Temporal's own UI; undefined on a server that already ran. */
+  /** Temporal's own UI. Undefined on a server that already ran. */
   uiUrl?: string;
   /** Ends all parts in order, whichever of them exist. */
   close(): Promise<void>;

@@ -41,10 +41,10 @@ const slack = z.strictObject({
   /** Of the bot, `xoxb-…`. */
   tokenFile: path.optional(),
   tokenEnv: variable.default('COUNTERSIGN_SLACK_TOKEN'),
-  /** Of the app, `xapp-…`: without it messages have no buttons. */
+  /** The app token, `xapp-…`. Without it, messages have no buttons. */
   appTokenFile: path.optional(),
   appTokenEnv: variable.default('COUNTERSIGN_SLACK_APP_TOKEN'),
-  /** The key of a web inbox, with which it is signed who clicked. */
+  /** The key of a web inbox. It signs the name of the person who clicked. */
   inboxKey: path.optional(),
   /** Where Slack's Web API is. */
   api: safe.default('https://slack.com/api/'),
@@ -59,11 +59,11 @@ const slack = z.strictObject({
 
 const webPush = z.strictObject({
   kind: z.literal('web-push'),
-  /** Of the key that messages are signed with, as `countersign notify keys` prints it. */
+  /** The key that signs messages, as `countersign notify keys` prints it. */
   publicKey: z.string().regex(/^[\w-]{87}$/, 'must be what `countersign notify keys` prints'),
   keyFile: path.optional(),
   keyEnv: variable.default('COUNTERSIGN_PUSH_KEY'),
-  /** Whom a push service asks when something is wrong with our messages. */
+  /** The address to which a push service writes when our messages have a problem. */
   subject: z
     .string()
     .regex(/^(mailto:[^@\s]+@[^@\s]+|https:\/\/\S+)$/, 'must begin with mailto: or https://'),
@@ -74,7 +74,7 @@ const webPush = z.strictObject({
 });
 
 const fileSchema = z.strictObject({
-  /** Where people open the web inbox. */
+  /** The address at which people open the web inbox. */
   page: safe.optional(),
   approvers: path.optional(),
   channels: z
@@ -100,7 +100,8 @@ function isSafe(url: string): boolean {
 /**
  * Reads and checks a file of channels.
  *
- * @throws CountersignError `config_invalid` with each mistake, its line and column; `file_failed` where there is none to read.
+ * @throws CountersignError `config_invalid` with each mistake, its line and column. `file_failed` where the file cannot
+ * be read.
  */
 export async function loadChannels(file: string): Promise<ChannelsFile> {
   const read = readYaml<ChannelsFile>(await readTextFile(file), fileSchema);

@@ -10,18 +10,18 @@ import { readSecretText } from './secrets';
 import { votersOn } from './voters';
 import type { AwayEntries } from '../../client/control/who-is-away';
 
-/** What channels are opened with. */
+/** The parts that opening channels needs. */
 export interface ChannelParts {
   file: ChannelsFile;
   env: NodeJS.ProcessEnv;
   client: Pick<Countersign, 'view'>;
-  /** Who is away, so that their delegates are notified, too. Absent: nobody is asked. */
+  /** The out-of-office entries, so that delegates are notified, too. Absent: nobody is asked. */
   away?: AwayEntries;
-  /** Who decides what people answer over a channel. Absent: nobody is listened to. */
+  /** The parts that take the answers of people over a channel. Absent: answers are not taken. */
   decider?: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
-  /** Where a channel keeps what it sent, beside what was delivered. Absent: nowhere. */
+  /** The file of a channel's messages. It lies beside the file of deliveries. Absent: nowhere. */
   postsFile?: string;
-  /** Who gets a test where a channel reaches voters. */
+  /** The person who gets a test where a channel reaches voters. */
   tester?: string;
   warn(line: string): void;
 }
@@ -29,7 +29,7 @@ export interface ChannelParts {
 /**
  * Opens one channel of a file: reads its secrets, and connects to nothing.
  *
- * @throws CountersignError `usage` for a secret that is missing or cannot be read; as `loadApprovers`.
+ * @throws CountersignError `usage` for a secret that is missing or cannot be read, and the errors of `loadApprovers`.
  */
 export async function openChannel(settings: ChannelSettings, parts: ChannelParts): Promise<Receiver> {
   switch (settings.kind) {
@@ -103,7 +103,7 @@ interface AnswerParts extends Pick<ChannelParts, 'warn' | 'away'> {
   decider: NonNullable<ChannelParts['decider']>;
 }
 
-/** Who may answer; and with which key it is signed who did. */
+/** The people who may answer, and the key that signs their names. */
 async function openAnswers({ approvers: file, inboxKey, decider: client, warn, away }: AnswerParts) {
   const { openApprovers } = await import('../../authority/source.js');
   const source = await openApprovers({ file, warn });
@@ -126,7 +126,7 @@ async function readCertificates(file: string): Promise<string> {
   }
 }
 
-/** Whom a channel reaches: always the same, or who may decide. */
+/** The receivers of a channel: always the same addresses, or the people who may decide. */
 async function targetsFor(
   to: 'voters' | readonly string[],
   { file: { approvers: file = 'approvers.yaml' }, client, away, tester, warn }: ChannelParts,

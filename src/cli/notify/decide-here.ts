@@ -7,17 +7,17 @@ import type { Notice, NoticeType } from './notices';
 
 /** What buttons stand on. */
 export interface ButtonRules {
-  /** Whether somebody takes what is clicked. */
+  /** Whether clicks are taken at all. */
   isHeard: boolean;
-  /** Whether it is signed who clicked. */
+  /** Whether the name of the person who clicked is signed. */
   isSigned: boolean;
 }
 
-/** How much of a request a message shows without a click. */
+/** The part of a request that a message shows without a click. */
 export interface Room {
   characters: number;
   lines: number;
-  /** Of the arguments, as JSON; 0: in one line. */
+  /** The most characters of the arguments as JSON. 0: they are shown in one line. */
   indent: number;
 }
 
@@ -35,7 +35,7 @@ const ELSEWHERE: Readonly<Record<Exclude<NoticeType, Decidable>, string>> = {
   test: 'This is a test: nothing can be decided here.',
 };
 
-/** Why a notice only links to the web inbox; undefined where it can be decided by a button. */
+/** Why a notice only links to the web inbox. Undefined where it can be decided by a button. */
 export function whyOnlyLink(
   { type }: Notice,
   request: RequestOpened | undefined,

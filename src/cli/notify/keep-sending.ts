@@ -5,13 +5,13 @@ import { type Notice, noticesOf } from './notices';
 import type { Outbox } from './outbox';
 import type { WhoIsAway } from '../../client/control/who-is-away';
 
-/** What is watched, and how it is shown. */
+/** The inbox that is watched, and the channels for its notices. */
 interface NoticeWatch {
   client: Pick<Countersign, 'inbox' | 'inboxReader'>;
   query: InboxQuery;
-  /** A deadline is near so many milliseconds before it. */
+  /** A deadline counts as near this many milliseconds before it. */
   beforeMs: number;
-  /** Who stands in for whom now. Never rejects. */
+  /** The people who stand in for somebody now. Never rejects. */
   away(): Promise<WhoIsAway>;
   /** One for each channel. */
   outboxes: readonly Outbox[];
@@ -20,9 +20,9 @@ interface NoticeWatch {
 }
 
 /**
- * Sends what is due now.
+ * Sends the notices that are due now.
  *
- * @throws CountersignError `notify_failed` where something could not be delivered.
+ * @throws CountersignError `notify_failed` where a notice could not be delivered.
  */
 export async function sendOnce({ client, query, beforeMs, away, outboxes }: NoticeWatch): Promise<void> {
   const now = Date.now();
@@ -37,11 +37,14 @@ export async function sendOnce({ client, query, beforeMs, away, outboxes }: Noti
   });
 }
 
-/** Sends what comes into the inbox and what expires soon, until the signal aborts. An unavailable server is asked again. */
+/**
+ * Sends notices about new items of the inbox and about items that expire soon, until the signal aborts. If the server
+ * is unavailable, it is asked again.
+ */
 export async function keepSending(watch: NoticeWatch): Promise<void> {
   const { client, query, beforeMs, away, note, signal, outboxes } = watch;
   const { limit, ...filter } = query;
-  // A channel that hangs holds up no other one.
+  // Each channel has a lane of its own, so that a channel that hangs does not hold up the others.
   const lanes = outboxes.map(createLane);
   const listening = Promise.all(outboxes.map((outbox) => outbox.listen?.()));
   let isAway = false;
@@ -61,9 +64,9 @@ export async function keepSending(watch: NoticeWatch): Promise<void> {
 }
 
 interface Lane {
-  /** Sends unless it still sends what was offered before. Throws what that threw. */
+  /** Sends the notices, unless it still sends the ones before. Throws the error of an earlier sending. */
   offer(notices: readonly Notice[], now: number): void;
-  /** Resolves once nothing is being sent; rejects with what failed. */
+  /** Resolves once nothing is being sent. Rejects with the error of a failed sending. */
   ended(): Promise<void>;
 }
 

@@ -11,7 +11,7 @@ export interface MailText {
   html: string;
 }
 
-/** What a notice is about, in two words. */
+/** The subject of a notice, in two words. */
 export const HEADINGS: Readonly<Record<NoticeType, string>> = {
   'request.opened': 'Approval needed',
   'request.escalated': 'Approval needed, nobody decided in time',
@@ -25,7 +25,7 @@ export const HEADINGS: Readonly<Record<NoticeType, string>> = {
 const SUBJECT_WIDTH = 120;
 const PROMPT_WIDTH = 300;
 
-/** Where people open what a notice is about in the web inbox. Whoever opens it decides nothing by that. */
+/** The address of a notice's subject in the web inbox. Opening the address decides nothing. */
 export function linkTo(page: string, notice: Notice): string {
   return `${page.replace(/[/#]+$/, '')}/${placeOf(notice)}`;
 }
@@ -35,7 +35,7 @@ export function placeOf({ type, data: { turn, callId } }: Pick<Notice, 'type' | 
   return type === 'test' ? '#/' : `#/turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
 }
 
-/** What is known of a notice, each fact in one line that is safe to show. */
+/** The facts of a notice, each in one line that is safe to show. */
 export function factsOf({ type, data }: Notice): [name: string, value: string][] {
   if (type === 'test') return [['test', data.summary]];
   const { turn, callId, tool, agent, summary, prompt, deadline, voting, delegated } = data;
@@ -66,7 +66,7 @@ export function headingOf({ type, data: { tool, agent } }: Notice, heading = HEA
   return cut(`${heading}: ${about}`, SUBJECT_WIDTH);
 }
 
-/** A notice as a mail: what waits, and where to open it. Nothing can be decided by it. */
+/** A notice as a mail: the waiting item, and the address to open it. The mail itself can decide nothing. */
 export function mailOf(notice: Notice, page: string): MailText {
   const link = linkTo(page, notice);
   const facts = factsOf(notice);

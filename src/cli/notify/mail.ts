@@ -8,13 +8,13 @@ import { untilStopped } from '../stop-signals';
 import { mailOf } from './mail-text';
 import type { Notice, Receiver } from './notices';
 
-/** How mail is sent, and to whom. */
+/** The settings for sending mail, and the receivers. */
 export interface MailSettings {
   /** `smtps://user:password@host:465` or `smtp://user:password@host:587`. */
   url: string;
   /** Without TLS anybody on the way reads the password. */
   tls: 'required' | 'none';
-  /** Certificates, as PEM, of those who vouch for the mail server. @default those of Node */
+  /** Certificates of authorities for the mail server, as PEM. @default those of Node */
   ca?: string;
   from: string;
   /** Where the web inbox is. */
@@ -81,7 +81,7 @@ function transportOf({ url, tls, ca }: MailSettings): SMTPTransport.Options {
   const read = URL.canParse(url) ? new URL(url) : undefined;
   const isSecure = read?.protocol === 'smtps:';
   const isPlain = read?.protocol === 'smtp:' && read.hostname !== '';
-  // What it says instead is not repeated: it may be a password.
+  // The error does not repeat the text, because the text may be a password.
   if (read === undefined || !(isSecure || isPlain) || read.search !== '')
     throw usageError(
       'the address of the mail server cannot be read',

@@ -3,10 +3,12 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Notice, Receiver } from './notices';
 import type { Sent } from './sent';
 
-/** What delivers notices, and what has been delivered. */
+/** The receiver of notices, and the record of deliveries. */
 interface OutboxParts {
   receiver: Receiver;
-  /** The name of the channel; what was sent is kept by it. @default none, where there is only one receiver */
+  /**
+   * The name of the channel. It is a part of the keys of deliveries. @default none, where there is only one receiver
+   */
   channel?: string;
   sent: Sent;
   /** Called with one line for each delivery, and for each failure. */
@@ -14,18 +16,21 @@ interface OutboxParts {
   signal: AbortSignal;
 }
 
-/** Delivers each notice at least once: it is on record only after the receiver took it. */
+/** Delivers each notice at least once. A delivery is on record only after the receiver took it. */
 export interface Outbox {
-  /** Sends what is due and was not delivered yet; what failed waits a while. How many are still to be delivered. */
+  /**
+   * Sends the notices that were not delivered yet. A notice whose delivery failed waits a while. Resolves to the number
+   * of notices that are still to be delivered.
+   */
   send(notices: readonly Notice[], now: number): Promise<number>;
-  /** Takes what people answer, until the signal aborts. Never rejects. Absent: they answer elsewhere. */
+  /** Takes the answers of people, until the signal aborts. Never rejects. Absent: the channel takes no answers. */
   listen?(): Promise<void>;
 }
 
 const FIRST_MS = 1000;
 const MOST_MS = 60_000;
 
-/** An outbox that has nothing to wait for yet. */
+/** Makes an outbox. At first no delivery has failed, so nothing waits. */
 export function createOutbox(parts: OutboxParts): Outbox {
   const tries = createTries(parts);
   const { sent, channel = '', receiver, signal, note } = parts;
@@ -44,7 +49,7 @@ export function createOutbox(parts: OutboxParts): Outbox {
   };
 }
 
-/** Where nobody listens any more, notices still go out. */
+/** Listens for answers. If this fails, notices are still sent. */
 async function listenTo(
   receiver: Receiver,
   { note, signal }: Pick<OutboxParts, 'note' | 'signal'>,
@@ -56,9 +61,9 @@ async function listenTo(
   }
 }
 
-/** What a notice is kept by, and what its delivery to one of several is. */
+/** The key of a notice or, with a target, of its delivery to one of several targets. */
 function keyOf({ id }: Notice, channel: string, target?: string): string {
-  // A target is an address: only its digest is kept.
+  // A target is an address, so only its digest is kept.
   const of = target === undefined ? [] : [digestText(target).slice(0, 16)];
   return [...(channel === '' ? [] : [channel]), id, ...of].join(' ');
 }
@@ -69,7 +74,7 @@ interface Sending {
   now: number;
 }
 
-/** Sends a notice to those who have not been sent it yet. */
+/** Sends a notice to each target that has not got it yet. */
 async function sendTo(notice: Notice, { parts, tries, now }: Sending): Promise<void> {
   const { receiver, sent, channel = '', note, signal } = parts;
   const about = describe(notice);
@@ -93,7 +98,7 @@ async function sendTo(notice: Notice, { parts, tries, now }: Sending): Promise<v
   if (!isLeft) await sent.add(whole, now);
 }
 
-/** One thing that is tried. */
+/** One action that is tried. */
 interface Attempt {
   key: string;
   about: string;
@@ -106,7 +111,7 @@ interface Tries {
   attempt(attempt: Attempt): Promise<boolean>;
 }
 
-/** Tries again later and later, as long as the receiver wants to be left alone at least. */
+/** Tries again after longer and longer waits. A wait is never shorter than the receiver asks for. */
 function createTries({ receiver, note, signal }: OutboxParts): Tries {
   const failures = new Map<string, { count: number; nextAt: number }>();
   let heldUntil = 0;

@@ -12,7 +12,7 @@ export interface Asked {
   asked: string;
 }
 
-/** Since when a call waits for a person; undefined: it does not. */
+/** Since when a call waits for a person. Undefined: it does not. */
 export function askedAt({ phase, request, question, doubt }: CallView): string | undefined {
   if (phase === 'requested') return request?.at;
   if (phase === 'asked') return question?.at;
@@ -27,7 +27,7 @@ const SAYS: Readonly<Record<string, string>> = {
   'run-again': 'started once more',
 };
 
-/** What became of a call that a message was about, in one line; undefined: it waits as it did. */
+/** The end of a call that a message was about, in one line. Undefined: it waits as it did. */
 export function outcomeOf(view: TurnView, { notice, asked }: Asked): string | undefined {
   const { callId } = notice.data;
   const call = view.calls.find((one) => one.callId === callId);
@@ -48,7 +48,7 @@ function joiner(what: string): string {
   return SAYS[what]?.endsWith('says') === true ? '' : 'by ';
 }
 
-/** Looks at a turn again: what became of the call that a message was about. `over` undefined: it waits as it did. */
+/** Reads a turn again, for the end of the call that a message was about. `over` undefined: it waits as it did. */
 export async function lookAgain(
   client: Pick<Countersign, 'view'>,
   about: Asked,

@@ -66,7 +66,7 @@ async function run(
   const end = (): void => endGroup(child.pid);
   const timer = setTimeout(end, COMMAND_MS);
   signal.addEventListener('abort', end, { once: true });
-  // A command need not read what it is given.
+  // A command need not read its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   try {
@@ -95,8 +95,8 @@ const VARIABLE = 'COUNTERSIGN_NOTIFY_SECRET';
 const LEAST_BYTES = 16;
 
 /**
- * The secret that posts are signed with: from a file, or from the environment; never from the command line, which every
- * user of the machine can read. `whsec_` and base64, as Standard Webhooks has it, or any text.
+ * The secret that signs posts. It comes from a file or from the environment. It never comes from the command line,
+ * because every user of the machine can read that. `whsec_` and base64, as Standard Webhooks has it, or any text.
  *
  * @param variable of the environment. @default `COUNTERSIGN_NOTIFY_SECRET`
  * @throws CountersignError `usage` where there is none, it cannot be read, or it is too short.

@@ -2,14 +2,14 @@ import { errorMessage } from '../../contract/errors';
 import { type PrivateFault, readPrivateFile } from '../../files';
 import { usageError } from '../options';
 
-/** Where a secret is: in a file, or in a variable of the environment. */
+/** The place of a secret: a file, or a variable of the environment. */
 export interface SecretPlace {
   file: string | undefined;
   variable: string;
 }
 
 /**
- * A secret without blanks around it; undefined where there is none. The file comes first.
+ * A secret without blanks around it. Undefined where there is none. The file comes first.
  *
  * @throws CountersignError `usage` for a file that cannot be read, or that others can read.
  */

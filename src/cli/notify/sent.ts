@@ -5,7 +5,7 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { readIfThere, replaceFile } from '../../files';
 
-/** What is kept of notices, by key; on disk before anything goes on. */
+/** Values about notices by key. A value is on disk before the caller goes on. */
 export interface Kept<T> {
   get(key: string): T | undefined;
   entries(): readonly (readonly [key: string, value: T])[];
@@ -13,33 +13,33 @@ export interface Kept<T> {
   set(key: string, value: T | undefined, now: number): Promise<void>;
 }
 
-/** Which notices were delivered; on disk before the next one is sent. */
+/** The keys of delivered notices. A key is on disk before the next notice is sent. */
 export interface Sent {
   has(key: string): boolean;
   /** Resolves once it is on disk. */
   add(key: string, now: number): Promise<void>;
 }
 
-/** Hardly anything waits longer. A request that still waits then is sent once more. */
+/** Keys are kept for this time. Hardly any request waits longer. If one does, its notice is sent once more. */
 export const KEEP_MS = 180 * 24 * 3600 * 1000;
 
 /**
- * Opens the file of what was delivered, in a folder that is there; it is made with the first delivery.
+ * Opens the file of deliveries. Its folder must exist. The file is made with the first delivery.
  *
- * @throws CountersignError `config_invalid` for a file that is something else.
+ * @throws CountersignError `config_invalid` for a file with another content.
  */
 export async function openSent(file: string): Promise<Sent> {
   const sent = await openKept(file, { value: z.number(), isOld: (at, now) => now - at > KEEP_MS });
   return { has: (key) => sent.get(key) !== undefined, add: (key, now) => sent.set(key, now, now) };
 }
 
-/** What a file keeps, and for how long. */
+/** The form of the kept values, and the rule for their age. */
 interface Keeping<T> {
   value: z.ZodType<T>;
   isOld(value: T, now: number): boolean;
 }
 
-/** As `openSent`, of anything; without a file in memory only. */
+/** As `openSent`, for values of any form. Without a file, they are only in memory. */
 export async function openKept<T>(
   file: string | undefined,
   { value: form, isOld }: Keeping<T>,
@@ -55,7 +55,8 @@ export async function openKept<T>(
       for (const [old, one] of kept) if (isOld(one, now)) kept.delete(old);
       if (file === undefined) return Promise.resolve();
       const content = `${JSON.stringify({ version: 1, sent: Object.fromEntries(kept) })}\n`;
-      // Channels send side by side. One write after the other: an older content never replaces a newer one.
+      // Channels send at the same time. The file is written one time after another, so that an older content never
+      // replaces a newer one.
       const written = writing.then(() => replaceFile(file, content));
       writing = written.catch(() => undefined);
       return written;

@@ -14,7 +14,7 @@ export interface SlackAccess {
   api: string;
   /** Of the bot. */
   token: string;
-  /** Of the app; absent: nothing is listened to. */
+  /** Of the app. Absent: nothing is listened to. */
   appToken?: string;
 }
 
@@ -30,11 +30,11 @@ export interface SlackIdentity {
 export interface Sought {
   target: string;
   notice: string;
-  /** Not before this, in milliseconds since 1970. */
+  /** The earliest time of the message, in milliseconds since 1970. */
   since: number;
 }
 
-/** The methods of Slack that are used. All reject with `notify_failed`, and none is tried twice. */
+/** The methods of Slack that are used. All functions reject with `notify_failed`, and none tries twice. */
 export interface SlackApi {
   identify(): Promise<SlackIdentity>;
   post(target: string, message: SlackText, notice: string): Promise<Place>;
@@ -46,13 +46,13 @@ export interface SlackApi {
   openView(trigger: string, view: ModalView): Promise<void>;
   /** Whether a socket could be opened. */
   checkSocket(): Promise<void>;
-  /** A connection over which clicks come; none is made yet. */
+  /** A connection for clicks. It is not open yet. */
   openSocket(): Socket;
 }
 
 const CALL_MS = 15_000;
 const PAGES = 5;
-/** How far our clock and Slack's may differ. */
+/** The largest difference between our clock and Slack's. */
 const CLOCK_MS = 10 * 60 * SECOND;
 const EVENT = 'countersign_notice';
 
@@ -73,7 +73,7 @@ function requirePackages(): void {
 
 const nothing = (): void => undefined;
 
-/** What the packages log names whole requests. */
+/** The packages would log whole requests. */
 const SILENT = {
   ...{ debug: nothing, info: nothing, warn: nothing, error: nothing },
   ...{ setLevel: nothing, setName: nothing },
@@ -142,7 +142,7 @@ function messagesOf(
   client: WebClient,
   identify: SlackApi['identify'],
 ): Pick<SlackApi, 'post' | 'update' | 'find' | 'whisper'> {
-  /** Nothing in a text is looked for: no link, no mention, no picture of what a link names. */
+  /** Slack does not interpret the text: it makes no links, no mentions and no previews of links. */
   const asItIs = { parse: 'none', link_names: false, unfurl_links: false, unfurl_media: false } as const;
   return {
     post: (channel, { text, blocks }, notice) =>

@@ -16,17 +16,20 @@ import type { Post } from './slack-posts';
 import { APPROVE, DENY, REASON, reasonView, whisperOf } from './slack-text';
 import { sees } from './voters';
 
-/** What clicks need. */
+/** The parts that handling a click needs. */
 export interface ClickParts {
   api: Pick<SlackApi, 'identify' | 'whisper' | 'openView'>;
   posts: Pick<Kept<Post>, 'get'>;
   approvers(): Promise<Approvers>;
   client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
-  /** Who is away, so that a delegate decides in their place. Absent: everybody decides as themselves. */
+  /**
+   * The out-of-office entries, by which a delegate decides in another person's place. Absent: everybody decides as
+   * themselves.
+   */
   away?: AwayEntries;
-  /** Absent: what is clicked is a claim. */
+  /** Absent: the name of the person who clicked is only claimed. */
   signer: InboxSigner | undefined;
-  /** Shows on the messages about a call how it stands. */
+  /** Brings the messages about a call up to date. */
   refresh(call: { turn: string; callId: string }): Promise<void>;
   note(line: string): void;
 }
@@ -63,25 +66,28 @@ const reasonSchema = z.object({
 
 const valueSchema = z.strictObject({ callId: z.string(), digest: z.string(), key: z.string() });
 
-/** What somebody did, as Slack says. */
+/** The action of a person, as Slack reports it. */
 export interface Click {
-  /** `ask`: they want to deny, and say why next. */
+  /** `ask`: the person wants to deny. The reason comes next. */
   does: 'approve' | 'ask' | 'deny';
-  /** The same however often it comes. */
+  /** The id stays the same if Slack sends the click again. */
   id: string;
   user: string;
   userTeam: string;
   team: string;
   app: string;
-  /** Of the post that it is about. */
+  /** The key of the post that it is about. */
   key: string;
-  /** Where the button was, and what it said. Absent: it came from a window of ours. */
+  /**
+   * The place of the button, and the request that the button names. Absent: the action came from the window that asks
+   * for a reason.
+   */
   button?: { channel: string; ts: string; callId: string; digest: string };
   reason?: string;
   trigger: string;
 }
 
-/** Reads a payload; undefined: it decides nothing, such as a click on a link. */
+/** Reads a payload. Undefined where it decides nothing, such as a click on a link. */
 export function readClick(body: unknown): Click | undefined {
   const reason = reasonSchema.safeParse(body);
   if (reason.success) {
@@ -112,7 +118,7 @@ function from(
   return { team: team.id, user: user.id, userTeam: user.team_id ?? team.id };
 }
 
-/** Why a click is not one on a message of ours; undefined: it is. */
+/** Why a click is not one on a message of ours. Undefined: it is. */
 export function whyForeign(click: Click, team: string, post: Post | undefined): string | undefined {
   if (click.team !== team || click.userTeam !== team) return 'it comes from another workspace';
   if (post?.place === undefined) return 'no message is known that it could be on';
@@ -125,10 +131,10 @@ export function whyForeign(click: Click, team: string, post: Post | undefined): 
   return isSame ? undefined : 'it is about something else than the message is';
 }
 
-/** Clicks are remembered for so long that Slack does not repeat an older one. */
+/** The most clicks that are remembered. Slack does not repeat older clicks. */
 const MOST_KNOWN = 1000;
 
-/** Takes payloads, each once. Never rejects. */
+/** Takes payloads. A payload that comes again is ignored. Never rejects. */
 export function createClicks(parts: ClickParts): (body: unknown) => Promise<void> {
   const known = new Set<string>();
   return async (body) => {
@@ -161,7 +167,7 @@ async function take(click: Click, parts: ClickParts): Promise<void> {
   if (answer !== undefined) await api.whisper({ channel, user: click.user }, whisperOf(answer));
 }
 
-/** Does what was clicked. What the person is to read; undefined: the message says it. */
+/** Does what was clicked. The text for the person. Undefined: the message says it. */
 async function answerTo(click: Click, post: Post, parts: ClickParts): Promise<string | undefined> {
   const { api, approvers } = parts;
   if (post.over !== undefined) return `This is already decided: ${post.over}`;

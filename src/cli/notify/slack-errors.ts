@@ -6,7 +6,10 @@ export const SECOND = 1000;
 const REFUSED_TOKEN_MS = 15 * 60 * SECOND;
 const REFUSED_MS = 60 * 60 * SECOND;
 
-/** What Slack answers; or `notify_failed`, with what it said. `data.isRefused`: it says that it did nothing. */
+/**
+ * The answer of Slack. Throws `notify_failed` with Slack's message where it is an error. `data.isRefused`: it says that
+ * it did nothing.
+ */
 export async function attempt<T>(act: () => Promise<T>): Promise<T> {
   try {
     return await act();
@@ -40,7 +43,7 @@ const LATER = [
   'team_added_to_org',
 ];
 
-/** What went wrong, in words that hold no token. */
+/** The error, in words without a token. */
 export function inWords(error: unknown): CountersignError {
   const { code, retryAfter, data, statusCode } = errorSchema.safeParse(error).data ?? { code: '' };
   if (code === 'slack_webapi_rate_limited_error' || data?.error === 'ratelimited')

@@ -3,38 +3,38 @@ import { digestText } from '../../contract/digest';
 import { type Notice, noticeForm } from './notices';
 import { KEEP_MS, type Kept, openKept } from './sent';
 
-/** Where a message is: its channel, its time, which is its id there, and the app that posted it. */
+/** The place of a message: its channel, its time, which is its id at Slack, and the app that posted it. */
 const place = z.strictObject({ channel: z.string(), ts: z.string(), app: z.string() });
 export type Place = z.output<typeof place>;
 
 const post = z.strictObject({
-  /** Of the notice that it says. */
+  /** The notice that the message shows. */
   notice: noticeForm,
   target: z.string(),
-  /** When it was about to be posted, in milliseconds since 1970. */
+  /** The time right before it was posted, in milliseconds since 1970. */
   at: z.number(),
-  /** Since when the call waits, as history says. */
+  /** The time since which the call waits, from history. */
   asked: z.string(),
-  /** Only of a message with buttons: what it shows. */
+  /** Only for a message with buttons: the request that it shows. */
   seen: z.strictObject({ digest: z.string(), callKey: z.string() }).optional(),
-  /** Absent: it was about to be posted, and nobody knows whether it was. */
+  /** Absent: the message was about to be posted, and it is not known whether it was. */
   place: place.optional(),
-  /** How it ended, as the message says. Absent: it waits. */
+  /** The end of the call, as the message says it. Absent: the call still waits. */
   over: z.string().optional(),
 });
 
 /** A message that was posted, or was about to be. */
 export type Post = z.output<typeof post>;
 
-/** What a post is kept by: digits only, so that they fit a button. */
+/** The key of a post. It has only hex digits, so that it fits a button. */
 export function postKey({ id }: Pick<Notice, 'id'>, target: string): string {
   return digestText(`${id} ${target}`).slice(0, 32);
 }
 
-/** A message that is over can still be clicked. */
+/** A message about a call that no longer waits is kept for this time, because people can still click it. */
 const KEEP_OVER_MS = 30 * 24 * 3600 * 1000;
 
-/** Messages of one channel of a file; without a file in memory only. */
+/** Opens the messages of one channel. Without a file, they are only in memory. */
 export async function openPosts(file: string | undefined): Promise<Kept<Post>> {
   return openKept(file, {
     value: post,

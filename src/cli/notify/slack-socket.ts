@@ -61,14 +61,15 @@ async function listenOnce(
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => void socket.once('disconnected', resolve));
   socket.on('interactive', ({ ack, body }) => {
-    // What Slack does not hear of in three seconds, it shows as failed: nothing is done then.
+    // Slack shows a click as failed unless it gets an answer within three seconds. Where the answer cannot be sent,
+    // nothing is done.
     ack().then(
       () => take(body),
       () => note('a click in Slack could not be acknowledged, so nothing was done'),
     );
   });
   const started = socket.start();
-  // It also fails after nobody waits for it any more.
+  // The promise may also fail when nobody waits for it any more.
   started.catch(() => undefined);
   const late = new AbortController();
   try {

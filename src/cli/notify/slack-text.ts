@@ -11,12 +11,12 @@ import { type Post, postKey } from './slack-posts';
 
 /** A message as Slack takes it. */
 export interface SlackText {
-  /** What phones show beside the message. */
+  /** The text that phones show with the message. */
   text: string;
   blocks: KnownBlock[];
 }
 
-/** So much of a message shows without a click; what is longer is shown by its beginning. */
+/** Slack shows this much of a message without a click. Of a longer text it shows only the beginning. */
 const ROOM = { characters: 1500, lines: 30, indent: 2 };
 /** Slack refuses a button with more. */
 const MOST_VALUE = 2000;
@@ -69,7 +69,7 @@ export function overMessage({ notice, over = '' }: Pick<Post, 'notice' | 'over'>
   };
 }
 
-/** What only the person who clicked is shown. */
+/** The text that only the person who clicked sees. */
 export function whisperOf(text: string): SlackText {
   const said = cut(escapeText(text), NAMES_WIDTH);
   return { text: escapeMrkdwn(said), blocks: [table([['', said]])] };

@@ -14,14 +14,14 @@ import { openPosts, type Post, postKey } from './slack-posts';
 import { keepListening } from './slack-socket';
 import { messageOf, overMessage } from './slack-text';
 
-/** How messages go to Slack, and who answers them. */
+/** The settings of messages to Slack and of answers from there. */
 export interface SlackSettings extends SlackAccess {
   /** Where the web inbox is. */
   page: string;
   /** Ids of channels, or of people. */
   targetsOf(notice: Notice): Promise<readonly string[]>;
   client: Pick<Countersign, 'view'>;
-  /** Where it is kept what was posted. Absent: nowhere. */
+  /** The file with the messages that were posted. Absent: nowhere. */
   postsFile?: string;
   /** What clicks need. Absent: messages only link to the web inbox. */
   answers?: {
@@ -70,20 +70,20 @@ export async function createSlack(settings: SlackSettings): Promise<Receiver> {
               running.add(click);
             };
             await keepListening({ open: () => api.openSocket(), take, note, signal });
-            // What was clicked before the end is still decided, answered and written down.
+            // Clicks from before the end are still decided, answered and written down.
             await Promise.all(running);
           },
         }),
   };
 }
 
-/** What was posted, and what is said there by now. */
+/** The messages that were posted, and the means to change them. */
 interface Board extends Pick<SlackSettings, 'client' | 'page'> {
   api: SlackApi;
   rules: ButtonRules;
-  /** Read late: until then another process may hold them. */
+  /** The posts are read late, because another process may hold their file until then. */
   posts(): Promise<Kept<Post>>;
-  /** When a call was looked at that still waited, by the key of its post. */
+  /** The times at which waiting calls were last looked at, by the key of their post. */
   lookedAt: Map<string, number>;
 }
 
@@ -106,7 +106,7 @@ async function deliver(board: Board, notice: Notice, target: string): Promise<vo
   const view = await client.view(notice.data.turn);
   const call = view.calls.find(({ callId }) => callId === notice.data.callId);
   const asked = call === undefined ? undefined : askedAt(call);
-  // It was decided in the meantime.
+  // The call was decided in the meantime.
   if (call === undefined || asked === undefined) return;
   const { hasButtons, ...message } = messageOf(notice, { page, target, view, call }, rules);
   const { seenDigest: digest = '', callKey = '' } = call.request ?? {};
@@ -128,7 +128,10 @@ async function outdated(board: Board, open: readonly Notice[], now: number): Pro
   }));
 }
 
-/** Says on a message what became of its call; where that waits, how votes stand. False: it waits. */
+/**
+ * Brings a message up to date: it shows the end of its call or, while the call waits, the votes. False: the call still
+ * waits.
+ */
 async function correct(
   { posts, client, api, page, rules }: Board,
   key: string,
@@ -150,7 +153,7 @@ async function correct(
   return false;
 }
 
-/** Shows on all messages about a call how it stands. */
+/** Brings all messages about a call up to date. */
 async function refresh(board: Board, { turn, callId }: { turn: string; callId: string }): Promise<void> {
   for (const [key, { notice }] of (await board.posts()).entries())
     if (notice.data.turn === turn && notice.data.callId === callId) await correct(board, key, true);
@@ -163,7 +166,10 @@ interface Delivery {
   api: SlackApi;
 }
 
-/** Whether a message is there already: a process may have ended between posting it and writing that down. */
+/**
+ * Whether a message is there already. A process may have ended after it posted the message and before it wrote that
+ * down.
+ */
 async function isPosted({ notice, target, kept, api }: Delivery): Promise<boolean> {
   const key = postKey(notice, target);
   const known = kept.get(key);
@@ -186,7 +192,7 @@ async function postOnce(
     const place = await api.post(target, message, notice.id);
     await kept.set(key, { ...post, place }, at);
   } catch (error) {
-    // Where Slack said that it did nothing, there is nothing to look for before the next try.
+    // Where Slack refused the message, the next try need not look for it.
     if (error instanceof CountersignError && error.data['isRefused'] === true)
       await kept.set(key, undefined, at);
     throw error;

@@ -1,7 +1,7 @@
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
-import { votingOf } from '../../contract/authority/authority';
-import { newVotersOf, votersOf } from '../../contract/authority/open-votes';
+import { votersOf, votingOf } from '../../contract/authority/authority';
+import { newVotersOf } from '../../contract/authority/open-votes';
 import { type StandIn, standInsAt } from '../../contract/authority/places';
 import { isSeenBy } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';

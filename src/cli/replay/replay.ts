@@ -9,7 +9,14 @@ import { parsePoint } from '../../history/moment';
 import { encryptionOf, fileDecode, readTurnRuns } from '../open-turn';
 import { readCount } from '../options';
 import { awaitDebugger, breakpointAt, BreakpointProbe, openInspector } from './debug';
-import { type Done, judgeAll, type NamedRun, type Replaying, type ReplayProgress, type Work } from './judge';
+import {
+  type Done,
+  judgeAll,
+  type NamedRun,
+  type Replaying,
+  type ReplayProgress,
+  type Work,
+} from './judge-runs';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
 import { CountersignError, errorMessage } from '../../contract/errors';

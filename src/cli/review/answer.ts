@@ -13,7 +13,8 @@ import { escapeText } from '../print/escape';
 import { fieldLines } from '../print/question';
 import { usageError } from '../options';
 import type { Subject } from './decision';
-import { askUntilAnswered, type Terminal } from './terminal';
+import { askUntilAnswered } from './confirm';
+import type { Terminal } from './terminal';
 
 /**
  * The question of a call that waits for an answer.

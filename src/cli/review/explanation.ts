@@ -1,13 +1,8 @@
 import type { Approvers, Ruling } from '../../authority/approvers';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
 import type { StandIn } from '../../contract/authority/places';
-import {
-  assuranceText,
-  seatingOf,
-  standingOf,
-  type Standing,
-  type VoteRefusal,
-} from '../../contract/authority/votes';
+import { assuranceText, seatingOf, type VoteRefusal } from '../../contract/authority/votes';
+import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
 import { defined } from '../../contract/defined';
 import { dateTime, span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
@@ -16,7 +11,7 @@ import { usageError } from '../options';
 import type { ProvenVote } from './sign';
 
 /** Who may decide a call, as `--json` prints it. */
-interface Explanation extends Standing {
+interface Explanation extends VoteCount {
   /** The votes so far, and what each of them proves by this file. */
   votes: readonly ProvenVote[];
   turn: string;
@@ -75,7 +70,7 @@ export function explanationOf(
   return {
     ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot, votes },
     standIns: places,
-    ...standingOf(
+    ...countVotes(
       ruling.rule,
       call.votes.filter(({ voter }) => isCounted(votes, voter)),
       among,

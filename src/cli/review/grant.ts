@@ -9,7 +9,8 @@ import { collect, usageError } from '../options';
 import { escapeText } from '../print/escape';
 import type { Signer } from './sign';
 import { givenUp } from './decision';
-import { canAsk, confirm, withTerminal } from './terminal';
+import { confirm } from './confirm';
+import { canAsk, withTerminal } from './terminal';
 
 /** Options of `approve` that give a grant in addition to the decision. */
 export interface GrantFlags {

@@ -2,7 +2,6 @@ import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { CountersignError } from '../../contract/errors';
 import { safeLine } from '../print/escape';
-import type { Screen } from '../print/screen';
 
 /** The stream where a person types, and the stream where the typed text appears. */
 export interface Keyboard {
@@ -139,47 +138,5 @@ export async function withTerminal<T>(
     return await use(terminal);
   } finally {
     terminal.release();
-  }
-}
-
-/** One possible answer: the keys that mean it, of which the first is shown, and its effect. */
-export interface Choice<T extends string> {
-  means: T;
-  keys: readonly string[];
-  does: string;
-}
-
-/** Asks until the answer is one of the choices. `?` and Enter alone list what each does. */
-export async function choose<T extends string>(
-  terminal: Pick<Terminal, 'ask'>,
-  question: string,
-  choices: readonly Choice<T>[],
-  screen: Pick<Screen, 'lines'>,
-): Promise<T> {
-  const keys = choices.flatMap(({ keys: [first = ''] }) => first);
-  for (;;) {
-    const said = (await terminal.ask(`${question} [${[...keys, '?'].join(',')}]? `)).trim().toLowerCase();
-    const chosen = choices.find((choice) => choice.keys.includes(said));
-    if (chosen !== undefined) return chosen.means;
-    screen.lines(choices.map(({ keys: [first = ''], does }) => `${first.padEnd(2)} ${does}`));
-  }
-}
-
-/** Asks for a yes. Everything else is a no, Enter too. */
-export async function confirm(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
-  const said = (await terminal.ask(`${question} [y/N] `)).trim().toLowerCase();
-  return said === 'y' || said === 'yes';
-}
-
-/** Asks for the whole word `yes`, for effects that are easily overlooked. */
-export async function confirmInFull(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
-  return (await terminal.ask(`${question} Type yes to go on: `)).trim().toLowerCase() === 'yes';
-}
-
-/** Asks until the answer is not empty. */
-export async function askUntilAnswered(terminal: Pick<Terminal, 'ask'>, question: string): Promise<string> {
-  for (;;) {
-    const said = (await terminal.ask(question)).trim();
-    if (said !== '') return said;
   }
 }

@@ -32,7 +32,7 @@ import type { ClientContext } from '../context';
 
 /**
  * Starts the workflow that holds the pauses, where it does not run. A workflow that was closed is started again only
- * with `closed too`, because what it held is forgotten.
+ * with `closed too`, because its pauses and grants are lost.
  */
 export async function startControl(client: Client, when: 'unless closed' | 'closed too'): Promise<void> {
   try {
@@ -60,7 +60,7 @@ export async function readControl(context: ClientContext): Promise<Pauses> {
   return pauses === undefined ? { control: 'unreadable', pauses: [] } : { control: 'open', pauses };
 }
 
-/** The workflow that holds pauses, grants and who is away; undefined where nobody has started it. Needs no worker. */
+/** The workflow that holds pauses, grants and who is away. Undefined where nobody has started it. Needs no worker. */
 export function describeControl(
   { client, ...context }: ClientContext,
   doing = 'asking what is paused',
@@ -76,8 +76,8 @@ export function describeControl(
 }
 
 /**
- * Pauses calls. Resolves once no worker starts such a call any more: the memo shows the pause, and what workers knew
- * before is too old.
+ * Pauses calls. Resolves once no worker starts such a call any more. By then, the memo shows the pause, and what
+ * workers read before no longer counts.
  */
 export async function pause(context: ClientContext, asked: PauseAsked): Promise<PauseTaken> {
   await ask(context, 'starting the workflow that holds pauses', () =>
@@ -124,11 +124,11 @@ interface ControlWords<C extends string> {
   refusal(refused: { code: C; message: string }): CountersignError;
   /** The error where the workflow does not run. */
   absent(): CountersignError;
-  /** What was tried, for every other error. */
+  /** The operation that failed, named in every other error. */
   doing: string;
 }
 
-/** Sends an update to the workflow that holds pauses and grants. @throws CountersignError in the words given. */
+/** Sends an update to the workflow that holds pauses and grants. @throws CountersignError with the given words. */
 export async function tellControl<R, A, C extends string>(
   { client }: ClientContext,
   { name, asked }: { name: string; asked: A },

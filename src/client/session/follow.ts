@@ -29,7 +29,7 @@ export function followSession(
   }));
 }
 
-/** As `followSession`, with what models write while they write. */
+/** As `followSession`, and also gives the text of models while they write it. */
 export function followSessionWithText(
   context: ClientContext,
   session: string,
@@ -46,7 +46,7 @@ export function followSessionWithText(
   );
 }
 
-/** Reads what a turn does, until it ends. */
+/** Reads the events of a turn until it ends. */
 type ReadTurn<T> = (turn: string, signal: AbortSignal) => AsyncIterable<T>;
 
 async function* followBoth<T, E extends object>(

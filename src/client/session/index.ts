@@ -129,7 +129,7 @@ interface Sending {
   content: SessionMessage | SessionControl;
 }
 
-/** Sends an update and waits for its answer; the session is started with it where an agent is named. */
+/** Sends an update and waits for its answer. Where an agent is named, the update also starts the session. */
 async function updateOnce(
   context: ClientContext,
   { session, options }: Place,

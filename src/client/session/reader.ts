@@ -39,7 +39,7 @@ export async function viewSession(context: ClientContext, session: string): Prom
   return view;
 }
 
-/** What a session is doing, from its memo. */
+/** The present state of a session, from its memo. */
 export async function stateOf(context: ClientContext, session: string): Promise<SessionNow> {
   const info = (await describeTurn(context, session))?.workflowExecutionInfo;
   if (info?.type?.name !== WORKFLOWS.session) throw sessionNotFound(session);

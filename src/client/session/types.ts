@@ -14,8 +14,8 @@ export interface SessionOptions extends Pick<
   /** The agent of the session. A session that exists has to be of this agent. @default the session has to exist */
   agent?: string;
   /**
-   * What a session that is started here may spend, all its turns together; `time` in milliseconds. It makes the agent's
-   * `sessionBudget` smaller, never larger. @default that of the agent
+   * The budget of a session that is started here, for all its turns together. `time` is in milliseconds. It can make
+   * the agent's `sessionBudget` smaller, never larger. @default that of the agent
    */
   budget?: Omit<Budget, 'currency'>;
 }
@@ -26,7 +26,7 @@ export interface SendRequest {
   /** As for `start`. */
   files?: StartRequest['files'];
   /**
-   * What the message does while a turn runs. `queue`: it waits for the next turn. `interrupt`: the running turn is
+   * The effect of the message while a turn runs. `queue`: it waits for the next turn. `interrupt`: the running turn is
    * cancelled first. `steer`: the running turn reads it before its next step. @default 'queue'
    */
   mode?: MessageMode;
@@ -36,10 +36,10 @@ export interface SendRequest {
   sender?: string;
 }
 
-/** What became of a message. `recorded`: no worker answered in time; the message takes effect when a worker returns. */
+/** What became of a message. `recorded`: no worker answered in time. The message takes effect when a worker returns. */
 export type SentMessage = ({ status: 'taken' } & MessageTaken) | { status: 'recorded'; messageId: string };
 
-/** Who does something with a session, and why; kept on record, not checked. */
+/** Who does something with a session, and why. It is kept on record and not checked. */
 export interface SessionAct {
   sender?: string;
   reason?: string;
@@ -52,14 +52,14 @@ export interface SessionTurnEvent {
   event: TurnEvent;
 }
 
-/** What the model of the running turn writes, while it writes; see `TextDelta`. The event `step` has the finished reply. */
+/** The text of the running turn's model while it writes. See `TextDelta`. The event `step` has the finished reply. */
 export interface SessionText {
   type: 'turn_text';
   turn: string;
   delta: TextDelta;
 }
 
-/** What a session is doing now. Needs no worker. */
+/** The present state of a session. Needs no worker. */
 export interface SessionNow extends SessionMemo {
   session: string;
   runId: string;
@@ -69,7 +69,7 @@ export interface SessionNow extends SessionMemo {
 export interface SessionSummary extends SessionNow {
   /** ISO 8601. */
   startedAt: string;
-  /** ISO 8601; null while it is open. */
+  /** ISO 8601. Null while it is open. */
   endedAt: string | null;
 }
 
@@ -102,26 +102,27 @@ export interface Session {
   send(message: string | SendRequest): Promise<SentMessage>;
   /** Every event of the session from its start, then live until it ends, with the events of the turn that runs. */
   follow(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
-  /** As `follow`, with what models write while they write; see `followWithText` of a client. */
+  /** As `follow`, and also gives the text of models while they write it. See `followWithText` of a client. */
   followWithText(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent | SessionText>;
   /** Messages, turns and their answers so far. Needs no worker. */
   history(): Promise<SessionView>;
-  /** What the session is doing now. Needs no worker. */
+  /** The present state of the session. Needs no worker. */
   state(): Promise<SessionNow>;
   /** No further turn starts until `resume`. The running turn goes on. */
   pause(act?: SessionAct): Promise<void>;
   resume(act?: SessionAct): Promise<void>;
-  /** Asks the running turn to end; the session goes on with the next message. */
+  /** Asks the running turn to end. The session goes on with the next message. */
   cancelTurn(act?: SessionAct): Promise<void>;
   /**
-   * Once no turn runs, has a model summarize all turns but the last; see `limits.compactOver` of `defineAgent`. The event
-   * `compacted` or `compaction_failed` says how that went.
+   * Once no turn runs, has a model summarize all turns but the last. See `limits.compactOver` of `defineAgent`. The
+   * event `compacted` or `compaction_failed` says how that went.
    *
    * @throws CountersignError `nothing_to_compact` where there is at most one turn, as far as a worker answers.
    */
   compact(act?: SessionAct): Promise<void>;
   /**
-   * Takes no more messages, and ends after the running turn; `cancel` cancels it. Messages that wait are left undone.
+   * Takes no more messages, and ends after the running turn. `cancel` cancels that turn. Messages that wait are left
+   * undone.
    */
   close(act?: SessionAct & { cancel?: boolean }): Promise<void>;
 }

@@ -10,16 +10,14 @@ import {
   RULE_ACTIONS,
   type RuleSnapshot,
   seatingOf,
-  type Standing,
-  standingOf,
   stricterRule,
   type Voter,
   type VoteRefusal,
 } from './votes';
 
 /**
- * Who decides a call, as the approvers file said when it was asked about. It is frozen with the request: a changed file can
- * only add to it.
+ * Who decides a call, as the approvers file said when the call was asked about. It is frozen with the request. A
+ * changed file can only make it stricter.
  */
 export interface Authority {
   /** SHA-256 (hex) of the file. */
@@ -27,15 +25,23 @@ export interface Authority {
   /** SHA-256 (hex) of the rule. */
   ruleDigest: string;
   rule: RuleSnapshot;
-  /** Those whom the rule concerns. Absent: it lets each person of the file decide alone, and these are too many to list. */
+  /**
+   * The people whom the rule concerns. Absent: the rule lets each person of the file decide alone, and these people are
+   * too many to list.
+   */
   people?: readonly Voter[];
-  /** Nobody decided in time, so those whom the rule names for this may, too. That is the word of the workflow. */
+  /**
+   * Nobody decided in time, so the people whom the rule names for this case may decide, too. Only the workflow says so.
+   */
   escalated?: true;
-  /** Whose words the turn had taken up when it asked, by their names in the file where they have one. Empty: nobody knows. */
+  /**
+   * The people whose messages the turn had taken up when it asked. They have their names in the file, where the file
+   * has them. Empty: it is not known who asked.
+   */
   requesters: readonly string[];
 }
 
-/** A vote as it is kept, with what it was cast on. */
+/** A vote as it is kept, with the digest of the request that it is about. */
 export interface Vote extends CastVote {
   decisionId: string;
   /** Workflow time, ISO 8601. */
@@ -45,7 +51,7 @@ export interface Vote extends CastVote {
   reason?: string;
   /** Only the worker can say whether it counts. */
   signature?: VoteSignature;
-  /** A call in doubt is started once more by it: that is what its signature says. */
+  /** The vote lets a call in doubt start once more. Its signature says this. */
   runsAgain?: true;
 }
 
@@ -91,12 +97,12 @@ export const AUTHORITY: JsonSchema = {
   required: ['fileDigest', 'ruleDigest', 'rule', 'requesters'],
 };
 
-/** What a worker says beside why a person has to look again. */
+/** The further fields with which a worker asks a person to look again. */
 export const ASKED_AGAIN = { struck: NAMES, authority: AUTHORITY, secret: TEXT };
 
 const issuesOf = /* @__PURE__ */ soundCheck(AUTHORITY);
 
-/** Who decides, as anybody may have written it; undefined: it cannot be read. */
+/** Reads an authority that anybody may have written. Undefined: it cannot be read. */
 export function readAuthority(value: unknown): Authority | undefined {
   return isAuthority(value) ? value : undefined;
 }
@@ -105,7 +111,7 @@ function isAuthority(value: unknown): value is Authority {
   return issuesOf(value).length === 0;
 }
 
-/** The person whom an approver's name means: a name or a mail address of the file, whatever its case. */
+/** The person whom an approver's name means. It may be a name or a mail address of the file, in any case. */
 export function personIn(people: readonly Voter[], approver: string): string | undefined {
   const wanted = approver.toLowerCase();
   return people.find(({ name, mail }) => [name, mail].some((one) => one?.toLowerCase() === wanted))?.name;
@@ -114,12 +120,12 @@ export function personIn(people: readonly Voter[], approver: string): string | u
 /** Whether somebody may vote under an authority, and as whom. */
 export type Voting = { ok: true; voter: string } | { ok: false; why: VoteRefusal };
 
-/** Whom an approver's name means under an authority, whether they may vote or not. */
+/** The person whom an approver's name means under an authority. This person need not be allowed to vote. */
 export function voterIn({ people }: Partial<Authority> = {}, approver: string): string {
   return people === undefined ? approver.toLowerCase() : (personIn(people, approver) ?? approver);
 }
 
-/** Looks an approver up among those who may vote. */
+/** Looks up an approver among the people who may vote. */
 export function votingOf(authority: Authority, approver: string, place?: InPlaceOf): Voting {
   const { people, requesters } = authority;
   const voter = voterIn(authority, approver);
@@ -129,18 +135,15 @@ export function votingOf(authority: Authority, approver: string, place?: InPlace
   return seating.ok ? { ok: true, voter } : seating;
 }
 
-/** How votes stand under an authority. */
-export function standingUnder(authority: Authority, votes: readonly CastVote[]): Standing {
+/** Who may vote under an authority, by name. Undefined: everybody of the file. */
+export function votersOf(authority: Authority): string[] | undefined {
   const { people, requesters } = authority;
-  const rule = ruleInForce(authority);
-  if (people !== undefined) return standingOf(rule, votes, { people, requesters });
-  // Anybody of the file decides alone, so whoever voted is all that it takes.
-  const voters = [...new Set(votes.map(({ voter }) => voter))];
-  const among = voters.map((name) => ({ name, groups: [], delegates: [] }));
-  return { ...standingOf(rule, votes, { people: among, requesters }), isStuck: false };
+  if (people === undefined) return undefined;
+  const seatingFor = seatingOf(ruleInForce(authority), { people, requesters });
+  return people.flatMap(({ name }) => (seatingFor(name).ok ? [name] : []));
 }
 
-/** An authority that is as strict as both. People and requesters are those of the later one, who asked before included. */
+/** An authority that is as strict as both. It has the people of the later one, and the requesters of both. */
 export function stricterAuthority(before: Authority, later: Authority): Authority {
   const rule: RuleSnapshot = {
     ...stricterRule(before.rule, later.rule),
@@ -158,7 +161,7 @@ export function stricterAuthority(before: Authority, later: Authority): Authorit
   };
 }
 
-/** Who decides a call that was prepared again: it cannot leave the rule that its request was under. */
+/** Who decides a call that was prepared again. The rule of its request still holds for it. */
 export function joinedAuthority(
   before: { authority?: Authority },
   now: { authority?: Authority },
@@ -167,7 +170,9 @@ export function joinedAuthority(
   return stricterAuthority(before.authority, now.authority);
 }
 
-/** Who decides a call that was asked about anew: today's rule alone. Whoever asked for the turn then still did. */
+/**
+ * Who decides a call that an admin asked about anew. Only today's rule holds. The requesters from before still count.
+ */
 export function renewedAuthority(
   before: { authority?: Authority },
   now: { authority?: Authority },
@@ -177,18 +182,18 @@ export function renewedAuthority(
   return { ...now.authority, requesters };
 }
 
-/** An authority whose request was escalated: those whom its rule names for this may vote, too. */
+/** An authority whose request was escalated. The people whom its rule names for this case may vote, too. */
 export function escalatedAuthority(authority: Authority): Authority {
   return { ...authority, escalated: true };
 }
 
-/** The rule as it holds now: whom the request was escalated to stand in every roster. */
+/** The rule as it holds now. The people to whom the request was escalated are in every roster. */
 export function ruleInForce({ rule, escalated }: Authority): RuleSnapshot {
   const to = escalated === true ? (rule.escalate?.to ?? []) : [];
   return { ...rule, rosters: rule.rosters.map((roster) => [...roster, ...to]) };
 }
 
-/** Whoever asked for a turn, as far as they are named, and those who had when its call was asked about. */
+/** The names of the people who asked for a turn, and of those who had asked when its call was asked about. */
 export function requestersOf(
   origin: { requester?: string; others?: readonly string[] } | undefined,
   frozen?: Authority,
@@ -198,8 +203,8 @@ export function requestersOf(
 }
 
 /**
- * How sure a rule wants it to be whose vote this is. Undefined: a claim will do, or no rule says who decides. Nothing runs
- * by a denial.
+ * The assurance that a rule needs for a vote. Undefined: a claimed name is enough, or no rule says who decides. A
+ * denial never needs more, because it lets nothing run.
  */
 export function assuranceWanted(
   authority: Authority | undefined,
@@ -209,9 +214,9 @@ export function assuranceWanted(
   return wanted === 'claimed' || decision === 'denied' ? undefined : wanted;
 }
 
-/** What is said of somebody who may not vote. */
+/** The words for each reason why somebody may not vote. They follow the name. */
 export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
-  // A request lists only those whom its rule concerns: whoever is missing may stand in the file all the same.
+  // A request lists only the people whom its rule concerns. A person who is missing there may still be in the file.
   unknown_person: 'is not named by the rule',
   not_named: 'is not named by the rule',
   requester: 'asked for the turn',
@@ -222,16 +227,17 @@ export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
   no_places: 'may vote as themselves: the rule lets everybody',
 };
 
-/** Why somebody may not decide, with those who may; undefined: they may. */
+/** Why somebody may not decide, with the names of those who may. Undefined: this person may decide. */
 export function whyMayNot(
   authority: Authority,
   { approver, inPlaceOf }: { approver: string; inPlaceOf?: InPlaceOf | undefined },
-  votes: Parameters<typeof standingUnder>[1] = [],
+  votes: readonly CastVote[] = [],
 ): string | undefined {
   const voting = votingOf(authority, approver, inPlaceOf);
   if (voting.ok) return undefined;
-  const { mayVote } = standingUnder(authority, votes);
-  const others = mayVote.length === 0 ? 'nobody else may' : `these may: ${someNames(mayVote)}`;
+  const voted = new Set(votes.map(({ voter }) => voter));
+  const left = (votersOf(authority) ?? []).filter((name) => !voted.has(name));
+  const others = left.length === 0 ? 'nobody else may' : `these may: ${someNames(left)}`;
   return `${approver} ${WHY_NOT[voting.why]}; ${others}`;
 }
 
@@ -241,13 +247,4 @@ const MOST_NAMED = 10;
 export function someNames(names: readonly string[]): string {
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
   return names.slice(0, MOST_NAMED).join(', ') + more;
-}
-
-/** Who has to vote yet, in words. */
-export function lackingText(
-  { rule }: Pick<Authority, 'rule'>,
-  { missing, missingGroups, mayVote }: Standing,
-): string {
-  const groups = missingGroups.length === 0 ? '' : ` (of ${missingGroups.join(' and ')})`;
-  return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
 }

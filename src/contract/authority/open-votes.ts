@@ -2,8 +2,9 @@ import type { VotesNeeded } from '../decision';
 import { defined } from '../defined';
 import { utf8Bytes } from '../text/bytes';
 import type { StandIn } from './places';
-import { type Authority, ruleInForce, standingUnder } from './authority';
-import { type CastVote, type SeatingFor, seatingOf, type Standing, type Voter } from './votes';
+import { type Authority, ruleInForce, votersOf } from './authority';
+import { type CastVote, type SeatingFor, seatingOf, type Voter } from './votes';
+import { countVotesUnder, MOST_NAMED, stillNeeded } from './votes-needed';
 
 /** How the votes on a call stand, in short: lists show it, and the memo of a turn holds it. */
 export interface Voting {
@@ -25,7 +26,6 @@ export interface VotersSought {
   notThese?: string[];
 }
 
-const MOST_NAMED = 10;
 /** A memo has little room. */
 const MOST_BYTES = 500;
 
@@ -40,7 +40,7 @@ export function votingUnder(authority: Authority, votes: readonly CastVote[]): V
   const since = escalated === true ? newVotersOf(authority).slice(0, MOST_NAMED) : [];
   return {
     votes: cast,
-    needs: needsIn(standingUnder(authority, votes)),
+    needs: stillNeeded(countVotesUnder(authority, votes)),
     ...defined({
       escalated,
       escalatedTo: since.length === 0 ? undefined : since,
@@ -49,26 +49,12 @@ export function votingUnder(authority: Authority, votes: readonly CastVote[]): V
   };
 }
 
-/** What is still needed before a call is decided. */
-export function needsIn({ missing, missingGroups, mayVote }: Standing): VotesNeeded {
-  const groups = missingGroups.length === 0 ? undefined : [...missingGroups];
-  return { approvals: missing, who: mayVote.slice(0, MOST_NAMED), ...defined({ groups }) };
-}
-
 /** Who may vote only because nobody decided in time. */
 export function newVotersOf(authority: Authority): string[] {
   const { escalated: _, ...before } = authority;
   const [then, now] = [votersOf(before) ?? [], votersOf({ ...before, escalated: true }) ?? []];
   const known = new Set(then);
   return now.filter((name) => !known.has(name));
-}
-
-/** Who may vote, by name; undefined: everybody of the file. */
-export function votersOf(authority: Authority): string[] | undefined {
-  const { people, requesters } = authority;
-  if (people === undefined) return undefined;
-  const seatingFor = seatingOf(ruleInForce(authority), { people, requesters });
-  return people.flatMap(({ name }) => (seatingFor(name).ok ? [name] : []));
 }
 
 function soughtBy(authority: Authority): VotersSought | undefined {

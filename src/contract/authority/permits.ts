@@ -1,18 +1,20 @@
-/** What somebody who is signed in may do, least first. A role may do what those before it may. */
+/** The roles of signed-in people. Each role may also do everything that the roles before it may do. */
 export const ROLES = ['viewer', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What somebody may do in a web inbox, and what of it they see. Plain data, so that two can be compared. */
+/**
+ * The rights of a person in a web inbox, and the turns that this person sees. Plain data, so that two can be compared.
+ */
 export interface Permit {
   role: Role;
-  /** The agents whose turns and conversations they see. */
+  /** The agents whose turns and conversations the person sees. */
   agents: 'all' | readonly string[];
 }
 
-/** That of everybody where no file says otherwise. */
+/** The permit of everybody where no file says otherwise. */
 export const EVERYTHING: Permit = { role: 'admin', agents: 'all' };
 
-/** Whether a role may do what another one may. */
+/** Whether a role may do everything that another role may do. */
 export function isAtLeast(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }
@@ -20,14 +22,14 @@ export function isAtLeast(role: Role, needed: Role): boolean {
 /** An agent that is not known. Only those who see all agents see its turns. */
 export const UNKNOWN_AGENT = '';
 
-/** Whose words something holds: its agent's, and those of the turns that led to it. */
+/** The agents whose text an item holds: its own agent, and the agents of the turns that led to it. */
 export interface Owned {
   agent: string;
   /** Agents of those turns. Absent: none led to it. */
   callers?: readonly string[];
 }
 
-/** Whether somebody sees all whose words something holds. */
+/** Whether a person sees all agents whose text an item holds. */
 export function isSeenBy({ agents }: Pick<Permit, 'agents'>, { agent, callers = [] }: Owned): boolean {
   return (
     agents === 'all' || [agent, ...callers].every((one) => one !== UNKNOWN_AGENT && agents.includes(one))

@@ -1,11 +1,11 @@
 import { ASSURANCES } from './votes';
 import type { JsonSchema } from '../tool';
 
-/** What a rule of the policy does with a call that it fits. */
+/** The action of a policy rule for a call that it fits. */
 export const POLICY_ACTIONS = ['run', 'ask', 'refuse'] as const;
 export type PolicyAction = (typeof POLICY_ACTIONS)[number];
 
-/** A rule of the policy as it is written; see docs/policy.md. */
+/** A rule of the policy as it is written. See docs/policy.md. */
 export interface PolicyRule {
   name: string;
   /** Names of tools. @default all */
@@ -18,17 +18,17 @@ export interface PolicyRule {
   /** For the model and the approver. */
   reason?: string;
   /**
-   * The last day (`2026-12-24`, UTC) on which the rule counts; at most 31 days ahead. Only of `run`: it then lets the
+   * The last day (`2026-12-24`, UTC) on which the rule counts. At most 31 days ahead. Only of `run`: it then lets the
    * dangerous tools that it names run without a decision.
    */
   until?: string;
-  /** It is on record what it would say, and it decides nothing. @default false */
+  /** A shadow rule. Its verdict is recorded, and it decides nothing. @default false */
   shadow?: boolean;
 }
 
-/** What the rules of the policy said of one call, as it stands on record with it. */
+/** The verdicts of the policy rules on one call, as they are recorded with the call. */
 export interface CallRuling {
-  /** The rule that fitted; absent where only shadow rules did. */
+  /** The rule that fitted. Absent where only shadow rules did. */
   rule?: string;
   /** SHA-256 (hex) of that rule. */
   digest?: string;
@@ -36,7 +36,7 @@ export interface CallRuling {
   then?: PolicyAction;
   /** The last day on which it lets a dangerous call run. */
   until?: string;
-  /** Shadow rules that fitted before it, and what would have been done with the call by each. */
+  /** Shadow rules that fitted before it, with the action that each would have led to. */
   shadow?: { rule: string; would: PolicyAction }[];
 }
 
@@ -46,7 +46,7 @@ export const MOST_SHADOWS = 10;
 const ACTION: JsonSchema = { enum: [...POLICY_ACTIONS] };
 const TEXT: JsonSchema = { type: 'string' };
 
-/** What an activity returns as the ruling of a call. */
+/** The schema of a call's ruling as an activity returns it. */
 export const RULING: JsonSchema = {
   type: 'object',
   properties: {
@@ -65,7 +65,7 @@ const COUNT: JsonSchema = { type: 'integer', minimum: 1 };
 const MARK = { id: TEXT, by: TEXT, until: TEXT, times: COUNT } as const;
 const WITH = { confirmedBy: { type: 'array', items: TEXT } } as const;
 
-/** What an activity returns as the grant of a call, and as the use of one that it claimed. */
+/** The schemas of a call's grant, and of a claimed use, as an activity returns them. */
 export const GRANT_MARK: JsonSchema = {
   type: 'object',
   properties: { ...MARK, ...WITH },

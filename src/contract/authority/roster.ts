@@ -6,7 +6,7 @@ export interface RosterLine {
   person: string;
   mail?: string;
   groups: readonly string[];
-  /** An SSH key or a passkey of this person, or the key of a web inbox, as it stands in the file. */
+  /** An SSH key or a passkey of this person, or the key of a web inbox, exactly as in the file. */
   line: string;
   /** Only of a passkey: where the file says that it is used. */
   site?: RosterSite;
@@ -20,7 +20,10 @@ export interface RosterSite {
   origins: readonly string[];
 }
 
-/** By what a worker checked the signatures of a call that it started. It is the worker's word; nothing signs it. */
+/**
+ * The lines by which a worker checked the signatures of a call that it started. The worker claims this, and nothing
+ * signs it.
+ */
 export interface Roster {
   /** Of the file. */
   installation: string;

@@ -5,24 +5,24 @@ import type { Safety } from '../tool';
 export const ASSURANCES = ['claimed', 'signed_in', 'signed', 'signed_ssh'] as const;
 export type Assurance = (typeof ASSURANCES)[number];
 
-/** What a rule does with a call. `by_safety`: dangerous calls ask, others run. */
+/** The action of a rule for a call. `by_safety`: dangerous calls ask, others run. */
 export const RULE_ACTIONS = ['run', 'ask', 'refuse', 'by_safety'] as const;
 export type RuleAction = (typeof RULE_ACTIONS)[number];
 
 /**
- * What a rule asks of those who decide. It is plain data, so that it can be frozen where a request is made, and two of
- * them can be joined: each roster has to name a voter.
+ * The conditions of a rule for those who decide. They are plain data, so that a request can freeze them. Two rules can
+ * be joined, and then each roster has to name a voter.
  */
 export interface VoteRule {
-  /** Names of people and `group:<name>`. A voter stands in every roster; without a roster anybody may vote. */
+  /** Names of people and `group:<name>`. A voter has to be in every roster. Without a roster, anybody may vote. */
   rosters: readonly (readonly string[])[];
-  /** How many people have to approve. */
+  /** The number of people who have to approve. */
   need: number;
-  /** Groups that each have to be heard: one vote each, of different people. */
+  /** Groups that each have to approve, with one vote each, of different people. */
   groups: readonly string[];
-  /** Nobody who asked for the turn votes, and no delegate of theirs. */
+  /** The people who asked for the turn may not vote, and neither may their delegates. */
   notRequester: boolean;
-  /** How many denials block. */
+  /** The number of denials that deny the call. */
   denyNeeds: number;
   assurance: Assurance;
   /** Absent: the tool says. */
@@ -40,7 +40,7 @@ export interface RuleSnapshot extends VoteRule {
 export interface Voter {
   name: string;
   groups: readonly string[];
-  /** Who votes in this person's place. */
+  /** The people who may vote in this person's place. */
   delegates: readonly string[];
   /** Names the same person. */
   mail?: string;
@@ -51,7 +51,10 @@ export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
 
-/** In whose place a vote is cast, and by which out-of-office. The workflow checks the names only. */
+/**
+ * The person in whose place a vote is cast, and the out-of-office entry that allows it. The workflow checks only the
+ * names.
+ */
 export interface InPlaceOf {
   /** By the name in the file. */
   person: string;
@@ -59,22 +62,25 @@ export interface InPlaceOf {
   entry: string;
 }
 
-/** One vote as it stands; a person who changed their mind has one. */
+/** One vote. A person who changed their mind still has one vote. */
 export interface CastVote {
   voter: string;
   decision: 'approved' | 'denied';
-  /** Absent: the voter votes as themselves, or for whom the file makes them a delegate of. */
+  /** Absent: the person votes as themselves, or for a person whose delegate they are in the file. */
   inPlaceOf?: InPlaceOf;
-  /** Whose signature came with it. Absent: none did, so the name is as claimed. The worker says whether it counts. */
+  /**
+   * The kind of signature that came with the vote. Absent: there is no signature, so the name is only claimed. The
+   * worker says whether the signature counts.
+   */
   signedBy?: SignatureKind;
 }
 
-/** Who voted, in words. */
+/** The voter in words. */
 export function voterText({ voter, inPlaceOf }: Pick<CastVote, 'voter' | 'inPlaceOf'>): string {
   return inPlaceOf === undefined ? voter : `${voter} in place of ${inPlaceOf.person}`;
 }
 
-/** Who asked for a turn, by name. Undefined, or nobody: it is not known who did. */
+/** The names of the people who asked for a turn. Undefined or empty: it is not known who asked. */
 export type Requesters = readonly string[] | undefined;
 
 /** Why somebody may not vote. */
@@ -102,7 +108,7 @@ export function stricterAction(
   return order[Math.max(left ?? 0, right ?? 0)] ?? 'refuse';
 }
 
-/** What an action comes to: a rule can only tighten what safety says. */
+/** The action for a call of this safety. A rule can only be stricter than safety. */
 export function actionFor(action: RuleAction, safety: Safety): Exclude<RuleAction, 'by_safety'> {
   if (action === 'refuse' || action === 'ask') return action;
   return safety === 'dangerous' ? 'ask' : 'run';
@@ -144,18 +150,21 @@ function strongerAssurance(one: Assurance, other: Assurance): Assurance {
   return isAssured(one, other) ? one : other;
 }
 
-/** Those among whom a rule looks for voters. */
+/** The people among whom a rule looks for voters. */
 export interface Among {
   people: readonly Voter[];
   requesters: Requesters;
 }
 
-/** Says which seats a person may take: in somebody's place that person's seat alone, whether the voter is named or not. */
+/**
+ * Says which seats a person may take. In another person's place it is only the seat of that person, also where the rule
+ * does not name the voter.
+ */
 export type SeatingFor = (name: string, place?: InPlaceOf) => Seating;
 
 /**
- * Says for any person which seats they may take: their own, or those of the people they are a delegate of. Delegation
- * does not pass on: a delegate's delegate has no seat.
+ * Says for any person which seats they may take: their own, or those of the people whose delegate they are. A delegate
+ * of a delegate has no seat.
  */
 export function seatingOf(
   rule: Pick<VoteRule, 'rosters' | 'notRequester'>,
@@ -197,101 +206,5 @@ function namedBy(rosters: VoteRule['rosters']): (person: Voter) => boolean {
     sets.every((set) => set.has(name) || groups.some((group) => set.has(`${GROUP}${group}`)));
 }
 
-/** Begins the name of a group where people may stand, too. */
+/** The prefix of a group's name in lists that also name people. */
 export const GROUP = 'group:';
-
-/** How a request stands. */
-export interface Standing {
-  state: 'open' | 'approved' | 'denied';
-  /** Approvals that count: who cast each, and the seat it takes. */
-  counted: readonly Seat[];
-  /** How many more have to approve. */
-  missing: number;
-  /** Groups that have not been heard. */
-  missingGroups: readonly string[];
-  /** Who may vote and has not, by name. */
-  mayVote: readonly string[];
-  /** Too few may vote: nobody can bring it to an approval. */
-  isStuck: boolean;
-}
-
-/** A vote and the person in whose place it is cast. */
-export interface Seat {
-  voter: string;
-  seat: string;
-}
-
-/** Counts votes. A vote of somebody who may not vote does not count. Each person has one vote, and each seat is taken once. */
-export function standingOf(rule: VoteRule, votes: readonly CastVote[], among: Among): Standing {
-  const seatingFor = seatingOf(rule, among);
-  const seats = new Map(
-    among.people.flatMap(({ name }) => {
-      const seating = seatingFor(name);
-      return seating.ok ? [[name, seating.seats] as const] : [];
-    }),
-  );
-  const last = new Map(votes.map((vote) => [vote.voter, vote]));
-  for (const { voter, inPlaceOf } of last.values()) {
-    const seating = inPlaceOf && seatingFor(voter, inPlaceOf);
-    if (seating !== undefined) seats.set(voter, seating.ok ? seating.seats : []);
-  }
-  const allowed = [...last.values()].filter(({ voter }) => (seats.get(voter) ?? []).length > 0);
-  const approvers = allowed.flatMap(({ voter, decision }) => (decision === 'approved' ? voter : []));
-  const mayVote = [...seats.keys()].filter((name) => !last.has(name));
-  const { counted, missingGroups } = countOf(rule, approvers, { seats, people: among.people });
-  const best = countOf(rule, [...approvers, ...mayVote], { seats, people: among.people });
-  const missing = Math.max(0, rule.need - counted.length, missingGroups.length);
-  const isDenied = allowed.length - approvers.length >= rule.denyNeeds;
-  return {
-    state: isDenied ? 'denied' : missing === 0 ? 'approved' : 'open',
-    counted,
-    missing,
-    missingGroups,
-    mayVote,
-    isStuck: best.counted.length < rule.need || best.missingGroups.length > 0,
-  };
-}
-
-/** Who may vote, by seat. */
-interface Seats {
-  seats: ReadonlyMap<string, readonly string[]>;
-  people: readonly Voter[];
-}
-
-function countOf(
-  rule: VoteRule,
-  approvers: readonly string[],
-  { seats, people }: Seats,
-): Pick<Standing, 'counted' | 'missingGroups'> {
-  const taken = matched(new Map(approvers.map((name) => [name, seats.get(name) ?? []])));
-  const counted = [...taken].map(([seat, voter]) => ({ voter, seat }));
-  const wanted = new Set(rule.groups);
-  const heard = matched(
-    new Map(
-      people.flatMap(({ name, groups }) =>
-        wanted.size > 0 && taken.has(name)
-          ? [[name, groups.filter((group) => wanted.has(group))] as const]
-          : [],
-      ),
-    ),
-  );
-  return { counted, missingGroups: rule.groups.filter((group) => !heard.has(group)) };
-}
-
-/** Gives each name one of its options, no option twice, for as many names as can be; who has each option. */
-function matched(optionsOf: ReadonlyMap<string, readonly string[]>): Map<string, string> {
-  const taken = new Map<string, string>();
-  const place = (name: string, tried: Set<string>): boolean => {
-    for (const option of optionsOf.get(name) ?? []) {
-      if (tried.has(option)) continue;
-      tried.add(option);
-      const holder = taken.get(option);
-      if (holder !== undefined && !place(holder, tried)) continue;
-      taken.set(option, name);
-      return true;
-    }
-    return false;
-  };
-  for (const name of optionsOf.keys()) place(name, new Set());
-  return taken;
-}

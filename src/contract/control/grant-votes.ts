@@ -1,5 +1,6 @@
-import { type Authority, lackingText, standingUnder, votingOf, whyMayNot } from '../authority/authority';
-import type { CastVote, Standing } from '../authority/votes';
+import { type Authority, votingOf, whyMayNot } from '../authority/authority';
+import type { CastVote } from '../authority/votes';
+import { countVotesUnder, stillNeededText, type VoteCount } from '../authority/votes-needed';
 import type { VoteSignature } from '../decision';
 
 /** One more person allows what a grant says. */
@@ -42,8 +43,8 @@ export function votesOn({ by, at, signature, confirmed = [] }: GrantVotes): Cast
 }
 
 /** How a grant stands by what its request said of who decides; undefined: who gave it was enough. */
-export function grantStanding(grant: GrantVotes): Standing | undefined {
-  return grant.authority && standingUnder(grant.authority, votesOn(grant));
+export function grantStanding(grant: GrantVotes): VoteCount | undefined {
+  return grant.authority && countVotesUnder(grant.authority, votesOn(grant));
 }
 
 /** Who has to confirm a grant before it allows a call, in words; undefined: nobody. */
@@ -51,7 +52,7 @@ export function lackingOn(grant: GrantVotes): string | undefined {
   const { authority } = grant;
   const standing = grantStanding(grant);
   if (authority === undefined || standing === undefined || standing.state === 'approved') return undefined;
-  return lackingText(authority, standing);
+  return stillNeededText(authority, standing);
 }
 
 /** Whose vote it is where somebody of this name confirms a grant; or why nobody's. */

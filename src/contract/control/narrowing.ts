@@ -71,7 +71,7 @@ const MOST_NAMES = 50;
 const MOST_PATTERN = 200;
 export const MOST_NARROWING_BYTES = 4 * 1024;
 
-/** What is wrong with a narrowing that somebody gives; undefined: nothing. */
+/** What is wrong with a narrowing that somebody gives. Undefined: nothing. */
 export function narrowingProblem(narrowing: Narrowing): string | undefined {
   const all = Object.entries(narrowing);
   if (all.length > MOST_NAMES) return `it names more than ${MOST_NAMES} arguments`;

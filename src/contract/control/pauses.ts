@@ -12,14 +12,14 @@ const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
 /** What is paused: an agent, a tool, both together, or, with neither, everything. */
 const SCOPE = { agent: name, tool: name } as const;
 
-/** Why somebody pauses or resumes, and who. */
+/** Who pauses or resumes, and why. */
 const SAID = {
   reason: { type: 'string', maxLength: LIMITS.pauseReasonBytes },
   /** Who does it, as claimed. */
   by: { type: 'string', minLength: 1, maxLength: 200 },
 } as const;
 
-/** Payload of the update `pause`. The one schema: type, validation and what is sent come from it. */
+/** Payload of the update `pause`. The only schema. The type, the validation and the sent form come from it. */
 export const PAUSE = {
   type: 'object',
   properties: {
@@ -32,7 +32,7 @@ export const PAUSE = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What somebody asks to pause. */
+/** A request to pause. */
 export interface PauseAsked extends MessageOf<typeof PAUSE> {}
 
 /** Payload of the update `resume`. */
@@ -40,7 +40,7 @@ export const RESUME = {
   type: 'object',
   properties: {
     ...SCOPE,
-    /** Every pause ends, whatever it is of. */
+    /** Every pause ends, whatever its scope. */
     all: { const: true },
     ...SAID,
   },
@@ -48,7 +48,7 @@ export const RESUME = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What somebody asks to let go on. */
+/** A request to end pauses. */
 export interface ResumeAsked extends MessageOf<typeof RESUME> {}
 
 /** One pause that holds. `at`: since when, workflow time, ISO 8601. */
@@ -63,15 +63,16 @@ export type PauseScope = Pick<PauseAsked, 'agent' | 'tool'>;
 /** Answer to `pause`. */
 export interface PauseTaken {
   pause: Pause;
-  /** It held already; who and why stay as they were. */
+  /** The pause was there already. Its author and its reason stay as they were. */
   already?: true;
 }
 
-/** What holds now, and whether anything may start at all. */
+/** The pauses that hold now, and whether anything may start at all. */
 export interface Pauses {
   /**
-   * Of the workflow that holds them. `absent`: no worker has started it yet, so nothing is paused. `closed`: no call with an
-   * effect starts, and no model call. `unreadable`: the same, unless the workers have a key that is missing here.
+   * The state of the workflow that holds them. `absent`: no worker has started it yet, so nothing is paused. `closed`:
+   * no call with an effect starts, and no model call. `unreadable`: the same, unless the workers have a key that is
+   * missing here.
    */
   control: 'open' | 'absent' | 'closed' | 'unreadable';
   pauses: Pause[];
@@ -83,7 +84,7 @@ export interface PauseRefused {
   message: string;
 }
 
-/** What the workflow that holds the pauses takes along when it continues as new. */
+/** The state that the workflow of the pauses takes along when it continues as new. */
 export interface ControlInput {
   pauses: Pause[];
   /** Absent: there are none. */
@@ -92,10 +93,10 @@ export interface ControlInput {
   away?: AwayState;
 }
 
-/** What one change of the pauses comes to. */
+/** The result of one change of the pauses. */
 type Changed = { pauses: Pause[]; taken: PauseTaken } | PauseRefused;
 
-/** Adds a pause. One of the same scope stays as it is, unless the new one holds model calls too. */
+/** Adds a pause. A pause of the same scope stays as it is, unless the new one also holds model calls. */
 export function addPause(
   pauses: readonly Pause[],
   asked: PauseAsked,
@@ -147,13 +148,13 @@ function isSame(one: PauseScope, other: PauseScope): boolean {
   return one.agent === other.agent && one.tool === other.tool;
 }
 
-/** What is about to start: a call of a tool, or, without a tool, a model call. */
+/** A call that is about to start: a call of a tool or, without a tool, a model call. */
 export interface AboutToStart {
   agent: string;
   tool?: string;
 }
 
-/** The pause that holds it; undefined: it may start. */
+/** The pause that holds it. Undefined: it may start. */
 export function pauseOf(pauses: readonly Pause[], { agent, tool }: AboutToStart): Pause | undefined {
   const isOf = (one: Pause): boolean => one.agent === undefined || one.agent === agent;
   return tool === undefined
@@ -161,7 +162,7 @@ export function pauseOf(pauses: readonly Pause[], { agent, tool }: AboutToStart)
     : pauses.find((one) => isOf(one) && (one.tool === undefined || one.tool === tool));
 }
 
-/** What a pause is of, in words. */
+/** The scope of a pause, in words. */
 export function scopeText({ agent, tool, models }: Pick<Pause, 'agent' | 'tool' | 'models'>): string {
   const whose = agent === undefined ? '' : ` of agent ${agent}`;
   const what = tool === undefined ? `all calls with an effect${whose}` : `calls of ${tool}${whose}`;
@@ -173,7 +174,7 @@ export function pauseText(pause: Pause): string {
   return `${pause.by} paused ${scopeText(pause)} at ${pause.at}: ${pause.reason}`;
 }
 
-/** What is wrong where nothing with an effect may start, and what to do. */
+/** The problem where no call with an effect may start, and the remedy. */
 export const CONTROL_STATES = {
   closed:
     'the workflow countersign-control, which holds the pauses, was closed: no call with an effect starts',
@@ -184,7 +185,7 @@ export const CONTROL_HINTS = {
   unreadable: 'Give the key of the workers: `--encryption-key-file`.',
 } as const;
 
-/** The pauses in a memo or in what a run takes along; undefined: they cannot be read. */
+/** Reads the pauses in a memo, or in the state that a run takes along. Undefined: they cannot be read. */
 export function readPauses(value: unknown): Pause[] | undefined {
   if (value === undefined || value === null) return [];
   return Array.isArray(value) && value.every(isPause) ? value : undefined;
@@ -199,7 +200,7 @@ function isPause(value: unknown): value is Pause {
   return [id, at, by, reason].every(isText) && [agent, tool].every(isOptional) && isModels;
 }
 
-/** Why nothing with an effect may start, where no pause is the reason; undefined where the pauses are known. */
+/** Why nothing with an effect may start, where no pause is the reason. Undefined where the pauses are known. */
 export function controlTrouble({ control }: Pauses): keyof typeof CONTROL_STATES | undefined {
   return control === 'open' || control === 'absent' ? undefined : control;
 }

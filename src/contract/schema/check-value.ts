@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../json';
 import type { Issue } from '../tool';
-import { type Evaluated, Judged, type Place, silently } from './judged';
+import { type Evaluated, CheckResult, type Place, silently } from './check-result';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
 import { findReference } from './reference';
@@ -39,8 +39,8 @@ export class SchemaChecker {
   }
 
   /**
-   * How much work the last check did. A workflow decides by it when to take a break, so the count must stay the same
-   * for a value.
+   * The work of the last check. A workflow decides by it when to take a break, so the count must stay the same for a
+   * value.
    */
   get done(): number {
     return this.work;
@@ -58,17 +58,17 @@ export class SchemaChecker {
   private check(schema: unknown, value: unknown, at: Place): Evaluated | undefined {
     this.spend(typeof value === 'string' ? 1 + value.length / 64 : 1);
     const { issues, parent, part } = at;
-    const judged = new Judged({ depth: at.depth + 1, issues, parent, part }, this.keeps);
+    const result = new CheckResult({ depth: at.depth + 1, issues, parent, part }, this.keeps);
     if (at.depth > MOST_DEPTH) throw new TooMuchWork('the schema is nested without end');
-    if (schema === false) judged.fail('is not a known property');
-    if (!isSchema(schema)) return judged.outcome;
-    assertValue({ schema, value, judged, pattern: this.pattern });
+    if (schema === false) result.fail('is not a known property');
+    if (!isSchema(schema)) return result.outcome;
+    assertValue({ schema, value, result, pattern: this.pattern });
     if (Array.isArray(schema['enum'])) this.spend(schema['enum'].length / 64);
-    if (!judged.isOver && this.factsOf(schema).hasBranches) this.checkBranches(schema, value, judged);
-    if (judged.isOver) return undefined;
-    if (Array.isArray(value)) this.checkItems(schema, value, judged);
-    else if (isObject(value)) this.checkProperties(schema, value, judged);
-    return judged.outcome;
+    if (!result.isOver && this.factsOf(schema).hasBranches) this.checkBranches(schema, value, result);
+    if (result.isOver) return undefined;
+    if (Array.isArray(value)) this.checkItems(schema, value, result);
+    else if (isObject(value)) this.checkProperties(schema, value, result);
+    return result.outcome;
   }
 
   private factsOf(schema: JsonObject): Facts {
@@ -84,135 +84,135 @@ export class SchemaChecker {
   }
 
   /** Checks references, and keywords that combine schemas for the same value. */
-  private checkBranches(schema: JsonObject, value: unknown, judged: Judged): void {
-    const { at } = judged;
+  private checkBranches(schema: JsonObject, value: unknown, result: CheckResult): void {
+    const { at } = result;
     for (const key of ['$ref', '$dynamicRef', '$recursiveRef']) {
       const reference = schema[key];
-      if (typeof reference === 'string') judged.take(this.check(this.resolve(reference), value, at));
+      if (typeof reference === 'string') result.take(this.check(this.resolve(reference), value, at));
     }
-    for (const one of listOf(schema['allOf'])) judged.take(this.check(one, value, at));
-    this.checkAnyOf(listOf(schema['anyOf']), value, judged);
-    this.checkOneOf(listOf(schema['oneOf']), value, judged);
+    for (const one of listOf(schema['allOf'])) result.take(this.check(one, value, at));
+    this.checkAnyOf(listOf(schema['anyOf']), value, result);
+    this.checkOneOf(listOf(schema['oneOf']), value, result);
     const silent = silently(at);
     if (schema['not'] !== undefined && this.check(schema['not'], value, silent) !== undefined)
-      judged.fail('Instance matched "not" schema.');
+      result.fail('Instance matched "not" schema.');
     if (schema['if'] === undefined) return;
     const condition = this.check(schema['if'], value, silent);
-    if (condition !== undefined) judged.take(condition);
+    if (condition !== undefined) result.take(condition);
     const next = schema[condition === undefined ? 'else' : 'then'];
-    if (next !== undefined) judged.take(this.check(next, value, at));
+    if (next !== undefined) result.take(this.check(next, value, at));
   }
 
   /** Reports the issues of the branches only where none of the branches fits. */
-  private checkAnyOf(branches: readonly unknown[], value: unknown, judged: Judged): void {
+  private checkAnyOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
     if (branches.length === 0) return;
-    const issues = judged.at.issues && [];
+    const issues = result.at.issues && [];
     const fitting = branches
-      .map((one) => this.check(one, value, { ...judged.at, issues }))
+      .map((one) => this.check(one, value, { ...result.at, issues }))
       .filter((outcome) => outcome !== undefined);
-    if (fitting.length === 0) judged.fail('Instance does not match any subschemas.', issues);
-    for (const one of fitting) judged.take(one);
+    if (fitting.length === 0) result.fail('Instance does not match any subschemas.', issues);
+    for (const one of fitting) result.take(one);
   }
 
-  private checkOneOf(branches: readonly unknown[], value: unknown, judged: Judged): void {
+  private checkOneOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
     if (branches.length === 0) return;
-    const issues = judged.at.issues && [];
+    const issues = result.at.issues && [];
     const fitting = branches
-      .map((one) => this.check(one, value, { ...judged.at, issues }))
+      .map((one) => this.check(one, value, { ...result.at, issues }))
       .filter((outcome) => outcome !== undefined);
-    for (const one of fitting) judged.take(one);
+    for (const one of fitting) result.take(one);
     if (fitting.length === 1) return;
     const why = `Instance does not match exactly one subschema (${fitting.length} matches).`;
-    judged.fail(why, fitting.length === 0 ? issues : undefined);
+    result.fail(why, fitting.length === 0 ? issues : undefined);
   }
 
-  private checkProperties(schema: JsonObject, value: Record<string, unknown>, judged: Judged): void {
+  private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {
     for (const name of listOf(schema['required'])) {
       if (typeof name === 'string' && !Object.hasOwn(value, name))
-        judged.fail(`Instance does not have required property "${name}".`);
+        result.fail(`Instance does not have required property "${name}".`);
     }
-    this.checkDependencies(schema, value, judged);
+    this.checkDependencies(schema, value, result);
     const properties = objectOf(schema['properties']);
     const { additionalProperties: others, unevaluatedProperties: rest, propertyNames } = schema;
     const { patterns } = this.factsOf(schema);
     for (const key of Object.keys(value)) {
-      if (judged.isOver) return;
-      if (propertyNames !== undefined) this.checkName(propertyNames, key, judged);
+      if (result.isOver) return;
+      if (propertyNames !== undefined) this.checkName(propertyNames, key, result);
       let isKnown = Object.hasOwn(properties, key);
-      if (isKnown) this.checkPart(properties[key], key, { item: value[key], judged });
+      if (isKnown) this.checkPart(properties[key], key, { item: value[key], result });
       for (const { matches, schema: sub } of patterns) {
         this.spend(1);
         if (!matches(key)) continue;
         isKnown = true;
-        this.checkPart(sub, key, { item: value[key], judged });
+        this.checkPart(sub, key, { item: value[key], result });
       }
-      if (!isKnown && others !== undefined) this.checkPart(others, key, { item: value[key], judged });
+      if (!isKnown && others !== undefined) this.checkPart(others, key, { item: value[key], result });
     }
     if (rest === undefined) return;
     for (const key of Object.keys(value)) {
-      if (!judged.hasSeen(key)) this.checkPart(rest, key, { item: value[key], judged });
+      if (!result.hasSeen(key)) this.checkPart(rest, key, { item: value[key], result });
     }
   }
 
   private checkPart(
     schema: unknown,
     part: string | number,
-    { item, judged }: { item: unknown; judged: Judged },
+    { item, result }: { item: unknown; result: CheckResult },
   ): void {
-    judged.takePart(part, this.check(schema, item, judged.below(part)) !== undefined);
+    result.takePart(part, this.check(schema, item, result.below(part)) !== undefined);
   }
 
-  private checkName(schema: unknown, key: string, judged: Judged): void {
-    if (this.check(schema, key, silently(judged.at)) !== undefined) return;
-    judged.fail(`Property name "${key.slice(0, 100)}" does not match schema.`);
+  private checkName(schema: unknown, key: string, result: CheckResult): void {
+    if (this.check(schema, key, silently(result.at)) !== undefined) return;
+    result.fail(`Property name "${key.slice(0, 100)}" does not match schema.`);
   }
 
-  private checkDependencies(schema: JsonObject, value: Record<string, unknown>, judged: Judged): void {
+  private checkDependencies(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {
     for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
       for (const [key, needed] of Object.entries(objectOf(schema[keyword]))) {
         if (!Object.hasOwn(value, key)) continue;
-        if (!Array.isArray(needed)) judged.take(this.check(needed, value, judged.at));
+        if (!Array.isArray(needed)) result.take(this.check(needed, value, result.at));
         for (const name of listOf(needed)) {
           if (typeof name !== 'string' || Object.hasOwn(value, name)) continue;
-          judged.fail(`Instance has "${key}" but does not have "${name}".`);
+          result.fail(`Instance has "${key}" but does not have "${name}".`);
         }
       }
     }
   }
 
-  private checkItems(schema: JsonObject, list: readonly unknown[], judged: Judged): void {
+  private checkItems(schema: JsonObject, list: readonly unknown[], result: CheckResult): void {
     // Before 2020-12, `items` meant what `prefixItems` means now, and `additionalItems` what `items` means now.
     const isOld = Array.isArray(schema['items']);
     const first = listOf(schema[isOld ? 'items' : 'prefixItems']);
     const rest = schema[isOld ? 'additionalItems' : 'items'];
     for (const [index, item] of list.entries()) {
-      if (judged.isOver) return;
+      if (result.isOver) return;
       const sub = index < first.length ? first[index] : rest;
       if (sub === undefined) break;
-      this.checkPart(sub, index, { item, judged });
+      this.checkPart(sub, index, { item, result });
     }
-    if (schema['contains'] !== undefined) this.checkContains(schema, list, judged);
+    if (schema['contains'] !== undefined) this.checkContains(schema, list, result);
     const { unevaluatedItems: others } = schema;
     if (others === undefined) return;
     for (const [index, item] of list.entries()) {
-      if (judged.hasSeen(index)) continue;
-      this.checkPart(others, index, { item, judged });
+      if (result.hasSeen(index)) continue;
+      this.checkPart(others, index, { item, result });
     }
   }
 
-  private checkContains(schema: JsonObject, list: readonly unknown[], judged: Judged): void {
+  private checkContains(schema: JsonObject, list: readonly unknown[], result: CheckResult): void {
     const { minContains: least = 1, maxContains: most } = schema;
-    const silent = silently(judged.at);
+    const silent = silently(result.at);
     const found = [...list.keys()].filter(
       (at) => this.check(schema['contains'], list[at], silent) !== undefined,
     );
-    for (const index of found) judged.see(index);
+    for (const index of found) result.see(index);
     if (typeof least === 'number' && found.length < least)
-      judged.fail(
+      result.fail(
         `Array must contain at least ${least} items matching schema. Only ${found.length} items were found.`,
       );
     if (typeof most === 'number' && found.length > most)
-      judged.fail(
+      result.fail(
         `Array may contain at most ${most} items matching schema. ${found.length} items were found.`,
       );
   }

@@ -1,7 +1,7 @@
 import { isJsonObject, isObject } from '../json';
 import type { JsonSchema } from '../tool';
 import { errorMessage } from '../errors';
-import { compilePattern } from './pattern';
+import { isUsablePattern } from './usable-schema';
 
 /**
  * A schema of a library that provides its JSON Schema by Standard JSON Schema, such as `z.object({ … })` of zod 4.2 or
@@ -90,13 +90,4 @@ function withoutOwnPattern(_: string, node: unknown): unknown {
     return node;
   const { pattern, ...rest } = node;
   return isUsablePattern(pattern) ? node : rest;
-}
-
-function isUsablePattern(pattern: string): boolean {
-  try {
-    compilePattern(pattern);
-    return true;
-  } catch {
-    return false;
-  }
 }

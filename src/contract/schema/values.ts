@@ -1,12 +1,12 @@
 import canonicalize from 'canonicalize';
 import { isObject, type JsonObject } from '../json';
-import type { Judged } from './judged';
+import type { CheckResult } from './check-result';
 
 /** The input of the assertions of a schema about one value. */
 export interface Asserted {
   schema: JsonObject;
   value: unknown;
-  judged: Pick<Judged, 'fail'>;
+  result: Pick<CheckResult, 'fail'>;
   /** Compiles a pattern of a schema, once for each pattern. */
   pattern: (pattern: string) => (text: string) => boolean;
 }
@@ -31,20 +31,20 @@ export function assertValue(asserted: Asserted): void {
   else if (isObject(value)) assertSize(asserted, Object.keys(value));
 }
 
-function assertType({ schema: { type }, value, judged }: Asserted): void {
+function assertType({ schema: { type }, value, result }: Asserted): void {
   if (type === undefined) return;
   const actual = typeOf(value);
   const wanted = Array.isArray(type) ? type : [type];
   const isInteger = typeof value === 'number' && value % 1 === 0;
   if (wanted.includes(actual) || (isInteger && wanted.includes('integer'))) return;
-  judged.fail(`Instance type "${actual}" is invalid. Expected "${wanted.join('", "')}".`);
+  result.fail(`Instance type "${actual}" is invalid. Expected "${wanted.join('", "')}".`);
 }
 
-function assertMembership({ schema, value, judged }: Asserted): void {
+function assertMembership({ schema, value, result }: Asserted): void {
   const { const: only, enum: some } = schema;
-  if (only !== undefined && !isSame(value, only)) judged.fail(`Instance does not match ${shown(only)}.`);
+  if (only !== undefined && !isSame(value, only)) result.fail(`Instance does not match ${shown(only)}.`);
   if (Array.isArray(some) && !some.some((one) => isSame(value, one)))
-    judged.fail(`Instance does not match any of ${shown(some)}.`);
+    result.fail(`Instance does not match any of ${shown(some)}.`);
 }
 
 function isSame(a: unknown, b: unknown): boolean {
@@ -58,16 +58,16 @@ function shown(value: unknown): string {
   return text.length <= 1000 ? text : `${text.slice(0, 1000)}…`;
 }
 
-function assertText({ schema, judged, pattern }: Asserted, text: string): void {
+function assertText({ schema, result, pattern }: Asserted, text: string): void {
   const { minLength, maxLength, pattern: source, format } = schema;
   if (minLength !== undefined || maxLength !== undefined) {
     const length = characters(text);
-    if (isUnder(length, minLength)) judged.fail(`String is too short (${length} < ${String(minLength)}).`);
-    if (isUnder(maxLength, length)) judged.fail(`String is too long (${length} > ${String(maxLength)}).`);
+    if (isUnder(length, minLength)) result.fail(`String is too short (${length} < ${String(minLength)}).`);
+    if (isUnder(maxLength, length)) result.fail(`String is too long (${length} > ${String(maxLength)}).`);
   }
-  if (typeof source === 'string' && !pattern(source)(text)) judged.fail('String does not match pattern.');
+  if (typeof source === 'string' && !pattern(source)(text)) result.fail('String does not match pattern.');
   if (typeof format === 'string' && fitsFormat(format, text) === false)
-    judged.fail(`String does not match format "${String(format)}".`);
+    result.fail(`String does not match format "${String(format)}".`);
 }
 
 /** The length of a text in code points, as JSON Schema counts it. */
@@ -77,46 +77,46 @@ function characters(text: string): number {
   return count;
 }
 
-function assertNumber({ schema, judged }: Asserted, value: number): void {
+function assertNumber({ schema, result }: Asserted, value: number): void {
   const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf } = schema;
-  if (isUnder(value, minimum)) judged.fail(`${value} is less than ${String(minimum)}.`);
-  if (isUnder(maximum, value)) judged.fail(`${value} is greater than ${String(maximum)}.`);
-  if (typeof above === 'number' && value <= above) judged.fail(`${value} is less than or equal to ${above}.`);
+  if (isUnder(value, minimum)) result.fail(`${value} is less than ${String(minimum)}.`);
+  if (isUnder(maximum, value)) result.fail(`${value} is greater than ${String(maximum)}.`);
+  if (typeof above === 'number' && value <= above) result.fail(`${value} is less than or equal to ${above}.`);
   if (typeof below === 'number' && value >= below)
-    judged.fail(`${value} is greater than or equal to ${below}.`);
+    result.fail(`${value} is greater than or equal to ${below}.`);
   if (typeof multipleOf !== 'number') return;
   const rest = Math.abs(value % multipleOf);
   if (rest >= TOLERANCE && Math.abs(multipleOf - rest) >= TOLERANCE)
-    judged.fail(`${value} is not a multiple of ${multipleOf}.`);
+    result.fail(`${value} is not a multiple of ${multipleOf}.`);
 }
 
 /** The tolerance for multiples: 0.3 is a multiple of 0.1, although not in binary numbers. */
 const TOLERANCE = 1.1920929e-7;
 
-function assertList({ schema, judged }: Asserted, list: readonly unknown[]): void {
+function assertList({ schema, result }: Asserted, list: readonly unknown[]): void {
   const { minItems, maxItems, uniqueItems } = schema;
   if (isUnder(list.length, minItems))
-    judged.fail(`Array has too few items (${list.length} < ${String(minItems)}).`);
+    result.fail(`Array has too few items (${list.length} < ${String(minItems)}).`);
   if (isUnder(maxItems, list.length))
-    judged.fail(`Array has too many items (${list.length} > ${String(maxItems)}).`);
-  if (uniqueItems === true) assertUnique(list, judged);
+    result.fail(`Array has too many items (${list.length} > ${String(maxItems)}).`);
+  if (uniqueItems === true) assertUnique(list, result);
 }
 
-function assertUnique(list: readonly unknown[], judged: Asserted['judged']): void {
+function assertUnique(list: readonly unknown[], result: Asserted['result']): void {
   const seen = new Map<string | undefined, number>();
   for (const [index, item] of list.entries()) {
     const text = canonicalize(item);
     const before = seen.get(text);
-    if (before !== undefined) return judged.fail(`Duplicate items at indexes ${before} and ${index}.`);
+    if (before !== undefined) return result.fail(`Duplicate items at indexes ${before} and ${index}.`);
     seen.set(text, index);
   }
 }
 
-function assertSize({ schema, judged }: Asserted, keys: readonly string[]): void {
+function assertSize({ schema, result }: Asserted, keys: readonly string[]): void {
   const { minProperties: least, maxProperties: most } = schema;
   if (isUnder(keys.length, least))
-    judged.fail(`Instance does not have at least ${String(least)} properties.`);
-  if (isUnder(most, keys.length)) judged.fail(`Instance has more than ${String(most)} properties.`);
+    result.fail(`Instance does not have at least ${String(least)} properties.`);
+  if (isUnder(most, keys.length)) result.fail(`Instance has more than ${String(most)} properties.`);
 }
 
 function isUnder(value: unknown, bound: unknown): boolean {

@@ -24,13 +24,13 @@ import {
 } from '../transcript';
 import { utf8Bytes } from '../text/bytes';
 
-/** What a session keeps of the entries of a turn: shortened, and without calls that have no result. */
+/** The entries of a turn that a session keeps. They are shortened, and calls without a result are left out. */
 export function recordEntries(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
   const whole = withResults(entries.map(shortened));
   return fitEntries(whole, LIMITS.recordBytes);
 }
 
-/** Names what a session holds after the entries of a turn were added, by the name of what it held before. */
+/** Makes the digest of a session's memory after the entries of a turn were added. It is made from the digest before. */
 export function digestAfter(before: string, added: readonly TranscriptEntry[]): string {
   return digestText(`${before} ${JSON.stringify(added)}`);
 }
@@ -169,7 +169,7 @@ export function bytesOfEntries(entries: readonly TranscriptEntry[]): number {
   return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
-/** What the model reads about a turn that ended without an answer. */
+/** The text that the model reads about a turn that ended without an answer. */
 export function noteOf(status: SessionTurnEnd, why?: string): TranscriptEntry[] {
   const reason = why === undefined ? '' : `: ${cutContent(why, 1024)}`;
   const texts: Record<SessionTurnEnd, string | undefined> = {
@@ -198,7 +198,7 @@ export function entriesOf({
   ];
 }
 
-/** What the model reads in place of turns whose words are gone. */
+/** The text that the model reads in place of turns whose words are gone. */
 function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string[] {
   const some = (count: number, which: string): string =>
     count === 1

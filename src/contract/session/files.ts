@@ -3,7 +3,7 @@ import { jsonSchemaOf, type MessageOf, type MessageSchema, messageGuard } from '
 import type { JsonSchema } from '../tool';
 
 /**
- * A file that comes with what a person says. History has only this reference. The bytes are in a store, by their
+ * A file that comes with a message of a person. History has only this reference. The bytes are in a store, by their
  * digest.
  */
 export const FILE_REF = {
@@ -48,7 +48,7 @@ export function areFiles(files: unknown): files is FileRef[] {
   return hasFiles({ files });
 }
 
-/** A text that names the words of a message and its files. It is the text alone where there are no files. */
+/** One text that stands for a message with its files. Without files it is only the text of the message. */
 export function contentOf({ text, files = [] }: { text: string; files?: readonly FileRef[] }): string {
   if (files.length === 0) return text;
   return [text, ...files.map(({ digest, mediaType, name }) => `${digest} ${mediaType} ${name}`)].join('\n');

@@ -8,7 +8,7 @@ import type { Usage } from '../spending/usage';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
 
-/** What a message does while a turn runs. Where no turn runs, each message starts the next turn. */
+/** The effect of a message while a turn runs. Where no turn runs, each message starts the next turn. */
 export const MODES = ['queue', 'interrupt', 'steer'] as const;
 export type MessageMode = (typeof MODES)[number];
 
@@ -82,8 +82,9 @@ export const SESSION_REFUSALS = [
 export type SessionRefusal = (typeof SESSION_REFUSALS)[number];
 
 /**
- * What happened to a message. `started`: the next turn is about it. `queued`: other turns come first. `steering`: the
- * running turn reads it, or the next turn does. `interrupting`: the running turn is being cancelled for it.
+ * The answer to a message of a session. `started`: the next turn is about it. `queued`: other turns come first.
+ * `steering`: the running turn reads it, or the next turn does. `interrupting`: the running turn is being cancelled for
+ * it.
  */
 export interface MessageTaken {
   accepted: true;
@@ -153,25 +154,26 @@ export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
 export interface ConversationSummary {
   /** The text that a model wrote. Empty: no model wrote a summary. */
   text: string;
-  /** How many turns the summary stands for. */
+  /** The number of turns that the summary replaces. */
   turns: number;
   /**
-   * How many of the last of these turns were left out after the text was written, so that the text does not cover them.
+   * The number of these turns that the text does not cover. They are the last ones, and were left out after the text
+   * was written.
    */
   leftOut?: number;
   /** Which model wrote the text. */
   model?: string;
 }
 
-/** Input of `countersign.compact`: which part of the conversation is summarized, never its words. */
+/** Input of `countersign.compact`. It says which part of the conversation is summarized, and never has the words. */
 export interface CompactInput {
   agent: string;
   origin?: TurnOrigin;
   /** The session from which the conversation is read. */
   session: Omit<SessionRef, 'messageId'>;
-  /** How many turns are summarized, together with any earlier summary. */
+  /** The number of turns that are summarized, together with any earlier summary. */
   turns: number;
-  /** How many entries of the conversation are summarized, from its beginning. */
+  /** The number of entries that are summarized, from the beginning of the conversation. */
   entries: number;
 }
 

@@ -5,14 +5,14 @@ import { soundCheck } from '../schema/message';
 import { span } from '../text/times';
 import { tokensOf, type Usage } from './usage';
 
-/** What a turn can be limited by. */
+/** The kinds of budget of a turn. */
 export const BUDGET_KINDS = ['tokens', 'money', 'steps', 'time'] as const;
 export type BudgetKind = (typeof BUDGET_KINDS)[number];
 
 /** Amounts by kind: tokens, units of a currency, model replies, milliseconds of work. Absent: not limited. */
 export type Amounts = Partial<Record<BudgetKind, number>>;
 
-/** What a turn may spend, its child turns included. */
+/** The budget of a turn, its child turns included. */
 export interface Budget extends Amounts {
   /** The currency of `money`, such as `EUR`. */
   currency?: string;
@@ -20,11 +20,11 @@ export interface Budget extends Amounts {
   then?: 'end' | 'ask';
 }
 
-/** What a turn has spent, its child turns included. */
+/** The spending of a turn, its child turns included. */
 export interface Spent {
   tokens: number;
   steps: number;
-  /** Milliseconds in which a model or a call of its own was at work; waiting for a person does not count. */
+  /** Milliseconds in which a model or a call of the turn was at work. Waiting for a person does not count. */
   time: number;
   /** The money by currency. Absent: no price was known. */
   money?: Record<string, number>;
@@ -57,7 +57,7 @@ export function addSpent(one: Spent, more: Spent): Spent {
   };
 }
 
-/** What one reply has spent, as far as its provider counts. */
+/** The spending of one reply, as far as its provider counts. */
 export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
   const { cost, currency } = usage ?? {};
   return {
@@ -66,7 +66,10 @@ export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
   };
 }
 
-/** What one reply has spent of its turn's or session's budget. Tokens are estimated where the provider counts none. */
+/**
+ * The part of its turn's or session's budget that one reply has spent. Tokens are estimated where the provider counts
+ * none.
+ */
 export function countedInReply(
   reply: { usage?: Usage | undefined },
   { estimate, time }: { estimate: number; time: number },
@@ -77,7 +80,7 @@ export function countedInReply(
   return { ...spentInReply(reply), ...estimated, time: Math.max(0, time) };
 }
 
-/** How much of one kind was spent. Money counts in the budget's currency only. */
+/** The spending of one kind. Money counts in the budget's currency only. */
 export function spentOf({ currency = '' }: Pick<Budget, 'currency'>, spent: Spent, kind: BudgetKind): number {
   if (kind !== 'money') return spent[kind];
   return spent.money !== undefined && Object.hasOwn(spent.money, currency) ? (spent.money[currency] ?? 0) : 0;
@@ -91,7 +94,7 @@ export interface Crossing {
   currency?: string;
 }
 
-/** The first kind whose budget is spent; undefined where something is left of each kind. */
+/** The first kind whose budget is spent. Undefined where something is left of each kind. */
 export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
   for (const kind of BUDGET_KINDS) {
     const limit = budget[kind];
@@ -104,8 +107,8 @@ export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
 }
 
 /**
- * What is left of a budget for one of several child turns that share it: an equal part of what is neither spent nor
- * given to other child turns that run. Undefined where nothing is limited.
+ * The budget for one of several child turns that share a budget. It is an equal part of the rest that is neither spent
+ * nor given to other running child turns. Undefined where nothing is limited.
  */
 export function leftOf(budget: Budget, { spent, given, among }: Sharing): Budget | undefined {
   const left: Budget = {};
@@ -120,12 +123,12 @@ export function leftOf(budget: Budget, { spent, given, among }: Sharing): Budget
   return Object.keys(left).length === 0 ? undefined : left;
 }
 
-/** What was spent and given of a budget, and how many child turns share the rest. */
+/** The spent and given parts of a budget, and the number of child turns that share the rest. */
 interface Sharing {
   spent: Spent;
-  /** What was given to child turns that run. */
+  /** The parts that were given to running child turns. */
   given: readonly Amounts[];
-  /** How many child turns share the rest. */
+  /** The number of child turns that share the rest. */
   among: number;
 }
 
@@ -134,7 +137,7 @@ export function emptyKind(left: Amounts | undefined): BudgetKind | undefined {
   return BUDGET_KINDS.find((kind) => left?.[kind] !== undefined && (left[kind] ?? 0) <= 0);
 }
 
-/** What is left of a budget after some spending; never below 0. */
+/** The rest of a budget after some spending. Never below 0. */
 export function restOf(budget: Budget, spent: Spent): Budget {
   return leftOf(budget, { spent, given: [], among: 1 }) ?? {};
 }
@@ -163,7 +166,7 @@ export function crossingText({ kind, limit, spent, currency }: Crossing, who = '
   return `${who} has spent ${amountText(kind, spent, currency)}, and its budget is ${amountText(kind, limit, currency)}`;
 }
 
-/** What was spent, in words: `12,000 tokens (3,000 estimated), 8 steps, 2 min of work, 0.4 EUR`. */
+/** Spending in words: `12,000 tokens (3,000 estimated), 8 steps, 2 min of work, 0.4 EUR`. */
 export function spentText(spent: Spent): string {
   const { estimated, money = {} } = spent;
   const about = estimated === undefined ? '' : ` (${estimated.toLocaleString('en')} estimated)`;
@@ -188,7 +191,7 @@ export function isRaise(tool: string): boolean {
   return tool === RAISE_BUDGET || tool === RAISE_SESSION_BUDGET;
 }
 
-/** The most that a person can add at once; every sum with it is exact. */
+/** The most that a person can add at once. Every sum with it is exact. */
 const MOST = 1e12;
 
 /** The schema that changed arguments of a request for more have to fit: one kind, and how much more. */
@@ -200,13 +203,13 @@ export function raiseSchema(kind: BudgetKind): JsonSchema {
   return { type: 'object', properties: { [kind]: amount }, required: [kind], additionalProperties: false };
 }
 
-/** By how much approved arguments raise a kind; 0 where they do not name the kind. */
+/** The amount that approved arguments add to a kind. 0 where they do not name the kind. */
 export function raiseIn(kind: BudgetKind, args: JsonObject): number {
   const more = args[kind];
   return typeof more === 'number' && more > 0 && more <= MOST ? more : 0;
 }
 
-/** A budget with what approved arguments add. */
+/** A budget with the amounts that approved arguments add. */
 export function raised(budget: Budget = {}, args: JsonObject): Budget {
   const more = { ...budget };
   for (const kind of BUDGET_KINDS)
@@ -214,7 +217,7 @@ export function raised(budget: Budget = {}, args: JsonObject): Budget {
   return more;
 }
 
-/** What the record says about a budget that was raised. */
+/** The text on record about a budget that was raised. */
 export function raisedText(args: JsonObject): string {
   const kind = BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
   return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;
@@ -233,5 +236,5 @@ export const BUDGET: JsonSchema = {
   additionalProperties: false,
 };
 
-/** The problems of a budget that a turn is started with; empty where it fits. */
+/** The problems of a budget that a turn is started with. Empty where the budget fits. */
 export const budgetIssues = /* @__PURE__ */ soundCheck(BUDGET);

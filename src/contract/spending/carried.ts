@@ -1,7 +1,7 @@
 import type { JsonSchema } from '../tool';
 import { AMOUNT, BUDGET, type Budget, type Spent } from './budget';
 
-/** What a turn, or a session with all its turns, may spend and has spent. */
+/** The budget and the spending of a turn, or of a session with all its turns. */
 export interface CarriedSpending {
   /** The budget as it is now, with every raise by people. */
   budget: Budget;
@@ -16,9 +16,9 @@ export interface Repeated {
   calls: string;
   /** Digest of the results of the last step. */
   results: string;
-  /** How many such steps came in a row. */
+  /** The number of such steps in a row. */
   times: number;
-  /** How many steps in a row did not run because of this. */
+  /** The number of steps in a row that did not run because of this. */
   refused: number;
 }
 
@@ -35,7 +35,7 @@ const SPENT: JsonSchema = {
   required: ['tokens', 'steps', 'time'],
 };
 
-/** The schema of what may be spent and has been spent, as the next run gets it. */
+/** The schema of budget and spending as the next run gets them. */
 export const SPENDING: JsonSchema = {
   type: 'object',
   properties: { budget: BUDGET, isSet: { type: 'boolean' }, spent: SPENT },

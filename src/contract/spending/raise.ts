@@ -11,11 +11,11 @@ export interface Raise extends Pick<ValidCall, 'authority'> {
   tool: string;
   /** One kind of budget, and how much more of it. */
   arguments: JsonObject;
-  /** What was spent and on what, in words. */
+  /** The spending and its purpose, in words. */
   policyReason?: string;
 }
 
-/** The kind that a request for more is about; undefined where it names none. */
+/** The kind that a request for more is about. Undefined where it names none. */
 export function raisedKind(args: JsonObject): BudgetKind | undefined {
   return BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
 }

@@ -1,7 +1,9 @@
 import { isValidCall, type PreparedCall, type ValidCall } from '../call';
 import type { Repeated } from './carried';
 
-/** The last steps that were alike, and their limit: after so many, the calls of another such step do not run. */
+/**
+ * The last steps that were alike, and their limit. After that many steps, the calls of another such step do not run.
+ */
 export interface Repeats {
   repeated: Repeated;
   /** Undefined: any number of steps may be alike. */
@@ -27,10 +29,10 @@ export function afterStep(
   return { calls: signature, results, times: isAlike ? repeated.times + 1 : 1, refused: 0 };
 }
 
-/** How much is compared of arguments that could not be parsed. The results are compared, too. */
+/** The most characters that are compared of arguments that could not be parsed. The results are compared, too. */
 const RAW_CHARACTERS = 200;
 
-/** What a step asks for, whatever its calls are named. */
+/** The calls of a step without their ids, for a comparison. */
 function signatureOf(calls: readonly PreparedCall[]): string {
   return calls
     .map(

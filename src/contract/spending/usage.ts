@@ -10,7 +10,7 @@ export interface Usage {
   cacheWriteTokens?: number;
   /** The part of the output that the model used for thinking. */
   reasoningTokens?: number;
-  /** The cost by the user's own prices; see `prices` of `defineConfig`. Absent: no price, or more than one currency. */
+  /** The cost by the user's own prices. See `prices` of `defineConfig`. Absent: no price, or more than one currency. */
   cost?: number;
   /** The currency of `cost`, such as `EUR`. */
   currency?: string;
@@ -26,7 +26,7 @@ const USAGE_KEYS = [
   'cost',
 ] as const;
 
-/** A cost is kept to this part of the currency, so that sums are the same in whatever order. */
+/** A cost is kept to this part of the currency, so that sums are the same in any order. */
 const COST_PARTS = 1e9;
 
 /** The currency of a sum whose parts have several currencies. Such a sum has no cost. */
@@ -51,7 +51,7 @@ export function sumUsage(replies: readonly { usage?: Usage }[]): Usage {
   return replies.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), {});
 }
 
-/** What a model costs, for a million tokens each, in the currency of the config. */
+/** The prices of a model for a million tokens each, in the currency of the config. */
 export interface ModelPrice {
   input: number;
   output: number;
@@ -61,7 +61,7 @@ export interface ModelPrice {
   cacheWrite?: number;
 }
 
-/** What models cost, by the id of the model; `*` at the end of an id stands for any letters. */
+/** The prices of models, by the id of the model. `*` at the end of an id stands for any letters. */
 export interface Pricing {
   currency: string;
   prices: Readonly<Record<string, ModelPrice>>;
@@ -103,14 +103,14 @@ export function priceOf({ prices }: Pick<Pricing, 'prices'>, model: string): Mod
   return best === undefined ? undefined : prices[best];
 }
 
-/** The tokens of a reply as its provider counts them; undefined where the provider counts none. */
+/** The tokens of a reply as its provider counts them. Undefined where the provider counts none. */
 export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): number | undefined {
   if (totalTokens !== undefined) return totalTokens;
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
   return (inputTokens ?? 0) + (outputTokens ?? 0);
 }
 
-/** What providers count as one token of English or JSON, on average. */
+/** The bytes that providers count as one token of English or JSON, on average. */
 const BYTES_OF_A_TOKEN = 4;
 
 /** About how many tokens a conversation of so many bytes takes, where a provider does not count. */

@@ -31,7 +31,7 @@ export function jsonBytes(text: string): number {
   return utf8Bytes(JSON.stringify(text));
 }
 
-/** The field for the files of a message; an empty object where there are no files. */
+/** The field for the files of a message. An empty object where there are no files. */
 export function withFiles(files: readonly FileRef[] = []): { files?: FileRef[] } {
   return files.length === 0 ? {} : { files: [...files] };
 }

@@ -24,7 +24,7 @@ export function callSummary({ callId, tool, arguments: args, note, preview }: Su
   return cut([callId, tool, ...noted, shown === '' ? valuesIn(args) : shown].filter(Boolean).join(' '));
 }
 
-/** The arguments alone in one line: `cents=1500`. */
+/** Only the arguments, in one line: `cents=1500`. */
 export function argumentsSummary(args: JsonObject): string {
   return cut(valuesIn(args));
 }

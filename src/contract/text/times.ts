@@ -24,7 +24,7 @@ function twoDigits(part: number): string {
   return String(part).padStart(2, '0');
 }
 
-/** How long something took: `12 ms`, `3.4 s`, `5 min`, `2 h`, `7 days`. */
+/** A duration in words: `12 ms`, `3.4 s`, `5 min`, `2 h`, `7 days`. */
 export function span(ms: number): string {
   if (ms < SECOND) return `${Math.round(ms)} ms`;
   if (ms < 10 * SECOND) return `${(ms / SECOND).toFixed(1)} s`;
@@ -34,7 +34,7 @@ export function span(ms: number): string {
   return `${Math.round(ms / DAY)} days`;
 }
 
-/** How long ago, or in how long: `3 min ago`, `in 7 days`, `now`. */
+/** A time as seen from now: `3 min ago`, `in 7 days`, `now`. */
 export function relative(iso: string, now: number): string {
   const ms = new Date(iso).getTime() - now;
   if (Math.abs(ms) < SECOND) return 'now';

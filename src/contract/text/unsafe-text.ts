@@ -131,7 +131,10 @@ export function segments(text: string, layout: Layout = 'line', kind: Kind = 'ex
   );
 }
 
-/** How much of a text would deceive: what `segments` marks, apart from line feeds, tabs and runs of blanks. */
+/**
+ * Counts the parts of a text that would deceive: the parts that `segments` marks, apart from line feeds, tabs and runs
+ * of blanks.
+ */
 export function countDeceiving(text: string): Deceiving {
   const marks = segments(text, 'block').filter((segment) => segment.kind === 'mark');
   const counted = marks.filter(({ why, original }) => why !== 'blanks' || [...original].length === 1);
@@ -248,8 +251,8 @@ function hex(code: number, digits: number): string {
 }
 
 /**
- * How much of a text deceives. `hidden`: characters that do not show, or that a screen would obey. `alike`: pieces with
- * letters or signs that pass for others. `turned`: words that are written from right to left.
+ * The number of deceptive parts of a text. `hidden`: characters that do not show, or that a screen would obey. `alike`:
+ * pieces with letters or signs that pass for others. `turned`: words that are written from right to left.
  */
 export interface Deceiving {
   hidden: number;
@@ -257,7 +260,7 @@ export interface Deceiving {
   turned: number;
 }
 
-/** How much an approver would be deceived by a call: counts its arguments, their names, and its preview. */
+/** Counts the deceptive parts of a call for its approver: in its arguments, their names, and its preview. */
 export function deceivingIn(shown: { arguments: JsonObject; preview?: Preview }): Deceiving {
   const counts = textsOf(shown).map(countDeceiving);
   const sum = (of: keyof Deceiving): number => counts.reduce((total, count) => total + count[of], 0);

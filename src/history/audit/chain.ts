@@ -15,7 +15,7 @@ import {
 import { publicKeyOf } from './keys';
 import { frameOf, readLine, type ReadLine, wrongValue } from './read';
 
-/** What a file must match, apart from being whole. */
+/** The facts that a file must match, in addition to being whole. */
 export interface Expected {
   /** The public key, in hex, that the file must be signed with. Without it, the key that the file names is used. */
   key?: string;
@@ -23,14 +23,14 @@ export interface Expected {
   head?: ReadLine;
 }
 
-/** What is known about a file in which every record is as it was written. */
+/** The facts about a file in which every record is as it was written. */
 export interface Verified {
   namespace: string;
   /** The public key of its heads, in hex. */
   key: string;
   /** Everything but the first line and the heads. */
   records: number;
-  /** How many of these records come before the last signed head. */
+  /** The number of these records that come before the last signed head. */
   signed: number;
   /** The number of values that were taken out. */
   redacted: number;
@@ -178,7 +178,7 @@ export function continueChain(from: ChainEnd): ChainWriter {
   };
 }
 
-/** The first line of a file. It names the namespace, and the public key that the heads are signed with. */
+/** The first line of a file. It names the namespace, and the public key for the signatures of the heads. */
 export function firstLine(of: { namespace: string; key: string; at: string }): {
   text: string;
   end: ChainEnd;
@@ -206,7 +206,7 @@ function seal(values: AuditRecord['sealed']): { closed: string; open: string } {
 const pool = Buffer.alloc(SALT_BYTES * 512);
 let used = pool.length;
 
-/** Salts are taken from a pool: asking the system for each one alone would cost more than all the hashing. */
+/** Salts come from a pool, because asking the system for each salt would cost more than all the hashing. */
 function nextSalt(): string {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -216,7 +216,7 @@ function nextSalt(): string {
   return pool.toString('hex', used - SALT_BYTES, used);
 }
 
-/** How far each run has been written to a file. */
+/** For each run, the last event that has been written to a file. */
 export interface ExportedRuns {
   /** Notes a line of the file. The line counts once `settle` is called. */
   note(line: ReadLine): void;
@@ -228,7 +228,7 @@ export interface ExportedRuns {
   hasWhole(run: string): boolean;
 }
 
-/** The last record of a run in the file. Histories only grow, and in order, so every earlier record is there too. */
+/** The last record of a run in the file. Histories grow only at their end, so every earlier record is there too. */
 interface RunEnd {
   event: number;
   part: number;

@@ -38,10 +38,10 @@ export type SealedField = (typeof SEALED_FIELDS)[number];
 /** Values of a record that can never be taken out: ids, names, digests, numbers. Never text of a person or a model. */
 export type Facts = Record<string, string | number | boolean>;
 
-/** One thing that happened, before it has its place in the chain. */
+/** A record before it has its place in the chain. */
 export interface AuditRecord {
   type: string;
-  /** When the server recorded it; ISO 8601. */
+  /** The time when the server recorded it, ISO 8601. */
   at: string;
   turn: string;
   /** The run that it happened in. */
@@ -149,7 +149,10 @@ export function resultFacts({ success, content, error, metadata }: ToolResult) {
   };
 }
 
-/** What the policy rules said: the one that decided, and what each shadow rule would have done. */
+/**
+ * The verdicts of the policy rules: the verdict of the rule that decided, and the verdicts that the shadow rules would
+ * have given.
+ */
 export function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {}) {
   const would = shadow.map((one) => `${one.rule}: ${one.would}`);
   return {
@@ -165,7 +168,7 @@ export function giversOf(grant: GrantMark | undefined): string | undefined {
   return grant && [grant.by, ...(grant.confirmedBy ?? [])].join(', ');
 }
 
-/** The facts about a grant. Who gave it is not among them, because names of people are sealed. */
+/** The facts about a grant. The people who gave it are not among them, because names of people are sealed. */
 export function grantFacts({ id, times, until, use, assurance }: Partial<GrantUse> = {}) {
   return { grant: id, grantTimes: times, grantUntil: until, grantUse: use, grantAssurance: assurance };
 }

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../../contract/errors';
 
-/** A new pair of Ed25519 keys, as PEM; `id` is the public key in hex. */
+/** A new pair of Ed25519 keys, as PEM. `id` is the public key in hex. */
 export interface NewKeys {
   id: string;
   privatePem: string;

@@ -31,7 +31,7 @@ const SEALED_FIELD = /"([a-z]+)":"([0-9a-f]{64})"(?:,(?=")|$)/y;
 const OPEN_FIELD = /"([a-z]+)":\["[0-9a-f]{32}","/y;
 
 /**
- * Reads a line. Only the exact bytes that we write are accepted: JSON can say the same in many ways, and a line in
+ * Reads a line. Only the exact bytes that we write are accepted. JSON can say the same in many ways, so a line in
  * another form would be a change that nobody finds.
  *
  * @returns what is wrong, in words, if the text is not a line of an audit file.
@@ -107,7 +107,7 @@ function closingQuote(text: string, from: number): number {
   return -2;
 }
 
-/** Why the values of a line are not what was sealed; undefined where they are. */
+/** The reason why the values of a line are not the values that were sealed. Undefined where they are. */
 export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   for (const [name, pair] of open) {
     const hash = sealed.get(name);
@@ -122,7 +122,7 @@ export function frameOf(body: string): unknown {
   return parseJson(`${body}}`);
 }
 
-/** No line that we write is longer: arguments have a limit, and results are kept as digests. */
+/** No line that we write is longer, because arguments have a limit and results are kept as digests. */
 const MOST_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -172,8 +172,8 @@ export function readFields(text: string): SealedField[] {
 }
 
 /**
- * A line without the values of some fields. Their hashes stay, so that the line is still the one that was signed.
- * The salt is taken out with the value: without the salt, nobody can guess the value from the hash.
+ * A line without the values of some fields. Their hashes stay, so that the line is still the one that was signed. The
+ * salt is taken out with the value. Without the salt, nobody can guess the value from the hash.
  */
 export function redactLine(text: string, line: ReadLine, fields: readonly SealedField[]): string {
   const { body, hash, open } = line;

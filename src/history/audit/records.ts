@@ -28,7 +28,7 @@ import { createSignedContext, type SignedContext } from './signatures';
 /** A record before its time and place are known. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
 
-/** What an approver was shown, as digests. */
+/** The digests of the request that an approver was shown. */
 interface Shown {
   /** Absent if the arguments are not sound JSON. */
   argsDigest?: string;
@@ -42,7 +42,7 @@ function shownBy({ arguments: args, preview, seenDigest }: RequestOpened): Shown
   return { ...defined({ argsDigest, previewDigest: preview && sha256(preview.text) }), seenDigest };
 }
 
-/** A draft without absent values. Long facts are cut, because whoever sends a signal chooses some of them. */
+/** A draft without absent values. Long facts are cut, because the sender of a signal chooses some of them. */
 function draft(
   type: string,
   facts: { [K in string]: Facts[string] | undefined },
@@ -63,16 +63,16 @@ function draft(
 
 const FACT_CHARS = 256;
 
-/** What is known about a run before its next event. */
+/** The facts about a run before its next event. */
 interface Known {
-  /** What the request of each call showed. */
+  /** The digests of each call's request. */
   shown: Map<string, Shown>;
   signed: SignedContext;
 }
 
 /** Turns the turn events of one run into audit records. */
 export interface Recorder {
-  /** The records of one more event; often none. */
+  /** The records of one more event. Most events have none. */
   push(event: TurnEvent): AuditRecord[];
 }
 
@@ -234,7 +234,7 @@ function resolution(event: Resolved, { shown, signed }: Known): Draft {
   });
 }
 
-/** The draft of an answer. What a person filled in is sealed, as arguments are. */
+/** The draft of an answer. The answers of a person are sealed, as arguments are. */
 function answer(event: Answered): Draft {
   const { callId: call, answer: said, content } = event;
   const facts = {
@@ -261,7 +261,7 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
     of: OF[event.type],
     verdict,
     door,
-    // Only the channel says this, and whoever may signal the turn can say it too.
+    // Only the channel says this, and everybody who may signal the turn can say it too.
     proof: event.authenticated === true ? 'authenticated' : 'claimed',
     signedBy: signature?.kind,
     signedAt: signature?.at,

@@ -28,9 +28,9 @@ export type Decode = (
 ) => DecodedEvent | Promise<DecodedEvent>;
 
 /**
- * Makes a decoder for the payloads of one data converter, codecs included.
- * A payload that cannot be decoded becomes `undefined`. The decoder throws only where a key is missing for a payload
- * that nobody but starters and workers write: every turn would look empty.
+ * Makes a decoder for the payloads of one data converter, codecs included. A payload that cannot be decoded becomes
+ * `undefined`. The decoder throws only where a key is missing for a payload that only starters and workers write.
+ * Without this, every turn would look empty.
  */
 export function makeDecode(converter: LoadedDataConverter = defaultDataConverter): Decode {
   return (raw, owner) => {
@@ -50,7 +50,10 @@ export function makeDecode(converter: LoadedDataConverter = defaultDataConverter
 
 const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
 
-/** Decodes what starts and ends a run, and its workflow tasks. Undefined: the event is of another family. */
+/**
+ * Decodes the events that start and end a run, and those of its workflow tasks. Undefined: the event is of another
+ * family.
+ */
 function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const started = raw.workflowExecutionStartedEventAttributes;
   if (!started) return decodeTask(raw, head, payloads) ?? decodeEnd(raw, head, payloads);
@@ -70,7 +73,7 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
   );
 }
 
-/** A search attribute is plain JSON, whatever the payloads are encoded with. */
+/** A search attribute is always plain JSON, also where payloads are encoded in another way. */
 function scheduleOf(data: Uint8Array | null | undefined): string | undefined {
   const value = data == null ? undefined : parseJson(Buffer.from(data).toString());
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -210,7 +213,7 @@ async function endOfChild(raw: HistoryEvent, payloads: Payloads): Promise<ChildE
   return { kind: raw.childWorkflowExecutionTimedOutEventAttributes ? 'timed_out' : 'terminated' };
 }
 
-/** Decodes what comes from outside (signals, updates, cancellation) and what goes outside (the memo). */
+/** Decodes the events of messages from outside (signals, updates, cancellation) and of the memo, which goes outside. */
 function decodeMessage(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const signaled = raw.workflowExecutionSignaledEventAttributes;
   if (signaled) {

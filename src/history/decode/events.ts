@@ -17,7 +17,7 @@ export interface DecodedFailure {
   cause?: DecodedFailure;
 }
 
-/** What every decoded event has. */
+/** The fields that every decoded event has. */
 interface Head {
   eventId: number;
   /** ISO 8601. */
@@ -30,8 +30,8 @@ interface ActivityEnd extends Head {
 }
 
 /**
- * One history event with its payloads decoded, cut to what the fold reads.
- * A payload that is missing or cannot be decoded is `undefined`; decoding never throws on one.
+ * One history event with its payloads decoded, cut to what the fold reads. A payload that is missing or cannot be
+ * decoded is `undefined`. Decoding never throws because of it.
  */
 export type DecodedEvent =
   | (Head & {
@@ -99,7 +99,7 @@ export type DecodedEvent =
   | (Head & { kind: 'continued_as_new'; newRunId: string })
   | (Head & { kind: 'other' });
 
-/** The result of a decoder for one family of events. A promise only for payloads; undefined for another family. */
+/** The result of a decoder for one family of events. A promise only for payloads. Undefined for another family. */
 export type Decoding = DecodedEvent | Promise<DecodedEvent> | undefined;
 
 /** One kind of decoded event. */

@@ -13,7 +13,10 @@ import { CountersignError } from '../../contract/errors';
 
 type List = { payloads?: Payload[] | null } | null | undefined;
 
-/** Decodes payloads with a data converter and its codecs. What cannot be decoded is `undefined`; nothing throws. */
+/**
+ * Decodes payloads with a data converter and its codecs. A payload that cannot be decoded is `undefined`. Nothing
+ * throws.
+ */
 export class Payloads {
   constructor(
     private readonly converter: LoadedDataConverter,
@@ -79,7 +82,7 @@ export class Payloads {
   }
 }
 
-/** A payload as it was before the codecs of a converter encoded it. @throws what the codecs throw. */
+/** A payload as it was before the codecs of a converter encoded it. @throws The errors of the codecs. */
 export async function throughCodecs(
   payload: Payload,
   { payloadCodecs }: Pick<LoadedDataConverter, 'payloadCodecs'>,
@@ -91,11 +94,11 @@ export async function throughCodecs(
 }
 
 /**
- * Converts a payload to a value. Where the converter is the SDK's own, JSON is decoded here: the SDK decodes UTF-8 in
- * JavaScript, as it has to in the workflow sandbox, and that took a fifth of the time of reading a history. Bytes that
- * are not UTF-8 are left to the SDK, because the turn saw the result of the SDK's decoder.
+ * Converts a payload to a value. Where the converter is the SDK's own, JSON is decoded here. The SDK decodes UTF-8 in
+ * JavaScript, because the workflow sandbox needs that. It took a fifth of the time of reading a history. Bytes that are
+ * not UTF-8 are left to the SDK, because the turn saw the result of the SDK's decoder.
  *
- * @throws what the converter throws.
+ * @throws The errors of the converter.
  */
 export function fromPayload(payload: Payload, converter: PayloadConverter): unknown {
   const { metadata, data } = payload;

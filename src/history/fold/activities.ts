@@ -112,8 +112,8 @@ const TOO_SOON = 'it may still be running, so a person has to resolve it unless 
 type Of = { callId: string; generation: number };
 
 /**
- * What the tool's check said becomes proof. The proof settles the doubt only if no person was first: the memo of the
- * same workflow task says whether one was.
+ * The verdict of the tool's check becomes proof. The proof settles the doubt only if no person was first: the memo of
+ * the same workflow task says whether one was.
  */
 function verifyCompleted(state: FoldState, event: EventOf<'activity_completed'>, of: Of): TurnEvent[] {
   const answer = is.verifyOutput(event.result) ? event.result : undefined;

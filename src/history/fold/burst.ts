@@ -93,8 +93,8 @@ function stepOf({ input, id }: EventOf<'activity_scheduled'>): number {
 }
 
 /**
- * The events of the calls of a step, by time; a start comes before an end of the same time. Where each call waits for
- * the one before, the events of each call stay together.
+ * The events of the calls of a step, by time. A start comes before an end of the same time. Where each call waits for
+ * the call before it, the events of each call stay together.
  */
 function callEvents(step: BurstStep, calls: readonly BurstCall[], place: Place): DecodedEvent[] {
   const all = calls.map((call, index) => callEvent(step, call, { ...place, call: index }));
@@ -104,7 +104,7 @@ function callEvents(step: BurstStep, calls: readonly BurstCall[], place: Place):
   return [...starts, ...ends].sort((one, other) => one.at - other.at).map(({ event }) => event);
 }
 
-/** One call: what starts it, what ends it, and when. */
+/** One call: the events that start and end it, with their times. */
 interface CallEvents {
   started: DecodedEvent[];
   ended: DecodedEvent;

@@ -74,7 +74,7 @@ export function callScheduled(
   return isRound ? decided : [...decided, startedEvent(event, held, { input, taskQueue: event.taskQueue })];
 }
 
-/** The call with an id; made up where its step could not be read. */
+/** The call with an id. It is made up where its step could not be read. */
 export function ensureCall(state: FoldState, callId: string, tool: string): CallFold {
   const known = state.calls.get(callId);
   if (known !== undefined) return known;
@@ -130,7 +130,7 @@ export function callCompleted(
   if (output !== undefined && 'paused' in output) return pausedBy(event, held, output);
   delete held.absent;
   delete held.isPaused;
-  // From here on the call runs as a turn of its own, which brings the result.
+  // From here on, the call runs as a turn of its own. That turn brings the result.
   if (output !== undefined && 'child' in output && isChild(held)) return [];
   // An output that this reader has no key for does not put the call in doubt: the workflow may have read the output.
   const wasRead = event.result !== undefined;
@@ -251,8 +251,8 @@ function factsOf(activity: ActivityFold, at: string): { durationMs: number; atte
 }
 
 /**
- * A call of a `local` tool: history has one marker, when it is over. Its id is in the result and at the head of its
- * summary; an attempt that will be repeated does not end the call.
+ * A call of a `local` tool: history has one marker, when it is over. Its id is in the result and at the beginning of
+ * its summary. An attempt that will be repeated does not end the call.
  */
 export function localActivity(state: FoldState, event: EventOf<'local_activity'>): TurnEvent[] {
   const callId = localCallId(event);

@@ -24,7 +24,10 @@ import { newCall, stepTaken } from './think';
 
 /** Turns history into turn events, one event after the other. */
 export interface Fold {
-  /** The turn events that one more history event makes; often none. Reads no clock and never throws on a payload. */
+  /**
+   * The turn events that one more history event makes. Most history events make none. Reads no clock and never throws
+   * on a payload.
+   */
   push(event: DecodedEvent): TurnEvent[];
 }
 
@@ -152,7 +155,9 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   return [started, ...taken, ...stepMoved(state, event, { carried, before })];
 }
 
-/** The step that came along from another build. Where the run before is there, so are the events of the step. */
+/**
+ * The step that came along from another build. Where the run before is there, the events of the step are there, too.
+ */
 function stepMoved(
   state: FoldState,
   event: EventOf<'started'>,
@@ -177,7 +182,9 @@ function originIn({ input }: EventOf<'started'>): Pick<FoldState, 'fork'> {
   return is.turnInput(input) && is.forkInput(input.fork) ? { fork: originOf(input.fork) } : {};
 }
 
-/** What a fork begins with; or what its later run took along, if the first run is not among the events. */
+/**
+ * The state with which a fork begins. If the first run is not among the events, the state that a later run took along.
+ */
 function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   if (state.fork === undefined || !is.turnInput(event.input)) return [];
   const { transcript: taken = [], step = 0 } = carriedIn(event.input) ?? {};
@@ -193,7 +200,7 @@ function originGiven(input: unknown): TurnOrigin | undefined {
   return is.origin(origin) ? origin : undefined;
 }
 
-/** What led to a turn, and what it may spend. */
+/** The origin of a turn, and its budget. */
 function limitsGiven(input: unknown): {
   lineage: TurnStarted['lineage'] | undefined;
   budget: TurnStarted['budget'] | undefined;
@@ -203,10 +210,10 @@ function limitsGiven(input: unknown): {
   return { lineage: is.lineage(lineage) ? lineage : undefined, budget: is.budget(given) ? given : undefined };
 }
 
-/** The fields that the fold reads from what a run took along. */
+/** The fields that the fold reads from the state that a run took along. */
 type Carried = Pick<CarriedTurn, 'transcript' | 'moved'> & Partial<Pick<CarriedTurn, 'step'>>;
 
-/** What a run took along; nothing for the first run, except in a fork. */
+/** The state that a run took along. Empty for the first run, except in a fork. */
 function carriedIn(input: unknown): Carried | undefined {
   const carried = isObject(input) ? input['carried'] : undefined;
   return is.carried(carried) ? carried : undefined;

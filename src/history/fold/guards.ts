@@ -24,7 +24,8 @@ import type { TurnOrigin } from '../../contract/call';
 /**
  * The parts of a decoded payload that the fold relies on. Looser than the contract on purpose: a history of an older or
  * newer release, or one that somebody tampered with, gives fewer events and never an exception. Other fields may be
- * there. The copy that zod makes is not used, so no schema needs to be a loose one, which would copy those fields too.
+ * there. The copy that zod makes is not used. So no schema needs to be loose. A loose schema would copy those fields
+ * too.
  */
 const object = z.record(z.string(), z.unknown());
 const texts = z.array(z.string());
@@ -113,7 +114,7 @@ const openItem = z.object({
   deadline: z.string().nullable(),
 });
 
-/** The files of what somebody says. */
+/** The files of a message. */
 export const files = z.custom(areFiles);
 
 /** One entry of a conversation. */

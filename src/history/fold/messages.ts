@@ -4,11 +4,13 @@ import type { DecodedFailure, EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
 import type { EventHeader, Judgement, TurnEvent } from '../events';
 import { is } from './guards';
-import { answeredEvent, applyJudged, decisionEvent, type Judged, resolvedEvent, textAt } from './judged';
+import { answeredEvent, applyJudged, decisionEvent, type Judged, resolvedEvent, textAt } from './verdicts';
 import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
 import { rootOf } from '../decode/failure';
 
-/** A signal came in. A decision, a resolution or an answer waits for its verdict; other signals are events at once. */
+/**
+ * A signal came in. A decision, a resolution or an answer waits for its verdict. Other signals become events at once.
+ */
 export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
   const { name, input, identity } = event;
   if (name === SIGNALS.approval || name === SIGNALS.resolution || name === SIGNALS.answer)
@@ -33,7 +35,7 @@ function recorded(
   return [{ type: 'signal_recorded', ...eventHeader(event), signal, identity, ...said }];
 }
 
-/** A late outcome is proof as long as the call is in doubt; the memo says whether a person was first. */
+/** A late outcome is proof as long as the call is in doubt. The memo says whether a person was first. */
 function outcomeReported(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
   if (!is.outcome(event.input)) return [];
   const { callKey, generation, secret, result } = event.input;
@@ -75,8 +77,8 @@ function judgementOf(verdict: SignalVerdict | undefined): Judgement {
 }
 
 /**
- * A call that needed a decision starts before its verdict is written in the same task: the signal that allows it is
- * judged now, so that nobody sees a call start that nobody allowed.
+ * A call that needed a decision may start in a task before the verdict on that decision is written in the same task. So
+ * the signal that allows the call is judged now. Otherwise the events would show a call that starts without a decision.
  */
 export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Allowed): TurnEvent[] {
   const { held, decisionId } = allowed;
@@ -120,7 +122,7 @@ export function updateAdmitted(state: FoldState, event: EventOf<'update_admitted
   return [];
 }
 
-/** An update passed its validator; its verdict comes in the same workflow task. */
+/** An update passed its validator. Its verdict comes in the same workflow task. */
 export function updateAccepted(state: FoldState, event: EventOf<'update_accepted'>): TurnEvent[] {
   const { updateId, name, input, identity } = event;
   if (name !== '') state.updates.set(updateId, { name, input, identity });

@@ -18,7 +18,7 @@ import {
   unprepared,
   unresolved,
 } from '../../contract/call-messages';
-import { questionOf, replan, restore } from './judged';
+import { questionOf, replan, restore } from './verdicts';
 import { judgeSignals } from './messages';
 import type { Question } from '../../contract/question';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
@@ -40,7 +40,7 @@ export function memoChanged(state: FoldState, event: EventOf<'memo'>): TurnEvent
   return is.verdicts(verdicts) ? [...made, ...judgeSignals(state, event, verdicts)] : made;
 }
 
-/** A call that a user's workflow gates, or a question of a call that runs; the memo `open` asks for it next. */
+/** A call that a user's workflow gates, or a question of a running call. The memo `open` then asks for it. */
 function gateChanged(
   state: FoldState,
   head: EventHeader,
@@ -166,7 +166,10 @@ function deadlineIn(state: FoldState, item: OpenItem | undefined, expiresMs: num
   return expiresMs === null ? null : state.taskTime + expiresMs;
 }
 
-/** Digests what is shown, without trusting recorded digests: a decision is bound to what a person could read. */
+/**
+ * Makes the digests of the shown request anew and trusts no recorded digests, because a decision is bound to what a
+ * person could read.
+ */
 function seenDigestIn(args: JsonObject, preview: Preview | undefined): string {
   try {
     const argsDigest = digestJson(args, sha256);

@@ -30,12 +30,12 @@ export function failureResult(held: CallFold, failure: ToolFailure, at: string):
   return makeFailure(resultHead(held), said, factsOf(held, at));
 }
 
-/** A success that a person vouches for, with the words the model reads. */
+/** A success that a person reported, with the words that the model reads. */
 function successResult(held: CallFold, content: string, at: string): ToolResult {
   return makeSuccess(resultHead(held), { content, contentType: 'text' }, factsOf(held, at));
 }
 
-/** The same result with the words the model read in the end. */
+/** The same result, with the words that the model finally read. */
 function withText(result: ToolResult, text: string | undefined): ToolResult {
   return text === undefined ? result : { ...result, content: text };
 }
@@ -49,10 +49,10 @@ function factsOf({ call, approved }: CallFold, at: string) {
   return { timestamp: at, safety, approved };
 }
 
-/** What a failed activity means for its call, by the rules of the workflow's own settlement. */
+/** The meaning of a failed activity for its call, by the same rules as in the workflow. */
 export type Settled = { result: ToolResult; roster?: Roster } | { failure: ToolFailure } | { doubt: InDoubt };
 
-/** What a failure says about its activity. */
+/** The facts that a failure shows about its activity. */
 export function lostActivity(failure: DecodedFailure): LostActivity {
   return lostBy(rootOf(failure));
 }
@@ -72,14 +72,14 @@ function causesOf({ type, message, cause }: DecodedFailure): FailureText[] {
   return [{ type, message }, ...(cause === undefined ? [] : causesOf(cause))];
 }
 
-/** The success of a call whose activity is the user's: what it returned, as text. */
+/** The success of a call whose activity is the user's. Its content is the returned value as text. */
 export function returnedResult(held: CallFold, value: unknown, at: string): ToolResult {
   const { content, contentType } = contentOf(value);
   const output = { content: cutContent(content, LIMITS.outputBytes), contentType };
   return makeSuccess(resultHead(held), output, factsOf(held, at));
 }
 
-/** The activity of the user by which a gate runs a call; undefined where none does. */
+/** The activity of the user by which a gate runs a call. Undefined where none does. */
 export function gateActivity({ call }: CallFold): string | undefined {
   return isValidCall(call) ? call.settings.gate?.activity : undefined;
 }
@@ -123,7 +123,7 @@ export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; ti
     : { failure: lost(activity) };
 }
 
-/** What the last heartbeat of a call said. */
+/** The content of the last heartbeat of a call. */
 export function heardIn(beat: unknown): Pick<InDoubt, 'partial' | 'progress'> {
   return is.beat(beat) ? defined({ partial: beat.partial, progress: beat.progress }) : {};
 }
@@ -143,7 +143,7 @@ export function closeRest(state: FoldState, head: EventHeader): CallEnded[] {
   );
 }
 
-/** Ends a call in doubt by what proved its outcome. */
+/** Ends a call in doubt by the proof of its outcome. */
 export function closeByProof(
   head: EventHeader,
   held: CallFold,

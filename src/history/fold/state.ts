@@ -9,7 +9,7 @@ import type { JsonSchema } from '../../contract/tool';
 import type { EventOf } from '../decode/events';
 import type { CallEnded, EventHeader, Reapplied, RequestOpened } from '../events';
 
-/** What an activity that was scheduled is for. */
+/** The purpose of a scheduled activity. */
 export type Purpose =
   | { what: 'think'; step: number; isBurst?: true }
   | { what: 'prepare'; callId: string }
@@ -25,7 +25,7 @@ export interface ActivityFold {
   /** Workflow time in ms of the workflow task that scheduled it. */
   scheduledIn: number;
   attempts: number;
-  /** The scheduled event of a burst; absent for other activities. */
+  /** The scheduled event of a burst. Absent for other activities. */
   burst?: EventOf<'activity_scheduled'>;
 }
 
@@ -38,9 +38,9 @@ export interface CallFold {
   callKey?: string;
   phase: 'proposed' | 'requested' | 'replanning' | 'decided' | 'running' | 'lost' | 'closed' | 'ended';
   generation: number;
-  /** What runs when it is approved. */
+  /** The arguments that run when the call is approved. */
   effective: JsonObject;
-  /** Workflow time in ms; null where it never expires. */
+  /** Workflow time in ms. Null where it never expires. */
   deadline: number | null;
   approved: boolean;
   /** The secret of the execution that runs, or is in doubt. */
@@ -51,8 +51,8 @@ export interface CallFold {
   /** Whether a person has been asked about the doubt. */
   asked: boolean;
   /**
-   * Why the call was given back: what the worker lacked that took it, or that nobody took it where its state is held.
-   * Absent once the call starts.
+   * Why the call was given back: its worker lacked something, or no worker took it where its state is held. Absent once
+   * the call starts.
    */
   absent?: string;
   /** A pause has held it, and it has not started since. */
@@ -63,14 +63,14 @@ export interface CallFold {
   original?: JsonObject;
   /** More people may decide it by now. */
   isEscalated?: true;
-  /** Who changed the arguments last and why; and, while `replanning`, who did before. */
+  /** The author and the reason of the last edit. While `replanning`, also those of the edit before. */
   edit?: NonNullable<RequestOpened['edit']>;
   editBefore?: NonNullable<RequestOpened['edit']>;
   /** While `replanning`: an admin wants the call asked again. If no new revision is made, its edit and votes stay. */
   isRenewed?: true;
-  /** What the model reads before the result: what a person changed or said. */
+  /** The note that the model reads before the result, about the changes and the reason of a person. */
   remark?: string;
-  /** While `replanning`: the new preview is made, or could not be, or none is needed. */
+  /** While `replanning`: whether making the new preview is over. It was made, could not be made, or is not needed. */
   planned?: boolean;
   /** Why a person is asked once more: the edit before was not taken, or the decision did not hold. */
   note?: string;
@@ -78,9 +78,9 @@ export interface CallFold {
   reported?: ToolResult;
   /** Its child turn, once it runs. */
   child?: string;
-  /** When its activity was scheduled; ISO 8601. */
+  /** The time when its activity was scheduled, ISO 8601. */
   startedAt?: string;
-  /** What settles the doubt if no person was first. */
+  /** The proof that settles the doubt if no person was first. */
   proof?: ToolResult | ToolFailure;
   /** How the turn closed the call. The text that the model reads comes with the next `think`. */
   closing?: ToolFailure | { content: string; sealed?: SealedValues };
@@ -119,7 +119,7 @@ export interface FoldState {
   prompt: string;
   /** The files that came with the prompt. */
   files: FileRef[] | undefined;
-  /** Where a fork comes from; absent for other turns. */
+  /** Where a fork comes from. Absent for other turns. */
   fork?: ForkOrigin;
   step: number;
   /** Why the request for the next step failed at the end of a burst. */
@@ -139,7 +139,10 @@ export interface FoldState {
   isMoving: boolean;
   /** Who ended the turn with calls in doubt, and why. */
   abandoned?: Abandonment;
-  /** Decision ids that were accepted: a repeat by the other way makes no second event. */
+  /**
+   * Decision ids that were accepted. A decision can come both by update and by signal, and the repeat makes no second
+   * event.
+   */
   acceptedIds: Set<string>;
 }
 
@@ -175,7 +178,7 @@ export function eventHeader({ eventId, at }: EventHeader): EventHeader {
 /** How a call ended, for `endCall`. */
 export type Ending = Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'>;
 
-/** Gives a call its result; a call that has one keeps it. */
+/** Gives a call its result. A call that has a result keeps it. */
 export function endCall(head: EventHeader, held: CallFold, ending: Ending): CallEnded[] {
   if (held.phase === 'ended') return [];
   held.phase = 'ended';

@@ -92,7 +92,7 @@ export function thinkFailed(event: EventOf<'activity_failed'>, step: number): Tu
   return [{ type: 'think_failed', ...eventHeader(event), step, ...defined({ message, failureType: type }) }];
 }
 
-/** A reply whose payload cannot be decoded here; the events after it are made as far as possible. */
+/** A reply whose payload cannot be decoded here. The events after it are made as far as possible. */
 const UNREADABLE: Reply = {
   ...{ text: '[cannot be read without its codec]', model: '', finishReason: '' },
   ...{ schemas: {}, calls: [] },
@@ -110,7 +110,7 @@ function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefine
   return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
 }
 
-/** What the model asked for, as far as it could be parsed. */
+/** The arguments that the model asked for, as far as they could be parsed. */
 export function argumentsOf(call: PreparedCall): CallFold['effective'] {
   if (call.kind === 'remote') return {};
   return call.kind === 'invalid' || call.kind === 'recorded' ? call.proposed : call.arguments;

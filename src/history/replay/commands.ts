@@ -4,7 +4,7 @@ import { patchOf, toNumber } from '../decode/proto';
 
 type CoreCommand = coresdk.workflow_commands.IWorkflowCommand;
 
-/** One thing that workflow code does. History records it as an event, and the code asks for it with a command. */
+/** One action of workflow code. History records it as an event, and the code asks for it with a command. */
 export type Command =
   | { what: 'activity'; id: string; type: string }
   | { what: 'timer' | 'timer_cancelled' | 'activity_cancelled' | 'attributes' }
@@ -20,15 +20,17 @@ export interface RecordedCommand {
   eventId: number;
 }
 
-/** What the code did in one workflow task that is over: the id of its started event, and its commands in order. */
+/**
+ * The actions of the code in one workflow task that is over: the id of its started event, and its commands in order.
+ */
 export interface RecordedTask {
   startedId: number;
   commands: RecordedCommand[];
 }
 
 /**
- * The tasks of a history that were completed. Local activities and updates are left out: when they are recorded depends
- * on the worker that ran them, not on the code alone.
+ * The tasks of a history that were completed. Local activities and updates are left out, because the time when they are
+ * recorded depends also on the worker that ran them.
  */
 export function tasksOf(events: readonly HistoryEvent[]): RecordedTask[] {
   const tasks: RecordedTask[] = [];
@@ -155,7 +157,9 @@ function completedTask({ workflowTaskCompletedEventAttributes: completed }: Hist
   return completed ? [toNumber(completed.startedEventId)] : [];
 }
 
-/** Whether an event records what the code did. Such an event follows the end of the task in which the code did it. */
+/**
+ * Whether an event records an action of the code. Such an event follows the end of the task in which the code did it.
+ */
 function isMadeByCode(event: HistoryEvent): boolean {
   return MADE_BY_CODE.some((name) => Boolean(event[name]));
 }

@@ -15,7 +15,7 @@ import { parseJson } from '../../contract/json';
  */
 export type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
 
-/** Why a run does not replay, in the words of the agent, and what Temporal says. */
+/** Why a run does not replay, in the words of the agent, and the message of Temporal. */
 export interface Finding {
   kind: FindingKind;
   /** The event where code and history differ, or the last event before. */
@@ -23,17 +23,17 @@ export interface Finding {
   /** The step of the turn. Absent before the first step, and in workflows without steps. */
   step?: number;
   callId?: string;
-  /** What history has there; absent where it has nothing. */
+  /** What history has there. Absent where it has nothing. */
   history?: string;
-  /** What the code does there; absent where it does nothing. */
+  /** What the code does there. Absent where it does nothing. */
   code?: string;
   /** Why the run cannot be read, with `unreadable`. */
   why?: string;
-  /** Temporal's own message; absent where Temporal was not asked. */
+  /** Temporal's own message. Absent where Temporal was not asked. */
   message?: string;
 }
 
-/** What was seen while a run was replayed. */
+/** The observations of a replay. */
 export interface Observed {
   done: CommandsByTask;
   /** How the code failed, and in which workflow task. */
@@ -42,7 +42,7 @@ export interface Observed {
   stuck?: { how: string; place?: string; startedId: number };
 }
 
-/** Explains why a run does not replay. `said` is what Temporal says. */
+/** Explains why a run does not replay. `said` is the message of Temporal. */
 export function explain(history: History, observed: Observed, said: string): Finding {
   const message = messageIn(said);
   const tasks = tasksOf(history.events ?? []);
@@ -123,18 +123,18 @@ function lastDone({ done }: Observed): number {
 }
 
 /**
- * Where code and history go apart. `other`: the code does something else; `missing`: it does not do what history has;
- * `extra`: it does something that history does not have.
+ * The place where code and history differ. `other`: the code does something else. `missing`: the code does not do an
+ * action of the history. `extra`: the code does an action that the history does not have.
  */
 export type Difference =
   | { kind: 'other'; recorded: RecordedCommand; done: Command }
   | { kind: 'missing'; recorded: RecordedCommand }
   | { kind: 'extra'; done: Command; afterId: number };
 
-/** What code did in each workflow task, by the id of the task's started event. */
+/** The commands of the code in each workflow task, by the id of the task's started event. */
 type CommandsByTask = ReadonlyMap<number, readonly Command[]>;
 
-/** The first thing that code and history do not have in common; undefined where the tasks that were compared agree. */
+/** The first thing that code and history do not have in common. Undefined where the tasks that were compared agree. */
 export function firstDifference(
   tasks: readonly RecordedTask[],
   done: CommandsByTask,

@@ -17,7 +17,9 @@ export interface RunToReplay {
   history: History;
 }
 
-/** A run that was replayed: what the code did, and what Temporal says where it does not match. */
+/**
+ * A run that was replayed: the actions of the code and, where they do not match the history, the message of Temporal.
+ */
 export interface ReplayedRun<T extends RunToReplay> {
   run: T;
   observed: Observed;
@@ -37,8 +39,8 @@ export interface Probe {
 }
 
 /**
- * Replays runs one after the other with the code that the options name, and watches what the code does. Loads the
- * SDK's native worker; nothing of the client may import this.
+ * Replays runs one after the other with the code that the options name, and watches the actions of that code. Loads the
+ * SDK's native worker. No file of the client may import this file.
  */
 export async function* replayRuns<T extends RunToReplay>(
   options: ReplayWorkerOptions,
@@ -66,7 +68,7 @@ async function* mapped<T, R>(items: AsyncIterable<T>, map: (item: T) => R): Asyn
   for await (const item of items) yield map(item);
 }
 
-/** What the code does in the run that is replayed now. Runs are replayed one at a time. */
+/** The actions of the code in the run that is replayed now. Runs are replayed one at a time. */
 class ReplayWatch {
   private commands = new Map<number, CoreCommand[]>();
   private failure: Observed['failure'];

@@ -17,7 +17,10 @@ export type LoadedCode = Pick<WorkflowBundleWithSourceMapAndFilename, 'filename'
 /** Makes a workflow creator that watches another one. */
 export type Watcher = (creator: WorkflowCreator, code: LoadedCode) => WorkflowCreator;
 
-/** The SDK's replay worker, watched, and without what costs two thirds of its speed and serves only live workers. */
+/**
+ * The SDK's replay worker, which we watch. It leaves out a part that serves only live workers and takes two thirds of
+ * the time.
+ */
 export function watchedReplayWorker(watch: Watcher): typeof Worker {
   return class extends Worker {
     protected static override async createWorkflowCreator(

@@ -29,13 +29,13 @@ export interface SessionTurn {
   messageId: string;
   /** The words of a person. Absent where only the memory of the next run is left, and has no words of this turn. */
   prompt?: string;
-  /** The files that came with the prompt; absent where there were none. */
+  /** The files that came with the prompt. Absent where there were none. */
   files?: FileRef[];
   answer?: string;
   /** Messages that it took up while it ran. */
   took: string[];
   error?: string;
-  /** ISO 8601; absent where the run of the session that recorded the start is gone. */
+  /** ISO 8601. Absent where the run of the session that recorded the start is gone. */
   startedAt?: string;
   endedAt?: string;
 }
@@ -80,7 +80,7 @@ export interface SessionTurnStarted extends Head {
   turn: string;
   messageId: string;
   prompt: string;
-  /** The files that come with the prompt; absent where there are none. */
+  /** The files that come with the prompt. Absent where there are none. */
   files?: FileRef[];
 }
 

@@ -45,7 +45,7 @@ export class Refusals {
     this.noted = '';
   }
 
-  /** The refusal in an event; undefined where there is none. Called with the events of a run in their order. */
+  /** The refusal in an event. Undefined where there is none. Called with the events of a run in their order. */
   of(event: DecodedEvent): MessageRefused | undefined {
     const { eventId, at } = event;
     const refused = this.refusedBy(event);
@@ -93,7 +93,7 @@ export class KeptTurns {
     else if (type === 'turn_started') this.isRunning = true;
   }
 
-  /** Why the session refuses an action now; undefined where it accepts the action. */
+  /** Why the session refuses an action now. Undefined where it accepts the action. */
   refuses(action: SessionControl['action']): SessionRefusal | undefined {
     const turns = this.kept + (this.isRunning ? 1 : 0);
     return action === 'compact' && turns < 2 ? 'nothing_to_compact' : undefined;
@@ -101,7 +101,7 @@ export class KeptTurns {
 }
 
 /**
- * Reads what somebody did with a session; undefined where the input cannot be read.
+ * Reads what somebody did with a session. Undefined where the input cannot be read.
  * @param kept Only for a control by signal: an update that is refused is not on record.
  */
 export function controlOf(

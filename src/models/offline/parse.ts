@@ -18,7 +18,7 @@ export type Intent =
 export interface SearchIntent {
   kind: 'search';
   query: string;
-  /** A folder or a file; absent: everywhere. */
+  /** A folder or a file. Absent: everywhere. */
   path?: string;
 }
 
@@ -70,7 +70,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   eval: parseEvaluate,
 };
 
-/** The intent of one request; undefined where it is not understood. */
+/** The intent of one request. Undefined where it is not understood. */
 export function parseClause(clause: Clause): Intent | undefined {
   const phrase = toPhrase(clause);
   const verb = phrase.keyword(0);
@@ -159,7 +159,7 @@ function placeOf(words: Phrase): string | undefined {
 /** Where to replace: the files named, or every file under a directory. */
 type Where = { paths: string[] } | { under: string } | { all: true };
 
-/** Reads `in a.txt and b.txt`, `in files under src`, `in src/`, `everywhere`; undefined where the words do not name a place. */
+/** Reads `in a.txt and b.txt`, `in files under src`, `in src/`, `everywhere`. Undefined where the words do not name a place. */
 function whereOf(words: Phrase): Where | undefined {
   const named = words.without('in', 'under', 'inside', ...ARTICLES);
   const noun = named.keyword(0) ?? '';

@@ -11,7 +11,7 @@ export interface Attempts {
 
 const MAX_FAILURES = 10;
 const WINDOW_MS = 60_000;
-/** How many addresses are remembered. */
+/** The most addresses that are remembered. */
 const MAX_ADDRESSES = 10_000;
 
 /** Makes a counter without failures. `now` is the clock, in milliseconds. */

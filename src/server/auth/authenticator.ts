@@ -156,7 +156,10 @@ function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefin
   return spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
 }
 
-/** How long an issuer's word counts, in milliseconds: the issuer may have closed the account since. */
+/**
+ * The time that a sign-in by an issuer counts, in milliseconds. It has an end because the issuer may have closed the
+ * account since.
+ */
 const VOUCHED_MS = 12 * 3600 * 1000;
 
 const clockOf = ({ now = Date.now }: AuthenticatorParts): number => now();
@@ -171,7 +174,8 @@ async function personOf(
 }
 
 /**
- * The same person by today's approvers file. Undefined where they are no longer in the file, or signed in too long ago.
+ * The same person by today's approvers file. Undefined where the person is no longer in the file, or signed in too long
+ * ago.
  */
 async function stillThere(
   parts: AuthenticatorParts,

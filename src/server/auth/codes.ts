@@ -14,7 +14,7 @@ export interface Codes {
 }
 
 const CODE_LIFETIME_MS = 10 * 60 * 1000;
-/** How many codes are remembered. */
+/** The most codes that are remembered. */
 const MAX_CODES = 20;
 
 /** Makes a store without codes. `now` is the clock, in milliseconds. */

@@ -58,14 +58,17 @@ export interface Oidc {
 export const CALLBACK = '/sign-in/done';
 
 const LIFETIME_MS = 10 * 60_000;
-/** How many sign-ins can be under way at once. Beyond that, the oldest has to start over. */
+/** The most sign-ins that can be under way at once. Beyond that, the oldest has to start over. */
 const MOST_PENDING = 10_000;
 const TIMEOUT_S = 10;
-/** How much the clocks of issuer and web inbox may differ, in seconds. */
+/** The largest difference that is allowed between the clocks of issuer and web inbox, in seconds. */
 const CLOCK_S = 30;
 /** The oldest id token that is accepted, in seconds: a token is made for this sign-in, so it cannot be older. */
 const OLDEST_S = 300;
-/** The longest id token, in characters, that fits into an address. Without the token the issuer asks who signs out. */
+/**
+ * The longest id token, in characters, that fits into an address. Without the token, the issuer asks the person who
+ * wants to sign out.
+ */
 const LONGEST_HINT = 4_096;
 
 interface Pending {
@@ -179,7 +182,8 @@ async function discovered(
       clientSecret === undefined ? client.None() : client.ClientSecretBasic(clientSecret),
       { timeout: TIMEOUT_S, execute: isPlain ? [client.allowInsecureRequests] : [] },
     );
-    // The token comes over TLS, but the signature proves more: somebody who can answer there cannot sign.
+    // The token comes over TLS, but the signature proves more, because somebody who can answer at that address still
+    // cannot sign.
     client.enableNonRepudiationChecks(config);
     return { client, config };
   } catch (error) {

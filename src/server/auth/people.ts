@@ -35,7 +35,7 @@ export interface People {
   permitOf(name: string): Permit;
 }
 
-/** Who has which right, by name of a person or as `group:<name>`. */
+/** The people with each right, by name or as `group:<name>`. */
 export interface Access {
   mayFork: readonly string[];
   mayConverse: readonly string[];
@@ -48,8 +48,8 @@ export interface Directory {
 }
 
 /**
- * A directory over the approvers file. Groups that an issuer names count only for rights. Who votes, and with which
- * assurance, is in the file.
+ * A directory over the approvers file. Groups that an issuer names count only for rights. The approvers file says who
+ * votes, and with which assurance.
  */
 export function createDirectory({
   people,

@@ -19,7 +19,7 @@ export interface ProxyOptions {
   groupsClaim?: string;
 }
 
-/** Reads for whom a proxy vouches. */
+/** Reads the name of the person for whom a proxy vouches. */
 export interface Proxy {
   header: string;
   /** @throws CountersignError `id_token_invalid`, `issuer_clock`, `issuer_unreachable`. */
@@ -28,7 +28,7 @@ export interface Proxy {
 
 /** Only signatures with a public key: with a shared secret, anybody who checks a token could also sign one. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
-/** How much the clocks of proxy and web inbox may differ, in seconds. */
+/** The largest difference that is allowed between the clocks of proxy and web inbox, in seconds. */
 const CLOCK_S = 30;
 const TIMEOUT_MS = 5_000;
 const MOST_CHARACTERS = 16_384;

@@ -56,15 +56,16 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
 };
 
 /**
- * Lets only those go on whose role the route wants.
+ * Lets only people pass who have the role that the route needs.
  *
- * @throws CountersignError `not_allowed`; `turn_not_found` and `session_not_found` where somebody's own thing is not there.
+ * @throws CountersignError `not_allowed`; `turn_not_found` and `session_not_found` where a route for people's own turns
+ * or sessions names one that does not exist.
  */
 export const requireRole: MiddlewareHandler<Env> = async (c, next) => {
   const routes = matchedRoutes(c);
   const at = routes.findLastIndex(({ method }) => method !== 'ALL');
   const route = routes[at];
-  // What has no route is not found; what has one and no entry is refused.
+  // A path without a route is not found. A route without an entry is refused.
   const needed = route === undefined ? 'viewer' : ROUTES[`${route.method} ${route.path}`];
   const { role } = c.get('permit');
   if (needed === 'own')
@@ -86,7 +87,7 @@ function paramsOf(request: HonoRequest, at: number): Record<string, string> {
   return params;
 }
 
-/** A right adds to what a role may do, and a viewer does nothing. */
+/** A right adds to the rights of a role. It does not help a viewer, who may only look. */
 export function rightsOf(role: Role, rights: readonly Right[]): readonly Right[] {
   return isAtLeast(role, 'approver') ? rights : [];
 }
@@ -104,12 +105,12 @@ async function requireOwn(reader: Reader, role: Role, { user, turn, session }: A
   if (!names.includes(user)) throw notAllowed(role, 'own');
 }
 
-/** Whoever asked for a turn, by the names that they gave. */
+/** The people who asked for a turn, by the names that they gave. */
 async function askersOf(reader: Reader, turn: string): Promise<string[]> {
   return requestersOf((await reader.view(await reader.find(turn))).origin);
 }
 
-/** Whoever wrote in a conversation. */
+/** The people who wrote in a conversation. */
 async function sendersOf(reader: Reader, session: string): Promise<string[]> {
   const { messages } = await reader.session(session).history();
   return messages.flatMap(({ sender }) => sender ?? []);

@@ -50,7 +50,7 @@ const ownSchema = z.object({
 /** The agents of those tools that were made from an agent and not from an agent's name. */
 const definitions = new WeakMap<SubAgent, Agent>();
 
-/** The agent that a tool was made from; undefined where the tool was made from an agent's name. */
+/** The agent that a tool was made from. Undefined where the tool was made from an agent's name. */
 export function definitionOf(child: SubAgent): Agent | undefined {
   return definitions.get(child);
 }

@@ -171,7 +171,7 @@ function memberText(
   return `${text}  (${placeOfDeclaration(bench, declaration)}${from})`;
 }
 
-/** The class or interface that contains a member; undefined for another container. */
+/** The class or interface that contains a member. Undefined for another container. */
 function asNamed(typescript: typeof ts, node: ts.Node): ts.Declaration | undefined {
   return typescript.isClassLike(node) || typescript.isInterfaceDeclaration(node) ? node : undefined;
 }
@@ -226,7 +226,7 @@ const isIn = (file: string, path: string): boolean => {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The rank of a declaration, best is 0; undefined where its name does not contain the text. */
+/** The rank of a declaration, best is 0. Undefined where its name does not contain the text. */
 function rankOf({ path }: Declared, wanted: string): number | undefined {
   const whole = path.toLowerCase();
   const last = whole.slice(whole.lastIndexOf('.') + 1);

@@ -34,7 +34,7 @@ export interface Files {
   tooLarge(): string[];
   /** Empties the caches, so that the next question sees the current files. */
   refresh(): void;
-  /** The text of a file; undefined where the file does not exist or may not be read. */
+  /** The text of a file. Undefined where the file does not exist or may not be read. */
   read(path: string): string | undefined;
   /** A text that differs after each change of the file; empty where the file does not exist or may not be read. */
   version(path: string): string;
@@ -57,7 +57,7 @@ export function createFiles(folder: string, ownFolder: string): Files {
   const facts = new Map<string, Found | undefined>();
   const isAllowed = (real: string): boolean =>
     allowed.some((one) => isBelow(real, one)) && !CLOSED.test(real.slice(root.length));
-  /** The path without links; undefined where it may not be read. */
+  /** The path without links. Undefined where it may not be read. */
   const realOf = (path: string): string | undefined => {
     if (path === '' || path.includes('\0')) return undefined;
     if (!folders.has(path))

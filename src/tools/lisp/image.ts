@@ -105,7 +105,7 @@ const logOf = async (dir: string): Promise<string> =>
 /** The beginning of SBCL's report where SBCL itself crashed. */
 const fatalIn = (log: string): string => /^fatal error[^]{0,300}?(?=\n\n|$)/m.exec(log)?.[0] ?? '';
 
-/** The record of a folder's image; undefined also for an incomplete record. */
+/** The record of a folder's image. Undefined also for an incomplete record. */
 function readRecord(dir: string): Record | undefined {
   const file = readPrivateFile(recordFile(dir), { strict: true });
   return 'text' in file ? recordSchema.safeParse(parseJson(file.text)).data : undefined;
@@ -138,7 +138,7 @@ async function start(plan: ImagePlan): Promise<LiveImage> {
   return toLive({ swank, pid: place.pid, isNew: true }, plan.dir, record);
 }
 
-/** Starts the process. The returned function says why the process ended; undefined while the process runs. */
+/** Starts the process. The returned function says why the process ended. Undefined while the process runs. */
 async function launch(plan: ImagePlan, { mark }: Record): Promise<() => string | undefined> {
   let ended: string | undefined;
   const log = await open(logFile(plan.dir), 'w', 0o600);

@@ -185,7 +185,7 @@ async function finish(answer: Sexp, running: Running): Promise<string> {
 const texts = (parts: Sexp | undefined): string[] =>
   isList(parts) ? parts.filter((part) => typeof part === 'string') : [];
 
-/** The result of a form that ran to its end, in words; undefined for a form that did not. */
+/** The result of a form that ran to its end, in words. Undefined for a form that did not. */
 function describeDone(job: FormJob, name: string, [kind, ...parts]: readonly Sexp[]): string | undefined {
   if (isSymbol(kind, ':compiled')) return describeCompiled(job, name, parts);
   if (!isSymbol(kind, ':values')) return undefined;

@@ -19,7 +19,7 @@ export interface Swank {
    * @throws ToolError where Lisp gave the request up, TransportError where the connection ended first.
    */
   request(form: Sexp): Promise<Sexp>;
-  /** Why the connection ended; undefined while it is open. */
+  /** Why the connection ended. Undefined while it is open. */
   ended(): string | undefined;
   close(): void;
 }
@@ -99,7 +99,7 @@ function createReader(onMessage: (text: string) => void): (chunk: Buffer) => voi
   };
 }
 
-/** The length in a header; undefined while the header is incomplete. */
+/** The length in a header. Undefined while the header is incomplete. */
 function lengthOf(held: Buffer): number | undefined {
   if (held.length < HEADER_BYTES) return undefined;
   const header = held.toString('latin1', 0, HEADER_BYTES);

@@ -84,7 +84,7 @@ async function requireScopes(response: Response, { name }: Account): Promise<Res
   throw new LoginNeeded(name, `asks for the scopes ${list}`, ['--scopes', ...scopes]);
 }
 
-/** The current token; undefined where nobody has logged in, because the server may not need a login. */
+/** The current token. Undefined where nobody has logged in, because the server may not need a login. */
 async function currentToken(account: Account, deps: AccessDeps): Promise<string | undefined> {
   const login = readLogin(account, deps.secrets);
   if (login === undefined) return undefined;

@@ -134,7 +134,7 @@ export function digestStart(start: LockedStart): string {
   return digestJson(start);
 }
 
-/** The lock's part for one server; undefined where nobody has allowed the server. */
+/** The lock's part for one server. Undefined where nobody has allowed the server. */
 export function lockedServer({ servers }: Lock, name: string): LockedServer | undefined {
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
@@ -190,7 +190,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Why a server may not be started as it is declared, even where people allowed it; undefined where it may. A package
+ * Why a server may not be started as it is declared, even where people allowed it. Undefined where it may. A package
  * without an exact version may be a different program tomorrow.
  */
 export function whyNotStarted(start: McpStart): string | undefined {

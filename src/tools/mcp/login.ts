@@ -78,9 +78,9 @@ export async function beginLogin(request: LoginRequest): Promise<OpenLogin> {
 /** The authorization server of an MCP server. */
 interface Found {
   metadata: AuthorizationServerMetadata;
-  /** RFC 7009; undefined where it is not offered. */
+  /** RFC 7009. Undefined where it is not offered. */
   revocationEndpoint: string | undefined;
-  /** The resource of the tokens, as the server writes it; undefined where the server names none. */
+  /** The resource of the tokens, as the server writes it. Undefined where the server names none. */
   resource: string | undefined;
   /** The scopes to request; empty where the server chooses. */
   scopes: string[];

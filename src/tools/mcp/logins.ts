@@ -17,7 +17,7 @@ export interface Account {
   clientId?: string;
   /** The only authorization server to use. Absent: any that the server names. */
   issuer?: string;
-  /** The secret of the client; undefined where it has none. @throws ToolError where the secret cannot be read. */
+  /** The secret of the client. Undefined where it has none. @throws ToolError where the secret cannot be read. */
   clientSecret(signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -57,7 +57,7 @@ export function loginFile({ url, clientId = '' }: Pick<Account, 'url' | 'clientI
 }
 
 /**
- * The login of an account; undefined where nobody has logged in. Its secrets are redacted from all that leaves the
+ * The login of an account. Undefined where nobody has logged in. Its secrets are redacted from all that leaves the
  * worker.
  *
  * @throws CountersignError `file_failed` where others can read the file, or where it has no login of this account.

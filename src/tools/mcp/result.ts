@@ -66,7 +66,7 @@ function binaryText(head: string, base64: string): string {
   return `[${head}, ${size}, SHA-256 ${createHash('sha256').update(base64, 'base64').digest('hex')}]`;
 }
 
-/** The structured content as text; undefined where a text repeats it, as the protocol asks of servers. */
+/** The structured content as text. Undefined where a text repeats it, as the protocol asks of servers. */
 function extraText(structured: unknown, texts: readonly string[]): string | undefined {
   const own = toPrettyJson(structured);
   const isSaid = texts.some((text) => text.trim() === own || sameJson(text, own));

@@ -92,7 +92,7 @@ async function linkTo(server: McpServer, connection: McpConnection, deps: OpenDe
   };
 }
 
-/** Why a worker may not start a server; undefined where it may. */
+/** Why a worker may not start a server. Undefined where it may. */
 export function whyNotAgreed(
   { name, start }: McpServer,
   locked: LockedServer | undefined,

@@ -8,7 +8,7 @@ import type { Tool, Verification } from '../types';
 import { type FileLocation, type Pack, type Root, withFile } from './root';
 import { assertWritable, normalPath, onOneLine, splitPath, unlessMissing } from './path';
 import { moveSeen, removeSeen } from './write-atomic';
-import { makeHunks, renderHunks } from './plan';
+import { makeHunks, renderDiff } from './hunks';
 import { decodeText, encodingOf, isBinary } from './text';
 
 /** The tools that move and delete files. They are unsafe to run twice, so each can verify whether it took effect. */
@@ -159,9 +159,8 @@ async function showDeletion(place: FileLocation): Promise<string> {
     if (isBinary(head)) return '(binary)';
     const left = size - head.length;
     const hunks = makeHunks(decodeText(head, encodingOf(head)), '');
-    const name = onOneLine(place.shown);
-    const lines = [`--- ${name}`, '+++ /dev/null', ...renderHunks(hunks)];
-    return [...lines, ...(left > 0 ? [`(and ${left} bytes more)`] : [])].join('\n');
+    const diff = renderDiff({ before: place.shown, after: null }, hunks);
+    return left > 0 ? `${diff}\n(and ${left} bytes more)` : diff;
   });
 }
 

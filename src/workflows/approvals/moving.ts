@@ -5,9 +5,9 @@ import type { MovedCall, MovedStep, ThinkOutput } from '../../contract/think';
 import type { Approvals, CallState, Phase } from './state';
 
 /**
- * Why a turn cannot move to another build now, in words. Undefined: everything that is open waits for the first word of
- * a person. Only calls that nobody has decided on move: they are prepared anew on the other build, and a decision holds
- * only for exactly what was shown.
+ * Why a turn cannot move to another build now, in words. Undefined: each open call waits for its first decision or
+ * answer. A call with a decision does not move, because it would be prepared anew on the other build, and a decision
+ * holds only for exactly what was shown.
  */
 export function whyHeld({ calls, cancelled }: Pick<Approvals, 'calls' | 'cancelled'>): string | undefined {
   if (cancelled) return 'it is being cancelled';
@@ -87,8 +87,8 @@ function movedWait({ call, seenDigest, since, deadline }: CallState): MovedCall 
 
 /**
  * Takes up the calls that waited on another build, once they are registered here. A request that is shown as before
- * keeps its time. A request that is shown otherwise gets its whole time, and takes only an approval that says what its
- * sender saw.
+ * keeps its time. A request that is shown otherwise gets its whole time again. It then takes only an approval with the
+ * digest of what its sender saw.
  */
 export function takeUpWaits({ calls }: Approvals, waits: readonly MovedCall[]): void {
   for (const { callId, seenDigest, since, deadline } of waits) {

@@ -60,8 +60,8 @@ export interface CallState {
   /** The arguments that the model asked for. Set once a person has changed them. */
   proposed?: JsonObject;
   /**
-   * The votes so far, one for each person, where rules say who decides. They are on the request or, in doubt, on a
-   * further run.
+   * The votes so far, one for each person, where rules say who decides. The votes are about the request or, for a call
+   * in doubt, about a further run.
    */
   votes?: Vote[];
   /** Nobody decided in time, so the people whom the rule names for this case may decide, too. */
@@ -69,11 +69,11 @@ export interface CallState {
   /** The reason and author of the last edit, for the model. */
   edit?: { approver: string; reason?: string };
   /**
-   * Set while the call is prepared anew because an admin asked for it: who asked, and the times that stay if nothing
-   * comes of it.
+   * Set while the call is prepared anew because an admin asked for it. `by` is the admin. The times stay if the call
+   * cannot be prepared.
    */
   renewal?: { by: string; since: number; deadline: number | null };
-  /** The edit that stands while a new preview is being made for another one. */
+  /** The edit before the last one. It counts again if the last edit cannot be previewed. */
   editBefore?: { approver: string; reason?: string };
   plan?: FilePlan;
   held?: HeldDecision;
@@ -102,7 +102,9 @@ export interface CallState {
    * before.
    */
   child?: { given: Amounts; before: number };
-  /** Secret of the execution that runs or is in doubt: only a sender who knows it can report a late outcome. */
+  /**
+   * Secret of the execution that runs or is in doubt. Only a sender who knows this secret can report a late outcome.
+   */
   secret?: string;
   doubt?: InDoubt;
   /** A late outcome that came while the call still counted as running. */
@@ -116,7 +118,10 @@ export interface CallState {
    * The scope of the call was cancelled, in a workflow that runs it by a gate. A turn cancels all its calls at once.
    */
   cancelled?: true;
-  /** Another build asked about the call and showed it otherwise. An approval has to say what its sender saw. */
+  /**
+   * Another build asked about the call and showed it otherwise. An approval must carry the digest of what its sender
+   * saw.
+   */
   isOther?: true;
   /** Why a person is asked again: the last edit could not be previewed, or the decision did not hold. */
   note?: string;
@@ -208,7 +213,7 @@ export function markChanged(context: ApprovalContext): void {
 
 const CALL_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Keeps the verdict on a signal for the memo: its sender has no other answer. */
+/** Keeps the verdict on a signal for the memo, because the sender of a signal gets no answer. */
 export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {
   const line: SignalVerdict = {
     // The call id of a message that cannot be read may be any text.

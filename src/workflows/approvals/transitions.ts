@@ -67,7 +67,7 @@ function deadlineOf(call: ValidCall, now: number): number | null {
   return times.length === 0 ? null : now + Math.min(...times);
 }
 
-/** When the next request expires or is escalated; null: never. Workflow time in ms. */
+/** When the next request expires or is escalated. Null: never. Workflow time in ms. */
 export function nextDeadline({ calls }: Approvals): number | null {
   const deadlines = [...calls.values()].flatMap((state) =>
     [state.deadline, escalationOf(state)].flatMap((at) => at ?? []),
@@ -76,9 +76,9 @@ export function nextDeadline({ calls }: Approvals): number | null {
 }
 
 /**
- * Marks a ready call as running and spends its decision. Throws where a call needs a decision and has no unspent one
- * for this generation and for exactly what was seen. This check is the last line of defence: it fails only if this
- * folder has a bug.
+ * Marks a ready call as running and spends its decision. Throws where a call needs a decision and has none that it
+ * could spend. Such a decision is unspent, and is for this generation and for exactly what was seen. This check is the
+ * last line of defence: it fails only if this folder has a bug.
  */
 export function start(state: CallState): SpentDecision | undefined {
   if (state.phase !== 'ready') throw new Error(`call ${state.call.callId} is ${state.phase}, not ready`);
@@ -154,8 +154,8 @@ function isAskable({ call, secret }: CallState, said: AskAgain): boolean {
 }
 
 /**
- * Asks again because the decision does not hold in this run. That decision is never taken again, and the call waits for
- * another.
+ * Asks again because the decision does not hold in this run. The call never takes that decision again. It waits for
+ * another one.
  */
 function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: number }): void {
   const { callId } = state.call;
@@ -251,8 +251,8 @@ export function denialOf(state: CallState, denial: Denial): ToolResult {
 }
 
 /**
- * An error result that the workflow makes at workflow time `now` (ms). It does not say that nothing ran where something
- * may have run.
+ * An error result that the workflow makes at workflow time `now` (ms). The result says that nothing ran only where that
+ * is certain.
  */
 export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
   const said = state.generation > 0 || state.mayHaveRun === true ? afterDoubt(failure) : failure;

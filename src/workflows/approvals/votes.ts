@@ -2,14 +2,13 @@ import {
   type Authority,
   escalatedAuthority,
   joinedAuthority,
-  standingUnder,
   type Vote,
   voterIn,
   votingOf,
   whyMayNot,
 } from '../../contract/authority/authority';
-import { needsIn } from '../../contract/authority/open-votes';
-import { type InPlaceOf, type Standing, voterText } from '../../contract/authority/votes';
+import { type InPlaceOf, voterText } from '../../contract/authority/votes';
+import { countVotesUnder, stillNeeded, type VoteCount } from '../../contract/authority/votes-needed';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
 import { notRenewed } from '../../contract/call-messages';
@@ -48,7 +47,7 @@ const NO_PLACE = 'no rule says who decides it, so nobody has a place in which an
 export function checkVote(state: CallState, decision: Decision): Refused | undefined {
   const authority = authorityOf(state);
   if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
-  // The worker checks who may ask again, by today's rules: all people whom the frozen rule names may have left.
+  // The worker checks by today's rules who may ask again. The people whom the frozen rule names may all have left.
   if (decision.decision === 'ask-again') return checkRenewal(state, decision);
   const forbidden = checkAllowed(state, decision);
   if (authority === undefined || forbidden !== undefined || decision.decision === 'denied') return forbidden;
@@ -93,9 +92,9 @@ function voteOf(state: CallState, { approver = 'somebody' }: Said): Vote | undef
   return state.votes?.find((one) => one.voter === voter);
 }
 
-/** How a request stands once a vote is counted. */
+/** The votes on a request after one more was cast: whether they are enough, and what is still needed. */
 export interface Cast {
-  standing: Standing;
+  state: VoteCount['state'];
   votes: readonly Vote[];
   needs: VotesNeeded;
 }
@@ -125,8 +124,8 @@ export function castVote(
   const said = { inPlaceOf, seenDigest, reason, signature, signedBy: signature?.kind, runsAgain };
   const vote: Vote = { voter, decision, decisionId, at: iso, ...defined(said) };
   state.votes = [...withoutVoter(state, voter), vote];
-  const standing = standingUnder(authority, state.votes);
-  return { standing, votes: state.votes, needs: needsIn(standing) };
+  const count = countVotesUnder(authority, state.votes);
+  return { state: count.state, votes: state.votes, needs: stillNeeded(count) };
 }
 
 /** Takes a vote back. */
@@ -143,7 +142,7 @@ function withoutVoter({ votes = [] }: CallState, voter: string | undefined): Vot
 /** The votes that a call still needs. Undefined: no rule says who decides. */
 export function needsOf(state: CallState): VotesNeeded | undefined {
   const authority = authorityOf(state);
-  return authority && needsIn(standingUnder(authority, state.votes ?? []));
+  return authority && stillNeeded(countVotesUnder(authority, state.votes ?? []));
 }
 
 /** The approvals that decided, and the names of their voters in one text. */
@@ -186,7 +185,10 @@ export function voidIds({ held, votes = [] }: CallState, struck: readonly string
   return votes.flatMap(({ voter, decisionId }) => (struck.includes(voter) ? decisionId : []));
 }
 
-/** Drops the votes that do not count. The others stay, so nobody has to vote twice because another vote was forged. */
+/**
+ * Drops the votes that do not count. The other votes stay, so nobody has to vote twice because somebody else's vote was
+ * forged.
+ */
 export function strike(state: CallState, { struck, authority }: AskAgain): void {
   if (struck === undefined) delete state.votes;
   else state.votes = (state.votes ?? []).filter(({ voter }) => !struck.includes(voter));

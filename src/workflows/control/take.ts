@@ -13,7 +13,10 @@ export interface Taking<R> {
   failure: string;
 }
 
-/** Judges in the validator, so that what is refused leaves nothing in history, and again in the handler: another update of the same task may have come first. */
+/**
+ * Judges an update twice. The validator judges it, so that a refused update leaves nothing in history. The handler
+ * judges it again, because another update of the same workflow task may have come first.
+ */
 export function take<T extends object, R>(
   held: { updates: number },
   { update, failure }: Taking<R>,

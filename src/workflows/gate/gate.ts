@@ -61,8 +61,8 @@ export interface Gate<T extends object = AnyActivities> {
    * activity failed.
    *
    * In a scope that is cancelled, a call that has not started never starts, and the wait throws Temporal's
-   * CancelledFailure. A running call is cancelled, and the wait lasts until it has ended. A call in doubt is waited
-   * for, too.
+   * CancelledFailure. A running call is cancelled, and the wait lasts until it has ended. The gate also waits for calls
+   * in doubt.
    *
    * @throws ApplicationFailure `countersign.gate`, as `ask` does.
    * @example
@@ -149,7 +149,8 @@ function carryGate({ asked, approvals }: GateState): CarriedGate {
 }
 
 /**
- * Makes current details that show what waits. When nothing waits, the details of the workflow itself are shown again.
+ * Makes a text for the current details that names the waiting calls. When nothing waits, the details of the workflow
+ * itself are shown again.
  */
 function keepOwn(): ConstructorParameters<typeof Publisher>[1] {
   let own: string | undefined;

@@ -19,7 +19,7 @@ import type { Effect, JsonSchema } from '../../contract/tool';
 
 /** How to open a gate. */
 export interface GateOptions {
-  /** What this workflow is about, in a few words; the inbox shows it beside each request. @default nothing */
+  /** The subject of this workflow, in a few words. The inbox shows it beside each request. @default nothing */
   about?: string;
   /** From `gate.carry()` of the run before, where the workflow continues as new. */
   carried?: CarriedGate;
@@ -53,7 +53,10 @@ export interface GateRequest<A extends object = JsonObject> {
   preview?: string | ((args: A) => string);
   /** Why a person is asked. */
   reason?: string;
-  /** What a second run would do. The approver sees the effect, and `run` follows it. @default 'unsafe' */
+  /**
+   * The effect of running the action a second time. The approver sees the effect, and `run` follows it. @default
+   * 'unsafe'
+   */
   effect?: Effect;
   /** How long the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
   expiresIn?: Duration | 'never';
@@ -209,7 +212,9 @@ function checkNames(tool: string, callId: string): void {
   throw gateFailure(`${JSON.stringify(callId)} cannot be a call id: use letters, digits, ".", "_" and "-"`);
 }
 
-/** The arguments as JSON keeps them, without undefined properties such as an optional argument that is not given. */
+/**
+ * The arguments as JSON keeps them. JSON drops undefined properties, such as an optional argument that is not given.
+ */
 function argumentsOf<A extends object>({ tool, arguments: given, schema }: PlainRequest<A>): JsonObject {
   const args: unknown = isJsonObject(given) ? JSON.parse(JSON.stringify(given)) : undefined;
   if (!isJsonObject(args)) throw gateFailure(`the arguments of ${tool} are not plain JSON`);
@@ -263,8 +268,8 @@ export function fitsLike<A extends object>(request: PlainRequest<A>, args: objec
 }
 
 /**
- * The failure for a mistake in the code of the workflow. It fails the workflow, where a plain Error would fail its
- * tasks repeatedly.
+ * The failure for a mistake in the code of the workflow. An error that fails the workflow. A plain Error would fail its
+ * workflow tasks again and again.
  */
 export function gateFailure(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, FAILURES.gate);

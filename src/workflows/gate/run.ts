@@ -11,7 +11,7 @@ import { ENDINGS } from '../../contract/call-messages';
 import { defined } from '../../contract/defined';
 import { activityIds, idempotencyKey } from '../../contract/names';
 import { closeCall, failureOf, settle, start, successOf, withdraw } from '../approvals/transitions';
-import { isCancelled, sweepAbandoned } from '../approvals/resolve';
+import { isCancelled, sweepAbandoned } from '../approvals/doubts';
 import { type CallState, markChanged, type Settlement } from '../approvals/state';
 import { retryOf } from '../call-activities';
 import { summaryOf } from '../summary';
@@ -54,7 +54,7 @@ export async function askAndRun<A extends object, R>(
   }
 }
 
-/** Marks a call whose scope was cancelled: it is not run again, and can be abandoned. */
+/** Marks a call whose scope was cancelled. It does not run again, and it can be abandoned. */
 function watchCancellation(gate: GateState, state: CallState): void {
   void CancellationScope.current().cancelRequested.catch(() => {
     state.cancelled = true;

@@ -15,8 +15,8 @@ export interface GateToolOptions<
    */
   inputSchema: S;
   /**
-   * What runs an allowed call: the name of an activity, as in `gate.run`, or a function of your workflow. `timeout`,
-   * `heartbeat`, `startWithin`, `retry` and `taskQueue` apply only to an activity.
+   * The way to run an allowed call: the name of an activity, as in `gate.run`, or a function of your workflow.
+   * `timeout`, `heartbeat`, `startWithin`, `retry` and `taskQueue` apply only to an activity.
    */
   execute: string | ((args: InputOf<S>, decision: GateAllowed<InputOf<S>>) => unknown);
 }
@@ -33,8 +33,8 @@ export interface GateTool<S extends StandardJsonSchema<object> = StandardJsonSch
 }
 
 /**
- * A tool for an AI SDK that runs in a workflow, such as Temporal's plugin for the `ai` package. Each call asks a person at
- * the gate. The model hears what a person changed, so that it does not ask for the original again.
+ * A tool for an AI SDK that runs in a workflow, such as Temporal's plugin for the `ai` package. Each call asks a person
+ * at the gate. The model reads what a person changed, so that it does not ask for the original again.
  *
  * @throws ApplicationFailure `countersign.gate`, not retryable, where the schema has no JSON Schema form.
  * @example

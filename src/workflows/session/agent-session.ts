@@ -181,12 +181,12 @@ class SessionRun {
     this.publisher.refuse({ code: answer.code, ...defined({ messageId }) });
   }
 
-  /** Passes what somebody said or did on to the running turn. */
+  /** Passes new words and interruptions on to the running turn. */
   private changed(): void {
     this.came += 1;
     this.child?.passOn();
     if (this.session.closing) this.compacting?.cancel();
-    // Otherwise the main loop goes on, and publishes.
+    // In all other cases the main loop goes on and publishes.
     if (this.child !== undefined || this.compacting !== undefined || !this.canGoOn())
       this.publisher.publish();
   }

@@ -21,16 +21,19 @@ import { originIssues } from '../../contract/turn';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { DROPPED_OUTPUT, isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
 
-/** The part of its limit to which a memory shrinks. The next turn has to read a memory that shrank anew. */
+/**
+ * The part of its limit to which a memory shrinks. After each shrinking, the next turn has to read the whole memory
+ * again.
+ */
 const SHRINK_TO = 0.7;
 
-/** The size over which turns are summarized. A memory of this size is still within its limit with one more turn. */
+/** Turns are summarized above this size. A memory of this size can take one more turn and stay within its limit. */
 const COMPACT_AT = estimatedTokens(0.8 * LIMITS.sessionMemoryBytes);
 
 /** The part of the allowed size that the newest turns keep word by word. */
 const KEEP = 0.4;
 
-/** A summary of less than this part of the allowed size gains too little. */
+/** Turns that take less than this part of the allowed size are not worth a summary. */
 const LEAST = 0.1;
 
 /** The oldest turns, which a summary is to replace. `entries` includes the entry of an earlier summary. */
@@ -49,7 +52,7 @@ export class SessionMemory {
   private digest = '';
   /** About how many tokens the next turn begins with. */
   private tokens: number;
-  /** What the memory held before the last turn, as long as it still begins with that. */
+  /** The memory before the last turn. Undefined where the memory no longer begins with it. */
   private before: SessionRef['before'];
 
   constructor(carried: Pick<CarriedSession, 'memory' | 'summary'> = { memory: [] }) {
@@ -64,7 +67,7 @@ export class SessionMemory {
     return entriesOf({ memory: this.turns, summary: this.summary });
   }
 
-  /** How a turn names what was said before it. */
+  /** The reference by which a turn names the conversation before it. */
   get ref(): Pick<SessionRef, 'count' | 'digest' | 'before'> {
     const { digest, before } = this;
     return { count: this.entries.length, digest, ...defined({ before }) };
@@ -76,7 +79,10 @@ export class SessionMemory {
     return { memory, ...defined({ summary }) };
   }
 
-  /** @param counted What the provider counted for the conversation before this turn; absent: it is estimated. */
+  /**
+   * @param counted The tokens that the provider counted for the conversation before this turn. Absent: they are
+   * estimated.
+   */
   add(turn: TurnMemory, counted?: number): void {
     this.tokens = (counted ?? tokensIn(this.entries)) + tokensIn(turn.entries);
     this.before = { count: this.entries.length, digest: this.digest };
@@ -171,7 +177,7 @@ export class SessionMemory {
     this.summary = { text, turns: turns + count, leftOut: leftOut + count, ...defined({ model }) };
   }
 
-  /** Names the memory anew where it does not begin with what it held before. */
+  /** Makes a new reference for a memory that no longer begins with its former content. */
   private name(): void {
     this.before = undefined;
     this.digest = digestText(JSON.stringify(this.entries));

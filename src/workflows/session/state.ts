@@ -31,7 +31,7 @@ import { type OldestPart, SessionMemory } from './memory';
 export interface RunningTurn {
   turn: string;
   message: HeldMessage;
-  /** The messages that were sent to the turn. Those that it does not take up are queued when it ends. */
+  /** The messages that were sent to the turn. Messages that the turn does not take up are queued when it ends. */
   steering: HeldMessage[];
   cancelling: boolean;
 }
@@ -206,7 +206,7 @@ function remember({ known }: Session, messageId: string, digest: string): void {
   }
 }
 
-/** Half of the digest is enough: nobody gains anything from two texts with the same digest. */
+/** Half of the digest is enough, because nobody gains anything from two texts with the same digest. */
 function digestOf(message: SessionMessage): string {
   return digestText(contentOf(message)).slice(0, 32);
 }
@@ -234,7 +234,7 @@ export function takeControl(session: Session, { action, cancel }: SessionControl
   if (cancels && session.running !== undefined) session.running.cancelling = true;
 }
 
-/** Takes the next message for a turn; undefined: none starts now. */
+/** Takes the next message for a turn. Undefined: no turn starts now. */
 export function beginTurn(session: Session, turnId: (n: number) => string): RunningTurn | undefined {
   const { running, paused, closing, waiting } = session;
   if (running !== undefined || paused || closing) return undefined;

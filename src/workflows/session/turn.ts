@@ -35,7 +35,7 @@ interface TurnOutcome {
   record: TurnRecord;
 }
 
-/** What a turn needs from the run of its session. */
+/** The parts of a session's run that a turn needs. */
 interface Run {
   onRenamed(): void;
   /** Whether the run continues from a reset. */
@@ -78,7 +78,7 @@ export class ChildTurn {
     }
   }
 
-  /** Passes on to the turn what somebody said or did meanwhile. */
+  /** Passes new words and interruptions on to the turn. */
   passOn(): void {
     const { child, running } = this;
     if (running.cancelling) this.scope.cancel();

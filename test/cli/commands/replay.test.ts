@@ -6,7 +6,7 @@ import {
   sumLine,
   taskTimeoutOf,
 } from '../../../src/cli/commands/replay';
-import type { ReplayOptions } from '../../../src/cli/replay/judge';
+import type { ReplayOptions } from '../../../src/cli/replay/judge-runs';
 import { createStyle } from '../../../src/cli/print/screen';
 import { escapeText } from '../../../src/cli/print/escape';
 import type { Finding } from '../../../src/history/replay/explain';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ProcessOptions, replayIsolated } from '../../../src/cli/replay/replay';
-import { type Judged, judgeRuns, type NamedRun } from '../../../src/cli/replay/judge';
+import { type Judged, judgeRuns, type NamedRun } from '../../../src/cli/replay/judge-runs';
 import { makeDecode } from '../../../src/history/decode/decode';
 import { parseExport } from '../../../src/history/exported';
 import type { Finding } from '../../../src/history/replay/explain';

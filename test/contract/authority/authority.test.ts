@@ -5,12 +5,12 @@ import {
   joinedAuthority,
   readAuthority,
   someNames,
-  standingUnder,
   stricterAuthority,
   voterIn,
   votingOf,
 } from '../../../src/contract/authority/authority';
 import type { RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
+import { countVotesUnder } from '../../../src/contract/authority/votes-needed';
 
 const person = (name: string, groups: string[] = [], mail?: string): Voter => ({
   ...{ name, groups, delegates: [] },
@@ -55,7 +55,7 @@ describe('whom a name means', () => {
   it('takes any name where the people are too many to list', () => {
     const { people: _, ...listless } = authority({ rosters: [] });
     expect(votingOf(listless, 'Zoe')).toEqual({ ok: true, voter: 'zoe' });
-    expect(standingUnder(listless, [{ voter: 'zoe', decision: 'approved' }])).toMatchObject({
+    expect(countVotesUnder(listless, [{ voter: 'zoe', decision: 'approved' }])).toMatchObject({
       state: 'approved',
       isStuck: false,
     });

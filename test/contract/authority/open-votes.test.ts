@@ -1,6 +1,11 @@
 import fc from 'fast-check';
-import { type Authority, escalatedAuthority, votingOf } from '../../../src/contract/authority/authority';
-import { newVotersOf, votersOf, votingUnder, waitsFor } from '../../../src/contract/authority/open-votes';
+import {
+  type Authority,
+  escalatedAuthority,
+  votersOf,
+  votingOf,
+} from '../../../src/contract/authority/authority';
+import { newVotersOf, votingUnder, waitsFor } from '../../../src/contract/authority/open-votes';
 import type { CastVote, RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
 
 const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => {

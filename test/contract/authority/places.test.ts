@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { type Authority, standingUnder, votingOf } from '../../../src/contract/authority/authority';
+import { type Authority, votingOf } from '../../../src/contract/authority/authority';
+import { countVotesUnder } from '../../../src/contract/authority/votes-needed';
 import { needsPlace, placesOf } from '../../../src/contract/authority/places';
 import type { CastVote, RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
 import type { Away } from '../../../src/contract/control/away';
@@ -85,7 +86,7 @@ it('counts one vote a person and one a seat, whatever is cast', () => {
   );
   fc.assert(
     fc.property(fc.array(vote, { maxLength: 8 }), (votes) => {
-      const { counted } = standingUnder(under({ need: 2 }), votes);
+      const { counted } = countVotesUnder(under({ need: 2 }), votes);
       const [voters, seats] = [counted.map(({ voter }) => voter), counted.map(({ seat }) => seat)];
       expect(new Set(voters).size).toBe(voters.length);
       expect(new Set(seats).size).toBe(seats.length);

@@ -1,10 +1,7 @@
-import fc from 'fast-check';
 import {
   actionFor,
-  type CastVote,
   isAssured,
   seatingOf,
-  standingOf,
   stricterAction,
   stricterRule,
   type Voter,
@@ -32,12 +29,6 @@ const people = [
   person('dora', [], ['emil']),
   person('emil'),
 ];
-const among = { people, requesters: ['zoe'] };
-const votes = (text: string): CastVote[] =>
-  text
-    .split(' ')
-    .filter((one) => one !== '')
-    .map((one) => ({ voter: one.slice(1), decision: one.startsWith('+') ? 'approved' : 'denied' }));
 
 describe('who may vote', () => {
   it.each<[string, Partial<VoteRule>, string[] | undefined, unknown]>([
@@ -60,42 +51,6 @@ describe('who may vote', () => {
   ])('%s under %j, asked by %j: %j', (name, changes, requesters, expected) => {
     const seating = seatingOf(rule(changes), { people, requesters })(name);
     expect(seating.ok ? seating.seats : seating.why).toEqual(expected);
-  });
-});
-
-describe('how a request stands', () => {
-  it.each<[string, Partial<VoteRule>, string, string, number, string[]]>([
-    ['one of one', {}, '+anna', 'approved', 0, []],
-    ['one of two', { need: 2 }, '+anna', 'open', 1, []],
-    ['two of two', { need: 2 }, '+anna +bob', 'approved', 0, []],
-    ['one person twice', { need: 2 }, '+anna +anna', 'open', 1, []],
-    ['a person and their delegate', { need: 2 }, '+anna +dora', 'open', 1, []],
-    ['a delegate of a delegate', { need: 2 }, '+bob +emil', 'open', 1, []],
-    ['a stranger', {}, '+mallory', 'open', 1, []],
-    ['one denial', { need: 2 }, '+anna +bob -carl', 'denied', 0, []],
-    ['one denial of two', { need: 2, denyNeeds: 2 }, '+anna +bob -carl', 'approved', 0, []],
-    ['a denial of a stranger', {}, '+anna -mallory', 'approved', 0, []],
-    ['a changed mind', {}, '-anna +anna', 'approved', 0, []],
-    ['a group that is not heard', { groups: ['leads', 'finance'] }, '+anna', 'open', 1, ['leads']],
-    ['one person for two groups', { groups: ['leads', 'finance'] }, '+bob', 'open', 1, ['leads']],
-    ['each group', { groups: ['leads', 'finance'] }, '+bob +anna', 'approved', 0, []],
-    ['each group the other way', { groups: ['finance', 'leads'] }, '+anna +bob', 'approved', 0, []],
-  ])('%s', (_name, changes, cast, state, missing, missingGroups) => {
-    expect(standingOf(rule(changes), votes(cast), among)).toMatchObject({ state, missing, missingGroups });
-  });
-
-  it('names who may vote and has not', () => {
-    expect(standingOf(rule(), votes('+anna'), among).mayVote).toEqual(['bob', 'carl', 'dora']);
-  });
-
-  it.each<[Partial<VoteRule>, string[] | undefined, boolean]>([
-    [{ need: 3 }, ['zoe'], false],
-    [{ need: 4 }, ['zoe'], true],
-    [{ need: 3, notRequester: true }, ['carl'], true],
-    [{ notRequester: true }, undefined, true],
-    [{ groups: ['leads', 'none'] }, ['zoe'], true],
-  ])('%j, asked by %j: stuck is %s', (changes, requesters, isStuck) => {
-    expect(standingOf(rule(changes), [], { people, requesters }).isStuck).toBe(isStuck);
   });
 });
 
@@ -135,62 +90,4 @@ describe('the stricter of two', () => {
     expect(isAssured('signed_in', 'signed')).toBe(false);
     expect(isAssured('signed_ssh', 'signed')).toBe(true);
   });
-});
-
-const names = people.map(({ name }) => name);
-const anyRule = fc.record({
-  rosters: fc.array(
-    fc.uniqueArray(fc.constantFrom(...names, 'group:finance', 'group:leads'), { minLength: 1 }),
-    {
-      maxLength: 2,
-    },
-  ),
-  need: fc.integer({ min: 1, max: 4 }),
-  groups: fc.uniqueArray(fc.constantFrom('finance', 'leads')),
-  notRequester: fc.boolean(),
-  denyNeeds: fc.integer({ min: 1, max: 3 }),
-  assurance: fc.constantFrom('claimed' as const, 'signed' as const),
-});
-const anyVotes = fc.array(
-  fc.record({
-    voter: fc.constantFrom(...names, 'mallory'),
-    decision: fc.constantFrom('approved' as const, 'denied' as const),
-  }),
-);
-const anyRequesters = fc.uniqueArray(fc.constantFrom(...names, 'zoe'));
-
-it('approves only with as many people as are needed, none of them twice, a stranger or who asked', () => {
-  fc.assert(
-    fc.property(anyRule, anyVotes, anyRequesters, (one, cast, requesters) => {
-      const { state, counted } = standingOf(one, cast, { people, requesters });
-      expect(new Set(counted.map(({ voter }) => voter)).size).toBe(counted.length);
-      expect(new Set(counted.map(({ seat }) => seat)).size).toBe(counted.length);
-      for (const { voter, seat } of counted) {
-        const last = cast.filter((vote) => vote.voter === voter).at(-1);
-        expect(last?.decision).toBe('approved');
-        expect(
-          voter === seat || people.some(({ name, delegates }) => name === seat && delegates.includes(voter)),
-        ).toBe(true);
-        if (one.notRequester) expect(requesters).not.toContain(voter);
-        if (one.notRequester) expect(requesters).not.toContain(seat);
-      }
-      if (state === 'approved')
-        expect(counted.length).toBeGreaterThanOrEqual(Math.max(one.need, one.groups.length));
-    }),
-  );
-});
-
-it('never approves by the stricter of two rules what one of them does not', () => {
-  fc.assert(
-    fc.property(anyRule, anyRule, anyVotes, anyRequesters, (one, other, cast, requesters) => {
-      const at = { people, requesters };
-      if (standingOf(stricterRule(one, other), cast, at).state !== 'approved') return;
-      // A delegate may stand in for somebody else under the one rule, yet never count twice.
-      for (const each of [one, other]) {
-        const { counted, state } = standingOf(each, cast, at);
-        expect(counted.length).toBeGreaterThanOrEqual(each.need);
-        expect(state).not.toBe('denied');
-      }
-    }),
-  );
 });

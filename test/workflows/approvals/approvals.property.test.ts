@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { judgeAnswer, takeAnswer } from '../../../src/workflows/approvals/answer';
-import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
+import { judgeAnswer, takeAnswer } from '../../../src/workflows/approvals/judge-answer';
+import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
 import {
   cancelAll,
   expire,
@@ -9,13 +9,8 @@ import {
   settle,
   start,
 } from '../../../src/workflows/approvals/transitions';
-import {
-  judgeResolution,
-  report,
-  settleDoubt,
-  sweepAbandoned,
-  takeResolution,
-} from '../../../src/workflows/approvals/resolve';
+import { report, settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
+import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/judge-resolution';
 import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
 import type { Order } from '../../../src/contract/tool';
 import { nextToStart } from '../../../src/workflows/step';

@@ -1,5 +1,5 @@
 import type { ThinkOutput } from '../../../src/contract/think';
-import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
+import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
 import { movedStep, takeUpWaits, whyHeld } from '../../../src/workflows/approvals/moving';
 import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
 import { cancelAll, settle, start } from '../../../src/workflows/approvals/transitions';

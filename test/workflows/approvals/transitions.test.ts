@@ -1,5 +1,5 @@
-import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
-import { settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/resolve';
+import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
+import { settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
 import {
   type Approvals,
   type CallState,

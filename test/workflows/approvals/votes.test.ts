@@ -3,13 +3,9 @@ import type { Authority } from '../../../src/contract/authority/authority';
 import type { RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
 import type { Accepted, Refused } from '../../../src/contract/decision';
 import type { ValidCall } from '../../../src/contract/call';
-import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
-import {
-  judgeResolution,
-  sweepAbandoned,
-  takeAbandonment,
-  takeResolution,
-} from '../../../src/workflows/approvals/resolve';
+import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
+import { sweepAbandoned, takeAbandonment } from '../../../src/workflows/approvals/doubts';
+import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/judge-resolution';
 import { type Approvals, type CallState, makeApprovals } from '../../../src/workflows/approvals/state';
 import {
   failureOf,

@@ -1,14 +1,8 @@
 import type { Verdict } from '../../../src/contract/decision';
-import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
-import {
-  judgeResolution,
-  report,
-  sweepAbandoned,
-  takeResolution,
-} from '../../../src/workflows/approvals/resolve';
+import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
+import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/judge-resolution';
 import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
 import { cancelAll, settle, start } from '../../../src/workflows/approvals/transitions';
-import { result } from '../../history/script';
 import { approvalsWith, PLAN } from '../../support/calls';
 
 const callOf = (approvals: Approvals): CallState => {
@@ -170,30 +164,4 @@ it('answers a repeat with the first verdict', () => {
   const message = { callId: '1.1', resolution: 'happened', decisionId: 'same' };
   const first = resolve(approvals, message);
   expect(resolve(approvals, message)).toBe(first);
-});
-
-it.each<[string, object, boolean]>([
-  ['of this execution', {}, true],
-  ['of another call', { callKey: 'k:1.2' }, false],
-  ['of another generation', { generation: 1 }, false],
-  ['with another secret', { secret: 't' }, false],
-])('a late outcome %s settles a doubt: %s', (_, change, isTaken) => {
-  const approvals = inDoubt();
-  const state = callOf(approvals);
-  state.secret = 's';
-  const outcome = { callKey: 'k:1.1', generation: 0, secret: 's', result: result('1.1'), ...change };
-  expect(report(approvals, outcome)).toBe(isTaken);
-  expect(state.phase).toBe(isTaken ? 'done' : 'in_doubt');
-});
-
-it('a turn that ends with a doubt tells the model who ended it and why', () => {
-  const approvals = inDoubt();
-  const state = callOf(approvals);
-  cancelAll(approvals, 6);
-  approvals.abandoned = { reason: 'We moved.', approver: 'ann' };
-  sweepAbandoned(approvals, 7);
-  expect(state.result?.error).toEqual({
-    code: 'in_doubt',
-    message: 'Unresolved: ann ended the turn with this call in doubt. We moved.',
-  });
 });

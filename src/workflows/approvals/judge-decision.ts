@@ -24,7 +24,7 @@ import {
   refuse,
   type TakenAt,
 } from './messages';
-import { refuseDecision } from './answer';
+import { refuseDecision } from './judge-answer';
 import type { Approvals, CallState, FinalDecision } from './state';
 import type { Vote } from '../../contract/authority/authority';
 import { voterText } from '../../contract/authority/votes';
@@ -137,7 +137,7 @@ export function takeDecision(
   { message: decision, state, contentDigest }: Extract<Judged<Decision>, { kind: 'take' }>,
   at: TakenAt,
 ): Accepted {
-  const standing = standingOf(decision, at.now);
+  const standing = finalDecision(decision, at.now);
   const isRenewed = decision.decision === 'ask-again';
   const isEdited = decision.decision === 'modified' && isShownAnew(state);
   const asksAgain = isRenewed || isEdited;
@@ -166,8 +166,8 @@ function isShownAnew({ call }: CallState): boolean {
 }
 
 /**
- * Applies a decision or, where rules say who decides, counts it as a vote. Returns what is missing where the vote
- * decides nothing yet.
+ * Applies a decision or, where rules say who decides, counts it as a vote. Returns the votes that are still needed.
+ * Undefined: the decision is final.
  */
 function takeVote(
   approvals: Approvals,
@@ -177,8 +177,8 @@ function takeVote(
   if (decision.decision === 'withdrawn') return withdrawVote(state, decision);
   const ballot = { ...decision, decision: isDenial(decision) ? ('denied' as const) : ('approved' as const) };
   const cast = castVote(state, ballot, { decisionId: at.decisionId, iso: standing.at });
-  if (cast?.standing.state === 'open') return cast.needs;
-  if ((cast?.standing.state ?? ballot.decision) === 'denied') deny(approvals, state, { decision, standing });
+  if (cast?.state === 'open') return cast.needs;
+  if ((cast?.state ?? ballot.decision) === 'denied') deny(approvals, state, { decision, standing });
   else if (cast === undefined) allow(state, decision, { ...at, standing });
   else {
     const { approver, votes } = approvalsIn(cast.votes);
@@ -187,7 +187,7 @@ function takeVote(
   return undefined;
 }
 
-function standingOf(decision: Decision, now: number): FinalDecision {
+function finalDecision(decision: Decision, now: number): FinalDecision {
   const word = isDenial(decision) ? 'denied' : decision.decision;
   const { approver: voter = 'somebody', inPlaceOf } = decision;
   const approver = voterText({ voter, ...defined({ inPlaceOf }) });
@@ -247,7 +247,7 @@ function spentDecision(
   };
 }
 
-/** The digests of what a decision on a call allows. */
+/** The digests of the request as it is now. A decision allows only this. */
 export function seenIn({ call, seenDigest }: CallState): Pick<SpentDecision, 'seenDigest' | 'previewDigest'> {
   return { seenDigest, ...defined({ previewDigest: call.previewDigest }) };
 }

@@ -1,6 +1,6 @@
 import type { Issue } from '../tool';
 
-/** The most issues that are reported: nobody corrects more at once. */
+/** The most issues that are reported. Nobody corrects more at once. */
 const MOST_ISSUES = 20;
 
 /** The place of a check. Without `issues` nobody needs the reasons, and the first fault ends the check. */
@@ -28,7 +28,7 @@ function pathOf(place: Place): string {
 export type Evaluated = Iterable<string | number>;
 
 /** The result of one schema's keywords for one value. */
-export class Judged {
+export class CheckResult {
   private fits = true;
   private own: Set<string | number> | undefined;
 

@@ -1,5 +1,5 @@
-import { judgeAnswer, takeAnswer } from '../../../src/workflows/approvals/answer';
-import { judgeDecision } from '../../../src/workflows/approvals/decide';
+import { judgeAnswer, takeAnswer } from '../../../src/workflows/approvals/judge-answer';
+import { judgeDecision } from '../../../src/workflows/approvals/judge-decision';
 import { carriedDecisions, makeApprovals, type Approvals } from '../../../src/workflows/approvals/state';
 import { cancelAll, expire, start } from '../../../src/workflows/approvals/transitions';
 import { approvalsWith } from '../../support/calls';

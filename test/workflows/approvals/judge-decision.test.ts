@@ -1,6 +1,6 @@
 import { digestJson } from '../../../src/contract/digest';
 import { seenDigestOf } from '../../../src/contract/plan';
-import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/decide';
+import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
 import type { Approvals } from '../../../src/workflows/approvals/state';
 import {
   cancelAll,

@@ -58,7 +58,7 @@ const readDecision = partReader(DECISION);
 const readResolution = partReader(RESOLUTION);
 const readAnswer = partReader(QUESTION_ANSWER);
 
-/** The event of a judged decision. Its payload may be anything: what cannot be read is left out. */
+/** The event of a judged decision. Its payload may be anything. Parts that cannot be read are left out. */
 export function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
   const { judgement, asksAgain, stillWaits } = judged;
   const said = readDecision(judged.input);
@@ -112,7 +112,7 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   };
 }
 
-/** What a call asks a person; undefined where it asks nothing. */
+/** The question that a call asks a person. Undefined where it asks nothing. */
 export function questionOf(held: CallFold | undefined): Question | undefined {
   return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
 }
@@ -150,7 +150,7 @@ function valueAt(input: unknown, key: string): unknown {
 }
 
 /**
- * The event of what was judged, and what it does to its call. If no worker answered the update, the same
+ * Makes the event of a judged message, and applies the message to its call. If no worker answered the update, the same
  * decision comes again by signal: that is one event.
  */
 export function applyJudged(state: FoldState, event: DecisionMade | Resolved | Answered): TurnEvent[] {
@@ -210,7 +210,7 @@ export function replan(held: CallFold, call: PreparedCall): void {
   delete held.note;
 }
 
-/** No new revision could be made: the request is as it was before. */
+/** Puts the request back as it was before, because no new revision could be made. */
 export function restore(held: CallFold, why: Parameters<typeof unpreviewed>[0]): void {
   const { isRenewed } = held;
   held.planned = true;

@@ -1,10 +1,9 @@
-import type { Abandonment, Accepted, Refused, Resolution } from '../../contract/decision';
-import { didNot, happened, unresolved } from '../../contract/call-messages';
-import type { OutcomeReport } from '../../contract/call';
-import type { ToolResult } from '../../contract/result';
-import { closeCall, failureOf, noted, successOf } from './transitions';
+import type { Accepted, Refused, Resolution } from '../../contract/decision';
+import { didNot, happened } from '../../contract/call-messages';
+import { closeCall, failureOf, successOf } from './transitions';
 import { defined } from '../../contract/defined';
-import { seenIn } from './decide';
+import { isCancelled } from './doubts';
+import { seenIn } from './judge-decision';
 import {
   accept,
   checkMessage,
@@ -72,7 +71,8 @@ export function takeResolution(
 }
 
 /**
- * A further run needs the same approvals as the first run. Returns what is still missing. Undefined: the call may run.
+ * A further run needs the same approvals as the first run. Returns the votes that are still needed. Undefined: the call
+ * may run.
  */
 function voteForAnother(
   state: CallState,
@@ -83,7 +83,7 @@ function voteForAnother(
   const said = { approver, inPlaceOf, callId, reason, seenDigest, signature };
   const ballot = { ...said, decision: 'approved' as const, runsAgain: true as const };
   const cast = castVote(state, ballot, { decisionId, iso });
-  return cast === undefined || cast.standing.state === 'approved' ? undefined : cast.needs;
+  return cast === undefined || cast.state === 'approved' ? undefined : cast.needs;
 }
 
 function approversOf({ votes }: CallState, approver: string): string {
@@ -117,66 +117,4 @@ function runAgain(state: CallState, resolution: Resolution, at: TakenAt): void {
       votes: state.votes && approvalsIn(state.votes).votes,
     }),
   };
-}
-
-/**
- * Settles a doubt by proof: the answer of `verify`, or a late outcome. False: a person has already resolved the call.
- */
-export function settleDoubt(approvals: Approvals, state: CallState, result: ToolResult): boolean {
-  if (state.phase !== 'in_doubt') return false;
-  closeCall(approvals, state, { cause: 'proven', result: noted(state, result) });
-  return true;
-}
-
-/**
- * Applies a late outcome to the call with the same key, generation and secret, where that call is in doubt. The outcome
- * may come before the loss of its call is known, since both can be in one workflow task. It is then kept until the loss
- * is known.
- */
-export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
-  const state = [...approvals.calls.values()].find((one) => one.callKey === outcome.callKey);
-  if (state === undefined || state.generation !== outcome.generation) return false;
-  if (state.secret === undefined || state.secret !== outcome.secret) return false;
-  if (state.phase === 'running') state.reported = outcome.result;
-  return settleDoubt(approvals, state, outcome.result);
-}
-
-/** Whether a call was cancelled, with its turn or alone. */
-export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: CallState): boolean {
-  return cancelled || state.cancelled === true;
-}
-
-/**
- * Takes the word to give up calls in doubt. It does not replace an earlier word whose sender may give up a call that
- * this sender may not.
- */
-export function takeAbandonment(approvals: Approvals, abandonment: Abandonment): void {
-  const { abandoned: before } = approvals;
-  const isLess = (state: CallState): boolean =>
-    before !== undefined && whyKept(state, before) === undefined && whyKept(state, abandonment) !== undefined;
-  if (![...approvals.calls.values()].some(isLess)) approvals.abandoned = abandonment;
-}
-
-/** Why this person may not give up a call, and who may. Undefined: this person may. */
-function whyKept(state: CallState, { approver }: Abandonment): string | undefined {
-  return checkAllowed(state, { callId: state.call.callId, approver })?.message;
-}
-
-/**
- * Ends calls in doubt as unresolved where they were both cancelled and abandoned. Until a call is both, a person can
- * resolve it.
- */
-export function sweepAbandoned(approvals: Approvals, now: number): void {
-  const { abandoned } = approvals;
-  if (abandoned === undefined) return;
-  for (const state of approvals.calls.values()) {
-    if (state.phase !== 'in_doubt' || !isCancelled(approvals, state)) continue;
-    const why = whyKept(state, abandoned);
-    if (why !== undefined) state.note = `not given up: ${why}`;
-    else
-      closeCall(approvals, state, {
-        cause: 'abandoned',
-        result: failureOf(state, unresolved(abandoned), now),
-      });
-  }
 }

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { judgeRuns, type Judged, type NamedRun } from '../../../src/cli/replay/judge';
+import { judgeRuns, type Judged, type NamedRun } from '../../../src/cli/replay/judge-runs';
 import { type History, makeDecode } from '../../../src/history/decode/decode';
 import { parseExport } from '../../../src/history/exported';
 import type { Finding } from '../../../src/history/replay/explain';

@@ -1,0 +1,202 @@
+import type { VotesNeeded } from '../decision';
+import { defined } from '../defined';
+import { type Authority, ruleInForce, someNames, votingOf, WHY_NOT } from './authority';
+import {
+  type Among,
+  type Assurance,
+  ASSURANCES,
+  assuranceText,
+  type CastVote,
+  isAssured,
+  seatingOf,
+  type Voter,
+  type VoteRule,
+} from './votes';
+
+/** Whether votes are enough, and who has to vote yet. */
+export interface VoteCount {
+  state: 'open' | 'approved' | 'denied';
+  /** Approvals that count: who cast each, and the seat it takes. */
+  counted: readonly Seat[];
+  /** How many more people have to approve. */
+  missing: number;
+  /** Groups of which nobody has approved yet. */
+  missingGroups: readonly string[];
+  /** The names of the people who may vote and have not voted. */
+  mayVote: readonly string[];
+  /** Too few people may vote, so the request can never be approved. */
+  isStuck: boolean;
+}
+
+/** A vote and the person in whose place it is cast. */
+export interface Seat {
+  voter: string;
+  seat: string;
+}
+
+/**
+ * Counts votes under a rule: whether they are enough, and who is still needed. A vote of somebody who may not vote does
+ * not count. Each person has one vote, and each seat is taken once.
+ */
+export function countVotes(rule: VoteRule, votes: readonly CastVote[], among: Among): VoteCount {
+  const seatingFor = seatingOf(rule, among);
+  const seats = new Map(
+    among.people.flatMap(({ name }) => {
+      const seating = seatingFor(name);
+      return seating.ok ? [[name, seating.seats] as const] : [];
+    }),
+  );
+  const last = new Map(votes.map((vote) => [vote.voter, vote]));
+  for (const { voter, inPlaceOf } of last.values()) {
+    const seating = inPlaceOf && seatingFor(voter, inPlaceOf);
+    if (seating !== undefined) seats.set(voter, seating.ok ? seating.seats : []);
+  }
+  const allowed = [...last.values()].filter(({ voter }) => (seats.get(voter) ?? []).length > 0);
+  const approvers = allowed.flatMap(({ voter, decision }) => (decision === 'approved' ? voter : []));
+  const mayVote = [...seats.keys()].filter((name) => !last.has(name));
+  const { counted, missingGroups } = countOf(rule, approvers, { seats, people: among.people });
+  const best = countOf(rule, [...approvers, ...mayVote], { seats, people: among.people });
+  const missing = Math.max(0, rule.need - counted.length, missingGroups.length);
+  const isDenied = allowed.length - approvers.length >= rule.denyNeeds;
+  return {
+    state: isDenied ? 'denied' : missing === 0 ? 'approved' : 'open',
+    counted,
+    missing,
+    missingGroups,
+    mayVote,
+    isStuck: best.counted.length < rule.need || best.missingGroups.length > 0,
+  };
+}
+
+/** The seats that each person may take. */
+interface Seats {
+  seats: ReadonlyMap<string, readonly string[]>;
+  people: readonly Voter[];
+}
+
+function countOf(
+  rule: VoteRule,
+  approvers: readonly string[],
+  { seats, people }: Seats,
+): Pick<VoteCount, 'counted' | 'missingGroups'> {
+  const taken = matched(new Map(approvers.map((name) => [name, seats.get(name) ?? []])));
+  const counted = [...taken].map(([seat, voter]) => ({ voter, seat }));
+  const wanted = new Set(rule.groups);
+  const heard = matched(
+    new Map(
+      people.flatMap(({ name, groups }) =>
+        wanted.size > 0 && taken.has(name)
+          ? [[name, groups.filter((group) => wanted.has(group))] as const]
+          : [],
+      ),
+    ),
+  );
+  return { counted, missingGroups: rule.groups.filter((group) => !heard.has(group)) };
+}
+
+/**
+ * Gives as many names as possible one of their options each. No two names get the same option. Returns the name that
+ * each option went to.
+ */
+function matched(optionsOf: ReadonlyMap<string, readonly string[]>): Map<string, string> {
+  const taken = new Map<string, string>();
+  const place = (name: string, tried: Set<string>): boolean => {
+    for (const option of optionsOf.get(name) ?? []) {
+      if (tried.has(option)) continue;
+      tried.add(option);
+      const holder = taken.get(option);
+      if (holder !== undefined && !place(holder, tried)) continue;
+      taken.set(option, name);
+      return true;
+    }
+    return false;
+  };
+  for (const name of optionsOf.keys()) place(name, new Set());
+  return taken;
+}
+
+/** Counts votes under an authority: whether they are enough, and who is still needed. */
+export function countVotesUnder(authority: Authority, votes: readonly CastVote[]): VoteCount {
+  const { people, requesters } = authority;
+  const rule = ruleInForce(authority);
+  if (people !== undefined) return countVotes(rule, votes, { people, requesters });
+  // Each person of the file decides alone, so one vote is enough, whoever cast it.
+  const voters = [...new Set(votes.map(({ voter }) => voter))];
+  const among = voters.map((name) => ({ name, groups: [], delegates: [] }));
+  return { ...countVotes(rule, votes, { people: among, requesters }), isStuck: false };
+}
+
+/** The most names that a list of voters has. */
+export const MOST_NAMED = 10;
+
+/** The votes that are still needed before a call is decided. */
+export function stillNeeded({ missing, missingGroups, mayVote }: VoteCount): VotesNeeded {
+  const groups = missingGroups.length === 0 ? undefined : [...missingGroups];
+  return { approvals: missing, who: mayVote.slice(0, MOST_NAMED), ...defined({ groups }) };
+}
+
+/** The votes that are still needed, in words. */
+export function stillNeededText(
+  { rule }: Pick<Authority, 'rule'>,
+  { missing, missingGroups, mayVote }: VoteCount,
+): string {
+  const groups = missingGroups.length === 0 ? '' : ` (of ${missingGroups.join(' and ')})`;
+  return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
+}
+
+/** How sure it is that the voter cast this vote. Where the vote does not count, the reason in words. */
+export type VoteProof = { assurance: Assurance; unchecked?: string } | { why: string };
+
+/** The result of a worker's check of votes. */
+export interface ProvenVotes {
+  /** The voters whose votes do not count, and why. */
+  struck: { voter: string; why: string }[];
+  /** The count of the other votes. */
+  count: VoteCount;
+  /** The weakest assurance of a vote that counts. */
+  assurance: Assurance;
+  /** Why the votes do not let the call run. Means nothing where they do. */
+  why: string;
+}
+
+/**
+ * Counts only the votes that are proven. It strikes out the votes of people who may not vote, and the votes that prove
+ * less than the rule wants.
+ */
+export function countProvenVotes<V extends CastVote>(
+  authority: Authority,
+  votes: readonly V[],
+  proofOf: (vote: V) => VoteProof,
+): ProvenVotes {
+  const looked = votes.map((vote) => ({ vote, found: lookAt(authority, vote, proofOf) }));
+  const struck = looked.flatMap(({ vote: { voter }, found }) =>
+    'why' in found ? [{ voter, why: `the vote of ${voter} does not count: ${found.why}` }] : [],
+  );
+  const good = looked.flatMap(({ vote, found }) =>
+    'why' in found || struck.some(({ voter }) => voter === vote.voter) ? [] : [{ ...vote, ...found }],
+  );
+  const count = countVotesUnder(authority, good);
+  const assurance = ASSURANCES.find((one) => good.some((vote) => vote.assurance === one)) ?? 'claimed';
+  const why = struck.length > 0 ? struck.map((one) => one.why).join('; ') : stillNeededText(authority, count);
+  return { struck, count, assurance, why };
+}
+
+/** Whose vote it is, and how sure that is. Where the vote does not count, the reason. */
+function lookAt<V extends CastVote>(
+  authority: Authority,
+  vote: V,
+  proofOf: (vote: V) => VoteProof,
+): { voter: string; assurance: Assurance } | { why: string } {
+  const voting = votingOf(authority, vote.voter, vote.inPlaceOf);
+  if (!voting.ok) return { why: `${vote.voter} ${WHY_NOT[voting.why]}` };
+  const proof = proofOf(vote);
+  if ('why' in proof) return proof;
+  const { assurance, unchecked } = proof;
+  const { assurance: wanted } = authority.rule;
+  if (isAssured(assurance, wanted)) return { voter: voting.voter, assurance };
+  const has = unchecked ?? `it is ${assuranceText(assurance)}`;
+  return { why: `${has}, and the rule wants it ${assuranceText(wanted)}` };
+}
+
+/** Why a signature does not count on a worker without an approvers file. */
+export const UNCHECKED = 'this worker has no approvers file to check its signature by';

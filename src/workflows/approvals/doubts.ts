@@ -1,0 +1,69 @@
+import { unresolved } from '../../contract/call-messages';
+import type { OutcomeReport } from '../../contract/call';
+import type { Abandonment } from '../../contract/decision';
+import type { ToolResult } from '../../contract/result';
+import type { Approvals, CallState } from './state';
+import { closeCall, failureOf, noted } from './transitions';
+import { checkAllowed } from './votes';
+
+/**
+ * Settles a doubt by proof: the answer of `verify`, or a late outcome. False: a person has already resolved the call.
+ */
+export function settleDoubt(approvals: Approvals, state: CallState, result: ToolResult): boolean {
+  if (state.phase !== 'in_doubt') return false;
+  closeCall(approvals, state, { cause: 'proven', result: noted(state, result) });
+  return true;
+}
+
+/**
+ * Applies a late outcome to the call with the same key, generation and secret, where that call is in doubt. One
+ * workflow task can bring both the outcome and the loss of its call. Where the outcome comes first, it is kept until
+ * the loss is known.
+ */
+export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
+  const state = [...approvals.calls.values()].find((one) => one.callKey === outcome.callKey);
+  if (state === undefined || state.generation !== outcome.generation) return false;
+  if (state.secret === undefined || state.secret !== outcome.secret) return false;
+  if (state.phase === 'running') state.reported = outcome.result;
+  return settleDoubt(approvals, state, outcome.result);
+}
+
+/** Whether a call was cancelled, with its turn or alone. */
+export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: CallState): boolean {
+  return cancelled || state.cancelled === true;
+}
+
+/**
+ * Takes the request to give up calls in doubt. An earlier request stays where its sender may give up a call that this
+ * sender may not give up.
+ */
+export function takeAbandonment(approvals: Approvals, abandonment: Abandonment): void {
+  const { abandoned: before } = approvals;
+  const isLess = (state: CallState): boolean =>
+    before !== undefined && whyKept(state, before) === undefined && whyKept(state, abandonment) !== undefined;
+  if (![...approvals.calls.values()].some(isLess)) approvals.abandoned = abandonment;
+}
+
+/** Why this person may not give up a call, and who may. Undefined: this person may. */
+function whyKept(state: CallState, { approver }: Abandonment): string | undefined {
+  return checkAllowed(state, { callId: state.call.callId, approver })?.message;
+}
+
+/**
+ * Ends calls in doubt as unresolved where they were both cancelled and abandoned. Until a call is both, a person can
+ * resolve it.
+ */
+export function sweepAbandoned(approvals: Approvals, now: number): void {
+  const { abandoned } = approvals;
+  if (abandoned === undefined) return;
+  for (const state of approvals.calls.values()) {
+    if (state.phase !== 'in_doubt' || !isCancelled(approvals, state)) continue;
+    const why = whyKept(state, abandoned);
+    if (why !== undefined) state.note = `not given up: ${why}`;
+    else
+      closeCall(approvals, state, {
+        cause: 'abandoned',
+        result: failureOf(state, unresolved(abandoned), now),
+      });
+  }
+}
