@@ -1,5 +1,6 @@
 import { type ChosenPlace, choosePlace } from '../contract/authority/places';
-import { type InPlaceOf, isSameName } from '../contract/authority/votes';
+import { voterIn } from '../contract/authority/authority';
+import { type CastVote, type InPlaceOf, isSameName } from '../contract/authority/votes';
 import { CountersignError } from '../contract/errors';
 import { authorityOn } from '../history/labels';
 import type { CallView } from '../history/view';
@@ -15,8 +16,42 @@ interface Asked {
   named?: InPlaceOf | undefined;
 }
 
+/** Somebody who is signed in. */
+export interface SignedInVoter {
+  /** As they are signed in. */
+  user: string;
+  /** By the name in the file where they have one. */
+  person: string;
+}
+
+/** Whom a signed-in name means: the name in the file where they have one. */
+export async function personFor({ voters }: Pick<AppDeps, 'voters'>, user: string): Promise<string> {
+  return (await voters?.())?.personOf(user) ?? user;
+}
+
+/** The vote that somebody has on a call. One in another's place is kept under the voter's name in the file. */
+export function ownVoteOn(call: CallView, { user, person }: SignedInVoter): CastVote | undefined {
+  const asThemselves = voterIn(authorityOn(call), user);
+  return call.votes.find(
+    ({ voter, inPlaceOf }) => voter === (inPlaceOf === undefined ? asThemselves : person),
+  );
+}
+
+/** Whose vote is taken back: its voter's, whatever place it was cast in. Nothing: as they are signed in. */
+export async function placedVoter(
+  parts: Pick<AppDeps, 'voters'>,
+  { callOf, approver: user }: Omit<Asked, 'named'>,
+): Promise<Pick<Placed, 'approver'>> {
+  const [call, person] = [await callOf(), await personFor(parts, user)];
+  const own = call && ownVoteOn(call, { user, person });
+  return own?.inPlaceOf === undefined ? {} : { approver: own.voter };
+}
+
 /** Whose vote it is, and in whose place. Nothing: as themselves, and the turn says whether they may. */
-export type Placed = { approver: string; inPlaceOf: InPlaceOf } | Record<string, never>;
+export interface Placed {
+  approver?: string;
+  inPlaceOf?: InPlaceOf;
+}
 
 /**
  * In whose place somebody votes who is signed in, by who is away as it is known here and by the names of the file.
