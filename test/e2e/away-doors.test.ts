@@ -19,7 +19,7 @@ import {
 import { useCommands } from '../cli/process';
 import { endTyped, typed, type Typed } from '../cli/typed';
 import { recordTool, useEffects } from '../support/effects';
-import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
+import { type Fixture, startFixture } from '../support/fixture';
 import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
 import { sshKeygen } from '../support/ssh';
@@ -80,7 +80,7 @@ afterEach(async () => {
   for (const { id } of (await client.away.list()).entries) await client.away.end({ id, by: 'test' });
 });
 
-const handleOf = (turn: string): TurnHandle => fixture.client.workflow.getHandle(turn);
+const ended = (turn: string) => until('the end', async () => (await client.view(turn)).endedAt !== null);
 const callOf = async (turn: string): Promise<CallView | undefined> => (await client.view(turn)).calls[0];
 
 /** Starts a turn that asks for one call, and waits until the inbox has it. */
@@ -129,7 +129,7 @@ it('are a review at the terminal, which says in whose place the vote is and sign
   await terminal.answer('as it is? [y/N] ', 'y');
   expect(await terminal.ended).toBe(0);
   expect(terminal.shown()).toMatch(/inPlaceOf +dora, /);
-  await handleOf(turn).result();
+  await ended(turn);
   expect(await effects.lines('reviewed')).toEqual(['pay reviewed']);
   expect((await callOf(turn))?.votes).toEqual([
     { voter: 'xena', decision: 'approved', inPlaceOf: { person: 'dora', entry }, signedBy: 'ssh' },
@@ -143,7 +143,7 @@ it('are a denial in a review, with a reason that the model reads', async () => {
   await terminal.answer('Your decision', 'd');
   await terminal.answer('Why not? The model reads it: ', 'she would not');
   expect(await terminal.ended).toBe(0);
-  await handleOf(turn).result();
+  await ended(turn);
   expect((await callOf(turn))?.decisions).toMatchObject([
     { decision: 'denied', approver: 'xena', inPlaceOf: { person: 'dora' }, reason: 'she would not' },
   ]);
@@ -159,7 +159,7 @@ it('are running a call in doubt again, in a review, with a signature that says s
   await terminal.answer('How do you know? The model reads it: ', 'the bank has nothing');
   await terminal.answer('Start it once more? [y/N] ', 'y');
   expect(await terminal.ended).toBe(0);
-  await handleOf(turn).result();
+  await ended(turn);
   expect(await effects.lines('again')).toEqual(['lose again', 'lose again']);
   const call = await callOf(turn);
   expect(call?.resolutions).toMatchObject([
@@ -196,26 +196,30 @@ channels:
   team: { kind: slack, api: '${slack.api}', inboxKey: ${inboxKey}, to: [C1] }
 `,
     );
+  });
+  /** Begins after somebody left: it knows who is away as it was a few seconds ago. */
+  const watch = async (): Promise<void> => {
     const env = {
       ...{ TEMPORAL_ADDRESS: fixture.address, XDG_STATE_HOME: directory() },
       ...{ COUNTERSIGN_SLACK_TOKEN: BOT_TOKEN, COUNTERSIGN_SLACK_APP_TOKEN: APP_TOKEN },
     };
     startCommand(['watch', '--channels', join(directory(), 'notify.yaml')], { env });
     await until('a socket', () => slack.sockets() > 0);
-  });
+  };
   afterEach(() => slack.close());
   const posted = (turn: string) =>
     until('the message', () => slack.messages.find((one) => shownIn(one).includes(turn)));
 
   it('are a click, signed as signed in; nobody else clicks in her place', async () => {
     const { id: entry } = await leave();
+    await watch();
     const turn = await asked('note', 'clicked');
     const message = await posted(turn);
     slack.send(slack.press(message, 'Approve', 'UYAN'));
     await until('a refusal', () => slack.whispers.length === 1);
     expect(slack.whispers[0]?.text).toMatch(/^Refused: .*yan.*these may: dora/);
     slack.send(slack.press(message, 'Approve', 'UXENA'));
-    await handleOf(turn).result();
+    await ended(turn);
     expect(await effects.lines('clicked')).toEqual(['note clicked']);
     expect((await callOf(turn))?.votes).toEqual([
       { voter: 'xena', decision: 'approved', inPlaceOf: { person: 'dora', entry }, signedBy: 'inbox' },
@@ -226,12 +230,13 @@ channels:
 
   it('are a denial with a reason', async () => {
     await leave();
+    await watch();
     const turn = await asked('note', 'no click');
     const message = await posted(turn);
     slack.send(slack.press(message, 'Deny', 'UXENA'));
     const view = await until('the window', () => slack.views[0]);
     slack.send(submitOf(view, 'not today', 'UXENA'));
-    await handleOf(turn).result();
+    await ended(turn);
     expect((await callOf(turn))?.decisions).toMatchObject([
       { decision: 'denied', approver: 'xena', inPlaceOf: { person: 'dora' }, reason: 'not today' },
     ]);
@@ -241,6 +246,7 @@ channels:
   it('are none once she is back', async () => {
     const { id } = await leave();
     await client.away.end({ id, by: 'dora' });
+    await watch();
     const turn = await asked('note', 'came back');
     const message = await posted(turn);
     slack.send(slack.press(message, 'Approve', 'UXENA'));
