@@ -6,7 +6,7 @@ import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
-import { placeOf } from './place';
+import { type Placed, placedVoter, placeOf } from './place';
 import type { Refusal } from './refusal-log';
 import { messageBody, readBody, reason } from './request-body';
 import { type Env, senderOf } from './session';
@@ -49,13 +49,15 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
     const client = signableBy(shown, c.get('reader'), vote);
     return signVote({ client, signer, passkeys }, { ...vote, approver: senderOf(c).approver });
   };
-  const find = (
+  const find = async (
     c: Context<Env>,
     turn: string,
-    { callId, inPlaceOf: named }: Pick<Decision, 'callId' | 'inPlaceOf'>,
-  ) => {
+    { callId, inPlaceOf: named, decision }: Pick<Decision, 'callId' | 'inPlaceOf'> & { decision?: string },
+  ): Promise<Placed> => {
     const callOf = async () => (await c.get('reader').view(turn)).calls.find((one) => one.callId === callId);
-    return placeOf(deps, { callOf, approver: senderOf(c).approver, named });
+    const { approver } = senderOf(c);
+    if (decision === 'withdrawn') return placedVoter(deps, { callOf, approver });
+    return placeOf(deps, { callOf, approver, named });
   };
   return new Hono<Env>()
     .post('/:turn/decisions', async (c) => {

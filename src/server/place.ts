@@ -1,5 +1,6 @@
-import { needsPlace, placesOf } from '../contract/authority/places';
-import { type InPlaceOf, isSameName } from '../contract/authority/votes';
+import { type ChosenPlace, choosePlace } from '../contract/authority/places';
+import { voterIn } from '../contract/authority/authority';
+import { type CastVote, type InPlaceOf, isSameName } from '../contract/authority/votes';
 import { CountersignError } from '../contract/errors';
 import { authorityOn } from '../history/labels';
 import type { CallView } from '../history/view';
@@ -15,12 +16,45 @@ interface Asked {
   named?: InPlaceOf | undefined;
 }
 
+/** Somebody who is signed in. */
+export interface SignedInVoter {
+  /** As they are signed in. */
+  user: string;
+  /** By the name in the file where they have one. */
+  person: string;
+}
+
+/** Whom a signed-in name means: the name in the file where they have one. */
+export async function personFor({ voters }: Pick<AppDeps, 'voters'>, user: string): Promise<string> {
+  return (await voters?.())?.personOf(user) ?? user;
+}
+
+/** The vote that somebody has on a call. One in another's place is kept under the voter's name in the file. */
+export function ownVoteOn(call: CallView, { user, person }: SignedInVoter): CastVote | undefined {
+  const asThemselves = voterIn(authorityOn(call), user);
+  return call.votes.find(
+    ({ voter, inPlaceOf }) => voter === (inPlaceOf === undefined ? asThemselves : person),
+  );
+}
+
+/** Whose vote is taken back: its voter's, whatever place it was cast in. Nothing: as they are signed in. */
+export async function placedVoter(
+  parts: Pick<AppDeps, 'voters'>,
+  { callOf, approver: user }: Omit<Asked, 'named'>,
+): Promise<Pick<Placed, 'approver'>> {
+  const [call, person] = [await callOf(), await personFor(parts, user)];
+  const own = call && ownVoteOn(call, { user, person });
+  return own?.inPlaceOf === undefined ? {} : { approver: own.voter };
+}
+
 /** Whose vote it is, and in whose place. Nothing: as themselves, and the turn says whether they may. */
-export type Placed = { approver: string; inPlaceOf: InPlaceOf } | Record<string, never>;
+export interface Placed {
+  approver?: string;
+  inPlaceOf?: InPlaceOf;
+}
 
 /**
- * In whose place somebody votes who is signed in, by who is away as it is known here: where the rule does not name them, in
- * that of the one person who named them.
+ * In whose place somebody votes who is signed in, by who is away as it is known here and by the names of the file.
  *
  * @throws CountersignError `not_allowed` for a place that they do not have, `usage` where they have to choose.
  */
@@ -37,25 +71,22 @@ export async function placeOf(
   if (named === undefined && entries.length === 0) return {};
   const call = await callOf();
   const authority = call && authorityOn(call);
-  if (named === undefined && (authority === undefined || !needsPlace(authority, approver))) return {};
-  const places = authority === undefined ? [] : placesOf(authority, approver, { entries, now: Date.now() });
-  const chosen = named === undefined ? places : places.filter((one) => isSame(one, named));
-  const [place, other] = chosen;
-  if (other !== undefined) throw ambiguous(places);
-  if (place !== undefined) return { approver, inPlaceOf: { person: place.person, entry: place.entry } };
-  if (named === undefined) return {};
-  throw new CountersignError('not_allowed', `you have no vote in place of ${named.person}`, {
+  const chosen = choosePlace({ authority, approver, named }, { entries, now: Date.now() });
+  if ('why' in chosen) throw noVote(chosen, named);
+  if (chosen.place === undefined) return {};
+  const { person, entry } = chosen.place;
+  return { approver, inPlaceOf: { person, entry } };
+}
+
+function noVote(
+  chosen: Extract<ChosenPlace, { why: string }>,
+  named: InPlaceOf | undefined,
+): CountersignError {
+  if (chosen.why === 'ambiguous')
+    return new CountersignError('usage', `you may vote in place of ${chosen.people.join(' and ')}`, {
+      hint: 'Choose at a terminal: countersign approve --in-place-of <who>',
+    });
+  return new CountersignError('not_allowed', `you have no vote in place of ${named?.person ?? 'anybody'}`, {
     hint: 'countersign away shows who is away',
-  });
-}
-
-function isSame(one: InPlaceOf, other: InPlaceOf): boolean {
-  return one.entry === other.entry && one.person === other.person;
-}
-
-function ambiguous(places: readonly InPlaceOf[]): CountersignError {
-  const who = places.map(({ person }) => person).join(' and ');
-  return new CountersignError('usage', `you may vote in place of ${who}`, {
-    hint: 'Choose at a terminal: countersign approve --in-place-of <who>',
   });
 }

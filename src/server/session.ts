@@ -14,6 +14,7 @@ import { CountersignError } from '../contract/errors';
 import type { AppDeps, Env, VotersFile } from './deps';
 import { whoIsAway } from '../client/control/who-is-away';
 import { MOST_ROWS } from './inbox-page';
+import { personFor } from './place';
 import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
 
@@ -295,5 +296,6 @@ export function inboxRoutes({ feed, authenticator, closing, formatError, voters,
 async function whomOf(approver: string, { voters, away }: Pick<AppDeps, 'voters' | 'away'>): Promise<Whom> {
   const file = await voters?.();
   const { standIns } = await whoIsAway(away, file && (() => Promise.resolve(file)));
-  return { person: file?.personOf(approver) ?? approver, standIns, ...defined({ people: file?.people }) };
+  const person = await personFor({ voters }, approver);
+  return { person, standIns, ...defined({ people: file?.people }) };
 }

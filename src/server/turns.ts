@@ -12,6 +12,7 @@ import { turnNotFound } from '../history/server-errors';
 import { type CallView, viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import type { AppDeps } from './deps';
+import { ownVoteOn, personFor, type SignedInVoter } from './place';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';
@@ -29,7 +30,7 @@ const listSchema = z.object({
 });
 
 /** The routes that read turns, one turn, and one call. */
-export function turnRoutes({ texts, authenticator, closing, formatError, shown }: AppDeps): Hono<Env> {
+export function turnRoutes({ texts, authenticator, closing, formatError, shown, voters }: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) =>
       c.json(await c.get('reader').turns(defined(checkInput(listSchema, c.req.query())))),
@@ -49,7 +50,8 @@ export function turnRoutes({ texts, authenticator, closing, formatError, shown }
     })
     .get('/:turn/calls/:callId', async (c) => {
       const turn = await findExactly(c, c.req.param('turn'));
-      const who = { user: senderOf(c).approver, role: c.get('permit').role };
+      const user = senderOf(c).approver;
+      const who = { user, person: await personFor({ voters }, user), role: c.get('permit').role };
       const details = await callDetails(c.get('reader'), { turn, callId: c.req.param('callId'), who });
       shown.keep(details.view);
       return c.json(details);
@@ -75,8 +77,7 @@ async function turnDetails(client: Reader, turn: string): Promise<TurnDetails> {
 }
 
 /** The person to whom a page shows a call. */
-interface Onlooker {
-  user: string;
+interface Onlooker extends SignedInVoter {
   role: Role;
 }
 
@@ -98,15 +99,13 @@ async function callDetails(
 }
 
 /** A person's own part of the votes on a call: the page does not know the rules. */
-export function ownPart(
-  call: CallView,
-  { user, role }: Onlooker,
-): Pick<CallDetails, 'ownVote' | 'mayAskAgain'> {
-  const { phase, request, votes } = call;
+export function ownPart(call: CallView, who: Onlooker): Pick<CallDetails, 'ownVote' | 'mayAskAgain'> {
+  const { role } = who;
+  const { phase, request } = call;
   const authority = authorityOn(call);
   if (phase !== 'requested' || authority === undefined || !isAtLeast(role, 'approver')) return {};
-  const voting = votingOf(authority, user);
-  const ownVote = voting.ok ? votes.find(({ voter }) => voter === voting.voter)?.decision : undefined;
+  const own = ownVoteOn(call, who);
+  const ownVote = own && votingOf(authority, own.voter, own.inPlaceOf).ok ? own.decision : undefined;
   // Where another workflow asks, only that workflow can ask again.
   const isOfTurn = request?.byGate !== true && request?.unowned !== true;
   return { ...defined({ ownVote }), ...(isAtLeast(role, 'admin') && isOfTurn ? { mayAskAgain: true } : {}) };

@@ -300,6 +300,8 @@ describe('says what of the votes on a call is somebody’s own', () => {
   const votes = [
     { voter: 'anna', decision: 'approved' as const },
     { voter: 'dave', decision: 'denied' as const },
+    { voter: 'xena', decision: 'approved' as const, inPlaceOf: { person: 'bob', entry: 'e' } },
+    { voter: 'yan', decision: 'approved' as const, inPlaceOf: { person: 'dave', entry: 'e' } },
   ];
   const asked = (extra = {}, of = {}) => call({ request: request({ authority, ...of }), votes, ...extra });
 
@@ -307,6 +309,9 @@ describe('says what of the votes on a call is somebody’s own', () => {
     ['a voter', asked(), 'anna', 'approver', { ownVote: 'approved' }],
     ['a voter by mail', asked(), 'anna@EXAMPLE.com', 'approver', { ownVote: 'approved' }],
     ['a voter who only looks by now', asked(), 'anna', 'viewer', {}],
+    ['who voted in a place', asked(), 'xena', 'approver', { ownVote: 'approved' }],
+    ['who voted in a place, by mail', asked(), 'xena@example.com', 'approver', { ownVote: 'approved' }],
+    ['who voted in a place that does not count', asked(), 'yan', 'approver', {}],
     ['who has not voted', asked(), 'bob', 'approver', {}],
     ['a stranger', asked(), 'eve', 'approver', {}],
     ['whose vote does not count', asked(), 'dave', 'approver', {}],
@@ -324,6 +329,7 @@ describe('says what of the votes on a call is somebody’s own', () => {
     ['a call that is decided', asked({ phase: 'approved' }), 'anna', 'admin', {}],
     ['a call without a rule', call({ votes }), 'anna', 'admin', {}],
   ] as const)('%s', (_what, one, user, role, own) => {
-    expect(ownPart(one, { user, role })).toEqual(own);
+    const person = user.replace('@example.com', '');
+    expect(ownPart(one, { user, person, role })).toEqual(own);
   });
 });

@@ -1,5 +1,6 @@
 import type { Approvers } from '../../authority/approvers';
-import type { Authority, Vote } from '../../contract/authority/authority';
+import { type Authority, type Vote, WHY_NOT } from '../../contract/authority/authority';
+import { barredUnder, standInsAt } from '../../contract/authority/places';
 import { assuranceText, isAssured } from '../../contract/authority/votes';
 import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAwaySeen } from '../../contract/control/away-forms';
@@ -121,11 +122,8 @@ function whyRequesters(
   entries: readonly Away[],
   { file, authority: { rule, requesters }, now }: PlaceCheck,
 ): string | undefined {
-  if (!rule.notRequester) return undefined;
   const nameOf = (name: string): string => file?.personOf(name) ?? name;
-  const asked = new Set(requesters.map(nameOf));
-  const isTheirs = entries.some(
-    (one) => asked.has(nameOf(one.from)) && nameOf(one.to) === voter && isOpenAt(one, now),
-  );
-  return isTheirs ? `${voter} is a delegate of who asked for the turn` : undefined;
+  const asked = { rule, requesters: requesters.map(nameOf) };
+  const isBarred = barredUnder(asked, standInsAt(entries, now, nameOf));
+  return isBarred(voter) ? `${voter} ${WHY_NOT.requesters_delegate}` : undefined;
 }

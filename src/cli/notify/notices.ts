@@ -96,7 +96,7 @@ function delegatedOf(item: InboxItem, { standIns, people }: WhoIsAway = NOBODY_A
   const { kind, voting } = item;
   if (kind !== 'request' || voting === undefined) return [];
   return standIns.flatMap(({ since, ...one }) => {
-    const whom = { person: one.voter, ...defined({ people }) };
+    const whom = { person: one.voter, standIns, ...defined({ people }) };
     const isLater = since > Date.parse(item.since);
     return isLater && isPlaceOf(whom, one.person, voting) ? [noticeOf(item, 'request.delegated', one)] : [];
   });

@@ -2,7 +2,7 @@ import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { votersOf, votingOf } from '../../contract/authority/authority';
 import { newVotersOf } from '../../contract/authority/open-votes';
-import { type StandIn, standInsAt } from '../../contract/authority/places';
+import { barredUnder, type StandIn, standInsAt } from '../../contract/authority/places';
 import { isSeenBy } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';
@@ -60,7 +60,9 @@ export async function decidersOf(
   const standIns = standInsAt((await away?.()) ?? [], Date.now(), (name) => file.personOf(name));
   const everybody = file.people.map(({ name }) => name);
   const all = new Set([...votersFor(notice, call, everybody), ...deputiesFor(notice, call, standIns)]);
-  return { file, names: [...all].filter((name) => sees(file, name, notice.data)) };
+  const frozen = call?.request?.authority;
+  const isBarred = frozen === undefined ? () => false : barredUnder(frozen, standIns);
+  return { file, names: [...all].filter((name) => !isBarred(name) && sees(file, name, notice.data)) };
 }
 
 /** Whether the file lets a person see what is of a turn. */

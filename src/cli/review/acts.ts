@@ -126,7 +126,7 @@ async function resolve(resolution: ResolutionKind, subject: Subject, terminal: T
     decisionId: randomUUID(),
     ...keyOf(call),
     ...signed,
-    ...defined({ content: returned.trim() === '' ? undefined : returned }),
+    ...defined({ inPlaceOf: said.inPlaceOf, content: returned.trim() === '' ? undefined : returned }),
   });
 }
 

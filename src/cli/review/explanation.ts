@@ -1,7 +1,7 @@
 import type { Approvers, Ruling } from '../../authority/approvers';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
 import type { StandIn } from '../../contract/authority/places';
-import { assuranceText, seatingOf, type VoteRefusal } from '../../contract/authority/votes';
+import { assuranceText, seatingOf, type VoteRefusal, voterText } from '../../contract/authority/votes';
 import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
 import { defined } from '../../contract/defined';
 import { dateTime, span } from '../../contract/text/times';
@@ -58,7 +58,7 @@ export function explanationOf(
   });
   const asked = requestersOf(view.origin, request.authority);
   const requesters = [...new Set(asked.map((name) => approvers.personOf(name) ?? name))];
-  const among = { people: approvers.people, requesters };
+  const among = { people: approvers.people, requesters, standIns };
   const seatingFor = seatingOf(ruling.rule, among);
   const mayNot = approvers.people.flatMap(({ name }) => {
     const seating = seatingFor(name);
@@ -67,19 +67,19 @@ export function explanationOf(
   const places = standIns.flatMap(({ voter, person, entry, until }) =>
     seatingFor(voter, { person, entry }).ok ? [{ voter, person, until }] : [],
   );
+  const judged = votes.map((vote) => ({
+    ...vote,
+    counts: vote.counts && seatingFor(vote.voter, vote.inPlaceOf).ok,
+  }));
   return {
-    ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot, votes },
-    standIns: places,
+    ...{ turn: view.turn, callId, tool, ...ruling, digest: approvers.digest, requesters, mayNot },
+    ...{ votes: judged, standIns: places },
     ...countVotes(
       ruling.rule,
-      call.votes.filter(({ voter }) => isCounted(votes, voter)),
+      judged.filter(({ counts }) => counts),
       among,
     ),
   };
-}
-
-function isCounted(votes: Explanation['votes'], name: string): boolean {
-  return votes.some(({ voter, counts }) => voter === name && counts);
 }
 
 /** An explanation as a person reads it. */
@@ -106,8 +106,8 @@ export function explanationLines(about: Explanation): string[] {
       ? []
       : [`then asks  ${escalate.to.join(', ')} after ${span(escalate.afterMs)}`]),
     ...about.votes.map(
-      ({ voter, decision, proof, counts }) =>
-        `has voted  ${voter}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,
+      ({ decision, proof, counts, ...cast }) =>
+        `has voted  ${voterText(cast)}: ${decision}; ${proof}${counts ? '' : ': it does not count'}`,
     ),
     `${assurance === 'claimed' ? 'may vote' : 'may sign'}   ${mayVote.join(', ') || 'nobody'}`,
     ...about.standIns.map(

@@ -1,7 +1,8 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
-import { needsPlace, type Place, placesOf } from '../../contract/authority/places';
-import { type InPlaceOf, isSameName } from '../../contract/authority/votes';
+import { asksForPlace, type ChosenPlace, choosePlace } from '../../contract/authority/places';
+import type { InPlaceOf } from '../../contract/authority/votes';
+import type { CountersignError } from '../../contract/errors';
 import { relative } from '../../contract/text/times';
 import { authorityOn } from '../../history/labels';
 import type { CallView } from '../../history/view';
@@ -27,9 +28,8 @@ interface Asking {
 }
 
 /**
- * The place in which a person votes, which is also printed. It is the place of the person that they name. Without a
- * name, and where the rule does not name the voter, it is the place of the only person who is away and named the voter.
- * Empty: they vote as themselves, and the turn says whether they may.
+ * The place in which a person votes, which is also printed. Empty: they vote as themselves, and the turn says whether they
+ * may.
  *
  * @throws CountersignError `usage` where they name a person in whose place they may not vote, or have to choose between
  * people.
@@ -38,27 +38,16 @@ export async function placeFor(
   { inPlaceOf: named }: PlaceOption,
   { client, call, approver, screen }: Asking,
 ): Promise<{ inPlaceOf?: InPlaceOf }> {
-  const authority = authorityOn(call);
-  if (authority === undefined) {
-    if (named === undefined) return {};
-    throw usageError(
-      `no rule says who decides ${call.callId}, so nobody has a place in which you could vote`,
-    );
-  }
-  if (named === undefined && !needsPlace(authority, approver)) return {};
+  const voting = {
+    ...{ authority: authorityOn(call), approver },
+    named: named === undefined ? undefined : { person: named },
+  };
+  if (!asksForPlace(voting)) return {};
   const [entries, now] = [await entriesOf(client, named), Date.now()];
-  const places = placesOf(authority, approver, { entries, now });
-  const chosen = named === undefined ? places : places.filter(({ person }) => isSameName(person, named));
-  const [place, other] = chosen;
-  if (other !== undefined) throw ambiguous(places);
-  if (place === undefined) {
-    if (named === undefined) return {};
-    throw usageError(
-      `you have no vote in place of ${named}: the rule does not name them, or they are not away with you in their place`,
-      'countersign away shows who is away.',
-    );
-  }
-  const { person, entry, until } = place;
+  const chosen = choosePlace(voting, { entries, now });
+  if ('why' in chosen) throw noVote(chosen, { named, call });
+  if (chosen.place === undefined) return {};
+  const { person, entry, until } = chosen.place;
   screen.note(escapeText(`you vote in place of ${person}, who is away; it ends ${relative(until, now)}`));
   return { inPlaceOf: { person, entry } };
 }
@@ -72,7 +61,21 @@ async function entriesOf({ away }: Pick<Countersign, 'away'>, named: string | un
   return (await (named === undefined ? listed.catch(() => ({ entries: [] })) : listed)).entries;
 }
 
-function ambiguous(places: readonly Place[]) {
-  const who = places.map(({ person }) => person).join(' and ');
-  return usageError(`you may vote in place of ${who}`, 'Choose one of them with --in-place-of <who>.');
+function noVote(
+  chosen: Extract<ChosenPlace, { why: string }>,
+  { named = '', call }: { named: string | undefined; call: CallView },
+): CountersignError {
+  if (chosen.why === 'no_rule')
+    return usageError(
+      `no rule says who decides ${call.callId}, so nobody has a place in which you could vote`,
+    );
+  if (chosen.why === 'ambiguous')
+    return usageError(
+      `you may vote in place of ${chosen.people.join(' and ')}`,
+      'Choose one of them with --in-place-of <who>.',
+    );
+  return usageError(
+    `you have no vote in place of ${named}: the rule does not name them, they are not away with you in their place, or they or you may not vote on it`,
+    'countersign away shows who is away; countersign approvers explain says who may vote.',
+  );
 }

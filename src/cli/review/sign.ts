@@ -15,7 +15,7 @@ import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { readIfThere } from '../../files';
-import { assuranceText, type InPlaceOf, isAssured, voterText } from '../../contract/authority/votes';
+import { assuranceText, type CastVote, type InPlaceOf, isAssured } from '../../contract/authority/votes';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
 import { usageError } from '../options';
@@ -240,9 +240,7 @@ async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Prom
 }
 
 /** A vote, and what it proves according to an approvers file. */
-export interface ProvenVote {
-  voter: string;
-  decision: string;
+export interface ProvenVote extends Pick<CastVote, 'voter' | 'decision' | 'inPlaceOf'> {
   /** What the vote proves, in words. */
   proof: string;
   /** Whether the vote is as sure as the rule of its request requires. */
@@ -261,31 +259,25 @@ export async function votesOn(
   const said = [...call.decisions, ...call.resolutions].filter(
     ({ judgement }) => judgement.accepted === true,
   );
-  return call.votes.map(({ decision, ...cast }) => {
-    const voter = voterText(cast);
-    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === cast.voter);
+  return call.votes.map(({ voter, decision, inPlaceOf }) => {
+    const cast = { voter, decision, ...defined({ inPlaceOf }) };
+    const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
     const { signature, reason } = event ?? {};
     if (facts === undefined || signature === undefined)
-      return { voter, decision, proof: 'claimed', counts: decision === 'denied' || wanted === 'claimed' };
+      return { ...cast, proof: 'claimed', counts: decision === 'denied' || wanted === 'claimed' };
     const { kind, armored, at, notAfter, statement } = signature;
-    const { inPlaceOf } = cast;
     const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
     const vote = {
-      decision: word,
-      reason,
-      approver: cast.voter,
-      inPlaceOf,
-      at,
-      notAfter,
+      ...{ decision: word, reason, approver: voter, inPlaceOf, at, notAfter },
       seenDigest: facts.seenDigest,
     };
     const judged = assuranceOf(
       { ...vote, signature: { kind, armored, statement } },
       { facts, approvers, now: Date.now() },
     );
-    if (!judged.ok) return { voter, decision, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
+    if (!judged.ok) return { ...cast, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
     const { assurance, fingerprint } = judged;
     const proof = [assuranceText(assurance), fingerprint ?? []].flat().join(', ');
-    return { voter, decision, proof, counts: decision === 'denied' || isAssured(assurance, wanted) };
+    return { ...cast, proof, counts: decision === 'denied' || isAssured(assurance, wanted) };
   });
 }

@@ -1,9 +1,8 @@
 import type { VotesNeeded } from '../decision';
 import { defined } from '../defined';
 import { utf8Bytes } from '../text/bytes';
-import type { StandIn } from './places';
 import { type Authority, ruleInForce, votersOf } from './authority';
-import { type CastVote, type SeatingFor, seatingOf, type Voter } from './votes';
+import { type CastVote, deputiesOf, type Deputy, type SeatingFor, seatingOf, type Voter } from './votes';
 import { countVotesUnder, MOST_NAMED, stillNeeded } from './votes-needed';
 
 /** How the votes on a call stand, in short: lists show it, and the memo of a turn holds it. */
@@ -73,33 +72,38 @@ export interface Whom {
   /** Absent: there is no file here. */
   people?: readonly Voter[];
   /** Who stands in for somebody now. Absent: nobody can tell. */
-  standIns?: readonly Pick<StandIn, 'voter' | 'person'>[];
+  standIns?: readonly Deputy[];
 }
 
 /**
  * Whether somebody may decide what waits, as themselves or in another's place, and has not voted on it. What no rule is about
  * anybody may decide, and what does not say among whom voters are looked for may be anybody's.
  */
-export function waitsFor({ standIns = [], ...whom }: Whom, { voting }: { voting?: Voting }): boolean {
+export function waitsFor(whom: Whom, { voting }: { voting?: Voting }): boolean {
   if (voting === undefined) return true;
   const { votes, among, needs } = voting;
-  const { person, people } = whom;
-  if (votes.some(({ voter }) => voter === person)) return false;
+  const { person, people, standIns = [] } = whom;
+  if (votes.some(({ voter }) => voter === person) || isBarred(whom, among)) return false;
   const places = standIns.flatMap((one) => (one.voter === person ? [one.person] : []));
-  if (places.some((place) => among?.notThese?.includes(place) === true)) return false;
   if (places.some((place) => isPlaceOf(whom, place, voting))) return true;
   if (people === undefined) return needs.who.length >= MOST_NAMED || needs.who.includes(person);
   return among === undefined || seatingAmong(among, people)(person).ok;
 }
 
 /** Whether somebody may decide what waits in the place of another who has not voted on it. */
-export function isPlaceOf({ person: voter, people }: Whom, person: string, voting: Voting): boolean {
+export function isPlaceOf(whom: Whom, person: string, voting: Voting): boolean {
   const { votes, among, needs } = voting;
+  const { person: voter, people } = whom;
   const isTaken = votes.some((vote) => [vote.voter, vote.inPlaceOf?.person].includes(person));
-  if (isTaken || votes.some((vote) => vote.voter === voter)) return false;
+  if (isTaken || votes.some((vote) => vote.voter === voter) || isBarred(whom, among)) return false;
   if (people === undefined || among === undefined)
     return needs.who.length >= MOST_NAMED || needs.who.includes(person);
   return seatingAmong(among, people)(voter, { person, entry: '' }).ok;
+}
+
+/** Whether somebody stands in for one of those who asked, where these do not vote. */
+function isBarred({ person, standIns }: Whom, among: VotersSought | undefined): boolean {
+  return deputiesOf(among?.notThese, defined({ standIns }))(person);
 }
 
 function seatingAmong({ rosters, notThese: requesters }: VotersSought, people: readonly Voter[]): SeatingFor {

@@ -1,4 +1,5 @@
 import type { SignatureKind } from '../decision';
+import { defined } from '../defined';
 import type { Safety } from '../tool';
 
 /** How sure it is that a vote is a person's own, weakest first. */
@@ -154,6 +155,30 @@ function strongerAssurance(one: Assurance, other: Assurance): Assurance {
 export interface Among {
   people: readonly Voter[];
   requesters: Requesters;
+  /** Who votes in whose place now because that person is away. Absent: the votes themselves are all that is known. */
+  standIns?: readonly Deputy[];
+}
+
+/** Somebody, and the person in whose place they vote. */
+export interface Deputy {
+  voter: string;
+  person: string;
+}
+
+/**
+ * Says of whom they stand in for somebody who asked, by the file or because that person is away. Where those who asked do
+ * not vote, these do not either.
+ */
+export function deputiesOf(
+  requesters: Requesters = [],
+  { people = [], standIns = [] }: Partial<Pick<Among, 'people' | 'standIns'>>,
+): (name: string) => boolean {
+  const asked = new Set(requesters.map((name) => name.toLowerCase()));
+  const hasAsked = (name: string): boolean => asked.has(name.toLowerCase());
+  const listed = people.flatMap(({ name, delegates }) => (hasAsked(name) ? delegates : []));
+  const placed = standIns.flatMap(({ voter, person }) => (hasAsked(person) ? [voter] : []));
+  const all = new Set([...listed, ...placed].map((name) => name.toLowerCase()));
+  return (name) => all.has(name.toLowerCase());
 }
 
 /**
@@ -168,13 +193,13 @@ export type SeatingFor = (name: string, place?: InPlaceOf) => Seating;
  */
 export function seatingOf(
   rule: Pick<VoteRule, 'rosters' | 'notRequester'>,
-  { people, requesters }: Among,
+  { people, requesters, standIns }: Among,
 ): SeatingFor {
   const isNamed = namedBy(rule.rosters);
   const byName = new Map(people.map((one) => [one.name, one]));
   const asked = new Set(rule.notRequester ? requesters : []);
   const isUnknown = rule.notRequester && asked.size === 0;
-  const standIns = new Set(people.flatMap((one) => (asked.has(one.name) ? one.delegates : [])));
+  const isDeputy = deputiesOf([...asked], defined({ people, standIns }));
   const delegators = new Map<string, string[]>();
   for (const one of people)
     for (const name of isNamed(one) && !asked.has(one.name) ? one.delegates : [])
@@ -192,7 +217,7 @@ export function seatingOf(
     if (person === undefined && place === undefined) return { ok: false, why: 'unknown_person' };
     if (isUnknown) return { ok: false, why: 'requester_unknown' };
     if (asked.has(name)) return { ok: false, why: 'requester' };
-    if (standIns.has(name)) return { ok: false, why: 'requesters_delegate' };
+    if (isDeputy(name)) return { ok: false, why: 'requesters_delegate' };
     if (place !== undefined) return seatOf(place.person, name);
     if (person !== undefined && isNamed(person)) return { ok: true, seats: [name] };
     const seats = delegators.get(name) ?? [];

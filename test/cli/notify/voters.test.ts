@@ -111,6 +111,8 @@ describe('with somebody away', () => {
       votersOn(about, { ...sources, away: () => Promise.resolve(entries) });
     expect(await to([away('ann', 'dan')])).toEqual(['ann@example.org', 'dan@example.org']);
     expect(await to([away('bob', 'ann')])).toEqual(['ann@example.org']);
+    // Eve asked for the turn.
+    expect(await to([away('EVE', 'ann'), away('bob', 'dan')])).toEqual(['dan@example.org']);
     const delegated = { voter: 'bob', person: 'ann', entry: 'e-ann', until: AT };
     const later = { ...notice('a'), type: 'request.delegated' as const };
     const about = { ...later, data: { ...later.data, delegated } };

@@ -5,7 +5,7 @@ import {
   votersOf,
   votingOf,
 } from '../../../src/contract/authority/authority';
-import { newVotersOf, votingUnder, waitsFor } from '../../../src/contract/authority/open-votes';
+import { isPlaceOf, newVotersOf, votingUnder, waitsFor } from '../../../src/contract/authority/open-votes';
 import type { CastVote, RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
 
 const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => {
@@ -104,6 +104,15 @@ describe('whether it waits for somebody', () => {
       expect(waitsFor({ person: 'bob', people: PEOPLE }, { voting })).toBe(true);
       const standIns = stands('anna', 'bob');
       expect(waitsFor({ person: 'bob', people: PEOPLE, standIns }, { voting })).toBe(false);
+    });
+
+    it('keeps who stands in for who asked from every place, too', () => {
+      const voting = votingUnder(four('anna'), []);
+      const standIns = [...stands('bob'), ...stands('ANNA')];
+      const whom = { person: 'lea', people: PEOPLE };
+      expect(isPlaceOf({ ...whom, standIns: stands('bob') }, 'bob', voting)).toBe(true);
+      expect(isPlaceOf({ ...whom, standIns }, 'bob', voting)).toBe(false);
+      expect(waitsFor({ ...whom, standIns }, { voting })).toBe(false);
     });
 
     it('goes by the names of the request where there is no file', () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Authority, votingOf } from '../../../src/contract/authority/authority';
 import { countVotesUnder } from '../../../src/contract/authority/votes-needed';
-import { needsPlace, placesOf } from '../../../src/contract/authority/places';
+import { asksForPlace, choosePlace, placesOf } from '../../../src/contract/authority/places';
 import type { CastVote, RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
 import type { Away } from '../../../src/contract/control/away';
 import '../../support/properties';
@@ -54,7 +54,7 @@ it('needs nobody in whose place to vote where everybody may', () => {
   const anybody: Authority = { ...under({ rosters: [] }) };
   delete anybody.people;
   expect(votingOf(anybody, 'xena', inPlaceOf('dora'))).toEqual({ ok: false, why: 'no_places' });
-  expect(needsPlace(anybody, 'xena')).toBe(false);
+  expect(asksForPlace({ authority: anybody, approver: 'xena' })).toBe(false);
 });
 
 it.each<[string, string, Away[], string[]]>([
@@ -65,14 +65,56 @@ it.each<[string, string, Away[], string[]]>([
   ['none of another delegate', 'yan', [away('dora', 'xena')], []],
   ['none of a delegate of the file', 'xena', [away('fay', 'xena')], []],
   ['none of who asked', 'xena', [away('rita', 'xena')], []],
+  ['none of whose delegate who asked is', 'xena', [away('rita', 'XENA'), away('dora', 'xena')], []],
 ])('finds %s in whose place somebody may vote', (_what, voter, entries, expected) => {
   const found = placesOf(under(), voter, { entries, now: NOW });
   expect(found.map(({ person: name }) => name)).toEqual(expected);
 });
 
+const DORA_NAMED = { person: 'dora' };
+const [DORA, ED] = [away('dora', 'xena'), away('ed', 'xena')];
+const place = (name: string) => ({
+  place: { person: name, entry: `${name}-xena`, until: iso(1000) },
+});
+const both = { why: 'ambiguous', people: ['dora', 'ed'] };
+const notTheirs = { why: 'not_theirs' };
+
+/** The one rule by which terminal, web inbox and Slack choose. */
+it.each<[what: string, found: object, Away[], Partial<Parameters<typeof choosePlace>[0]>]>([
+  ['the one place of who is not named', place('dora'), [DORA], {}],
+  ['none where nobody is away', {}, [], {}],
+  ['none of two', both, [DORA, ED], {}],
+  ['none of who is named', {}, [away('dora', 'ed')], { approver: 'ed' }],
+  ['none where no rule says who decides', {}, [DORA], { authority: undefined }],
+  ['none of the delegate of who asked', {}, [DORA, away('rita', 'xena')], {}],
+  ['the one that is named', place('ed'), [DORA, ED], { named: { person: 'ED' } }],
+  [
+    'the one that is named with its entry',
+    place('ed'),
+    [DORA, ED],
+    { named: { person: 'ed', entry: ED.id } },
+  ],
+  ['none of another entry', notTheirs, [DORA, ED], { named: { person: 'ed', entry: DORA.id } }],
+  ['none of somebody who is not away', notTheirs, [DORA], { named: { person: 'ed' } }],
+  ['none of who asked', notTheirs, [away('rita', 'xena')], { named: { person: 'rita' } }],
+  ['none by name where no rule', { why: 'no_rule' }, [DORA], { authority: undefined, named: DORA_NAMED }],
+  [
+    'the one that a named person names',
+    { place: { person: 'dora', entry: 'dora-ed', until: iso(1000) } },
+    [away('dora', 'ed')],
+    { approver: 'ed', named: DORA_NAMED },
+  ],
+])('chooses %s', (_what, found, entries, voting) => {
+  const asked = { authority: under(), approver: 'xena', ...voting };
+  expect(choosePlace(asked, { entries, now: NOW })).toEqual(found);
+});
+
 it('knows who has to vote in a place to vote at all', () => {
   const names = ['xena', 'dora', 'fay', 'rita'];
-  expect(names.map((name) => needsPlace(under(), name))).toEqual([true, false, false, false]);
+  const asks = (approver: string): boolean => asksForPlace({ authority: under(), approver });
+  expect(names.map(asks)).toEqual([true, false, false, false]);
+  expect(asksForPlace({ authority: under(), approver: 'dora', named: { person: 'ed' } })).toBe(true);
+  expect(asksForPlace({ authority: undefined, approver: 'xena' })).toBe(false);
 });
 
 it('counts one vote a person and one a seat, whatever is cast', () => {

@@ -239,6 +239,104 @@ it('expires when its rule says so, if that is sooner', () => {
   expect(other.deadline).toBe(60_000);
 });
 
+describe('a vote in the place of somebody who is away', () => {
+  const place = (name: string, entry = 'e') => ({ inPlaceOf: { person: name, entry } });
+
+  it('is kept with its place, which only the worker checks', () => {
+    const [approvals, state] = opened({ need: 1 });
+    expect(say(approvals, state, 'xena', place('anna'))).not.toHaveProperty('needs');
+    expect(start(state)).toMatchObject({
+      approver: 'xena in place of anna',
+      votes: [{ voter: 'xena', ...place('anna') }],
+    });
+  });
+
+  it.each<[string, string, object, string]>([
+    ['nobody names its voter or its place', 'xena', place('lea'), 'not_allowed'],
+    ['it is in the own place', 'anna', place('anna'), 'not_allowed'],
+    ['it is in the place of a stranger', 'xena', place('mallory'), 'not_allowed'],
+    ['its place is not in its form', 'xena', { inPlaceOf: 'anna' }, 'malformed'],
+    ['its place has no entry', 'xena', { inPlaceOf: { person: 'anna' } }, 'malformed'],
+    ['its place has more', 'xena', { inPlaceOf: { person: 'anna', entry: 'e', to: 'x' } }, 'malformed'],
+  ])('is refused where %s', (_what, approver, more, code) => {
+    const [approvals, state] = opened({ need: 1 });
+    expect(say(approvals, state, approver, more)).toMatchObject({ accepted: false, code });
+    expect(state.phase).toBe('request');
+  });
+
+  it.each<[string, string, string, object?]>([
+    ['who asked', 'not_allowed', 'xena', { notRequester: true, rosters: [['rita', 'anna']] }],
+    ['another, by who asked', 'not_allowed', 'rita', { notRequester: true }],
+  ])('is refused in the place of %s', (what, code, approver, rule) => {
+    const [approvals, state] = opened({ need: 1, ...rule });
+    const person = what === 'who asked' ? 'rita' : 'anna';
+    expect(say(approvals, state, approver, place(person))).toMatchObject({ accepted: false, code });
+  });
+
+  it('takes the seat of who is away, so both count once', () => {
+    const [approvals, state] = opened();
+    say(approvals, state, 'anna');
+    expect(say(approvals, state, 'xena', place('anna'))).toMatchObject({ needs: { approvals: 1 } });
+    expect(say(approvals, state, 'yan', place('anna'))).toMatchObject({ needs: { approvals: 1 } });
+    say(approvals, state, 'xena', place('bob', 'of bob'));
+    expect(state.phase).toBe('ready');
+  });
+
+  it('replaces the vote of the same person, in a place or as themselves', () => {
+    const [approvals, state] = opened({ need: 3 });
+    say(approvals, state, 'cleo');
+    say(approvals, state, 'cleo', place('anna'));
+    expect(state.votes).toMatchObject([{ voter: 'cleo', ...place('anna') }]);
+    expect(say(approvals, state, 'cleo', place('anna'))).toMatchObject({ code: 'already_decided' });
+    say(approvals, state, 'cleo', place('anna', 'newer'));
+    expect(state.votes).toMatchObject([{ voter: 'cleo', ...place('anna', 'newer') }]);
+    say(approvals, state, 'cleo');
+    expect(state.votes).toHaveLength(1);
+    expect(state.votes?.[0]).not.toHaveProperty('inPlaceOf');
+  });
+
+  it('is withdrawn by its voter alone, without a word on the place', () => {
+    const [approvals, state] = opened();
+    say(approvals, state, 'xena', place('anna'));
+    expect(say(approvals, state, 'anna', { decision: 'withdrawn' })).toMatchObject({ code: 'malformed' });
+    expect(say(approvals, state, 'xena', { decision: 'withdrawn' })).toMatchObject({
+      needs: { approvals: 2 },
+    });
+    expect(state.votes).toEqual([]);
+  });
+
+  it('denies, and edits', () => {
+    const [approvals, state] = opened();
+    expect(
+      say(approvals, state, 'xena', { ...place('anna'), decision: 'modified', arguments: { amount: 9 } }),
+    ).toMatchObject({ asksAgain: true });
+    const [others, other] = opened();
+    say(others, other, 'xena', { ...place('anna'), decision: 'denied', reason: 'no' });
+    expect(other.phase).toBe('done');
+  });
+
+  it('is refused where no rule says who decides', () => {
+    const approvals = makeApprovals();
+    const state = register(approvals, validCall(), { callKey: 'k:1.1', now: 0 });
+    expect(say(approvals, state, 'xena', place('anna'))).toMatchObject({
+      code: 'malformed',
+      message: expect.stringContaining('nobody has a place'),
+    });
+  });
+
+  it('is struck out by its voter, and the vote of who is away counts then', () => {
+    const [approvals, state] = opened({ need: 1 });
+    say(approvals, state, 'xena', place('anna'));
+    start(state);
+    state.secret = 's';
+    const settlement = { askAgain: 'anna is back', struck: ['xena'], secret: 's' };
+    settle(approvals, state, { settlement, now: 2 });
+    expect(state).toMatchObject({ phase: 'request', note: 'anna is back', votes: [] });
+    say(approvals, state, 'anna');
+    expect(state.phase).toBe('ready');
+  });
+});
+
 /** What anybody may say, in any order. */
 const ACT = fc.record({
   approver: fc.constantFrom('anna', 'bob', 'cleo', 'lea', 'mallory', 'ANNA'),
