@@ -190,10 +190,11 @@ const signersOf = ({
   grantSigner,
   awaySigner,
   passkeys,
+  grantPasskeys,
   voters,
   client,
 }: Pick<WebOptions, 'client' | 'voters'> & Partial<Signers>): Signers & Pick<AppDeps, 'voters' | 'away'> => ({
-  ...{ signer, grantSigner, awaySigner, passkeys, voters },
+  ...{ signer, grantSigner, awaySigner, passkeys, grantPasskeys, voters },
   // Where nobody can tell, nobody stands in for anybody here.
   away: readAwayEntries(client, () => undefined),
 });
