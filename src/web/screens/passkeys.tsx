@@ -2,11 +2,17 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { readJson } from '../../contract/read-json';
 import { isJsonObject } from '../../contract/json';
-import type { ApiError, PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../../server/api';
+import type {
+  ApiError,
+  BodyGrantPasskey,
+  BodyPasskey,
+  PasskeyAsk,
+  PasskeyPlace,
+  SignedByPasskey,
+} from '../../server/api';
 import { send } from '../http';
 import { errorText } from '../model/labels';
 import { Text, visibleText } from '../ui/text';
-import type { Signed } from './call/send';
 
 /** Bytes as base64url without padding. */
 function textOf(bytes: ArrayBuffer): string {
@@ -72,9 +78,9 @@ function factsOf(statement: string): [name: string, value: string][] {
 export async function signAsked(
   { passkey: ask, grantPasskey: grantAsk }: ApiError,
   what: string,
-): Promise<Signed | undefined> {
+): Promise<(BodyPasskey & BodyGrantPasskey) | undefined> {
   const isBoth = ask !== undefined && grantAsk !== undefined;
-  const signed: Signed = {};
+  const signed: BodyPasskey & BodyGrantPasskey = {};
   if (ask !== undefined) {
     const title = isBoth ? 'Sign 1 of 2: the decision' : 'Sign what you decided';
     const passkey = await signWith(ask, { title, what, leave: isBoth ? NEITHER : ALONE });
