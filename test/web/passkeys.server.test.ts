@@ -96,7 +96,7 @@ async function enrol(page: Page): Promise<void> {
   await writeApprovers([line]);
   const id = line.split(' ')[1] ?? '';
   await until('the file to be read', async () =>
-    (await page.evaluate(`fetch('/api/passkeys').then((reply) => reply.text())`)).includes(id),
+    String(await page.evaluate(`fetch('/api/passkeys').then((reply) => reply.text())`)).includes(id),
   );
 }
 
