@@ -24,7 +24,8 @@ export function grantText(terms: GrantTerms, place: GrantPlace, says: SaysOfGran
   return canonicalJson({ v: 1, kind: 'grant', installation, namespace, ...termsIn(terms), ...confirms });
 }
 
-function givenBy({ by: voter, at }: GrantTerms): SaysOfGrant {
+/** Who gives a grant, and when. */
+export function givenBy({ by: voter, at }: GrantTerms): SaysOfGrant {
   return { voter, at };
 }
 

@@ -1,11 +1,13 @@
+import { createHash } from 'node:crypto';
 import type { VoteSignature } from '../contract/decision';
 import type { Approvers } from './approvers';
 import { CLOCK_TOLERANCE, type VoteJudgement } from './assurance';
+import { verifyPasskey } from './passkey';
 import { verifySshSignature } from './ssh-signature';
 
 /** What the worker itself knows, against which a signature is checked. */
 export interface TextJudge {
-  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'inboxKeys'>;
+  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'inboxKeys' | 'passkeysOf' | 'passkeySite'>;
   /** Milliseconds since 1970. */
   now: number;
 }
@@ -43,6 +45,7 @@ export function assuranceOfText(
   if (signature.at !== at || signature.notAfter !== until) return { ok: false, why: 'vote_changed' };
   if (from > now + CLOCK_TOLERANCE) return { ok: false, why: 'in_future' };
   if (!(to > now)) return { ok: false, why: 'expired' };
+  if (signature.kind === 'passkey') return byPasskey(signature.armored, text, { voter, approvers });
   const isOwn = signature.kind === 'ssh';
   const verdict = verifySshSignature({
     armored: signature.armored,
@@ -55,4 +58,23 @@ export function assuranceOfText(
   if (!verdict.ok) return { ok: false, why: verdict.why === 'unknown_key' ? 'key_removed' : verdict.why };
   const { fingerprint, isHardware } = verdict;
   return { ok: true, assurance: isOwn ? 'signed_ssh' : 'signed_in', voter, fingerprint, isHardware };
+}
+
+/**
+ * A passkey has no namespace, but each text says of itself what it is. As with votes, a passkey does not protect against
+ * the web server, whose page chooses the text: the statement is `signed`, never `signed_ssh`.
+ */
+function byPasskey(
+  assertion: string,
+  text: string,
+  { voter, approvers }: { voter: string; approvers: TextJudge['approvers'] },
+): VoteJudgement {
+  const verdict = verifyPasskey({
+    assertion,
+    challenge: createHash('sha256').update(text).digest(),
+    passkeys: approvers.passkeysOf(voter),
+    site: approvers.passkeySite,
+  });
+  if (verdict.ok) return { ok: true, assurance: 'signed', voter, fingerprint: verdict.fingerprint };
+  return { ok: false, why: verdict.why === 'unknown_key' ? 'key_removed' : verdict.why };
 }

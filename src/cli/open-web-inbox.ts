@@ -100,7 +100,10 @@ async function openPush(file: string, env: NodeJS.ProcessEnv): Promise<Push> {
 }
 
 type Opened = Required<
-  Pick<WebOptions, 'signer' | 'grantSigner' | 'awaySigner' | 'passkeys' | 'people' | 'voters'>
+  Pick<
+    WebOptions,
+    'signer' | 'grantSigner' | 'awaySigner' | 'passkeys' | 'grantPasskeys' | 'people' | 'voters'
+  >
 > &
   Pick<WebOptions, 'signIn'>;
 
@@ -125,12 +128,14 @@ async function openPeople(
     warn(`${file} does not list the key of this web inbox, so no decision made here counts as signed in.`);
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
+  const { passkeyGrantSigner } = await import('../authority/passkey-grants.js');
   const { passkeySigner } = await import('../authority/passkey-votes.js');
   const signers = {
     signer: inboxSigner({ key, approvers }),
     grantSigner: inboxGrantSigner({ key, approvers }),
     awaySigner: inboxAwaySigner({ key, approvers }),
     passkeys: passkeySigner(approvers),
+    grantPasskeys: passkeyGrantSigner(approvers),
   };
   const people = () => approvers.current();
   if (signIn === undefined) return { ...signers, people, voters: people };

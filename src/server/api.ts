@@ -1,4 +1,9 @@
-import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/authority/passkeys';
+import type {
+  GrantPasskeyAsk,
+  PasskeyAsk,
+  PasskeyPlace,
+  SignedByPasskey,
+} from '../contract/authority/passkeys';
 import type { ForkChange } from '../history/fork';
 import type { Stats } from '../history/stats';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
@@ -51,7 +56,7 @@ import type {
  * | `GET /api/away` | `AwaySeen` |
  * | `POST /api/away` `{to, end, start?, reason?}` | `Away`: the sender is away |
  * | `DELETE /api/away/:id` | the `Away` that was ended |
- * | `POST /api/grants/:grant/confirmation` `{seenDigest}` | `GrantSeen` |
+ * | `POST /api/grants/:grant/confirmation` `{seenDigest, grantPasskey?}` | `GrantSeen` |
  * | `POST /api/grants/:grant/revocation` `{reason?}` | `Revoked` |
  * | `GET /api/conversations?open=&agent=&limit=` | `ConversationRow[]`, newest first; 50 where no limit is given and never over 200 |
  * | `GET /api/conversations/:session` | `ConversationDetails` |
@@ -82,6 +87,8 @@ export interface ApiError {
   signInAt?: string;
   /** Set with `signature_needed`: the same decision succeeds with a signature by a passkey of the approver. */
   passkey?: PasskeyAsk;
+  /** Set with `signature_needed`: the same for the grant that is given or confirmed. */
+  grantPasskey?: GrantPasskeyAsk;
 }
 
 /** The data with which a browser asks to be notified. */
@@ -269,6 +276,11 @@ export interface BodyPasskey {
   passkey?: SignedByPasskey;
 }
 
+/** The signature of a passkey for a grant. */
+export interface BodyGrantPasskey {
+  grantPasskey?: SignedByPasskey;
+}
+
 /** Asks what a grant that is given with the approval of a call would allow. */
 export interface GrantPlanBody extends Omit<GrantOptions, 'by'> {
   callId: string;
@@ -306,7 +318,7 @@ export interface GrantRow extends Omit<GrantSeen, 'authority'> {
 }
 
 /** Approves a call as it is, and gives the grant that was shown with it. */
-export interface GrantBody {
+export interface GrantBody extends BodyGrantPasskey {
   decision: DecisionBody;
   terms: GrantTerms;
 }
@@ -402,6 +414,7 @@ export type {
   DecidedCall,
   GrantSeen,
   InboxItem,
+  GrantPasskeyAsk,
   PasskeyAsk,
   PasskeyPlace,
   Pending,

@@ -3,34 +3,27 @@ import { z } from 'zod';
 import type { Answer } from '../client/types';
 import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
 import { defined } from '../contract/defined';
-import { LIMITS } from '../contract/limits';
 import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
 import { type Placed, placedVoter, placeOf } from './place';
 import type { Refusal } from './refusal-log';
-import { messageBody, readBody, reason } from './request-body';
+import { messageBody, PASSKEY, readBody, reason } from './request-body';
 import { type Env, senderOf } from './session';
 import { signableBy } from './shown-calls';
 import { type SignedInVote, signVote } from './signer';
 import { findExactly } from './turns';
 
-/** What a passkey signed; the web inbox makes a signature of it. */
-const PASSKEY = {
-  type: 'object',
-  properties: {
-    assertion: { type: 'string', maxLength: LIMITS.signatureCharacters },
-    at: { type: 'string', maxLength: 30 },
-    notAfter: { type: 'string', maxLength: 30 },
-  },
-  required: ['assertion', 'at', 'notAfter'],
-  additionalProperties: false,
+/** A decision, with what the approver's passkey signed. */
+export const SIGNED_DECISION = {
+  ...DECISION,
+  properties: { ...DECISION.properties, passkey: PASSKEY },
 } as const satisfies MessageSchema;
 
 /** The session says who decides. A body that says it is refused. */
-const decisionSchema = messageBody(
-  { ...DECISION, properties: { ...DECISION.properties, passkey: PASSKEY } },
-  ['seenDigest', 'callKey'],
-).refine(({ decision }) => decision !== 'ask-again', 'asking again has a route of its own');
+const decisionSchema = messageBody(SIGNED_DECISION, ['seenDigest', 'callKey']).refine(
+  ({ decision }) => decision !== 'ask-again',
+  'asking again has a route of its own',
+);
 const renewalSchema = messageBody(DECISION, ['seenDigest', 'callKey', 'reason']).refine(
   ({ decision }) => decision === 'ask-again',
   'this route asks again',

@@ -5,6 +5,7 @@ import { defined } from '../contract/defined';
 import type { ApiError } from './api';
 
 const passkeySchema = z.object({ statement: z.string(), rpId: z.string(), ids: z.array(z.string()) });
+const grantPasskeySchema = passkeySchema.extend({ sentence: z.string() });
 
 /** The status of each error code. Every other code is a fault of ours: 500. */
 const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
@@ -73,12 +74,13 @@ export function createErrorFormatter(report: (error: unknown) => void): FormatEr
 }
 
 function toResponse({ code, message, hint, data }: CountersignError): ErrorResponse {
-  const { retryInMs: wait, signInAt: place, passkey: asked } = data;
+  const { retryInMs: wait, signInAt: place, passkey: asked, grantPasskey: askedToo } = data;
   const retryInMs = typeof wait === 'number' ? wait : undefined;
   const signInAt = typeof place === 'string' ? place : undefined;
   const passkey = passkeySchema.safeParse(asked).data;
+  const grantPasskey = grantPasskeySchema.safeParse(askedToo).data;
   return {
     status: STATUS[code] ?? 500,
-    body: { code, message, ...defined({ hint, retryInMs, signInAt, passkey }) },
+    body: { code, message, ...defined({ hint, retryInMs, signInAt, passkey, grantPasskey }) },
   };
 }

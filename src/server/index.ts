@@ -191,11 +191,12 @@ const signersOf = ({
   grantSigner,
   awaySigner,
   passkeys,
+  grantPasskeys,
   voters,
   client,
 }: Pick<WebOptions, 'client' | 'voters'> & Partial<Signers>): Signers &
   Pick<AppDeps, 'voters' | 'away' | 'shown'> => ({
-  ...{ signer, grantSigner, awaySigner, passkeys, voters },
+  ...{ signer, grantSigner, awaySigner, passkeys, grantPasskeys, voters },
   shown: createShownCalls(),
   // Where nobody can tell, nobody stands in for anybody here.
   away: readAwayEntries(client, () => undefined),

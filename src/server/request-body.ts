@@ -3,7 +3,9 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
+import type { SignedByPasskey } from '../contract/authority/passkeys';
 import { isObject, type Json, type JsonObject } from '../contract/json';
+import { LIMITS } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
 import { reasonProblem } from '../contract/call-messages';
 import { messageCheck, type MessageOf, type MessageSchema } from '../contract/schema/message';
@@ -111,6 +113,25 @@ export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S
       ctx.addIssue({ code: 'custom', path: ['reason'], message });
   });
 }
+
+/** What a passkey signed. The web inbox makes a signature of it. */
+export const PASSKEY = {
+  type: 'object',
+  properties: {
+    assertion: { type: 'string', maxLength: LIMITS.signatureCharacters },
+    at: { type: 'string', maxLength: 30 },
+    notAfter: { type: 'string', maxLength: 30 },
+  },
+  required: ['assertion', 'at', 'notAfter'],
+  additionalProperties: false,
+} as const satisfies MessageSchema;
+
+const passkeyIssues = messageCheck(PASSKEY);
+/** The same as a field of another body. */
+export const signedByPasskey = z.custom<SignedByPasskey>(
+  (value) => passkeyIssues(value).length === 0,
+  'is not what a passkey signed',
+);
 
 /** Arguments of a call. They are checked against the tool's schema where they are used. */
 export const args = z.custom<JsonObject>(isObject, 'must be an object');

@@ -1,6 +1,11 @@
 import type { Countersign } from '../client/types';
 import { assuranceWanted } from '../contract/authority/authority';
-import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/authority/passkeys';
+import type {
+  GrantPasskeyAsk,
+  PasskeyAsk,
+  PasskeyPlace,
+  SignedByPasskey,
+} from '../contract/authority/passkeys';
 import { type Assurance, assuranceText, type InPlaceOf, isAssured } from '../contract/authority/votes';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
@@ -35,7 +40,7 @@ export interface PasskeySigner {
 }
 
 /** A grant that somebody who is signed in gives; or confirms, where `says` has who they are in it. */
-interface GrantToSign {
+export interface GrantToSign {
   terms: GrantTerms;
   namespace: string;
   /** As they are signed in. */
@@ -45,6 +50,14 @@ interface GrantToSign {
 
 /** Signs a grant that somebody gives who is signed in, or confirms, with the same key; undefined where nobody would check it. */
 export type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
+
+/** Has people sign the grants that they give or confirm with their passkeys. */
+export interface GrantPasskeys {
+  /** Undefined: the person has no passkey in the file, or nobody would check it. */
+  ask(grant: GrantToSign): Promise<GrantPasskeyAsk | undefined>;
+  /** @throws CountersignError `signature_needed` where the worker would refuse it. */
+  take(grant: GrantToSign, signed: SignedByPasskey): Promise<VoteSignature>;
+}
 
 /** Signs, with the same key, that somebody who is signed in is away; undefined where nobody would check it. */
 export type AwaySigner = (away: {
@@ -87,6 +100,7 @@ export interface Signers {
   /** The same for who is away. */
   awaySigner?: AwaySigner | undefined;
   passkeys?: PasskeySigner | undefined;
+  grantPasskeys?: GrantPasskeys | undefined;
 }
 
 /**

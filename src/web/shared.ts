@@ -60,7 +60,7 @@ export { ArgumentsForm } from './screens/call/form';
 export { CallPanel } from './screens/call/call';
 export { AroundPanel, CallHead, Fact, isFocusLost, ModelSays, Refusal, UserAsked } from './screens/call/head';
 export { LinesInput } from './screens/call/inputs';
-export { useSend } from './screens/call/send';
+export { sendSigned, useSend } from './screens/call/send';
 export { ArgumentsView } from './screens/call/content';
 export { Writing } from './screens/turn/steps';
 export { CallName, isWaiting } from './screens/turn/call-card';

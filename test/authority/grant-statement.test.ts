@@ -4,6 +4,7 @@ import { assuranceOfGrant, grantText } from '../../src/authority/grant-statement
 import { GRANT_NAMESPACE, SIGNATURE_NAMESPACE } from '../../src/authority/ssh-signature';
 import { readStatement, statementOf, statementText } from '../../src/authority/statement';
 import type { GrantAsked } from '../../src/contract/control/grants';
+import { newPasskey, type PasskeyChanges, SITE } from '../support/passkey';
 import { newSigner } from '../support/ssh';
 import { AT, FACTS, VOTE } from './signed';
 
@@ -109,5 +110,80 @@ describe('a confirmation', () => {
     ['of another grant', grantText({ ...TERMS, times: 4 }, PLACE, says), {}, bob, 'does_not_match'],
   ])('does not count %s', (_case, text, said, signer, why) => {
     expect(judge(text, said, signer)).toEqual({ ok: false, why });
+  });
+});
+
+describe('signed by a passkey', () => {
+  const [own, others, gone] = [newPasskey(), newPasskey('EdDSA'), newPasskey('RS256')];
+  const file = parseApprovers(
+    `installation: '${FACTS.installation}'
+rpId: ${SITE.rpId}
+origins: ['${SITE.origin}']
+people:
+  anna: { passkeys: ${JSON.stringify([own.line])} }
+  bob: { passkeys: ${JSON.stringify([others.line])} }
+rules: [{ name: default, then: by_safety }]
+`,
+    'approvers.yaml',
+  );
+  interface Signed {
+    said?: Partial<GrantAsked>;
+    signer?: typeof own;
+    text?: string;
+    changes?: PasskeyChanges;
+    now?: number;
+  }
+  const judge = ({
+    said,
+    signer = own,
+    text = grantText(TERMS, PLACE),
+    changes,
+    now = JUDGE.now,
+  }: Signed) => {
+    const armored = signer.sign(text, changes);
+    const signature = { kind: 'passkey' as const, armored, at: TERMS.at, notAfter: TERMS.until };
+    const grant = { ...TERMS, signature, ...said };
+    return assuranceOfGrant(grant, giver(grant), { ...PLACE, approvers: file, now });
+  };
+
+  test('it counts as signed, and not as signed at a terminal', () => {
+    expect(judge({})).toMatchObject({ ok: true, assurance: 'signed', voter: 'anna' });
+  });
+
+  test('a confirmation names who confirms and when', () => {
+    const says = { voter: 'bob', at: iso(AT + 500) };
+    const armored = others.sign(grantText(TERMS, PLACE, says));
+    const signature = { kind: 'passkey' as const, armored, at: says.at, notAfter: TERMS.until };
+    const place = { ...PLACE, approvers: file, now: JUDGE.now };
+    expect(assuranceOfGrant(TERMS, { ...says, signature }, place)).toMatchObject({ assurance: 'signed' });
+    const later = { ...says, at: iso(AT + 600) };
+    const moved = { ...signature, at: later.at };
+    expect(assuranceOfGrant(TERMS, { ...later, signature: moved }, place)).toMatchObject({
+      why: 'does_not_match',
+    });
+  });
+
+  test.each<[string, Signed, string]>([
+    ['more uses', { said: { times: 4 } }, 'does_not_match'],
+    ['other arguments', { said: { narrowing: { cents: { is: 'range', max: 5 } } } }, 'does_not_match'],
+    ['another grant', { said: { id: '00000000-0000-4000-8000-000000000002' } }, 'does_not_match'],
+    ['another rule', { said: { ruleDigest: '' } }, 'does_not_match'],
+    ['another end', { said: { until: iso(AT + 3_600_000) } }, 'vote_changed'],
+    ['another giver', { said: { by: 'bob' } }, 'key_removed'],
+    ['a stranger', { said: { by: 'eve' } }, 'unknown_person'],
+    ['the passkey of somebody else', { signer: others }, 'key_removed'],
+    ['a passkey that is not in the file', { signer: gone }, 'key_removed'],
+    ['the text of a decision', { text: statementText(call) }, 'does_not_match'],
+    ['another cluster', { text: grantText(TERMS, { ...PLACE, namespace: 'other' }) }, 'does_not_match'],
+    ['another page', { changes: { origin: 'https://evil.example.com' } }, 'wrong_origin'],
+    ['a page within another', { changes: { client: { crossOrigin: true } } }, 'wrong_origin'],
+    ['another domain', { changes: { rpId: 'evil.example.com' } }, 'wrong_site'],
+    ['nobody there', { changes: { flags: 0x04 } }, 'not_present'],
+    ['nobody asked who was there', { changes: { flags: 0x01 } }, 'not_verified'],
+    ['the making of a passkey', { changes: { type: 'webauthn.create' } }, 'wrong_use'],
+    ['a grant that is over', { now: AT + 1_800_000 }, 'expired'],
+    ['a date far ahead', { now: AT - 11 * 60_000 }, 'in_future'],
+  ])('it is refused for %s', (_what, one, why) => {
+    expect(judge(one)).toEqual({ ok: false, why });
   });
 });

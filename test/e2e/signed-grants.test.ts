@@ -12,6 +12,7 @@ import type { VoteSignature } from '../../src/contract/decision';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
+import { newPasskey, type PasskeyChanges, SITE } from '../support/passkey';
 import { scriptBook } from '../support/script-book';
 import { sshKeygen } from '../support/ssh';
 import { waitFor } from '../support/turns';
@@ -26,11 +27,15 @@ let worker: Awaited<ReturnType<Fixture['addWorker']>>;
 
 const publicLine = (name: string): string => readFileSync(join(keys, `${name}.pub`), 'utf8').trim();
 
+const passkeys = { anna: newPasskey(), bob: newPasskey('EdDSA'), eve: newPasskey() };
+
 const approversFile = (): string => `
 installation: '${INSTALLATION}'
+rpId: ${SITE.rpId}
+origins: ['${SITE.origin}']
 people:
-  anna: { groups: [finance], keys: ['${publicLine('anna')}'] }
-  bob: { groups: [finance], keys: ['${publicLine('bob')}'] }
+  anna: { groups: [finance], keys: ['${publicLine('anna')}'], passkeys: ['${passkeys.anna.line}'] }
+  bob: { groups: [finance], keys: ['${publicLine('bob')}'], passkeys: ['${passkeys.bob.line}'] }
   carl: { groups: [finance], keys: ['${publicLine('carl')}'] }
   rita: { groups: [finance], keys: ['${publicLine('rita')}'] }
 rules:
@@ -96,6 +101,17 @@ async function give({ terms, authority }: GrantPlan, key: string = terms.by): Pr
   return client.grants.give({ ...asked, signature: await sign(terms, key) });
 }
 
+/** What a passkey of this person signed. */
+function signByPasskey(
+  terms: GrantTerms,
+  key: keyof typeof passkeys,
+  { says, ...changes }: PasskeyChanges & { says?: SaysOfGrant } = {},
+): VoteSignature {
+  const text = grantText(terms, { installation: INSTALLATION, namespace: client.namespace }, says);
+  const armored = passkeys[key].sign(text, changes);
+  return { kind: 'passkey', armored, at: (says ?? terms).at, notAfter: terms.until };
+}
+
 async function confirm(grant: GrantSeen, voter: string, key = voter): Promise<GrantSeen> {
   const { asked } = planConfirmation(grant, voter);
   return client.grants.confirm({ ...asked, signature: await sign(grant, key, asked) });
@@ -125,6 +141,53 @@ it.each<[string, (plan: GrantPlan) => Promise<unknown>]>([
   const tag = reason.replaceAll(/\W/g, '-');
   await giving(await planOn('pay', tag));
   await asks('pay', tag);
+});
+
+it('lets calls run by a grant that a passkey signed', async () => {
+  const { terms } = await planOn('pay', 'passkey');
+  const { id } = await client.grants.give({ ...terms, signature: signByPasskey(terms, 'anna') });
+  const handle = await start('pay', 'passkey');
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
+  const [call] = (await client.view(handle.workflowId)).calls;
+  expect(call?.grant).toMatchObject({ id, by: 'anna', use: 1, assurance: 'signed' });
+});
+
+const other = (terms: GrantTerms, part: Partial<GrantTerms>): VoteSignature =>
+  signByPasskey({ ...terms, ...part }, 'anna');
+
+// A web server that lies can send all of this: nothing before the worker checks it.
+it.each<[string, (terms: GrantTerms) => VoteSignature]>([
+  ['by the passkey of another person', (terms) => signByPasskey(terms, 'bob')],
+  ['by a passkey of nobody', (terms) => signByPasskey(terms, 'eve')],
+  ['on another page', (terms) => signByPasskey(terms, 'anna', { origin: 'https://evil.example.com' })],
+  ['with nobody there', (terms) => signByPasskey(terms, 'anna', { flags: 0 })],
+  ['for fewer calls', (terms) => other(terms, { times: 1 })],
+  ['for another tool', (terms) => other(terms, { tool: 'wire' })],
+  ['under another rule', (terms) => other(terms, { ruleDigest: 'c'.repeat(64) })],
+  ['for other arguments', (terms) => other(terms, { narrowing: {} })],
+  ['for an earlier grant', (terms) => other(terms, { id: '00000000-0000-4000-8000-000000000001' })],
+  ['as a confirmation', (terms) => signByPasskey(terms, 'anna', { says: { voter: 'bob', at: terms.at } })],
+  ['under the name of an SSH key', (terms) => ({ ...signByPasskey(terms, 'anna'), kind: 'ssh' })],
+  ['under the name of the web inbox', (terms) => ({ ...signByPasskey(terms, 'anna'), kind: 'inbox' })],
+])('asks where a grant was signed %s', async (how, forge) => {
+  const tag = `pk-${how.replaceAll(/\W/g, '-')}`;
+  const { terms } = await planOn('pay', tag);
+  await client.grants.give({ ...terms, signature: forge(terms) });
+  await asks('pay', tag);
+});
+
+it('takes a confirmation by a passkey beside a grant by an SSH key', async () => {
+  const grant = await give(await planOn('wire', 'mixed'));
+  const { asked } = planConfirmation(grant, 'bob');
+  const copied = signByPasskey(grant, 'anna', { says: asked });
+  const once = await client.grants.confirm({ ...asked, signature: copied });
+  await asks('wire', 'mixed');
+  const again = planConfirmation(once, 'bob').asked;
+  await client.grants.confirm({ ...again, signature: signByPasskey(grant, 'bob', { says: again }) });
+  const handle = await start('wire', 'mixed');
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
+  const [call] = (await client.view(handle.workflowId)).calls;
+  expect(call?.grant).toMatchObject({ confirmedBy: ['bob'], assurance: 'signed' });
 });
 
 it('waits for a second signature where the rule needs two, and then lets calls run', async () => {

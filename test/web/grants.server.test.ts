@@ -155,6 +155,26 @@ test('a grant of somebody else is confirmed by the keyboard alone, and allows ca
   ]);
 });
 
+test('where the approval was taken and the grant was not, the page says which', async () => {
+  const turn = await asked('pay', { tag: 'half' });
+  const page = await tab(callPlace(turn));
+  await lookAtAll(page);
+  await page.route('**/grants', async (route) => {
+    const response = await route.fetch();
+    const { grant, ...answer } = await response.json();
+    const grantProblem = { code: 'grants_full', message: 'there are 200 grants already' };
+    await client.grants.revoke({ id: grant.id, by: 'owner' });
+    await route.fulfill({ response, json: { ...answer, grantProblem } });
+  });
+  await page.getByRole('button', { name: OFFER }).click();
+  await give(page).and(page.locator('[aria-disabled=false]')).click();
+  const notices = page.locator('.notices');
+  await notices.getByText('Nothing more is allowed: there are 200 grants already').waitFor();
+  await notices.getByText('Approved this call of pay alone.').waitFor();
+  expect(await notices.getByText('and allowed more calls').count()).toBe(0);
+  await fixture.client.workflow.getHandle(turn).result();
+});
+
 test('what has to be signed is given at a terminal, and the page says so', async () => {
   const page = await tab(callPlace(await asked('wire', { tag: 'signed' })));
   await lookAtAll(page);

@@ -115,7 +115,9 @@ export function requireAssured({ assurance: wanted }: Pick<GrantPlan, 'assurance
   if (isAssured(has, wanted)) return;
   throw refused(
     `its rule wants decisions ${assuranceText(wanted)}, and so a grant; this one would be ${assuranceText(has)}`,
-    'Give it at a terminal, with --sign.',
+    isAssured('signed', wanted)
+      ? 'Give it at a terminal, with --sign, or in the web inbox, with a passkey of yours.'
+      : 'Give it at a terminal, with --sign.',
   );
 }
 

@@ -7,6 +7,12 @@ export interface PasskeyAsk {
   ids: readonly string[];
 }
 
+/** The same for a grant that somebody gives or confirms. */
+export interface GrantPasskeyAsk extends PasskeyAsk {
+  /** What the grant allows, in words. */
+  sentence: string;
+}
+
 /** Where a passkey is made, and for whom. */
 export interface PasskeyPlace extends Pick<PasskeyAsk, 'rpId' | 'ids'> {
   /** By the name in the file. */

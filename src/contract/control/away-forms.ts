@@ -1,10 +1,10 @@
 import { LIMITS } from '../limits';
 import type { JsonSchema } from '../tool';
 import { type AwayAsked, type AwaySeen, type AwayState, type BackAsked, nobodyAway } from './away';
-import { form, ID, MOMENT, NAME, reader, SIGNATURE, TEXT } from './forms';
+import { form, ID, MOMENT, NAME, reader, signatureBy, TEXT } from './forms';
 
 const TERMS = { id: ID, from: NAME, to: NAME, start: MOMENT, end: MOMENT, at: MOMENT };
-const GIVEN = { reason: TEXT, signature: SIGNATURE };
+const GIVEN = { reason: TEXT, signature: signatureBy('ssh', 'inbox') };
 const HELD: JsonSchema = {
   type: 'array',
   items: form({ ...TERMS, takenAt: MOMENT }, GIVEN),

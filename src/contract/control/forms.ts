@@ -1,3 +1,4 @@
+import type { SignatureKind } from '../decision';
 import { LIMITS } from '../limits';
 import { object } from '../payloads';
 import { soundCheck } from '../schema/message';
@@ -18,16 +19,17 @@ export const form = (...fields: Parameters<typeof object>): JsonSchema => ({
   ...object(...fields),
   additionalProperties: false,
 });
-/** A signature by a key that stands in the approvers file. */
-export const SIGNATURE = form(
-  {
-    kind: { enum: ['ssh', 'inbox'] },
-    armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
-    at: MOMENT,
-    notAfter: MOMENT,
-  },
-  { statement: { type: 'string', maxLength: LIMITS.statementCharacters } },
-);
+/** A signature by a key that stands in the approvers file, of one of these kinds. */
+export const signatureBy = (...kinds: readonly SignatureKind[]): JsonSchema =>
+  form(
+    {
+      kind: { enum: [...kinds] },
+      armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
+      at: MOMENT,
+      notAfter: MOMENT,
+    },
+    { statement: { type: 'string', maxLength: LIMITS.statementCharacters } },
+  );
 
 /** What anybody may have sent, by its schema. */
 export function reader<T>(schema: JsonSchema): (value: unknown) => value is T {

@@ -1,8 +1,9 @@
 import { AUTHORITY } from '../authority/authority';
+import { SIGNATURE_KINDS } from '../decision';
 import { LIMITS } from '../limits';
 import type { JsonSchema } from '../tool';
 import type { ConfirmAsked } from './confirmations';
-import { DIGEST, DIGEST_OR_NONE, form, ID, MOMENT, NAME, reader, SIGNATURE, TEXT } from './forms';
+import { DIGEST, DIGEST_OR_NONE, form, ID, MOMENT, NAME, reader, signatureBy, TEXT } from './forms';
 import {
   type GrantAsked,
   type GrantsMemo,
@@ -33,6 +34,7 @@ const TERMS: Record<string, JsonSchema> = {
   times: { type: 'integer', minimum: 1, maximum: LIMITS.grantTimes },
   ...{ until: MOMENT, at: MOMENT, by: NAME },
 };
+const SIGNATURE = signatureBy(...SIGNATURE_KINDS);
 const KEY: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{32}$' };
 const VOTE = { voter: NAME, at: MOMENT, seenDigest: DIGEST };
 const GIVEN = { reason: TEXT, signature: SIGNATURE, authority: AUTHORITY };

@@ -1,12 +1,6 @@
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
-import {
-  coverageOf,
-  coverageText,
-  planConfirmation,
-  planGrant,
-  requireAssured,
-} from '../../client/control/plan-grant';
+import { coverageOf, coverageText, planConfirmation, planGrant } from '../../client/control/plan-grant';
 import type { GrantPlan } from '../../client/control/types';
 import type { Answer } from '../../client/types';
 import { voterIn } from '../../contract/authority/authority';
@@ -18,18 +12,18 @@ import { covers } from '../../contract/control/covers';
 import { type GrantAsked, type GrantSeen, type GrantTerms } from '../../contract/control/grants';
 import { type Condition, exactly, type Narrowing, narrowingProblem } from '../../contract/control/narrowing';
 import type { Json, JsonObject } from '../../contract/json';
-import { DECISION, type VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { canonicalJson } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
 import type { CallView, TurnView } from '../../history/view-types';
 import type { GrantedAnswer, GrantPreview, GrantRow, GrantWay } from '../api';
-import { respond } from '../decisions';
+import { respond, SIGNED_DECISION } from '../decisions';
 import type { AppDeps } from '../deps';
-import { callId, checkInput, messageBody, MOST_MS, readBody, reason } from '../request-body';
+import { callId, checkInput, messageBody, MOST_MS, readBody, reason, signedByPasskey } from '../request-body';
 import { type Env, senderOf } from '../session';
-import { signVote } from '../signer';
+import type { GrantToSign } from '../signer';
 import { findExactly } from '../turns';
+import { requireSignable, signApprovalAndGrant, signGrant } from './sign-grant';
 
 const planSchema = z.strictObject({
   callId,
@@ -40,11 +34,15 @@ const planSchema = z.strictObject({
 });
 
 const grantSchema = z.strictObject({
-  decision: messageBody(DECISION, ['seenDigest', 'callKey']),
+  decision: messageBody(SIGNED_DECISION, ['seenDigest', 'callKey']),
   terms: z.custom<GrantTerms>(isGrantTerms, 'are not the terms of a grant'),
+  grantPasskey: signedByPasskey.optional(),
 });
 
-const confirmationSchema = z.strictObject({ seenDigest: z.string().max(100) });
+const confirmationSchema = z.strictObject({
+  seenDigest: z.string().max(100),
+  grantPasskey: signedByPasskey.optional(),
+});
 
 const revocationSchema = z.strictObject({ reason });
 
@@ -61,11 +59,12 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const view = await c.get('reader').view(await findExactly(c, c.req.param('turn')));
       const call = shownCall(view, callId, seenDigest);
       const plan = planGrant(view, callId, { by: senderOf(c).approver, ...defined(asked) });
-      await signed(deps, plan, senderOf(c).approver);
+      await requireSignable(deps, toSign(deps, plan, senderOf(c).approver), plan);
       return c.json(await previewOf(c, plan, call));
     })
     .post('/:turn/grants', async (c) => {
-      const { decision, terms } = await readBody(c, grantSchema);
+      const { decision: body, terms, grantPasskey } = await readBody(c, grantSchema);
+      const { passkey, ...decision } = body;
       const turn = await findExactly(c, c.req.param('turn'));
       const { callId, seenDigest, reason } = decision;
       if (decision.inPlaceOf !== undefined)
@@ -77,20 +76,17 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const view = await reader.view(turn);
       shownCall(view, callId, seenDigest);
       const plan = planned(view, callId, { terms, by: sender.approver });
-      const signature = await signed(deps, plan, sender.approver);
-      const vote = {
-        turn,
-        callId,
-        seenDigest,
-        reason,
-        decision: 'approved',
-        approver: sender.approver,
-      } as const;
-      const said = await signVote({ client: reader, signer: deps.signer }, vote);
-      const answer = await reader.decide(turn, { ...decision, ...sender, ...said });
+      const said = { turn, callId, seenDigest, reason, decision: 'approved' } as const;
+      const signed = await signApprovalAndGrant(deps, {
+        client: reader,
+        vote: { ...said, approver: sender.approver, passkey },
+        grant: toSign(deps, plan, sender.approver),
+        ...{ assurance: plan.assurance, grantPasskey },
+      });
+      const answer = await reader.decide(turn, { ...decision, ...sender, ...signed.vote });
       if (answer.status === 'refused') return respond(deps, c, { answer, turn, callId, what: 'decision' });
       const { authority } = plan;
-      const asked = { ...terms, ...defined({ reason, signature, authority }) };
+      const asked = { ...terms, ...defined({ reason, authority }), ...signed.grant };
       const given = await give(deps, c, { answer, asked });
       deps.feed.refresh(turn);
       deps.decided.note(sender.approver, turn);
@@ -99,7 +95,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
 }
 
 /** The grants that there are, confirming one, and taking one back. */
-export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner'>): Hono<Env> {
+export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'>): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
       const { grants } = await c.get('reader').grants.list();
@@ -107,7 +103,7 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner'>): Hono<Env> {
       return c.json(grants.map((one) => rowOf(one, approver)).reverse());
     })
     .post('/:grant/confirmation', async (c) => {
-      const { seenDigest } = await readBody(c, confirmationSchema);
+      const { seenDigest, grantPasskey } = await readBody(c, confirmationSchema);
       const { approver } = senderOf(c);
       const { grant: id } = checkInput(grantParam, c.req.param());
       const { grants, namespace } = c.get('reader');
@@ -115,9 +111,11 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner'>): Hono<Env> {
       if (grant === undefined) throw new CountersignError('grant_not_found', `there is no grant ${id}`);
       const { asked, assurance } = planConfirmation(grant, approver);
       if (asked.seenDigest !== seenDigest) throw refused('it is another grant than the one shown');
-      const signature = await deps.grantSigner?.({ terms: grant, namespace, user: approver, says: asked });
-      requireAssured({ assurance }, signature === undefined ? 'claimed' : 'signed_in');
-      return c.json(await grants.confirm({ ...asked, ...defined({ signature }) }));
+      // The passkey signed the time at which it was asked.
+      const says = { ...asked, at: grantPasskey?.at ?? asked.at };
+      const confirmed = { terms: grant, namespace, user: approver, says };
+      const signed = await signGrant(deps, confirmed, { assurance, grantPasskey });
+      return c.json(await grants.confirm({ ...says, ...signed }));
     })
     .post('/:grant/revocation', async (c) => {
       const body = await readBody(c, revocationSchema);
@@ -173,16 +171,8 @@ function refused(message: string): CountersignError {
   return new CountersignError('grant_refused', message, { hint: 'Look at the request again.' });
 }
 
-/** The web inbox's signature on a grant; undefined where nobody would check one. @throws CountersignError `grant_refused`. */
-async function signed(
-  { grantSigner, client }: Pick<AppDeps, 'grantSigner' | 'client'>,
-  plan: GrantPlan,
-  user: string,
-): Promise<VoteSignature | undefined> {
-  const { terms } = plan;
-  const signature = await grantSigner?.({ terms, namespace: client.namespace, user });
-  requireAssured(plan, signature === undefined ? 'claimed' : 'signed_in');
-  return signature;
+function toSign({ client }: Pick<AppDeps, 'client'>, { terms }: GrantPlan, user: string): GrantToSign {
+  return { terms, namespace: client.namespace, user };
 }
 
 async function previewOf(

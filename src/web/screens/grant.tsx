@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { defined } from '../../contract/defined';
 import type { Narrowing } from '../../contract/control/narrowing';
 import type { RequestOpened } from '../../history/events';
 import type { GrantBody, GrantedAnswer, GrantPlanBody, GrantPreview } from '../../server/api';
@@ -10,7 +11,7 @@ import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
 import { Dialog, Select } from '../ui/widgets';
 import type { Review } from './call/decide';
-import { type DecidingProps, useSend } from './call/send';
+import { type DecidingProps, type Signed, useSend } from './call/send';
 
 const MINUTE = 60_000;
 /** For how long or how often a grant counts, the narrowest first. */
@@ -194,19 +195,20 @@ function useGive(props: GrantProps) {
   const { request, review } = props;
   const post = async (
     turn: string,
-    { terms, ...decision }: GrantBody['decision'] & Pick<GrantBody, 'terms'>,
+    { terms, grantPasskey, ...decision }: GrantBody['decision'] & Pick<GrantBody, 'terms'> & Signed,
     signal: AbortSignal,
-  ): Promise<Reply<GrantedAnswer>> => {
+  ): Promise<Reply<GrantedAnswer & { done?: string }>> => {
     const reply = await send<GrantedAnswer>('POST', `${turnPath(turn)}/grants`, {
-      body: { decision, terms },
+      body: { decision, terms, ...defined({ grantPasskey }) },
       signal,
     });
-    const problem = reply.ok ? reply.data.grantProblem : undefined;
-    if (reply.ok && reply.data.grant?.authority !== undefined)
+    if (!reply.ok) return reply;
+    const { grant, grantProblem: problem } = reply.data;
+    if (grant?.authority !== undefined)
       notify({ text: 'The grant allows nothing until others confirm it: see Grants.', tone: 'good' });
-    if (problem !== undefined)
-      notify({ text: `Nothing more is allowed: ${errorText(problem)}`, tone: 'bad', stays: true });
-    return reply;
+    if (problem === undefined) return reply;
+    notify({ text: `Nothing more is allowed: ${errorText(problem)}`, tone: 'bad', stays: true });
+    return { ok: true, data: { ...reply.data, done: `Approved this call of ${request.tool} alone` } };
   };
   const { isSending, send: hold } = useSend(props, post);
   const give = (terms: GrantBody['terms']): void => {

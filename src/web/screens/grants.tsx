@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { defined } from '../../contract/defined';
 import { dateTime, relative } from '../../contract/text/times';
 import type { GrantRow } from '../../server/api';
 import { send } from '../http';
 import { useAppContext, useNow } from '../ui/app';
+import { sendSigned } from './call/send';
 import { Text } from '../ui/text';
 
 /** After how many milliseconds the screen reads again. */
@@ -87,7 +89,9 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
   const [isAsked, setAsked] = useState(false);
   const confirm = async (): Promise<void> => {
     if (!isAsked) return setAsked(true);
-    const reply = await send('POST', `/api/grants/${id}/confirmation`, { body: { seenDigest } });
+    const reply = await sendSigned('Confirm the grant', ({ grantPasskey }) =>
+      send('POST', `/api/grants/${id}/confirmation`, { body: { seenDigest, ...defined({ grantPasskey }) } }),
+    );
     if (!reply.ok) fail(reply.status, reply.error);
     else notify({ text: 'Confirmed.', tone: 'good' });
     await look();

@@ -2,7 +2,14 @@ import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { readJson } from '../../contract/read-json';
 import { isJsonObject } from '../../contract/json';
-import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../../server/api';
+import type {
+  ApiError,
+  BodyGrantPasskey,
+  BodyPasskey,
+  PasskeyAsk,
+  PasskeyPlace,
+  SignedByPasskey,
+} from '../../server/api';
 import { send } from '../http';
 import { errorText } from '../model/labels';
 import { Text, visibleText } from '../ui/text';
@@ -41,8 +48,13 @@ const SHOWN = {
   workflowId: 'Turn',
   callKey: 'Call',
   decision: 'Decision',
+  narrowing: 'Arguments',
+  times: 'Calls',
+  until: 'Ends',
   reason: 'Reason',
   approver: 'Signed by',
+  by: 'Given by',
+  confirmedBy: 'Confirmed by',
   inPlaceOf: 'In place of',
   notAfter: 'Good until',
 } as const;
@@ -54,21 +66,57 @@ function factsOf(statement: string): [name: string, value: string][] {
   const facts = { ...said, inPlaceOf: isJsonObject(place) ? place['person'] : undefined };
   return Object.entries(SHOWN).flatMap(([key, name]): [string, string][] => {
     const value: unknown = Reflect.get(facts, key);
-    return typeof value === 'string' && value !== '' ? [[name, value]] : [];
+    if (value === undefined || value === '') return [];
+    return [[name, typeof value === 'string' ? value : JSON.stringify(value)]];
   });
 }
 
 /**
- * Lets the person sign with their passkey after they saw the statement. Undefined: they did not sign. `what` names the
- * decision in words.
+ * Lets the person sign all that an answer asks for with their passkey, one after the other: first the decision, then the
+ * grant. Undefined: they left one of them, so nothing is to be sent. `what` names the decision in words.
  */
-export function signWith(ask: PasskeyAsk, what: string): Promise<SignedByPasskey | undefined> {
+export async function signAsked(
+  { passkey: ask, grantPasskey: grantAsk }: ApiError,
+  what: string,
+): Promise<(BodyPasskey & BodyGrantPasskey) | undefined> {
+  const isBoth = ask !== undefined && grantAsk !== undefined;
+  const signed: BodyPasskey & BodyGrantPasskey = {};
+  if (ask !== undefined) {
+    const title = isBoth ? 'Sign 1 of 2: the decision' : 'Sign what you decided';
+    const passkey = await signWith(ask, { title, what, leave: isBoth ? NEITHER : ALONE });
+    if (passkey === undefined) return undefined;
+    signed.passkey = passkey;
+  }
+  if (grantAsk !== undefined) {
+    const title = isBoth ? 'Sign 2 of 2: the grant' : 'Sign what you allow';
+    const words = { title, what: grantAsk.sentence, leave: isBoth ? NEITHER : ALONE };
+    const grantPasskey = await signWith(grantAsk, words);
+    if (grantPasskey === undefined) return undefined;
+    signed.grantPasskey = grantPasskey;
+  }
+  return signed;
+}
+
+const ALONE = 'Do not send it';
+const NEITHER = 'Send neither';
+
+/** The words of a dialog that asks for a signature. */
+interface SignWords {
+  title: string;
+  /** What is signed. */
+  what: string;
+  /** The button with which the person does not sign. */
+  leave: string;
+}
+
+/** Lets the person sign with their passkey after they saw the statement. Undefined: they did not sign. */
+function signWith(ask: PasskeyAsk, words: SignWords): Promise<SignedByPasskey | undefined> {
   return new Promise((resolve) => {
     const problem = element('p', { className: 'problem', role: 'alert' });
     const sign = element('button', { className: 'button primary', type: 'button' }, 'Sign with your passkey');
-    const leave = element('button', { className: 'button', type: 'button' }, 'Do not send it');
-    const title = element('h2', { id: 'sign-title' }, 'Sign what you decided');
-    const dialog = element('dialog', { className: 'card' }, title, element('p', {}, visibleText(what)));
+    const leave = element('button', { className: 'button', type: 'button' }, words.leave);
+    const title = element('h2', { id: 'sign-title' }, words.title);
+    const dialog = element('dialog', { className: 'card' }, title, element('p', {}, visibleText(words.what)));
     dialog.setAttribute('aria-labelledby', 'sign-title');
     const facts = factsOf(ask.statement).map(([name, value]) =>
       element('div', {}, element('dt', {}, name), element('dd', {}, visibleText(value))),
@@ -118,9 +166,9 @@ async function assertion({ statement, rpId, ids }: PasskeyAsk): Promise<SignedBy
     throw new Error();
   const { authenticatorData, clientDataJSON, signature } = made.response;
   const read = readJson(statement);
-  const { at, notAfter } = read.ok && isJsonObject(read.value) ? read.value : {};
+  const { at, notAfter, until, confirmedAt } = read.ok && isJsonObject(read.value) ? read.value : {};
   const parts = [made.rawId, authenticatorData, clientDataJSON, signature].map(textOf);
-  return { assertion: parts.join('.'), at: String(at), notAfter: String(notAfter) };
+  return { assertion: parts.join('.'), at: String(confirmedAt ?? at), notAfter: String(notAfter ?? until) };
 }
 
 /** The line of a new passkey, in the form that the approvers file takes. */

@@ -2,6 +2,8 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inboxGrantSigner, inboxSigner, openInboxKey } from '../../../src/authority/inbox-key';
 import { parseApprovers } from '../../../src/authority/approvers';
+import { passkeyGrantSigner } from '../../../src/authority/passkey-grants';
+import { passkeySigner } from '../../../src/authority/passkey-votes';
 import { openApprovers } from '../../../src/authority/source';
 import { connect, type Countersign } from '../../../src/client';
 import { termsDigest } from '../../../src/contract/control/confirmations';
@@ -11,6 +13,7 @@ import { isObject } from '../../../src/contract/json';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { recordTool, useEffects } from '../../support/effects';
 import { type Fixture, startFixture } from '../../support/fixture';
+import { newPasskey, SITE } from '../../support/passkey';
 import { scriptBook } from '../../support/script-book';
 import { waitFor } from '../../support/turns';
 import { createTestApp } from '../support';
@@ -22,6 +25,8 @@ let client: Countersign;
 let signing: Awaited<ReturnType<typeof createTestApp>>;
 let plain: typeof signing;
 const tokens = new Map<string, string>();
+const passkeys = { kim: newPasskey(), lee: newPasskey() };
+type Owner = keyof typeof passkeys;
 
 /** Grants are of a namespace, so these have a server of their own. */
 beforeAll(async () => {
@@ -30,19 +35,32 @@ beforeAll(async () => {
   const file = join(fixture.directory, 'approvers.yaml');
   const text = `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
-people: { ann: {}, ben: {}, boss: {}, vera: {}, hid: {} }
+rpId: ${SITE.rpId}
+origins: ['${SITE.origin}']
+people:
+  kim: { passkeys: ['${passkeys.kim.line}'] }
+  lee: { passkeys: ['${passkeys.lee.line}'] }
+  ann: {}
+  ben: {}
+  boss: {}
+  vera: {}
+  hid: {}
 roles: { admins: [boss], viewers: [vera] }
-visibility: { ann: all, ben: all, vera: all, hid: [other] }
+visibility: { kim: all, lee: all, ann: all, ben: all, vera: all, hid: [other] }
 inboxKeys: ['${key.line}']
 rules:
   - { name: here, tools: [note], then: ask, assurance: signed_in, approvers: { any: [ann, hid] } }
   - { name: two, tools: [wire], then: ask, assurance: signed_in, approvers: { any: [ann, ben], need: 2 } }
   - { name: own key, tools: [pay], then: ask, assurance: signed }
+  - { name: both, tools: [close], then: ask, assurance: signed, approvers: { any: [kim, lee], need: 2 } }
+  - { name: terminal, tools: [wipe], then: ask, assurance: signed_ssh }
   - { name: default, then: by_safety }
 `;
   await writeFile(file, text);
   const tools = [
-    ...['note', 'wire', 'pay'].map((name) => recordTool(effects, { name, safety: 'dangerous' })),
+    ...['note', 'wire', 'pay', 'close', 'wipe'].map((name) =>
+      recordTool(effects, { name, safety: 'dangerous' }),
+    ),
     recordTool(effects, { name: 'once', safety: 'dangerous', noGrant: true }),
   ];
   const clerk = defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools });
@@ -53,11 +71,13 @@ rules:
   const signers = {
     signer: inboxSigner({ key, approvers }),
     grantSigner: inboxGrantSigner({ key, approvers }),
+    passkeys: passkeySigner(approvers),
+    grantPasskeys: passkeyGrantSigner(approvers),
   };
   signing = await createTestApp(client, { signers, people });
   plain = await createTestApp(client, { people });
   for (const app of [signing, plain])
-    for (const name of ['ann', 'ben', 'boss', 'vera', 'hid'])
+    for (const name of ['kim', 'lee', 'ann', 'ben', 'boss', 'vera', 'hid'])
       tokens.set(`${app.usersFile} ${name}`, await app.users.add(name));
 });
 afterAll(() => Promise.all([signing.remove(), plain.remove()]));
@@ -68,6 +88,16 @@ async function asked(name: string, tag: string, ...more: object[]): Promise<stri
   const { turn } = await client.start({ agent: 'clerk', prompt, taskQueue: fixture.taskQueue });
   await waitFor(fixture.client.workflow.getHandle(turn), '1.1');
   return turn;
+}
+
+/** What an authenticator of this person makes of what the web inbox asks to sign. */
+function sign(asked: unknown, by: Owner) {
+  const statement = isObject(asked) ? asked['statement'] : undefined;
+  if (typeof statement !== 'string') throw new Error(`nothing to sign in ${JSON.stringify(asked)}`);
+  const said: Record<string, string> = JSON.parse(statement);
+  const { at = '', notAfter = '', until = '', confirmedAt } = said;
+  const assertion = passkeys[by].sign(statement);
+  return { assertion, at: confirmedAt ?? at, notAfter: notAfter || until };
 }
 
 interface Said {
@@ -100,9 +130,9 @@ function termsOf({ body }: Said): GrantTerms {
   throw new Error(`no terms in ${JSON.stringify(body)}`);
 }
 
-async function give(turn: string, terms: object, { decision = {}, who = {} } = {}): Promise<Said> {
+async function give(turn: string, terms: object, { decision = {}, who = {}, more = {} } = {}): Promise<Said> {
   const said = { ...(await shown(turn)), decision: 'approved', decisionId: `d-${turn}`, ...decision };
-  return ask(`/api/turns/${turn}/grants`, { decision: said, terms }, who);
+  return ask(`/api/turns/${turn}/grants`, { decision: said, terms, ...more }, who);
 }
 
 const ended = (turn: string): Promise<unknown> => fixture.client.workflow.getHandle(turn).result();
@@ -166,6 +196,7 @@ test.each<[string, string, object, { as?: string; app?: () => typeof signing }, 
   ['somebody whom the rule does not name', 'note', {}, { as: 'ben' }, 409, /ben may not give it/],
   ['a tool that has none', 'once', {}, {}, 409, /one by one/],
   ['a rule that wants the own key', 'pay', {}, {}, 409, /wants decisions signed/],
+  ['a rule that wants a terminal', 'wipe', {}, { as: 'kim' }, 409, /wants decisions signed ssh/],
   ['a web inbox that signs none', 'note', {}, { app: () => plain }, 409, /this one would be/],
   ['too many calls', 'note', { times: 1000 }, {}, 400, /1 to 500/],
   ['too long', 'note', { forMs: 40 * 24 * 3_600_000 }, {}, 400, /30 days/],
@@ -296,6 +327,125 @@ test('a grant that takes two people waits for the second, whom the list says', a
   });
   await fixture.client.workflow.getHandle(turn).terminate();
   await client.grants.revoke({ id, by: 'ann' });
+});
+
+const fieldOf = (body: unknown, name: string): unknown => (isObject(body) ? body[name] : undefined);
+
+/** A call that kim may approve with a grant beside it, and what her passkey has to sign for both. */
+async function askedOfKim(tool: string, tag: string) {
+  const turn = await asked(tool, tag);
+  const terms = termsOf(await plan(turn, { times: 2 }, { as: 'kim' }));
+  const { status, body } = await give(turn, terms, { who: { as: 'kim' } });
+  expect({ status, body }).toMatchObject({
+    status: 403,
+    body: { code: 'signature_needed', hint: expect.stringMatching(/^Nothing was sent/) },
+  });
+  return { turn, terms, vote: fieldOf(body, 'passkey'), grant: fieldOf(body, 'grantPasskey') };
+}
+
+async function isUntouched(turn: string): Promise<void> {
+  expect((await client.view(turn)).calls[0]).toMatchObject({ phase: 'requested', votes: [] });
+  expect((await client.grants.list()).grants).toEqual([]);
+}
+
+test('where a rule wants signatures, a passkey signs the approval and the grant', async () => {
+  const { turn, terms, vote, grant } = await askedOfKim('pay', 'signed');
+  expect(vote).toMatchObject({ ids: [passkeys.kim.id], rpId: SITE.rpId });
+  expect(grant).toMatchObject({
+    ids: [passkeys.kim.id],
+    sentence: expect.stringMatching(/^Allows clerk to run pay/),
+    statement: expect.stringContaining('"kind":"grant"'),
+  });
+  await isUntouched(turn);
+  const passkey = sign(vote, 'kim');
+  const grantPasskey = sign(grant, 'kim');
+  const half = await give(turn, terms, { decision: { passkey }, who: { as: 'kim' } });
+  expect(half).toMatchObject({ status: 403, body: { grantPasskey: grant } });
+  expect(half).not.toHaveProperty('body.passkey');
+  const otherHalf = await give(turn, terms, { more: { grantPasskey }, who: { as: 'kim' } });
+  expect(otherHalf).toMatchObject({ status: 403, body: { passkey: { ids: [passkeys.kim.id] } } });
+  expect(otherHalf).not.toHaveProperty('body.grantPasskey');
+  await isUntouched(turn);
+  const both = { decision: { passkey }, more: { grantPasskey }, who: { as: 'kim' } };
+  expect(await give(turn, terms, both)).toMatchObject({
+    status: 200,
+    body: { grant: { id: terms.id, by: 'kim', signature: { kind: 'passkey' } } },
+  });
+  await ended(turn);
+  const prompt = book.add({ toolCalls: [{ name: 'pay', arguments: { tag: 'signed' } }] }, { text: 'done' });
+  const { turn: next } = await client.start({ agent: 'clerk', prompt, taskQueue: fixture.taskQueue });
+  await ended(next);
+  expect((await client.view(next)).calls[0]).toMatchObject({
+    phase: 'done',
+    grant: { id: terms.id, by: 'kim', use: 1, assurance: 'signed' },
+  });
+  await client.grants.revoke({ id: terms.id, by: 'kim' });
+});
+
+test('signatures that are of somebody or something else give nothing, and approve nothing', async () => {
+  const { turn, terms, vote, grant } = await askedOfKim('pay', 'wrong');
+  const older = await askedOfKim('pay', 'wrong');
+  const [passkey, grantPasskey] = [sign(vote, 'kim'), sign(grant, 'kim')];
+  const wrong: [object, unknown, RegExp][] = [
+    [passkey, sign(grant, 'lee'), /403 .*on the grant does not count.*one of this person's/],
+    [sign(vote, 'lee'), grantPasskey, /403 .*does not count.*somebody else's key/],
+    [passkey, sign(older.grant, 'kim'), /403 .*not a signature over this grant/],
+    [passkey, passkey, /403 .*not a signature over this grant/],
+    [grantPasskey, grantPasskey, /403 .*does not count/],
+    [sign(older.vote, 'kim'), grantPasskey, /403 .*does not count/],
+    [passkey, { ...grantPasskey, assertion: 'x' }, /403 .*not in its form/],
+    [passkey, { assertion: grantPasskey.assertion }, /400 .*grantPasskey/],
+    [passkey, { ...grantPasskey, by: 'lee' }, /400 .*grantPasskey/],
+    [passkey, 'x', /400 .*grantPasskey/],
+  ];
+  for (const [one, other, why] of wrong) {
+    const both = { decision: { passkey: one }, more: { grantPasskey: other }, who: { as: 'kim' } };
+    const { status, body } = await give(turn, terms, both);
+    expect(`${status} ${JSON.stringify(body)}`).toMatch(why);
+  }
+  // Nor does a signature serve for other limits than those that were signed.
+  const others = termsOf(await plan(turn, { times: 3 }, { as: 'kim' }));
+  const both = { decision: { passkey }, more: { grantPasskey }, who: { as: 'kim' } };
+  expect(await give(turn, others, both)).toMatchObject({ status: 403, body: { code: 'signature_needed' } });
+  await isUntouched(turn);
+  for (const one of [turn, older.turn]) await fixture.client.workflow.getHandle(one).terminate();
+});
+
+test('a passkey confirms a grant that takes two signatures', async () => {
+  const { turn, terms, vote, grant } = await askedOfKim('close', 'both');
+  const both = { decision: { passkey: sign(vote, 'kim') }, more: { grantPasskey: sign(grant, 'kim') } };
+  expect(await give(turn, terms, { ...both, who: { as: 'kim' } })).toMatchObject({ status: 200 });
+  const seenDigest = termsDigest(terms);
+  const confirm = (more: object) =>
+    ask(`/api/grants/${terms.id}/confirmation`, { seenDigest, ...more }, { as: 'lee' });
+  const { status, body } = await confirm({});
+  expect({ status, body }).toMatchObject({ status: 403, body: { grantPasskey: { ids: [passkeys.lee.id] } } });
+  const asks = fieldOf(body, 'grantPasskey');
+  const good = sign(asks, 'lee');
+  for (const grantPasskey of [
+    sign(asks, 'kim'),
+    sign(grant, 'lee'),
+    sign(grant, 'kim'),
+    { ...good, at: later(good.at, 1) },
+    { ...good, at: 'today' },
+  ])
+    expect(await confirm({ grantPasskey })).toMatchObject({
+      status: 403,
+      body: { code: 'signature_needed' },
+    });
+  expect((await client.grants.list()).grants).toEqual([expect.not.objectContaining({ confirmed: [] })]);
+  expect(await confirm({ grantPasskey: good })).toMatchObject({
+    status: 200,
+    body: { confirmed: [{ voter: 'lee', signature: { kind: 'passkey' } }] },
+  });
+  const prompt = book.add({ toolCalls: [{ name: 'close', arguments: { tag: 'both' } }] }, { text: 'done' });
+  const { turn: next } = await client.start({ agent: 'clerk', prompt, taskQueue: fixture.taskQueue });
+  await ended(next);
+  expect((await client.view(next)).calls[0]).toMatchObject({
+    grant: { id: terms.id, confirmedBy: ['lee'], assurance: 'signed' },
+  });
+  await fixture.client.workflow.getHandle(turn).terminate();
+  await client.grants.revoke({ id: terms.id, by: 'kim' });
 });
 
 test('another site neither gives nor revokes', async () => {

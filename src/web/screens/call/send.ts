@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks';
 import { callSummary } from '../../../contract/text/call-summary';
 import type { Issue } from '../../../contract/tool';
 import type { CallView } from '../../../history/view-types';
-import type { Answer, BodyPasskey, CallDetails } from '../../../server/api';
+import type { Answer, BodyGrantPasskey, BodyPasskey, CallDetails } from '../../../server/api';
 import { newDecisionId, type Reply } from '../../http';
 import { fieldIssues } from '../../model/draft';
 import { parseRoute, type Route } from '../../model/route';
@@ -32,8 +32,12 @@ export interface DecidingProps extends PanelProps, KeptTyped {
   setRefusal: (refusal: string | undefined) => void;
 }
 
-type Identified<B> = B & BodyPasskey & { decisionId: string; runId: string };
-type Post<B> = (turn: string, body: Identified<B>, signal: AbortSignal) => Promise<Reply<Answer>>;
+/** What the person's passkey signed of what is sent. */
+export type Signed = BodyPasskey & BodyGrantPasskey;
+type Identified<B> = B & Signed & { decisionId: string; runId: string };
+/** An answer, and what was done, in words, where it is other than what was sent. */
+type Told = Answer & { done?: string };
+type Post<B> = (turn: string, body: Identified<B>, signal: AbortSignal) => Promise<Reply<Told>>;
 
 /** Decisions that let a call run. The person then reads what goes wrong with the call. */
 const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
@@ -65,7 +69,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   const here = parseRoute(location.hash);
   const route: Route = here.at === 'conversation' ? here : { at: 'call', turn, callId };
   const back: Notice['to'] = { label: 'Open it', route };
-  const answered = (reply: Reply<Answer>, what: string, { isAway, refused }: Away): void => {
+  const answered = (reply: Reply<Told>, what: string, { isAway, refused }: Away): void => {
     const bad = (text: string): void =>
       notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
     if (!reply.ok)
@@ -81,7 +85,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     forget();
     setRefusal(undefined);
     const to: Notice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
-    notify({ text: noticeText(answer, what), tone: 'good', to });
+    notify({ text: noticeText(answer, answer.done ?? what), tone: 'good', to });
     if (answer.status === 'accepted' && answer.verdict.asksAgain === true) {
       // This panel shows the old request until the next panel replaces it, so nothing can be sent from it.
       setLocked(true);
@@ -95,12 +99,11 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     const sent = { ...body, runId };
     const identified = { ...sent, decisionId: idOf(sent) };
     const isAway = !isNow && session.undoMs > 0;
-    const sendIt = async (): Promise<void> =>
-      answered(
-        await sendSigned(identified, what, (body) => carefully((signal) => post(turn, body, signal))),
-        what,
-        { isAway, refused },
-      );
+    const sendIt = async (): Promise<void> => {
+      const postIt = (signed: Signed) =>
+        carefully((signal) => post(turn, { ...identified, ...signed }, signal));
+      answered(await sendSigned(what, postIt), what, { isAway, refused });
+    };
     hold({ key, what, back: route }, sendIt, isNow);
     if (isAway) decided();
   };
@@ -108,19 +111,17 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
 }
 
 /**
- * Sends a decision. Where its rule needs a signature, the person signs with their passkey, and the decision is sent
- * again.
+ * Sends a decision or what is said of a grant. Where its rule needs signatures, the person signs with their passkey, and
+ * it is sent again.
  */
-async function sendSigned<B>(
-  body: Identified<B>,
+export async function sendSigned<T>(
   what: string,
-  post: (body: Identified<B>) => Promise<Reply<Answer>>,
-): Promise<Reply<Answer>> {
-  const reply = await post(body);
-  const ask = reply.ok ? undefined : reply.error.passkey;
-  if (ask === undefined) return reply;
-  const passkey = await (await import('../passkeys')).signWith(ask, what);
-  return passkey === undefined ? reply : post({ ...body, passkey });
+  post: (signed: Signed) => Promise<Reply<T>>,
+): Promise<Reply<T>> {
+  const reply = await post({});
+  if (reply.ok || (reply.error.passkey ?? reply.error.grantPasskey) === undefined) return reply;
+  const signed = await (await import('../passkeys')).signAsked(reply.error, what);
+  return signed === undefined ? reply : post(signed);
 }
 
 interface Away {

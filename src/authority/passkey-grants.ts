@@ -1,0 +1,59 @@
+import type { GrantPasskeyAsk, SignedByPasskey } from '../contract/authority/passkeys';
+import { grantSentence } from '../contract/control/grant-text';
+import type { VoteSignature } from '../contract/decision';
+import { CountersignError } from '../contract/errors';
+import { CLOCK_TOLERANCE, VOTE_FAULTS } from './assurance';
+import { assuranceOfGrant, givenBy, grantFault, grantText } from './grant-statement';
+import type { SignedInGrant } from './inbox-key';
+import type { ApproversSource } from './source';
+
+/** Asks signed-in people to sign the grants that they give or confirm with their passkeys, and checks these signatures. */
+export interface PasskeyGrantSigner {
+  /**
+   * The text to sign and the passkeys that may sign it. Undefined: the person has no passkey in the file, or the file
+   * names them differently from the grant.
+   */
+  ask(grant: SignedInGrant): Promise<GrantPasskeyAsk | undefined>;
+  /**
+   * Checks a signature and returns it in the form that is sent with the grant.
+   *
+   * @throws CountersignError `signature_needed` where the worker would refuse it.
+   */
+  take(grant: SignedInGrant, signed: Pick<SignedByPasskey, 'assertion'>): Promise<VoteSignature>;
+}
+
+/** Reads the current approvers file for each request and keeps no state: the grant comes back with the signature. */
+export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSigner {
+  return {
+    ask: async ({ terms, namespace, user, says = givenBy(terms) }) => {
+      const { installation, passkeySite: site, personOf, passkeysOf } = await approvers.current();
+      if (site === undefined || personOf(user) !== says.voter) return undefined;
+      const ids = passkeysOf(says.voter).map(({ id }) => id);
+      if (ids.length === 0) return undefined;
+      const statement = grantText(terms, { installation, namespace }, says);
+      return { statement, rpId: site.rpId, ids, sentence: grantSentence(terms) };
+    },
+    take: async ({ terms, namespace, user, says = givenBy(terms) }, { assertion }) => {
+      const file = await approvers.current();
+      const now = Date.now();
+      if (file.personOf(user) !== says.voter) throw refused(VOTE_FAULTS.unknown_person);
+      // The worker accepts the signature until the grant ends. The page has no reason to wait, so an old one is refused.
+      if (!(now - Date.parse(says.at) <= CLOCK_TOLERANCE)) throw refused('it is too old to be sent');
+      const at = { at: says.at, notAfter: terms.until };
+      const signature: VoteSignature = { kind: 'passkey', armored: assertion, ...at };
+      const { installation } = file;
+      const judge = { installation, namespace, approvers: file, now };
+      const judged = assuranceOfGrant(terms, { ...says, signature }, judge);
+      if (!judged.ok) throw refused(grantFault(judged));
+      return signature;
+    },
+  };
+}
+
+function refused(why: string): CountersignError {
+  return new CountersignError(
+    'signature_needed',
+    `the signature of the passkey on the grant does not count: ${why}`,
+    { hint: 'Nothing was decided and nothing is allowed: look at it again, and sign it anew.' },
+  );
+}

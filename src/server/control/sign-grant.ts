@@ -1,0 +1,120 @@
+import { requireAssured } from '../../client/control/plan-grant';
+import type { Countersign } from '../../client/types';
+import type { GrantPasskeyAsk, PasskeyAsk, SignedByPasskey } from '../../contract/authority/passkeys';
+import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
+import type { VoteSignature } from '../../contract/decision';
+import { defined } from '../../contract/defined';
+import { CountersignError } from '../../contract/errors';
+import { type GrantToSign, type SignedInVote, type Signers, signVote } from '../signer';
+
+type GrantSigners = Pick<Signers, 'grantSigner' | 'grantPasskeys'>;
+
+/** How sure it has to be who gives or confirms a grant, and what their passkey signed. */
+interface Wanted {
+  assurance: Assurance;
+  /** Absent: it was not asked. */
+  grantPasskey?: SignedByPasskey | undefined;
+}
+
+/** A signature where there is one, as it is sent. */
+interface Signed {
+  signature?: VoteSignature;
+}
+
+/**
+ * The signature on a grant: that of the person's passkey, where the rule wants their own, or the web inbox's. Absent where
+ * nobody would check one.
+ *
+ * @throws CountersignError `signature_needed` where a passkey has to sign the grant first, or where its signature does not
+ *   count; `grant_refused` where nothing that the person can sign here is enough.
+ */
+export async function signGrant(
+  signers: GrantSigners,
+  grant: GrantToSign,
+  { assurance, grantPasskey }: Wanted,
+): Promise<Signed> {
+  const ask = await askFor(signers, grant, assurance);
+  if (ask === undefined) return byInbox(signers, grant, assurance);
+  if (grantPasskey === undefined) throw needsPasskey('grant', assurance, { grantPasskey: ask });
+  return defined({ signature: await signers.grantPasskeys?.take(grant, grantPasskey) });
+}
+
+/** Refuses a grant that the person cannot sign here. @throws CountersignError `grant_refused`. */
+export async function requireSignable(
+  signers: GrantSigners,
+  grant: GrantToSign,
+  { assurance }: Pick<Wanted, 'assurance'>,
+): Promise<void> {
+  if ((await askFor(signers, grant, assurance)) === undefined) await byInbox(signers, grant, assurance);
+}
+
+/** What a passkey has to sign. Undefined: the web inbox's signature is enough, or the person has no passkey for it. */
+async function askFor(
+  { grantPasskeys }: GrantSigners,
+  grant: GrantToSign,
+  assurance: Assurance,
+): Promise<GrantPasskeyAsk | undefined> {
+  const isOwn = !isAssured('signed_in', assurance) && isAssured('signed', assurance);
+  return isOwn ? grantPasskeys?.ask(grant) : undefined;
+}
+
+async function byInbox(
+  { grantSigner }: GrantSigners,
+  grant: GrantToSign,
+  assurance: Assurance,
+): Promise<Signed> {
+  const signature = await grantSigner?.(grant);
+  requireAssured({ assurance }, signature === undefined ? 'claimed' : 'signed_in');
+  return defined({ signature });
+}
+
+interface ApprovalAndGrant extends Wanted {
+  client: Pick<Countersign, 'view' | 'placeOf'>;
+  vote: SignedInVote;
+  grant: GrantToSign;
+}
+
+/**
+ * The signatures on an approval and on the grant that goes with it. Both are there before anything is sent, so neither is
+ * done without the other.
+ *
+ * @throws CountersignError as `signVote` and `signGrant` do. Where both want a passkey, the error asks for both at once.
+ */
+export async function signApprovalAndGrant(
+  signers: Signers,
+  { client, vote, grant, ...wanted }: ApprovalAndGrant,
+): Promise<{ vote: Signed; grant: Signed }> {
+  const [voted, granted] = await Promise.allSettled([
+    signVote({ ...signers, client }, vote),
+    signGrant(signers, grant, wanted),
+  ]);
+  if (voted.status === 'fulfilled' && granted.status === 'fulfilled')
+    return { vote: voted.value, grant: granted.value };
+  const failures: unknown[] = [voted, granted].flatMap((one) =>
+    one.status === 'rejected' ? [one.reason] : [],
+  );
+  const asks = failures.map(asksIn);
+  const other = asks.indexOf(undefined);
+  if (other >= 0) throw failures[other];
+  throw needsPasskey('approval and the grant', wanted.assurance, Object.assign({}, ...asks));
+}
+
+interface Asks {
+  passkey?: PasskeyAsk;
+  grantPasskey?: GrantPasskeyAsk;
+}
+
+/** What an error asks passkeys for. Undefined: it asks for nothing. */
+function asksIn(error: unknown): CountersignError['data'] | undefined {
+  if (!(error instanceof CountersignError) || error.code !== 'signature_needed') return undefined;
+  const { passkey, grantPasskey } = error.data;
+  return passkey === undefined && grantPasskey === undefined ? undefined : defined({ passkey, grantPasskey });
+}
+
+function needsPasskey(what: string, assurance: Assurance, asks: Asks): CountersignError {
+  return new CountersignError(
+    'signature_needed',
+    `the rule wants what it decides ${assuranceText(assurance)}: your passkey has to sign the ${what}`,
+    { hint: 'Nothing was sent: nothing is decided, and nothing more is allowed.', data: { ...asks } },
+  );
+}
