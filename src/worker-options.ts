@@ -12,16 +12,15 @@ import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
-import type { Observe } from './activities/observed';
 import { openRules } from './activities/authority';
 import { createControlReaders } from './activities/control/readers';
 import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
-import { textSender } from './client/streamed-text';
+import { streamSender } from './client/streamed-text';
 import type { StreamPlace } from './client/types';
 import { defined } from './contract/defined';
-import type { SendText } from './contract/streamed-text';
+import type { SendText, StreamSender } from './contract/streamed-text';
 import { CountersignError } from './contract/errors';
 import { readAnswerKeys } from './encryption/answer-keys';
 import type { EncryptionOptions } from './encryption/keys';
@@ -32,6 +31,7 @@ import { type BuildSettings, deploymentOptions, digestsOf, identityOn } from './
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
+import { createNews, type News } from './worker-news';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { openFileStore } from './store';
@@ -41,7 +41,7 @@ import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
 import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
-import { openTraces, type Traces } from './traces';
+import { openTraces } from './traces';
 
 /** The settings of a worker of turns, whether we or the application make the worker. */
 export interface TurnWorkerSettings extends BuildSettings {
@@ -64,10 +64,11 @@ export interface TurnWorkerSettings extends BuildSettings {
    */
   answerKeyFile?: string;
   /**
-   * The web inbox to which models' texts are streamed while they write. A function takes the texts in this process.
-   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry its head
+   * The web inbox that hears from this worker: what models write, while they write, and which turns have a new request.
+   * A function takes the texts in this process.
+   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry the head of a text
    */
-  stream?: StreamPlace | SendText;
+  stream?: StreamPlace | SendText | StreamSender;
   /** Path of a workflow bundle that `bundleWorkflows` made. @default the one in this package, which has turns only */
   workflowBundle?: string;
   /** Options of the worker of the config's own task queue, for what it does apart from turns. */
@@ -126,7 +127,11 @@ export async function createWorkerOptions({
     requireNoState(config, taskQueue);
     const place = { connection, namespace, taskQueue };
     const options = await workerOptions({ ...settings, config }, place, shared);
-    return { ...options, plugins: [...(options.plugins ?? []), closingPlugin(close)] };
+    const closeAll = async (): Promise<void> => {
+      shared.news?.close();
+      await close();
+    };
+    return { ...options, plugins: [...(options.plugins ?? []), closingPlugin(closeAll)] };
   } catch (error) {
     await close();
     throw error;
@@ -182,6 +187,8 @@ export type Shared = Omit<ActivityDeps, OfQueue> & {
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
+  /** Tells the web inbox which turns have changed. Undefined: there is none to tell. */
+  news?: News;
 };
 
 /** What the workers of one process share. */
@@ -190,7 +197,7 @@ export async function makeShared(
   encryption: Encryption,
 ): Promise<Shared> {
   const answerKeys = await readAnswerKeys(answerKeyFile);
-  const send = textSender(stream);
+  const sender = streamSender(stream);
   // All workers of a user share one folder, so that each sees which calls another worker started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const metrics = createMetrics(Runtime.instance().metricMeter);
@@ -201,11 +208,12 @@ export async function makeShared(
   // All task queues share the secrets: a value that one call was given may appear in the output of another.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
-  const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
+  const texts = createTextStreams({ ...defined({ send: sender?.text }), secrets, log: callLog });
+  const news = sender?.news && createNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
-  const lent = defined({ answerKeys, files, traces });
+  const lent = defined({ answerKeys, files, traces, news });
   return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
 }
 
@@ -258,7 +266,7 @@ export async function workerOptions(
       createActivities(activityDeps(config, toolsOn(config, place.taskQueue), shared)),
       own.activities,
     ),
-    ...(isMain ? await workflowSide(settings, shared) : {}),
+    ...(isMain ? await workflowSide(settings, place.namespace, shared) : {}),
   };
 }
 
@@ -294,11 +302,13 @@ const POLLS = 50;
 /** The options that only a worker of turns has. */
 async function workflowSide(
   settings: TurnWorkerSettings,
-  { encryption, metrics, traces }: Shared,
+  namespace: string,
+  { encryption, metrics, traces, news }: Shared,
 ): Promise<Partial<WorkerOptions>> {
   const { worker: own = {}, config } = settings;
+  news?.begin(namespace);
   return {
-    sinks: { ...own.sinks, ...observeSinks(metrics.observer(config), traces) },
+    sinks: { ...own.sinks, ...ourSinks(observing(metrics.observer(config), traces), news) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
     ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
     ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
@@ -306,8 +316,14 @@ async function workflowSide(
 }
 
 /** The sinks for what workflows report. Replayed code reported it before and does not report again. */
-function observeSinks(observe: Observe, traces?: Traces): NonNullable<WorkerOptions['sinks']> {
-  return { countersign: { observe: { fn: observing(observe, traces), callDuringReplay: false } } };
+function ourSinks(observe: ReturnType<typeof observing>, news?: News): NonNullable<WorkerOptions['sinks']> {
+  const changed = ({ workflowId }: { workflowId: string }): void => news?.note(workflowId);
+  return {
+    countersign: {
+      observe: { fn: observe, callDuringReplay: false },
+      changed: { fn: changed, callDuringReplay: false },
+    },
+  };
 }
 
 function hasOwnPolls(own: OwnWorkerOptions): boolean {
@@ -333,7 +349,7 @@ function toolsOn(config: Config, queue: string): QueueTools {
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, journal, log, callLog, secrets, holderQueue, metrics, encryption: _workers, ...optional }: Shared,
+  { memory, journal, log, callLog, secrets, holderQueue, metrics, encryption: _workers, news: _turns, ...optional }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };

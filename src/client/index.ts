@@ -39,6 +39,7 @@ export type {
   TurnsQuery,
   TurnSummary,
   Waiting,
+  WaitingStep,
 } from './types';
 export type {
   OverlapPolicy,

@@ -3,7 +3,7 @@ import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
-import type { SendText, TextDelta } from '../contract/streamed-text';
+import type { SendNews, SendText, StreamSender, TextDelta } from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
 import { purposeOf } from '../history/fold/activities';
 import { is } from '../history/fold/guards';
@@ -49,14 +49,15 @@ export function requireStreamToken(token: string, tokenName: string): string {
 }
 
 /**
- * The function that sends the text of a worker: as given, or to the web inbox that is named.
+ * What sends for a worker: as given, or to the web inbox that is named.
  *
  * @throws CountersignError `config_invalid`.
  */
-export function textSender(given?: StreamPlace | SendText): SendText | undefined {
-  if (typeof given === 'function') return given;
+export function streamSender(given?: StreamPlace | SendText | StreamSender): StreamSender | undefined {
+  if (typeof given === 'function') return { text: given };
+  if (given !== undefined && 'text' in given) return given;
   const place = readStreamPlace(given);
-  return place && sendTextTo(place);
+  return place && { text: sendTextTo(place), news: sendNewsTo(place) };
 }
 
 /** How long a batch may take, in milliseconds. */
@@ -67,22 +68,31 @@ const gaps = z.array(
 );
 
 /** Sends text to the process of a web inbox. An error says why it failed, without the token. */
-export function sendTextTo({ url, token }: StreamPlace): SendText {
-  return async (pieces) => {
-    const response = await fetch(`${url}/api/stream`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(pieces),
-      // A redirect would take the token to a place that is not configured.
-      redirect: 'error',
-      signal: AbortSignal.timeout(SEND_MS),
-    }).catch((error: unknown) => {
-      throw new Error(`${url} does not answer: ${causeOf(error)}`);
-    });
-    if (response.ok) return gaps.parse(await response.json());
-    await response.body?.cancel();
-    throw new Error(`${url} answered with status ${response.status}`);
+export function sendTextTo(place: StreamPlace): SendText {
+  return async (pieces) => gaps.parse(await (await post(place, '/api/stream', pieces)).json());
+}
+
+/** Sends news to the process of a web inbox. Errors are those of `sendTextTo`. */
+export function sendNewsTo(place: StreamPlace): SendNews {
+  return async (news) => {
+    await (await post(place, '/api/stream/news', news)).body?.cancel();
   };
+}
+
+async function post({ url, token }: StreamPlace, path: string, body: unknown): Promise<Response> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    // A redirect would take the token to a place that is not configured.
+    redirect: 'error',
+    signal: AbortSignal.timeout(SEND_MS),
+  }).catch((error: unknown) => {
+    throw new Error(`${url} does not answer: ${causeOf(error)}`);
+  });
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new Error(`${url} answered with status ${response.status}`);
 }
 
 function causeOf(error: unknown): string {

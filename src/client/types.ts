@@ -191,6 +191,14 @@ export interface Waiting {
   version: number;
 }
 
+/** What waits after a look at visibility, and what visibility knows otherwise. */
+export interface WaitingStep extends Waiting {
+  /** The turns in which visibility showed something new since the last answer. Empty until everything was read once. */
+  found: readonly string[];
+  /** The turns of which visibility knows something other than what was read of them. It is behind, or they changed. */
+  doubted: readonly string[];
+}
+
 /** Keeps everything that waits in memory. A program that watches the inbox has one. */
 export interface InboxReader {
   /**
@@ -199,9 +207,13 @@ export interface InboxReader {
    *
    * @throws CountersignError `no_server`, `server_busy` with `data.retryInMs`, `not_ready`, `key_missing`, `server_failed`.
    */
-  next(): Promise<Waiting>;
-  /** Reads this turn soon. For a turn in which somebody has just decided, which probably changes. */
-  look(turn: string): void;
+  next(): Promise<WaitingStep>;
+  /**
+   * Reads one turn as the server has it now, without visibility, which lags. `isChanged`: something else waits in it.
+   *
+   * @throws CountersignError as `next`.
+   */
+  read(turn: string): Promise<{ waiting: Waiting; isChanged: boolean }>;
 }
 
 /** One turn, as visibility knows it. */

@@ -1,3 +1,4 @@
+import { LIST_PAGE } from '../client/list';
 import type { Countersign, InboxReader, Waiting } from '../client/types';
 import type { Whom } from '../contract/authority/open-votes';
 import { EVERYTHING, isSeenBy, type Permit } from '../contract/authority/permits';
@@ -9,10 +10,13 @@ import {
   pauseText,
 } from '../contract/control/pauses';
 import { CountersignError } from '../contract/errors';
+import type { TurnNews } from '../contract/streamed-text';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
 import type { FormatError } from './failure';
 import { InboxShares } from './inbox-page';
+import { NamedTurns } from './reading/named-turns';
+import { Pace, type PaceTimes, type PastRead } from './reading/pace';
 import type { ServerEvent } from './sse';
 
 /** The inbox, which is read once for everybody. Each person sees what their permit allows. */
@@ -36,8 +40,10 @@ export interface InboxFeed {
    * @throws CountersignError as `page`.
    */
   whole(ms: number): Promise<Read | undefined>;
-  /** Reads again now, because a decision on this turn was sent from here. */
+  /** Reads this turn now, because a decision on it was sent from here. Without a turn, reads everything. */
   refresh(turn?: string): void;
+  /** Reads the turns that a worker names. */
+  hear(news: TurnNews): void;
 }
 
 /** How a feed reads the inbox. */
@@ -45,8 +51,8 @@ export interface FeedParts {
   /** Gives the feed a reader that has read nothing yet, and the pauses. */
   client: Pick<Countersign, 'inboxReader' | 'pauses'>;
   formatError: FormatError;
-  /** Milliseconds between two reads. @default 500 */
-  intervalMs?: number;
+  /** Milliseconds between two reads of everything. @default PACE */
+  pace?: PaceTimes;
   /** Milliseconds after which a read that has not ended is reported as trouble. @default 2500 */
   slowMs?: number;
   /**
@@ -58,19 +64,11 @@ export interface FeedParts {
   closing: AbortSignal;
 }
 
-/** Visibility lags a little. With this interval a request is seen within a second. */
-const INTERVAL_MS = 500;
 /** The client retries for ten seconds when the server is lost. People see the trouble long before that. */
 const SLOW_MS = 2_500;
 const LINGER_MS = 30_000;
 /** Milliseconds between two reads of the pauses. */
 const PAUSES_MS = 2_000;
-/** A wait lasts at least as long as the read before it, so a busy server spends at most half of its time on us. */
-const IDLE_RATIO = 1;
-/** A server that does not answer is read less often, by this factor. */
-const TROUBLE_FACTOR = 4;
-/** Two web inboxes that started together drift apart: a wait is longer by up to this part. */
-const JITTER = 0.1;
 
 /** A feed that reads only while it has listeners, and a little longer. */
 export function createFeed(parts: FeedParts): InboxFeed {
@@ -88,14 +86,32 @@ class Feed implements InboxFeed {
   private read: Read | undefined;
   private newest: Update | undefined;
   private paused: { at: number; now: Pauses } | undefined;
+  private past: (PastRead & { endedAt: number }) | undefined;
+  private readonly pace: Pace;
+  private readonly named = new NamedTurns({
+    read: (turn) => this.readNamed(turn),
+    onLost: () => this.pace.doubt(),
+  });
 
   constructor(private readonly parts: FeedParts) {
+    this.pace = new Pace(parts.pace);
     parts.closing.addEventListener('abort', this.wake.fire, { once: true });
   }
 
   refresh(turn?: string): void {
-    if (turn !== undefined) this.reader?.look(turn);
+    if (turn !== undefined) return this.name([turn]);
+    this.past = undefined;
     this.wake.fire();
+  }
+
+  hear(news: TurnNews): void {
+    this.pace.hear(news);
+    this.name(news.turns);
+  }
+
+  /** Without listeners nothing is read. The next one gets everything anew. */
+  private name(turns: readonly string[], once = false): void {
+    if (this.isReading) for (const turn of turns) this.named.add(turn, once);
   }
 
   async page(
@@ -172,27 +188,62 @@ class Feed implements InboxFeed {
   private async poll(): Promise<void> {
     while (this.isWanted()) {
       const began = Date.now();
-      const reading = this.readOnce();
+      const isDue = this.past?.error !== undefined || this.dueInMs() <= 0;
+      const reading = this.readOnce(isDue);
       const update = await (isTrouble(this.newest) ? reading : this.reportSlow(reading));
       this.publish(update);
-      if (this.isWanted()) await this.wake.wait(pauseAfter(update, Date.now() - began, this.parts));
+      const endedAt = Date.now();
+      if (isDue || isTrouble(update)) this.past = { ...update, tookMs: endedAt - began, endedAt };
+      if (this.isWanted()) await this.wake.wait(this.waitMs(update));
     }
     // What was read is too old for a later listener.
     this.isReading = false;
-    this.reader = this.read = this.newest = this.paused = undefined;
+    this.reader = this.read = this.newest = this.paused = this.past = undefined;
+    this.named.clear();
     // The next reader counts its versions from the start.
     this.shares = new InboxShares();
   }
 
-  private async readOnce(): Promise<Update> {
+  /** Pauses are not in visibility, and are read also where visibility is read seldom. */
+  private waitMs(update: Update): number {
+    const dueInMs = Math.max(0, this.dueInMs());
+    return isTrouble(update) ? dueInMs : Math.min(dueInMs, PAUSES_MS);
+  }
+
+  /** How long until everything is to be read again. */
+  private dueInMs(): number {
+    const { past } = this;
+    return past === undefined ? 0 : past.endedAt + this.pace.restMs(past) - Date.now();
+  }
+
+  /** Reads visibility where that is due, and the pauses. */
+  private async readOnce(isDue: boolean): Promise<Update> {
     try {
       this.reader ??= this.parts.client.inboxReader();
-      const [waiting] = await Promise.all([this.reader.next(), this.readPauses()]);
-      this.read = { waiting, at: new Date().toISOString() };
+      const [read] = await Promise.all([isDue ? this.readOn(this.reader) : this.read, this.readPauses()]);
+      this.read = read ?? (await this.readOn(this.reader));
       return this.pulse(this.read);
     } catch (error) {
       return troubleUpdate(error, this.parts);
     }
+  }
+
+  private async readOn(reader: InboxReader): Promise<Read> {
+    this.pace.begin();
+    const waiting = await reader.next();
+    this.pace.found(waiting.found);
+    this.name(waiting.doubted, true);
+    return { waiting, at: new Date().toISOString() };
+  }
+
+  private async readNamed(turn: string): Promise<boolean> {
+    const { reader } = this;
+    if (reader === undefined) return false;
+    const { waiting, isChanged } = await reader.read(turn);
+    if (!isChanged || reader !== this.reader) return isChanged;
+    this.read = { waiting, at: new Date().toISOString() };
+    this.publish(this.pulse(this.read));
+    return true;
   }
 
   private async readPauses(): Promise<void> {
@@ -232,7 +283,8 @@ class Feed implements InboxFeed {
       };
       return { key: version + JSON.stringify(held), event: { event: 'waiting', data } };
     };
-    return { key: seenBy(EVERYTHING).key, seenBy, isPart: !read.waiting.isComplete };
+    const { items, isComplete } = read.waiting;
+    return { key: seenBy(EVERYTHING).key, seenBy, isPart: !isComplete, isLong: items.length > LIST_PAGE };
   }
 
   private async firstRead(): Promise<Read> {
@@ -272,23 +324,12 @@ interface Update {
   error?: unknown;
   /** Whether there is more to read. */
   isPart?: boolean;
+  /** Whether more waits than one read shows. */
+  isLong?: boolean;
 }
 
 function isTrouble(news: Update | undefined): boolean {
   return news?.error !== undefined;
-}
-
-/**
- * The wait after a read. A failed read took long because we waited, so the wait after it does not grow with its length.
- */
-function pauseAfter(update: Update, tookMs: number, { intervalMs = INTERVAL_MS }: FeedParts): number {
-  const { error } = update;
-  // The client takes care that the server gets a rest.
-  if (update.isPart === true) return 0;
-  if (error instanceof CountersignError && typeof error.data['retryInMs'] === 'number')
-    return error.data['retryInMs'];
-  const pause = isTrouble(update) ? intervalMs * TROUBLE_FACTOR : Math.max(intervalMs, tookMs * IDLE_RATIO);
-  return pause * (1 + Math.random() * JITTER);
 }
 
 function troubleUpdate(error: unknown, { formatError }: FeedParts): Update {

@@ -5,7 +5,7 @@ import type { Countersign } from '../client/types';
 import { EVERYTHING } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
-import type { SendText } from '../contract/streamed-text';
+import type { SendNews, SendText } from '../contract/streamed-text';
 import {
   createHosts,
   inUrl,
@@ -54,7 +54,7 @@ import { createReaders } from './scoped';
 import type { Signers } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './stats-reader';
-import { createTextStore, streamRoutes } from './streamed-text';
+import { createTextStore, newsFor, streamRoutes } from './streamed-text';
 import { forkRoutes, turnRoutes } from './turns';
 
 /** How the web inbox is served. */
@@ -77,8 +77,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
    */
   undoMs?: number;
   /**
-   * The token with which workers may stream what models write, 16 to 200 characters. @default none may, but for those
-   * of this process
+   * The token with which workers may stream what models write and name turns that changed, 16 to 200 characters.
+   * @default none may, but for those of this process
    */
   streamToken?: string;
   /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
@@ -113,6 +113,8 @@ export interface RunningWeb {
   url: string;
   /** Takes the text that models write from a worker of this process. */
   takeText: SendText;
+  /** Takes the news of a worker of this process. */
+  takeNews: SendNews;
   /**
    * Makes a link that signs in the person who started the web inbox, once. Undefined where other machines can reach the
    * web inbox.
@@ -156,6 +158,7 @@ export async function startWeb({
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
   const feed = createFeed({ client, formatError, closing: closing.signal });
   const texts = createTextStore(client.namespace);
+  const takeNews = newsFor(client, feed);
   const readerOf = createReaders(client);
   const scraped = await openMetrics(options.metrics, feed).catch((error: unknown) =>
     closeAfter(error, listening),
@@ -168,7 +171,7 @@ export async function startWeb({
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
+      ...{ feed, texts, takeNews, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
       ...signersOf(options),
       stats: createStatsReader({ readerOf, refusals }),
       decided: createDecidedReader(readerOf),
@@ -177,6 +180,7 @@ export async function startWeb({
   return {
     url,
     takeText: texts.take,
+    takeNews,
     drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
     stop: async () => {
       closing.abort();

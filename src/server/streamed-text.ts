@@ -5,6 +5,8 @@ import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import {
   isLaterStream,
+  NEWS,
+  type SendNews,
   type SendText,
   STREAM,
   type StreamedText,
@@ -14,6 +16,7 @@ import {
 import type { TurnEvent } from '../history/events';
 import { digestSecret, sameDigest } from './auth/secrets';
 import type { FormatError } from './failure';
+import type { InboxFeed } from './inbox-feed';
 import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 
@@ -180,19 +183,30 @@ const piecesSchema = z
   )
   .max(STREAM.piecesAtOnce);
 
+const newsSchema = z.strictObject({
+  namespace: name,
+  turns: z.array(name).max(NEWS.turnsAtOnce),
+  isPart: z.literal(true).optional(),
+});
+
 const watchSchema = z.strictObject({ namespace: name, turn: name });
 
 /** The parts that the routes of the stream work with. See AppDeps. */
 interface StreamDeps {
   client: Pick<Countersign, 'namespace'>;
   texts: TextStore;
+  takeNews: SendNews;
   streamToken: string | undefined;
   closing: AbortSignal;
   formatError: FormatError;
 }
 
-/** The routes that take text from workers, and stream it to programs that follow a turn. Both need the token. */
-export function streamRoutes({ streamToken, texts, client, closing, formatError }: StreamDeps): Hono {
+/**
+ * The routes that take text and news from workers, and stream text to programs that follow a turn. All of them need the
+ * token.
+ */
+export function streamRoutes(deps: StreamDeps): Hono {
+  const { streamToken, texts, takeNews, client, closing, formatError } = deps;
   const digest = streamToken === undefined ? undefined : digestSecret(streamToken);
   return new Hono()
     .use(async (c, next) => {
@@ -203,6 +217,10 @@ export function streamRoutes({ streamToken, texts, client, closing, formatError 
     .post('/', async (c) =>
       c.json(await texts.take((await readBody(c, piecesSchema)).map((piece) => defined(piece)))),
     )
+    .post('/news', async (c) => {
+      await takeNews(defined(await readBody(c, newsSchema)));
+      return c.body(null, 204);
+    })
     .get('/', (c) => {
       const { turn, namespace } = checkInput(watchSchema, c.req.query());
       if (namespace !== client.namespace)
@@ -213,6 +231,16 @@ export function streamRoutes({ streamToken, texts, client, closing, formatError 
         events: (signal) => textEvents(texts, turn, signal),
       });
     });
+}
+
+/** Takes the news of workers of the same namespace. */
+export function newsFor(
+  { namespace }: Pick<Countersign, 'namespace'>,
+  feed: Pick<InboxFeed, 'hear'>,
+): SendNews {
+  return async (news) => {
+    if (news.namespace === namespace) feed.hear(news);
+  };
 }
 
 function noToken(digest: string | undefined): CountersignError {

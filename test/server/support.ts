@@ -23,7 +23,7 @@ import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/scoped';
 import type { Signers } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
-import { createTextStore, type TextStore } from '../../src/server/streamed-text';
+import { createTextStore, newsFor, type TextStore } from '../../src/server/streamed-text';
 
 /** Where the tests' web inbox is. */
 export const HOST = '127.0.0.1:7243';
@@ -74,12 +74,14 @@ interface TestAppOptions {
   people?: AuthenticatorParts['people'];
   push?: Push;
   voters?: AppDeps['voters'];
+  /** Milliseconds between two reads of visibility where workers tell of requests. */
+  told?: number;
 }
 
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signers, signIn, files, people, push, voters }: TestAppOptions = {},
+  { signers, signIn, files, people, push, voters, told = 50 }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -108,7 +110,7 @@ export async function createTestApp(
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
   const feed = createFeed({
-    ...{ client, formatError, intervalMs: 50, lingerMs: 0 },
+    ...{ client, formatError, pace: { usual: 50, told, toldOfMany: told }, lingerMs: 0 },
     closing: closing.signal,
   });
   const refusalsFile = join(directory, 'refusals.jsonl');
@@ -123,6 +125,7 @@ export async function createTestApp(
       decided: createDecidedReader(readerOf),
       readerOf,
       texts,
+      takeNews: newsFor({ namespace: 'default' }, feed),
       streamToken: STREAM_TOKEN,
       ...(signers ?? { signer: undefined }),
       files,

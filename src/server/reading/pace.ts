@@ -1,0 +1,119 @@
+import { CountersignError } from '../../contract/errors';
+import { NEWS, type TurnNews } from '../../contract/streamed-text';
+
+/** How one read of visibility ended. */
+export interface PastRead {
+  error?: unknown;
+  /** There is more to read. */
+  isPart?: boolean;
+  /** More waits than one read shows. */
+  isLong?: boolean;
+  /** How long it took, in milliseconds. */
+  tookMs: number;
+}
+
+/** Milliseconds between two reads of visibility. */
+export interface PaceTimes {
+  /** Where workers may have requests that they do not tell of. Visibility lags a little: a request is seen within a second. */
+  usual: number;
+  /** Where workers tell of every request, and visibility only finds what they cannot know or what was lost. */
+  told: number;
+  /** The same where one read shows only a part of what waits. */
+  toldOfMany: number;
+}
+
+export const PACE: PaceTimes = { usual: 500, told: 5_000, toldOfMany: 1_000 };
+
+/** A wait lasts at least as long as the read before it, so a busy server spends at most half of its time on us. */
+const IDLE_RATIO = 1;
+/** A server that does not answer is read less often, by this factor. */
+const TROUBLE_FACTOR = 4;
+/** Two web inboxes that started together drift apart: a wait is longer by up to this part. */
+const JITTER = 0.1;
+
+/** A worker that said nothing for so long is not there: two of its beats, and a little. */
+const SILENT_MS = NEWS.beatMs * 2.5;
+/** How long news of a turn may take until it counts as lost. */
+const LATE_MS = 2_000;
+/** How long it is remembered that there was news of a turn. */
+const KEPT_MS = 60_000;
+const MOST_KEPT = 5_000;
+/** For how long visibility is read as usual after it showed a request that no worker told of. */
+const UNTOLD_MS = 5 * 60_000;
+/** The same after news that was not complete, or that could not be followed. */
+const PART_MS = 15_000;
+
+/** How soon visibility is read again, by what workers tell. */
+export class Pace {
+  private heardAt = -Infinity;
+  private usualUntil = -Infinity;
+  private jitter = 1;
+  /** The turns that there was news of, and the turns that visibility showed without any, by time. */
+  private readonly told = new Map<string, number>();
+  private readonly untold = new Map<string, number>();
+
+  constructor(
+    private readonly times: PaceTimes = PACE,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  hear({ turns, isPart }: TurnNews): void {
+    this.heardAt = this.now();
+    if (isPart === true) this.doubt();
+    for (const turn of turns) {
+      this.untold.delete(turn);
+      this.told.delete(turn);
+      this.told.set(turn, this.heardAt);
+    }
+    forget(this.told, this.heardAt - KEPT_MS);
+  }
+
+  /** Notes the turns in which visibility showed a new request. */
+  found(turns: readonly string[]): void {
+    const now = this.now();
+    forget(this.told, now - KEPT_MS);
+    for (const turn of turns) if (!this.told.has(turn) && !this.untold.has(turn)) this.untold.set(turn, now);
+    for (const [turn, at] of this.untold) {
+      if (at > now - LATE_MS) break;
+      this.untold.delete(turn);
+      this.usualUntil = Math.max(this.usualUntil, now + UNTOLD_MS);
+    }
+    forget(this.untold, -Infinity);
+  }
+
+  /** Some news could not be followed. */
+  doubt(): void {
+    this.usualUntil = Math.max(this.usualUntil, this.now() + PART_MS);
+  }
+
+  /** Whether workers tell of requests, as far as one can know. */
+  get isTold(): boolean {
+    return this.now() < this.heardAt + SILENT_MS && this.now() >= this.usualUntil;
+  }
+
+  /** The wait after a read. Its random part stays the same until the next read. */
+  restMs({ error, isPart, isLong = false, tookMs }: PastRead): number {
+    // The client takes care that the server gets a rest.
+    if (isPart === true) return 0;
+    if (error instanceof CountersignError && typeof error.data['retryInMs'] === 'number')
+      return error.data['retryInMs'];
+    const { usual, told, toldOfMany } = this.times;
+    // A failed read took long because we waited, so the wait after it does not grow with its length.
+    if (error !== undefined) return usual * TROUBLE_FACTOR * this.jitter;
+    const rest = this.isTold ? (isLong ? toldOfMany : told) : usual;
+    return Math.max(rest, tookMs * IDLE_RATIO) * this.jitter;
+  }
+
+  /** A read begins. */
+  begin(): void {
+    this.jitter = 1 + Math.random() * JITTER;
+  }
+}
+
+/** Forgets what is too old, and the oldest of too many. */
+function forget(times: Map<string, number>, before: number): void {
+  for (const [turn, at] of times) {
+    if (at >= before && times.size <= MOST_KEPT) return;
+    times.delete(turn);
+  }
+}
