@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import {
-  DefaultLogger,
-  type LogLevel,
-  Runtime,
-  type WorkerOptions,
-  type WorkerPlugin,
-} from '@temporalio/worker';
+import { DefaultLogger, Runtime, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
 import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
@@ -18,20 +12,18 @@ import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
 import { streamSender } from './client/streamed-text';
-import type { StreamPlace } from './client/types';
 import { defined } from './contract/defined';
-import type { SendText, StreamSender } from './contract/streamed-text';
 import { CountersignError } from './contract/errors';
 import { readAnswerKeys } from './encryption/answer-keys';
-import type { EncryptionOptions } from './encryption/keys';
 import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
 import { holderQueue } from './contract/names';
 import { agentPlugin, formatTools } from './contract/worker-tools';
-import { type BuildSettings, deploymentOptions, digestsOf, identityOn } from './worker-names';
+import { deploymentOptions, digestsOf, identityOn } from './worker-names';
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
+import { createNews, type News } from './stream-news';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
-import { createNews, type News } from './worker-news';
+import type { OwnWorkerOptions, TurnWorkerSettings } from './worker-settings';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { openFileStore } from './store';
@@ -42,55 +34,6 @@ import { type OpenConfig, openConfig } from './tools/mcp';
 import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
 import { openTraces } from './traces';
-
-/** The settings of a worker of turns, whether we or the application make the worker. */
-export interface TurnWorkerSettings extends BuildSettings {
-  config: Config;
-  /**
-   * The folder of the journal of unsafe calls. It has to outlive the worker.
-   * @default the config's, then `$XDG_STATE_HOME/countersign`, then `~/.local/state/countersign`
-   */
-  stateDir?: string;
-  /** The lowest level that is written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines about calls */
-  logLevel?: LogLevel;
-  /** How many workflows are kept in memory. @default the SDK's own measure of this machine */
-  maxCachedWorkflows?: number;
-  /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
-  encryption?: EncryptionOptions;
-  /**
-   * File with the private keys that decrypt secret answers, one JWK a line, newest first. Only its owner may read the
-   * file.
-   * @default `COUNTERSIGN_ANSWER_KEY_FILE`; without one no secret can be asked for
-   */
-  answerKeyFile?: string;
-  /**
-   * The web inbox that hears from this worker: what models write, while they write, and which turns have a new request.
-   * A function takes the texts in this process.
-   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry the head of a text
-   */
-  stream?: StreamPlace | SendText | StreamSender;
-  /** Path of a workflow bundle that `bundleWorkflows` made. @default the one in this package, which has turns only */
-  workflowBundle?: string;
-  /** Options of the worker of the config's own task queue, for what it does apart from turns. */
-  worker?: OwnWorkerOptions;
-}
-
-/**
- * Temporal's options for a worker that does more than turns: your own workflows (`workflowsPath`) and activities,
- * interceptors, plugins, numbers of tasks at once, a deployment version. Countersign sets the options that are left out
- * here. One of them is the converter, without which anybody who may signal a workflow could stop it.
- */
-export type OwnWorkerOptions = Omit<
-  WorkerOptions,
-  | 'bundlerOptions'
-  | 'connection'
-  | 'dataConverter'
-  | 'identity'
-  | 'maxCachedWorkflows'
-  | 'namespace'
-  | 'taskQueue'
-  | 'workflowBundle'
->;
 
 /** The settings of a worker that you make yourself: its connection, and what it does apart from turns. */
 export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'> {
@@ -349,7 +292,18 @@ function toolsOn(config: Config, queue: string): QueueTools {
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, journal, log, callLog, secrets, holderQueue, metrics, encryption: _workers, news: _turns, ...optional }: Shared,
+  {
+    memory,
+    journal,
+    log,
+    callLog,
+    secrets,
+    holderQueue,
+    metrics,
+    encryption: _workers,
+    news: _turns,
+    ...optional
+  }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };

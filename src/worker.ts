@@ -29,10 +29,10 @@ import {
   openTools,
   type Shared,
   TIMING,
-  type TurnWorkerSettings,
   workerOptions,
 } from './worker-options';
 import { openHealthOf } from './worker-health';
+import type { TurnWorkerSettings } from './worker-settings';
 import { metricsExporter, metricsFailed } from './worker-metrics';
 import { identityOn } from './worker-names';
 

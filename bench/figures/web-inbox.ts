@@ -19,10 +19,7 @@ export const webInbox: Measurement = {
     const place = await openWebInbox(bench);
     const bundle = join(__dirname, '..', '..', 'lib', 'workflow-bundle.js');
     const stream = { url: place.web.url, token: STREAM_TOKEN };
-    const workers = [
-      await startOurs(bench.address, bundle, { stream }),
-      await startBaseline(bench.address),
-    ];
+    const workers = [await startOurs(bench.address, bundle, { stream }), await startBaseline(bench.address)];
     try {
       const delays = await visibleAfter(bench, place);
       const [raw, clicked] = await alternate(ROUNDS, rawSignal(bench), () => click(bench, place));

@@ -157,7 +157,9 @@ export class WaitingReader implements InboxReader {
     this.kept.set(turn.id, { startedAt: turn.startedAt, text: textOf(turn), items, readAt: Date.now() });
     if (JSON.stringify(before) === JSON.stringify(items)) return false;
     this.version += 1;
-    return items.some(({ callId, kind }) => !before.some((one) => one.callId === callId && one.kind === kind));
+    return items.some(
+      ({ callId, kind }) => !before.some((one) => one.callId === callId && one.kind === kind),
+    );
   }
 
   /** Whether more is known of a turn than visibility says, which is something else. */

@@ -33,7 +33,6 @@ export type {
   ScheduleRequest,
   Schedules,
   StartedTurn,
-  StreamPlace,
   TakenAnswer,
   TurnsPage,
   TurnsQuery,
@@ -41,6 +40,7 @@ export type {
   Waiting,
   WaitingStep,
 } from './types';
+export type { StreamPlace } from '../contract/streamed-text';
 export type {
   OverlapPolicy,
   ScheduledTurn,

@@ -4,7 +4,7 @@ import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
 import type { AwayList, Grants } from './control/types';
 import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
-import type { TextDelta } from '../contract/streamed-text';
+import type { StreamPlace, TextDelta } from '../contract/streamed-text';
 import type {
   Abandonment,
   Accepted,
@@ -58,14 +58,6 @@ export interface ConnectOptions {
   timeoutMs?: number;
   /** How long `start` waits for a namespace that lacks our search attributes, in milliseconds. @default 60000 */
   readyMs?: number;
-}
-
-/** A web inbox that gets what models write from the workers, and sends it to everyone who follows the turn. */
-export interface StreamPlace {
-  /** Its address, such as `http://inbox.example.com:7243`. */
-  url: string;
-  /** The secret that the web inbox was started with: 16 to 200 characters. */
-  token: string;
 }
 
 /** A build of a deployment. */

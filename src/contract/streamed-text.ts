@@ -46,6 +46,14 @@ export interface TurnNews {
 /** Sends news to a web inbox. Rejects where it does not arrive. */
 export type SendNews = (news: TurnNews) => Promise<void>;
 
+/** A web inbox that gets what models write from the workers, and sends it to everyone who follows the turn. */
+export interface StreamPlace {
+  /** Its address, such as `http://inbox.example.com:7243`. */
+  url: string;
+  /** The secret that the web inbox was started with: 16 to 200 characters. */
+  token: string;
+}
+
 /** What a worker sends to a web inbox: what models write, and which turns have changed. */
 export interface StreamSender {
   text: SendText;

@@ -1,6 +1,5 @@
 import type { AwayEntries } from '../client/control/who-is-away';
 import type { Countersign } from '../client/types';
-import type { SendNews } from '../contract/streamed-text';
 import type { FileRef } from '../contract/session/files';
 import type { Permit } from '../contract/authority/permits';
 import type { Voter } from '../contract/authority/votes';
@@ -54,8 +53,6 @@ export interface AppDeps extends Signers {
   /** How browsers are notified. Undefined: no browser is. */
   push: Push | undefined;
   texts: TextStore;
-  /** Takes the news of workers. */
-  takeNews: SendNews;
   /** The files of messages. Undefined: this web inbox has no file store. */
   files: SentFiles | undefined;
   /** The file that says which requests wait for whom. Undefined: this web inbox has none. */

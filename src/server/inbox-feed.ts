@@ -1,22 +1,15 @@
 import { LIST_PAGE } from '../client/list';
 import type { Countersign, InboxReader, Waiting } from '../client/types';
 import type { Whom } from '../contract/authority/open-votes';
-import { EVERYTHING, isSeenBy, type Permit } from '../contract/authority/permits';
-import {
-  CONTROL_STATES,
-  controlTrouble,
-  type Pause,
-  type Pauses,
-  pauseText,
-} from '../contract/control/pauses';
+import { EVERYTHING, type Permit } from '../contract/authority/permits';
+import type { Pauses } from '../contract/control/pauses';
 import { CountersignError } from '../contract/errors';
 import type { TurnNews } from '../contract/streamed-text';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
 import type { FormatError } from './failure';
-import { InboxShares } from './inbox-page';
-import { NamedTurns } from './reading/named-turns';
-import { Pace, type PaceTimes, type PastRead } from './reading/pace';
+import { heldBy, InboxShares } from './inbox-page';
+import { createAsyncEvent, NamedTurns, Pace, type PaceTimes } from './reading/news';
 import type { ServerEvent } from './sse';
 
 /** The inbox, which is read once for everybody. Each person sees what their permit allows. */
@@ -86,7 +79,8 @@ class Feed implements InboxFeed {
   private read: Read | undefined;
   private newest: Update | undefined;
   private paused: { at: number; now: Pauses } | undefined;
-  private past: (PastRead & { endedAt: number }) | undefined;
+  /** Whether the last read failed. */
+  private isTroubled = false;
   private readonly pace: Pace;
   private readonly named = new NamedTurns({
     read: (turn) => this.readNamed(turn),
@@ -100,7 +94,7 @@ class Feed implements InboxFeed {
 
   refresh(turn?: string): void {
     if (turn !== undefined) return this.name([turn]);
-    this.past = undefined;
+    this.pace.hurry();
     this.wake.fire();
   }
 
@@ -188,32 +182,27 @@ class Feed implements InboxFeed {
   private async poll(): Promise<void> {
     while (this.isWanted()) {
       const began = Date.now();
-      const isDue = this.past?.error !== undefined || this.dueInMs() <= 0;
+      const isDue = this.isTroubled || this.pace.dueInMs() === 0;
       const reading = this.readOnce(isDue);
       const update = await (isTrouble(this.newest) ? reading : this.reportSlow(reading));
       this.publish(update);
-      const endedAt = Date.now();
-      if (isDue || isTrouble(update)) this.past = { ...update, tookMs: endedAt - began, endedAt };
-      if (this.isWanted()) await this.wake.wait(this.waitMs(update));
+      this.isTroubled = isTrouble(update);
+      if (isDue || this.isTroubled) this.pace.end({ ...update, tookMs: Date.now() - began });
+      if (this.isWanted()) await this.wake.wait(this.waitMs());
     }
     // What was read is too old for a later listener.
-    this.isReading = false;
-    this.reader = this.read = this.newest = this.paused = this.past = undefined;
+    this.isReading = this.isTroubled = false;
+    this.reader = this.read = this.newest = this.paused = undefined;
+    this.pace.hurry();
     this.named.clear();
     // The next reader counts its versions from the start.
     this.shares = new InboxShares();
   }
 
   /** Pauses are not in visibility, and are read also where visibility is read seldom. */
-  private waitMs(update: Update): number {
-    const dueInMs = Math.max(0, this.dueInMs());
-    return isTrouble(update) ? dueInMs : Math.min(dueInMs, PAUSES_MS);
-  }
-
-  /** How long until everything is to be read again. */
-  private dueInMs(): number {
-    const { past } = this;
-    return past === undefined ? 0 : past.endedAt + this.pace.restMs(past) - Date.now();
+  private waitMs(): number {
+    const dueInMs = this.pace.dueInMs();
+    return this.isTroubled ? dueInMs : Math.min(dueInMs, PAUSES_MS);
   }
 
   /** Reads visibility where that is due, and the pauses. */
@@ -229,7 +218,6 @@ class Feed implements InboxFeed {
   }
 
   private async readOn(reader: InboxReader): Promise<Read> {
-    this.pace.begin();
     const waiting = await reader.next();
     this.pace.found(waiting.found);
     this.name(waiting.doubted, true);
@@ -296,14 +284,6 @@ class Feed implements InboxFeed {
   }
 }
 
-/** The pauses that hold calls of agents that the person sees. */
-function heldBy(found: Pauses, permit: Permit): string[] {
-  const trouble = controlTrouble(found);
-  if (trouble !== undefined) return [CONTROL_STATES[trouble]];
-  const isSeen = ({ agent }: Pause): boolean => agent === undefined || isSeenBy(permit, { agent });
-  return found.pauses.filter(isSeen).map(pauseText);
-}
-
 /** The inbox as it was read, and the time of the read. */
 export interface Read {
   waiting: Waiting;
@@ -342,29 +322,4 @@ function noAnswerYet(): CountersignError {
   return new CountersignError('no_server', 'the Temporal server has not answered yet', {
     hint: SERVER_HINTS.unanswered,
   });
-}
-
-/** An event that wakes everything that waits for it. */
-interface AsyncEvent {
-  fire(): void;
-  /** Resolves when the event fires, or after this many milliseconds. */
-  wait(ms?: number): Promise<void>;
-}
-
-/** An event without waiters yet. */
-function createAsyncEvent(): AsyncEvent {
-  const waiting = new Set<() => void>();
-  return {
-    fire: () => [...waiting].forEach((wake) => wake()),
-    wait: (ms) =>
-      new Promise((resolve) => {
-        const timer = ms === undefined ? undefined : setTimeout(() => wake(), ms);
-        const wake = (): void => {
-          clearTimeout(timer);
-          waiting.delete(wake);
-          resolve();
-        };
-        waiting.add(wake);
-      }),
-  };
 }

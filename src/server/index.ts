@@ -51,10 +51,11 @@ import {
   inboxRoutes,
 } from './session';
 import { createReaders } from './scoped';
+import { newsFor } from './reading/news';
 import type { Signers } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './stats-reader';
-import { createTextStore, newsFor, streamRoutes } from './streamed-text';
+import { createTextStore, streamRoutes } from './streamed-text';
 import { forkRoutes, turnRoutes } from './turns';
 
 /** How the web inbox is served. */
@@ -158,7 +159,6 @@ export async function startWeb({
   const local = codes && { codes, user: options.localUser, onStale: () => options.onLink(linkOf(codes)) };
   const feed = createFeed({ client, formatError, closing: closing.signal });
   const texts = createTextStore(client.namespace);
-  const takeNews = newsFor(client, feed);
   const readerOf = createReaders(client);
   const scraped = await openMetrics(options.metrics, feed).catch((error: unknown) =>
     closeAfter(error, listening),
@@ -171,16 +171,14 @@ export async function startWeb({
       hosts: createHosts({ host, port: listening.port, allowHosts: [...allowHosts, ...publicHost(signIn)] }),
       authenticator: authenticatorOf({ users, local, ...defined({ signIn, people: options.people }) }),
       oidc: signIn?.oidc && createOidc(signIn.oidc, signIn.publicUrl),
-      ...{ feed, texts, takeNews, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
+      ...{ feed, texts, streamToken, files: createSentFiles(client.files()), refusals, readerOf },
       ...signersOf(options),
       stats: createStatsReader({ readerOf, refusals }),
       decided: createDecidedReader(readerOf),
     }),
   );
   return {
-    url,
-    takeText: texts.take,
-    takeNews,
+    ...{ url, takeText: texts.take, takeNews: newsFor(client, feed) },
     drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
     stop: async () => {
       closing.abort();

@@ -6,7 +6,6 @@ import { CountersignError } from '../contract/errors';
 import {
   isLaterStream,
   NEWS,
-  type SendNews,
   type SendText,
   STREAM,
   type StreamedText,
@@ -17,6 +16,7 @@ import type { TurnEvent } from '../history/events';
 import { digestSecret, sameDigest } from './auth/secrets';
 import type { FormatError } from './failure';
 import type { InboxFeed } from './inbox-feed';
+import { newsFor } from './reading/news';
 import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 
@@ -195,7 +195,7 @@ const watchSchema = z.strictObject({ namespace: name, turn: name });
 interface StreamDeps {
   client: Pick<Countersign, 'namespace'>;
   texts: TextStore;
-  takeNews: SendNews;
+  feed: Pick<InboxFeed, 'hear'>;
   streamToken: string | undefined;
   closing: AbortSignal;
   formatError: FormatError;
@@ -206,7 +206,8 @@ interface StreamDeps {
  * token.
  */
 export function streamRoutes(deps: StreamDeps): Hono {
-  const { streamToken, texts, takeNews, client, closing, formatError } = deps;
+  const { streamToken, texts, client, feed, closing, formatError } = deps;
+  const takeNews = newsFor(client, feed);
   const digest = streamToken === undefined ? undefined : digestSecret(streamToken);
   return new Hono()
     .use(async (c, next) => {
@@ -231,16 +232,6 @@ export function streamRoutes(deps: StreamDeps): Hono {
         events: (signal) => textEvents(texts, turn, signal),
       });
     });
-}
-
-/** Takes the news of workers of the same namespace. */
-export function newsFor(
-  { namespace }: Pick<Countersign, 'namespace'>,
-  feed: Pick<InboxFeed, 'hear'>,
-): SendNews {
-  return async (news) => {
-    if (news.namespace === namespace) feed.hear(news);
-  };
 }
 
 function noToken(digest: string | undefined): CountersignError {

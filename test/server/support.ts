@@ -23,7 +23,7 @@ import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/scoped';
 import type { Signers } from '../../src/server/signer';
 import { createStatsReader } from '../../src/server/stats-reader';
-import { createTextStore, newsFor, type TextStore } from '../../src/server/streamed-text';
+import { createTextStore, type TextStore } from '../../src/server/streamed-text';
 
 /** Where the tests' web inbox is. */
 export const HOST = '127.0.0.1:7243';
@@ -125,7 +125,6 @@ export async function createTestApp(
       decided: createDecidedReader(readerOf),
       readerOf,
       texts,
-      takeNews: newsFor({ namespace: 'default' }, feed),
       streamToken: STREAM_TOKEN,
       ...(signers ?? { signer: undefined }),
       files,

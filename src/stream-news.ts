@@ -1,6 +1,6 @@
 import type { Logger } from '@temporalio/common';
 import { errorMessage } from './contract/errors';
-import { NEWS, type SendNews, type TurnNews } from './contract/streamed-text';
+import { NEWS, type SendNews, type StreamPlace, type TurnNews } from './contract/streamed-text';
 
 /** Tells a web inbox which turns have changed in what waits for a person. Never throws, and nobody waits for it. */
 export interface News {
@@ -105,4 +105,37 @@ class NewsSender implements News {
 
 function retryMs(failures: number): number {
   return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));
+}
+
+/** How long a batch may take, in milliseconds. */
+const SEND_MS = 5_000;
+
+/** Sends news to the process of a web inbox. Errors are those of `post`. */
+export function sendNewsTo(place: StreamPlace): SendNews {
+  return async (news) => {
+    await (await post(place, '/api/stream/news', news)).body?.cancel();
+  };
+}
+
+/** Sends something to the process of a web inbox. An error says why it failed, without the token. */
+export async function post({ url, token }: StreamPlace, path: string, body: unknown): Promise<Response> {
+  const response = await fetch(`${url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    // A redirect would take the token to a place that is not configured.
+    redirect: 'error',
+    signal: AbortSignal.timeout(SEND_MS),
+  }).catch((error: unknown) => {
+    throw new Error(`${url} does not answer: ${causeOf(error)}`);
+  });
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new Error(`${url} answered with status ${response.status}`);
+}
+
+function causeOf(error: unknown): string {
+  return error instanceof Error && error.cause !== undefined
+    ? errorMessage(error.cause)
+    : errorMessage(error);
 }

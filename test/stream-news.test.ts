@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { NEWS, type TurnNews } from '../src/contract/streamed-text';
-import { createNews, type News } from '../src/worker-news';
+import { createNews, type News } from '../src/stream-news';
 import './support/properties';
 
 /** A web inbox that may be away, and the news of a worker to it. */
