@@ -13,6 +13,7 @@ import {
   startWorker,
   type Tool,
 } from '../lib/index';
+import type { StreamPlace } from '../lib/client';
 import type { Message } from './baseline/workflows';
 
 export const BASELINE_QUEUE = 'bench-baseline';
@@ -102,6 +103,8 @@ export interface OurSetup extends WorkerSetup {
   taskQueue?: string;
   /** Where Prometheus reads. @default nowhere */
   metrics?: string;
+  /** The web inbox that hears from it. @default none */
+  stream?: StreamPlace;
 }
 
 /** Our worker: every agent that the figures use. */

@@ -54,7 +54,8 @@ export { createCodeTools, type CodeOptions } from './tools/code';
 export { loadEncryption, type Encryption } from './encryption/load';
 export type { EncryptionOptions } from './encryption/keys';
 export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';
-export { createWorkerOptions, type CreateWorkerOptions, type OwnWorkerOptions } from './worker-options';
+export { createWorkerOptions, type CreateWorkerOptions } from './worker-options';
+export type { OwnWorkerOptions } from './worker-settings';
 export { startWorker, type RunningWorker, type WorkerSettings } from './worker';
 export type {
   McpAddress,

@@ -1,37 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import {
-  DefaultLogger,
-  type LogLevel,
-  Runtime,
-  type WorkerOptions,
-  type WorkerPlugin,
-} from '@temporalio/worker';
+import { DefaultLogger, Runtime, type WorkerOptions, type WorkerPlugin } from '@temporalio/worker';
 import { createActivities, type Activities } from './activities';
 import { createJournal } from './activities/journal';
 import { createMemory } from './activities/conversation';
 import type { ActivityDeps } from './activities/deps';
-import type { Observe } from './activities/observed';
 import { openRules } from './activities/authority';
 import { createControlReaders } from './activities/control/pauses';
 import { observing } from './activities/spans';
 import { createTextStreams } from './activities/text-streams';
 import { bundleCode } from './bundle-workflows';
-import { textSender } from './client/streamed-text';
-import type { StreamPlace } from './client/types';
+import { streamSender } from './client/streamed-text';
 import { defined } from './contract/defined';
-import type { SendText } from './contract/streamed-text';
 import { CountersignError } from './contract/errors';
 import { readAnswerKeys } from './encryption/answer-keys';
-import type { EncryptionOptions } from './encryption/keys';
 import { type Encryption, LENIENT_CONVERTER, loadEncryption } from './encryption/load';
 import { holderQueue } from './contract/names';
 import { agentPlugin, formatTools } from './contract/worker-tools';
-import { type BuildSettings, deploymentOptions, digestsOf, identityOn } from './worker-names';
+import { deploymentOptions, digestsOf, identityOn } from './worker-names';
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
+import { createNews, type News } from './stream-news';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
+import type { OwnWorkerOptions, TurnWorkerSettings } from './worker-settings';
 import { hasOwnSlots, makeTuner } from './worker-slots';
 import { userStateDir } from './files';
 import { openFileStore } from './store';
@@ -41,55 +33,7 @@ import { type CallLog, createCallLog } from './tools/call-log';
 import { type OpenConfig, openConfig } from './tools/mcp';
 import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
-import { openTraces, type Traces } from './traces';
-
-/** The settings of a worker of turns, whether we or the application make the worker. */
-export interface TurnWorkerSettings extends BuildSettings {
-  config: Config;
-  /**
-   * The folder of the journal of unsafe calls. It has to outlive the worker.
-   * @default the config's, then `$XDG_STATE_HOME/countersign`, then `~/.local/state/countersign`
-   */
-  stateDir?: string;
-  /** The lowest level that is written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines about calls */
-  logLevel?: LogLevel;
-  /** How many workflows are kept in memory. @default the SDK's own measure of this machine */
-  maxCachedWorkflows?: number;
-  /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
-  encryption?: EncryptionOptions;
-  /**
-   * File with the private keys that decrypt secret answers, one JWK a line, newest first. Only its owner may read the
-   * file.
-   * @default `COUNTERSIGN_ANSWER_KEY_FILE`; without one no secret can be asked for
-   */
-  answerKeyFile?: string;
-  /**
-   * The web inbox to which models' texts are streamed while they write. A function takes the texts in this process.
-   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry its head
-   */
-  stream?: StreamPlace | SendText;
-  /** Path of a workflow bundle that `bundleWorkflows` made. @default the one in this package, which has turns only */
-  workflowBundle?: string;
-  /** Options of the worker of the config's own task queue, for what it does apart from turns. */
-  worker?: OwnWorkerOptions;
-}
-
-/**
- * Temporal's options for a worker that does more than turns: your own workflows (`workflowsPath`) and activities,
- * interceptors, plugins, numbers of tasks at once, a deployment version. Countersign sets the options that are left out
- * here. One of them is the converter, without which anybody who may signal a workflow could stop it.
- */
-export type OwnWorkerOptions = Omit<
-  WorkerOptions,
-  | 'bundlerOptions'
-  | 'connection'
-  | 'dataConverter'
-  | 'identity'
-  | 'maxCachedWorkflows'
-  | 'namespace'
-  | 'taskQueue'
-  | 'workflowBundle'
->;
+import { openTraces } from './traces';
 
 /** The settings of a worker that you make yourself: its connection, and what it does apart from turns. */
 export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'> {
@@ -126,7 +70,11 @@ export async function createWorkerOptions({
     requireNoState(config, taskQueue);
     const place = { connection, namespace, taskQueue };
     const options = await workerOptions({ ...settings, config }, place, shared);
-    return { ...options, plugins: [...(options.plugins ?? []), closingPlugin(close)] };
+    const closeAll = async (): Promise<void> => {
+      shared.news?.close();
+      await close();
+    };
+    return { ...options, plugins: [...(options.plugins ?? []), closingPlugin(closeAll)] };
   } catch (error) {
     await close();
     throw error;
@@ -182,6 +130,8 @@ export type Shared = Omit<ActivityDeps, OfQueue> & {
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
+  /** Tells the web inbox which turns have changed. Undefined: there is none to tell. */
+  news?: News;
 };
 
 /** What the workers of one process share. */
@@ -190,7 +140,7 @@ export async function makeShared(
   encryption: Encryption,
 ): Promise<Shared> {
   const answerKeys = await readAnswerKeys(answerKeyFile);
-  const send = textSender(stream);
+  const sender = streamSender(stream);
   // All workers of a user share one folder, so that each sees which calls another worker started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const metrics = createMetrics(Runtime.instance().metricMeter);
@@ -201,11 +151,12 @@ export async function makeShared(
   // All task queues share the secrets: a value that one call was given may appear in the output of another.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
-  const texts = createTextStreams({ ...defined({ send }), secrets, log: callLog });
+  const texts = createTextStreams({ ...defined({ send: sender?.text }), secrets, log: callLog });
+  const news = sender?.news && createNews(sender.news, callLog);
   const files = openFileStore(config.files, { sealer: encryption.fileSealer() });
   const traces = await openTraces({ hasContent: config.traces.content });
   const ofWorker = { memory: createMemory(), holderQueue: ownQueue(), texts, journal, log, metrics };
-  const lent = defined({ answerKeys, files, traces });
+  const lent = defined({ answerKeys, files, traces, news });
   return { ...ofWorker, ...createControlReaders(), callLog, secrets, encryption, ...authority, ...lent };
 }
 
@@ -258,7 +209,7 @@ export async function workerOptions(
       createActivities(activityDeps(config, toolsOn(config, place.taskQueue), shared)),
       own.activities,
     ),
-    ...(isMain ? await workflowSide(settings, shared) : {}),
+    ...(isMain ? await workflowSide(settings, place.namespace, shared) : {}),
   };
 }
 
@@ -294,11 +245,13 @@ const POLLS = 50;
 /** The options that only a worker of turns has. */
 async function workflowSide(
   settings: TurnWorkerSettings,
-  { encryption, metrics, traces }: Shared,
+  namespace: string,
+  { encryption, metrics, traces, news }: Shared,
 ): Promise<Partial<WorkerOptions>> {
   const { worker: own = {}, config } = settings;
+  news?.begin(namespace);
   return {
-    sinks: { ...own.sinks, ...observeSinks(metrics.observer(config), traces) },
+    sinks: { ...own.sinks, ...ourSinks(observing(metrics.observer(config), traces), news) },
     workflowBundle: { code: await workflowCode(settings, encryption) },
     ...(hasOwnPolls(own) ? {} : { workflowTaskPollerBehavior: { type: 'simple-maximum', maximum: POLLS } }),
     ...(hasOwnSlots(own) ? {} : { tuner: makeTuner() }),
@@ -306,8 +259,14 @@ async function workflowSide(
 }
 
 /** The sinks for what workflows report. Replayed code reported it before and does not report again. */
-function observeSinks(observe: Observe, traces?: Traces): NonNullable<WorkerOptions['sinks']> {
-  return { countersign: { observe: { fn: observing(observe, traces), callDuringReplay: false } } };
+function ourSinks(observe: ReturnType<typeof observing>, news?: News): NonNullable<WorkerOptions['sinks']> {
+  const changed = ({ workflowId }: { workflowId: string }): void => news?.note(workflowId);
+  return {
+    countersign: {
+      observe: { fn: observe, callDuringReplay: false },
+      changed: { fn: changed, callDuringReplay: false },
+    },
+  };
 }
 
 function hasOwnPolls(own: OwnWorkerOptions): boolean {
@@ -333,7 +292,18 @@ function toolsOn(config: Config, queue: string): QueueTools {
 export function activityDeps(
   config: Config,
   { queue, tools }: QueueTools,
-  { memory, journal, log, callLog, secrets, holderQueue, metrics, encryption: _workers, ...optional }: Shared,
+  {
+    memory,
+    journal,
+    log,
+    callLog,
+    secrets,
+    holderQueue,
+    metrics,
+    encryption: _workers,
+    news: _turns,
+    ...optional
+  }: Shared,
 ): ActivityDeps {
   const toolNames = new Set(tools.map((tool) => tool.name));
   const run = { log: callLog, hooks: config.hooks, runner: config.runner, secrets };

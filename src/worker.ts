@@ -29,10 +29,10 @@ import {
   openTools,
   type Shared,
   TIMING,
-  type TurnWorkerSettings,
   workerOptions,
 } from './worker-options';
 import { openHealthOf } from './worker-health';
+import type { TurnWorkerSettings } from './worker-settings';
 import { metricsExporter, metricsFailed } from './worker-metrics';
 import { identityOn } from './worker-names';
 
@@ -110,6 +110,7 @@ async function startAt(
   try {
     return await startWith({ ...settings, queues, warn }, { place, shared, tools });
   } catch (error) {
+    shared.news?.close();
     await tools.close();
     throw error;
   }
@@ -150,6 +151,7 @@ async function startWith(
   const probes =
     health === undefined ? undefined : await openHealthOf(health, workers, { connection, log: shared.log });
   const close = async (): Promise<void> => {
+    shared.news?.close();
     await Promise.all([tools.close(), connection.close(), probes?.close()]);
   };
   const running = runWorkers({ workers, close, log: shared.log });

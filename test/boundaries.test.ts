@@ -143,7 +143,8 @@ describe('the rooms of lib', () => {
     ['tools', ['contract', FILES, LOCK, TRACES]],
     ['models', ['contract', 'tools']],
     ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
-    ['client', ['contract', 'history', 'encryption', 'sealing', STORE, PROBE, TRACES]],
+    // What is sent to a web inbox: by workers, and in part by the client.
+    ['client', ['contract', 'history', 'encryption', 'sealing', STORE, PROBE, TRACES, 'lib/stream-news']],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
     ['store', ['contract', FILES]],

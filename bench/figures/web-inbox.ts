@@ -5,7 +5,7 @@ import { connect, type Countersign } from '../../lib/client';
 import { startWeb, type RunningWeb } from '../../lib/server';
 import { createUsers } from '../../lib/server/auth/users';
 import { absolute, alternate, median, type Bench, type Measurement } from '../figure';
-import { freshId, OUR_QUEUE } from '../subjects';
+import { freshId, OUR_QUEUE, startBaseline, startOurs } from '../subjects';
 import { rawSignal, requestOf, untilStarted } from './decision';
 
 const REQUESTS = 100;
@@ -14,8 +14,12 @@ const ROUNDS = 40;
 /** The web inbox as its page sees it: a request until it is visible, and a click until the tool runs. */
 export const webInbox: Measurement = {
   name: 'web-inbox',
+  isAlone: true,
   async run(bench) {
     const place = await openWebInbox(bench);
+    const bundle = join(__dirname, '..', '..', 'lib', 'workflow-bundle.js');
+    const stream = { url: place.web.url, token: STREAM_TOKEN };
+    const workers = [await startOurs(bench.address, bundle, { stream }), await startBaseline(bench.address)];
     try {
       const delays = await visibleAfter(bench, place);
       const [raw, clicked] = await alternate(ROUNDS, rawSignal(bench), () => click(bench, place));
@@ -28,10 +32,14 @@ export const webInbox: Measurement = {
         }),
       ];
     } finally {
+      await Promise.all(workers.map((worker) => worker.stop()));
       await place.close();
     }
   },
 };
+
+/** What the worker proves to the web inbox. */
+const STREAM_TOKEN = 'the-token-of-the-bench';
 
 interface WebInbox {
   client: Countersign;
@@ -52,6 +60,7 @@ export async function openWebInbox(
   const web = await startWeb({
     ...{ client, port: 0, usersFile, localUser: 'bench', pageDir: directory, version: '0' },
     refusalsFile: join(directory, 'refusals.jsonl'),
+    streamToken: STREAM_TOKEN,
     onLink: () => undefined,
     report: (error) => say(String(error)),
   });

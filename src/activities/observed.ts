@@ -64,5 +64,8 @@ export type Fact =
 /** Called with each fact. Contract: does not throw. */
 export type Observe = (fact: Fact) => void;
 
-/** The sink with which workflows report to their worker. Replayed code reports nothing. */
-export type ObserveSinks = { countersign: { observe: Observe } };
+/**
+ * The sinks with which workflows report to their worker. Replayed code reports nothing. `changed`: what waits for a
+ * person in the workflow is not what it was.
+ */
+export type ObserveSinks = { countersign: { observe: Observe; changed: () => void } };

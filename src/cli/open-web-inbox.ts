@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Countersign } from '../client';
 import { defined } from '../contract/defined';
-import type { SendText } from '../contract/streamed-text';
+import type { StreamSender } from '../contract/streamed-text';
 import type { CountersignError } from '../contract/errors';
 import type { RunningWeb, WebOptions } from '../server';
 import type { Push } from '../server/push/store';
@@ -36,8 +36,8 @@ export interface WebInboxOptions {
 export interface OpenWebInbox {
   /** The address of the web inbox and how to sign in, as lines. They contain a link that signs in once. */
   lines: string[];
-  /** Takes the text that models write, from a worker in this process. */
-  takeText: SendText;
+  /** Takes what a worker in this process sends. */
+  stream: StreamSender;
 }
 
 /** Opens the web inbox, calls `use`, and closes the inbox in every case. At a terminal, Enter creates a new link. */
@@ -70,7 +70,7 @@ export async function withWebInbox<T>(
   });
   const enough = onEnter(() => screen.lines(linkLines(web, context)));
   try {
-    return await use({ lines: linkLines(web, context), takeText: web.takeText });
+    return await use({ lines: linkLines(web, context), stream: { text: web.takeText, news: web.takeNews } });
   } finally {
     enough();
     await web.stop();

@@ -2,7 +2,7 @@ import type { Client, ConnectionLike } from '@temporalio/client';
 import type { HistorySource } from '../history/read';
 import type { FileStore } from '../store';
 import type { Outbox } from './outbox';
-import type { StreamPlace } from './types';
+import type { StreamPlace } from '../contract/streamed-text';
 import type { VisibilityLimit } from './visibility';
 
 /** The parts that every operation of the client uses. */

@@ -2,9 +2,9 @@ import type { CountersignError } from '../contract/errors';
 import { MEMO } from '../contract/names';
 import { toCountersignError } from '../history/server-errors';
 import type { ClientContext } from './context';
-import { LIST_PAGE, listPages, quoted, SMALL_PAGE } from './list';
+import { LIST_PAGE, listPages, SMALL_PAGE } from './list';
 import { AT_ONCE, mapOrdered } from './read-turns';
-import type { InboxItem, InboxReader, Waiting } from './types';
+import type { InboxItem, InboxReader, Waiting, WaitingStep } from './types';
 import {
   filterOf,
   isCut,
@@ -14,12 +14,11 @@ import {
   listedTurn,
   mostUrgentFirst,
   type WaitingFilter,
+  waitingTurn,
 } from './waiting';
 
-/** How long a turn that was named is looked for: visibility lags a little. */
-const NAMED_MS = 5_000;
-/** The most turns that one query names. */
-const MOST_NAMED = 50;
+/** For how long what was read of one turn counts more than visibility, in milliseconds. */
+const AHEAD_MS = 30_000;
 /** How often the history of a turn is read again that has more open than its memo names, if the memo stays the same. */
 const REREAD_MS = 5_000;
 
@@ -42,12 +41,14 @@ interface Pass {
 /**
  * Keeps everything that waits in memory. Visibility cannot say what changed, so everything is listed again and again: a
  * page of up to 1,000 turns a step. Where there are more, every second step looks at the turns that started last, which
- * have most new requests, or at the turns that were named.
+ * have most new requests. A turn that somebody names is read by itself.
  */
 export class WaitingReader implements InboxReader {
   private readonly kept = new Map<string, Kept>();
-  /** The turns that were named, and until when each is looked for. */
-  private readonly named = new Map<string, number>();
+  /** When each turn was read by itself. Visibility may be behind. */
+  private readonly aheadSince = new Map<string, number>();
+  private found = new Set<string>();
+  private doubted = new Set<string>();
   private pass: Pass | undefined;
   private pageSize = LIST_PAGE;
   private isComplete = false;
@@ -61,11 +62,17 @@ export class WaitingReader implements InboxReader {
     private readonly filter: WaitingFilter = {},
   ) {}
 
-  look(turn: string): void {
-    if (this.isLong) this.named.set(turn, Date.now() + NAMED_MS);
+  async read(turn: string): Promise<{ waiting: Waiting; isChanged: boolean }> {
+    const { version } = this;
+    const listed = await waitingTurn(this.context, turn);
+    this.aheadSince.set(turn, Date.now());
+    this.doubted.delete(turn);
+    if (listed === undefined) this.drop(turn);
+    else if (this.isNews(listed)) await this.put(listed);
+    return { waiting: this.waiting(), isChanged: this.version !== version };
   }
 
-  async next(): Promise<Waiting> {
+  async next(): Promise<WaitingStep> {
     try {
       await this.step();
     } catch (thrown) {
@@ -75,7 +82,15 @@ export class WaitingReader implements InboxReader {
       this.pageSize = SMALL_PAGE;
       return this.next();
     }
-    return { items: this.items(), isComplete: this.isComplete, version: this.version };
+    const [found, doubted] = [[...this.found], [...this.doubted]];
+    this.found = new Set();
+    this.doubted = new Set();
+    return { ...this.waiting(), found, doubted };
+  }
+
+  private waiting(): Waiting {
+    const { isComplete, version } = this;
+    return { items: this.items(), isComplete, version };
   }
 
   /** Whether a smaller page can be read: a user's own connection may take only small answers. */
@@ -85,9 +100,8 @@ export class WaitingReader implements InboxReader {
 
   private async step(): Promise<void> {
     this.steps += 1;
-    for (const [turn, until] of this.named) if (until < Date.now()) this.named.delete(turn);
+    for (const [turn, at] of this.aheadSince) if (at < Date.now() - AHEAD_MS) this.aheadSince.delete(turn);
     if (!this.isComplete || !this.isLong || this.steps % 2 === 1) await this.readOn();
-    else if (this.steps % 4 === 2 && this.named.size > 0) await this.readNamed();
     else await this.readNewest();
   }
 
@@ -98,7 +112,7 @@ export class WaitingReader implements InboxReader {
     pass.read += 1;
     await this.keep(turns);
     if (turns.length === this.pageSize) return;
-    for (const id of [...this.kept.keys()]) if (!pass.seen.has(id)) this.drop(id);
+    this.dropMissing(pass.seen, () => true);
     if (!this.isComplete) this.version += 1;
     this.isComplete = true;
     this.isLong = pass.read > 1;
@@ -111,15 +125,8 @@ export class WaitingReader implements InboxReader {
     await this.keep(turns);
     const oldest = turns.at(-1)?.startedAt ?? 0;
     const isSorted = turns.every((turn, at) => turn.startedAt <= (turns[at - 1]?.startedAt ?? Infinity));
-    if (isSorted) this.dropMissing(turns, ([, { startedAt }]) => startedAt > oldest);
-  }
-
-  private async readNamed(): Promise<void> {
-    const ids = [...this.named.keys()].slice(0, MOST_NAMED);
-    const isOne = ids.map((id) => `WorkflowId = ${quoted(id)}`).join(' OR ');
-    const turns = await this.readPage(`${filterOf(this.filter)} AND (${isOne})`);
-    await this.keep(turns);
-    this.dropMissing(turns, ([id]) => ids.includes(id));
+    const listed = new Set(turns.map(({ id }) => id));
+    if (isSorted) this.dropMissing(listed, ({ startedAt }) => startedAt > oldest);
   }
 
   private async readPage(query: string): Promise<ListedTurn[]> {
@@ -131,18 +138,36 @@ export class WaitingReader implements InboxReader {
     for await (const page of listPages(this.context.reader, query, this.pageSize)) yield page.map(listedTurn);
   }
 
+  /** Keeps what visibility lists. */
   private async keep(turns: readonly ListedTurn[]): Promise<void> {
     for (const { id } of turns) this.pass?.seen.add(id);
-    const changed = turns.filter((turn) => this.isNews(turn));
-    const read = async (turn: ListedTurn) => ({ turn, items: await itemsOf(this.context, turn) });
-    for await (const { turn, items } of mapOrdered(changed, AT_ONCE, read)) {
-      const before = this.kept.get(turn.id)?.items;
-      const { startedAt } = turn;
-      this.kept.set(turn.id, { startedAt, text: textOf(turn), items, readAt: Date.now() });
-      if (JSON.stringify(before) === JSON.stringify(items)) continue;
-      this.named.delete(turn.id);
-      this.version += 1;
-    }
+    const changed = turns.filter((turn) => this.isNews(turn) && !this.isAhead(turn.id));
+    const put = async (turn: ListedTurn) => ({ id: turn.id, isMore: await this.put(turn) });
+    for await (const { id, isMore } of mapOrdered(changed, AT_ONCE, put))
+      if (isMore && this.isComplete) this.found.add(id);
+  }
+
+  /** Keeps what waits in a turn. True where something waits in it that did not wait before. */
+  private async put(turn: ListedTurn): Promise<boolean> {
+    const since = this.aheadSince.get(turn.id);
+    const items = await itemsOf(this.context, turn);
+    // The turn was read by itself meanwhile.
+    if (this.aheadSince.get(turn.id) !== since) return false;
+    const { items: before = [] } = this.kept.get(turn.id) ?? {};
+    this.kept.set(turn.id, { startedAt: turn.startedAt, text: textOf(turn), items, readAt: Date.now() });
+    if (JSON.stringify(before) === JSON.stringify(items)) return false;
+    this.version += 1;
+    return items.some(
+      ({ callId, kind }) => !before.some((one) => one.callId === callId && one.kind === kind),
+    );
+  }
+
+  /** Whether more is known of a turn than visibility says, which is something else. */
+  private isAhead(turn: string): boolean {
+    const since = this.aheadSince.get(turn);
+    if (since === undefined || since < Date.now() - AHEAD_MS) return false;
+    this.doubted.add(turn);
+    return true;
   }
 
   private isNews(turn: ListedTurn): boolean {
@@ -151,13 +176,12 @@ export class WaitingReader implements InboxReader {
     return isCut(turn) && Date.now() - known.readAt > REREAD_MS;
   }
 
-  private dropMissing(turns: readonly ListedTurn[], isAmong: (entry: [string, Kept]) => boolean): void {
-    const listed = new Set(turns.map(({ id }) => id));
-    for (const entry of [...this.kept]) if (isAmong(entry) && !listed.has(entry[0])) this.drop(entry[0]);
+  private dropMissing(listed: ReadonlySet<string>, isAmong: (kept: Kept) => boolean): void {
+    for (const [id, kept] of [...this.kept])
+      if (isAmong(kept) && !listed.has(id) && !this.isAhead(id)) this.drop(id);
   }
 
   private drop(id: string): void {
-    this.named.delete(id);
     if (this.kept.delete(id)) this.version += 1;
   }
 

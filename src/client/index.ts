@@ -33,13 +33,14 @@ export type {
   ScheduleRequest,
   Schedules,
   StartedTurn,
-  StreamPlace,
   TakenAnswer,
   TurnsPage,
   TurnsQuery,
   TurnSummary,
   Waiting,
+  WaitingStep,
 } from './types';
+export type { StreamPlace } from '../contract/streamed-text';
 export type {
   OverlapPolicy,
   ScheduledTurn,

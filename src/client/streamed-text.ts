@@ -2,16 +2,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
 import { defined } from '../contract/defined';
-import { CountersignError, errorMessage } from '../contract/errors';
-import type { SendText, TextDelta } from '../contract/streamed-text';
+import { CountersignError } from '../contract/errors';
+import type { SendText, StreamPlace, StreamSender, TextDelta } from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
 import { purposeOf } from '../history/fold/activities';
 import { is } from '../history/fold/guards';
 import { Payloads } from '../history/decode/payloads';
 import { describeTurn, readTurn } from '../history/read';
+import { post, sendNewsTo } from '../stream-news';
 import type { ClientContext } from './context';
 import type { FollowOptions } from './requests';
-import type { StreamPlace } from './types';
 
 /**
  * The web inbox for streamed text: as given, or as the environment says. Undefined where neither names a place.
@@ -49,46 +49,24 @@ export function requireStreamToken(token: string, tokenName: string): string {
 }
 
 /**
- * The function that sends the text of a worker: as given, or to the web inbox that is named.
+ * What sends for a worker: as given, or to the web inbox that is named.
  *
  * @throws CountersignError `config_invalid`.
  */
-export function textSender(given?: StreamPlace | SendText): SendText | undefined {
-  if (typeof given === 'function') return given;
+export function streamSender(given?: StreamPlace | SendText | StreamSender): StreamSender | undefined {
+  if (typeof given === 'function') return { text: given };
+  if (given !== undefined && 'text' in given) return given;
   const place = readStreamPlace(given);
-  return place && sendTextTo(place);
+  return place && { text: sendTextTo(place), news: sendNewsTo(place) };
 }
-
-/** How long a batch may take, in milliseconds. */
-const SEND_MS = 5_000;
 
 const gaps = z.array(
   z.object({ turn: z.string(), scheduledAt: z.number(), revision: z.number(), at: z.number() }),
 );
 
-/** Sends text to the process of a web inbox. An error says why it failed, without the token. */
-export function sendTextTo({ url, token }: StreamPlace): SendText {
-  return async (pieces) => {
-    const response = await fetch(`${url}/api/stream`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify(pieces),
-      // A redirect would take the token to a place that is not configured.
-      redirect: 'error',
-      signal: AbortSignal.timeout(SEND_MS),
-    }).catch((error: unknown) => {
-      throw new Error(`${url} does not answer: ${causeOf(error)}`);
-    });
-    if (response.ok) return gaps.parse(await response.json());
-    await response.body?.cancel();
-    throw new Error(`${url} answered with status ${response.status}`);
-  };
-}
-
-function causeOf(error: unknown): string {
-  return error instanceof Error && error.cause !== undefined
-    ? errorMessage(error.cause)
-    : errorMessage(error);
+/** Sends text to the process of a web inbox. Errors are those of `post`. */
+export function sendTextTo(place: StreamPlace): SendText {
+  return async (pieces) => gaps.parse(await (await post(place, '/api/stream', pieces)).json());
 }
 
 /**

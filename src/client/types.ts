@@ -4,7 +4,7 @@ import type { EncryptionOptions } from '../encryption/keys';
 import type { Ancestor, CallProgress } from '../contract/call';
 import type { AwayList, Grants } from './control/types';
 import type { Pause, PauseAsked, Pauses, PauseTaken, ResumeAsked } from '../contract/control/pauses';
-import type { TextDelta } from '../contract/streamed-text';
+import type { StreamPlace, TextDelta } from '../contract/streamed-text';
 import type {
   Abandonment,
   Accepted,
@@ -60,14 +60,6 @@ export interface ConnectOptions {
   timeoutMs?: number;
   /** The time that `start` waits for a namespace that lacks our search attributes, in milliseconds. @default 60000 */
   readyMs?: number;
-}
-
-/** A web inbox that gets what models write from the workers, and sends it to everyone who follows the turn. */
-export interface StreamPlace {
-  /** Its address, such as `http://inbox.example.com:7243`. */
-  url: string;
-  /** The secret that the web inbox was started with: 16 to 200 characters. */
-  token: string;
 }
 
 /** A build of a deployment. */
@@ -193,6 +185,14 @@ export interface Waiting {
   version: number;
 }
 
+/** What waits after a look at visibility, and what visibility knows otherwise. */
+export interface WaitingStep extends Waiting {
+  /** The turns in which visibility showed something new since the last answer. Empty until everything was read once. */
+  found: readonly string[];
+  /** The turns of which visibility knows something other than what was read of them. It is behind, or they changed. */
+  doubted: readonly string[];
+}
+
 /** Keeps everything that waits in memory. A program that watches the inbox has one. */
 export interface InboxReader {
   /**
@@ -201,9 +201,13 @@ export interface InboxReader {
    *
    * @throws CountersignError `no_server`, `server_busy` with `data.retryInMs`, `not_ready`, `key_missing`, `server_failed`.
    */
-  next(): Promise<Waiting>;
-  /** Reads this turn soon. For a turn in which somebody has just decided, which probably changes. */
-  look(turn: string): void;
+  next(): Promise<WaitingStep>;
+  /**
+   * Reads one turn as the server has it now, without visibility, which lags. `isChanged`: something else waits in it.
+   *
+   * @throws CountersignError as `next`.
+   */
+  read(turn: string): Promise<{ waiting: Waiting; isChanged: boolean }>;
 }
 
 /** One turn, as visibility knows it. */

@@ -1,7 +1,8 @@
-import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import { votingUnder, waitsFor } from '../contract/authority/open-votes';
 import { CountersignError } from '../contract/errors';
 import { authorityOn } from '../history/labels';
+import { ASK_MS, toCountersignError } from '../history/server-errors';
 import { defined } from '../contract/defined';
 import { callKey, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
 import type { OpenItem, OpenMemo } from '../contract/turn';
@@ -39,6 +40,23 @@ export function filterOf({ tool, agent, olderThanMs }: WaitingFilter): string {
     ...(agent === undefined ? [] : [`${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`]),
   ];
   return parts.join(' AND ');
+}
+
+/**
+ * One turn as the server has it now. Undefined where it would not be listed: nothing waits in it, or it is not there.
+ */
+export async function waitingTurn(context: ClientContext, turn: string): Promise<ListedTurn | undefined> {
+  const { reader } = context;
+  try {
+    const { raw: _raw, ...info } = await context.connection.withDeadline(Date.now() + ASK_MS, () =>
+      reader.workflow.getHandle(turn).describe(),
+    );
+    const [pending] = info.searchAttributes[SEARCH_ATTRIBUTES.pending] ?? [];
+    return info.status.name === 'RUNNING' && Number(pending ?? 0) > 0 ? listedTurn(info) : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw toCountersignError(error, `reading turn ${turn}`);
+  }
 }
 
 /** Whether one item matches: a turn that matches may also have items that do not. */
@@ -134,7 +152,7 @@ function urgencyOf({ kind, deadline, since, turn, callId }: InboxItem): string {
 }
 
 /** The part of a listed turn that we need. */
-export function listedTurn(info: WorkflowExecutionInfo): ListedTurn {
+export function listedTurn(info: Omit<WorkflowExecutionInfo, 'raw'>): ListedTurn {
   const { workflowId, searchAttributes, startTime, memo = {} } = info;
   const [agent] = searchAttributes[SEARCH_ATTRIBUTES.agent] ?? [];
   const [deadline] = searchAttributes[SEARCH_ATTRIBUTES.deadline] ?? [];

@@ -33,6 +33,49 @@ export interface StreamGap extends Pick<StreamedText, 'turn' | 'scheduledAt' | '
 export type SendText = (pieces: readonly StreamedText[]) => Promise<readonly StreamGap[]>;
 
 /**
+ * The turns in which something began or ceased to wait for a person, by the word of a worker. The news names turns and
+ * says nothing of them: whoever hears it reads them. Without turns it only says that the worker is there.
+ */
+export interface TurnNews {
+  namespace: string;
+  turns: readonly string[];
+  /** There were more turns than the worker could keep. */
+  isPart?: true;
+}
+
+/** Sends news to a web inbox. Rejects where it does not arrive. */
+export type SendNews = (news: TurnNews) => Promise<void>;
+
+/** A web inbox that gets what models write from the workers, and sends it to everyone who follows the turn. */
+export interface StreamPlace {
+  /** Its address, such as `http://inbox.example.com:7243`. */
+  url: string;
+  /** The secret that the web inbox was started with: 16 to 200 characters. */
+  token: string;
+}
+
+/** What a worker sends to a web inbox: what models write, and which turns have changed. */
+export interface StreamSender {
+  text: SendText;
+  news?: SendNews;
+}
+
+/** Limits of the news. Times are in milliseconds. */
+export const NEWS = {
+  /** The most turns that are named at once. */
+  turnsAtOnce: 200,
+  /** The most turns that a worker keeps for a web inbox that does not answer. */
+  turnsKept: 1_000,
+  /**
+   * How long a worker waits before it names a turn. A workflow reports before the server has its change, and several
+   * turns go together.
+   */
+  batchMs: 20,
+  /** A worker without news says that it is there after so long. */
+  beatMs: 5_000,
+} as const;
+
+/**
  * What a model writes, while it writes. The text so far is the first `at` characters of the text before, and then
  * `text`. With 0 the text begins anew, as in each attempt. The event `step` has the finished reply.
  */

@@ -44,8 +44,8 @@ export function agentsAmong(plugins: readonly string[]): string[] {
 }
 
 /**
- * The global by which a worker hands its list of tools to the workflows that it runs. Only the query `tools` reads it, so
- * nothing in a history depends on it.
+ * The global by which a worker hands its list of tools to the workflows that it runs. No command depends on it,
+ * so nothing in a history does.
  */
 const GLOBAL = '__countersignTools';
 
@@ -62,6 +62,11 @@ export interface ChangedTool {
 /** Code that goes before the code of the bundle, on the same line, so that the lines of the source map stay right. */
 export function formatTools(digests: ToolDigests): string {
   return `globalThis.${GLOBAL}=${JSON.stringify(JSON.stringify(digests))};`;
+}
+
+/** Whether a worker of ours runs this workflow: the code of any other one lacks the list. */
+export function isOurWorker(): boolean {
+  return Reflect.has(globalThis, GLOBAL);
 }
 
 /** The tool digests of one agent, from the worker that runs this workflow; undefined if the worker has none of them. */

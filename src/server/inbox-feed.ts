@@ -1,18 +1,15 @@
+import { LIST_PAGE } from '../client/list';
 import type { Countersign, InboxReader, Waiting } from '../client/types';
 import type { Whom } from '../contract/authority/open-votes';
-import { EVERYTHING, isSeenBy, type Permit } from '../contract/authority/permits';
-import {
-  CONTROL_STATES,
-  controlTrouble,
-  type Pause,
-  type Pauses,
-  pauseText,
-} from '../contract/control/pauses';
+import { EVERYTHING, type Permit } from '../contract/authority/permits';
+import type { Pauses } from '../contract/control/pauses';
 import { CountersignError } from '../contract/errors';
+import type { TurnNews } from '../contract/streamed-text';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
 import type { FormatError } from './failure';
-import { InboxShares } from './inbox-page';
+import { heldBy, InboxShares } from './inbox-page';
+import { createAsyncEvent, NamedTurns, Pace, type PaceTimes } from './reading/news';
 import type { ServerEvent } from './sse';
 
 /** The inbox, which is read once for everybody. Each person sees what their permit allows. */
@@ -36,8 +33,10 @@ export interface InboxFeed {
    * @throws CountersignError as `page`.
    */
   whole(ms: number): Promise<Read | undefined>;
-  /** Reads again now, because a decision on this turn was sent from here. */
+  /** Reads this turn now, because a decision on it was sent from here. Without a turn, reads everything. */
   refresh(turn?: string): void;
+  /** Reads the turns that a worker names. */
+  hear(news: TurnNews): void;
 }
 
 /** How a feed reads the inbox. */
@@ -45,8 +44,8 @@ export interface FeedParts {
   /** Gives the feed a reader that has read nothing yet, and the pauses. */
   client: Pick<Countersign, 'inboxReader' | 'pauses'>;
   formatError: FormatError;
-  /** Milliseconds between two reads. @default 500 */
-  intervalMs?: number;
+  /** Milliseconds between two reads of everything. @default PACE */
+  pace?: PaceTimes;
   /** Milliseconds after which a read that has not ended is reported as trouble. @default 2500 */
   slowMs?: number;
   /**
@@ -58,19 +57,11 @@ export interface FeedParts {
   closing: AbortSignal;
 }
 
-/** Visibility lags a little. With this interval a request is seen within a second. */
-const INTERVAL_MS = 500;
 /** The client retries for ten seconds when the server is lost. People see the trouble long before that. */
 const SLOW_MS = 2_500;
 const LINGER_MS = 30_000;
 /** Milliseconds between two reads of the pauses. */
 const PAUSES_MS = 2_000;
-/** A wait lasts at least as long as the read before it, so a busy server spends at most half of its time on us. */
-const IDLE_RATIO = 1;
-/** A server that does not answer is read less often, by this factor. */
-const TROUBLE_FACTOR = 4;
-/** Two web inboxes that started together drift apart: a wait is longer by up to this part. */
-const JITTER = 0.1;
 
 /** A feed that reads only while it has listeners, and a little longer. */
 export function createFeed(parts: FeedParts): InboxFeed {
@@ -88,14 +79,33 @@ class Feed implements InboxFeed {
   private read: Read | undefined;
   private newest: Update | undefined;
   private paused: { at: number; now: Pauses } | undefined;
+  /** Whether the last read failed. */
+  private isTroubled = false;
+  private readonly pace: Pace;
+  private readonly named = new NamedTurns({
+    read: (turn) => this.readNamed(turn),
+    onLost: () => this.pace.doubt(),
+  });
 
   constructor(private readonly parts: FeedParts) {
+    this.pace = new Pace(parts.pace);
     parts.closing.addEventListener('abort', this.wake.fire, { once: true });
   }
 
   refresh(turn?: string): void {
-    if (turn !== undefined) this.reader?.look(turn);
+    if (turn !== undefined) return this.name([turn]);
+    this.pace.hurry();
     this.wake.fire();
+  }
+
+  hear(news: TurnNews): void {
+    this.pace.hear(news);
+    this.name(news.turns);
+  }
+
+  /** Without listeners nothing is read. The next one gets everything anew. */
+  private name(turns: readonly string[], once = false): void {
+    if (this.isReading) for (const turn of turns) this.named.add(turn, once);
   }
 
   async page(
@@ -172,27 +182,56 @@ class Feed implements InboxFeed {
   private async poll(): Promise<void> {
     while (this.isWanted()) {
       const began = Date.now();
-      const reading = this.readOnce();
+      const isDue = this.isTroubled || this.pace.dueInMs() === 0;
+      const reading = this.readOnce(isDue);
       const update = await (isTrouble(this.newest) ? reading : this.reportSlow(reading));
       this.publish(update);
-      if (this.isWanted()) await this.wake.wait(pauseAfter(update, Date.now() - began, this.parts));
+      this.isTroubled = isTrouble(update);
+      if (isDue || this.isTroubled) this.pace.end({ ...update, tookMs: Date.now() - began });
+      if (this.isWanted()) await this.wake.wait(this.waitMs());
     }
     // What was read is too old for a later listener.
-    this.isReading = false;
+    this.isReading = this.isTroubled = false;
     this.reader = this.read = this.newest = this.paused = undefined;
+    this.pace.hurry();
+    this.named.clear();
     // The next reader counts its versions from the start.
     this.shares = new InboxShares();
   }
 
-  private async readOnce(): Promise<Update> {
+  /** Pauses are not in visibility, and are read also where visibility is read seldom. */
+  private waitMs(): number {
+    const dueInMs = this.pace.dueInMs();
+    return this.isTroubled ? dueInMs : Math.min(dueInMs, PAUSES_MS);
+  }
+
+  /** Reads visibility where that is due, and the pauses. */
+  private async readOnce(isDue: boolean): Promise<Update> {
     try {
       this.reader ??= this.parts.client.inboxReader();
-      const [waiting] = await Promise.all([this.reader.next(), this.readPauses()]);
-      this.read = { waiting, at: new Date().toISOString() };
+      const [read] = await Promise.all([isDue ? this.readOn(this.reader) : this.read, this.readPauses()]);
+      this.read = read ?? (await this.readOn(this.reader));
       return this.pulse(this.read);
     } catch (error) {
       return troubleUpdate(error, this.parts);
     }
+  }
+
+  private async readOn(reader: InboxReader): Promise<Read> {
+    const waiting = await reader.next();
+    this.pace.found(waiting.found);
+    this.name(waiting.doubted, true);
+    return { waiting, at: new Date().toISOString() };
+  }
+
+  private async readNamed(turn: string): Promise<boolean> {
+    const { reader } = this;
+    if (reader === undefined) return false;
+    const { waiting, isChanged } = await reader.read(turn);
+    if (!isChanged || reader !== this.reader) return isChanged;
+    this.read = { waiting, at: new Date().toISOString() };
+    this.publish(this.pulse(this.read));
+    return true;
   }
 
   private async readPauses(): Promise<void> {
@@ -232,7 +271,8 @@ class Feed implements InboxFeed {
       };
       return { key: version + JSON.stringify(held), event: { event: 'waiting', data } };
     };
-    return { key: seenBy(EVERYTHING).key, seenBy, isPart: !read.waiting.isComplete };
+    const { items, isComplete } = read.waiting;
+    return { key: seenBy(EVERYTHING).key, seenBy, isPart: !isComplete, isLong: items.length > LIST_PAGE };
   }
 
   private async firstRead(): Promise<Read> {
@@ -242,14 +282,6 @@ class Feed implements InboxFeed {
       await this.news.wait();
     }
   }
-}
-
-/** The pauses that hold calls of agents that the person sees. */
-function heldBy(found: Pauses, permit: Permit): string[] {
-  const trouble = controlTrouble(found);
-  if (trouble !== undefined) return [CONTROL_STATES[trouble]];
-  const isSeen = ({ agent }: Pause): boolean => agent === undefined || isSeenBy(permit, { agent });
-  return found.pauses.filter(isSeen).map(pauseText);
 }
 
 /** The inbox as it was read, and the time of the read. */
@@ -272,23 +304,12 @@ interface Update {
   error?: unknown;
   /** Whether there is more to read. */
   isPart?: boolean;
+  /** Whether more waits than one read shows. */
+  isLong?: boolean;
 }
 
 function isTrouble(news: Update | undefined): boolean {
   return news?.error !== undefined;
-}
-
-/**
- * The wait after a read. A failed read took long because we waited, so the wait after it does not grow with its length.
- */
-function pauseAfter(update: Update, tookMs: number, { intervalMs = INTERVAL_MS }: FeedParts): number {
-  const { error } = update;
-  // The client takes care that the server gets a rest.
-  if (update.isPart === true) return 0;
-  if (error instanceof CountersignError && typeof error.data['retryInMs'] === 'number')
-    return error.data['retryInMs'];
-  const pause = isTrouble(update) ? intervalMs * TROUBLE_FACTOR : Math.max(intervalMs, tookMs * IDLE_RATIO);
-  return pause * (1 + Math.random() * JITTER);
 }
 
 function troubleUpdate(error: unknown, { formatError }: FeedParts): Update {
@@ -301,29 +322,4 @@ function noAnswerYet(): CountersignError {
   return new CountersignError('no_server', 'the Temporal server has not answered yet', {
     hint: SERVER_HINTS.unanswered,
   });
-}
-
-/** An event that wakes everything that waits for it. */
-interface AsyncEvent {
-  fire(): void;
-  /** Resolves when the event fires, or after this many milliseconds. */
-  wait(ms?: number): Promise<void>;
-}
-
-/** An event without waiters yet. */
-function createAsyncEvent(): AsyncEvent {
-  const waiting = new Set<() => void>();
-  return {
-    fire: () => [...waiting].forEach((wake) => wake()),
-    wait: (ms) =>
-      new Promise((resolve) => {
-        const timer = ms === undefined ? undefined : setTimeout(() => wake(), ms);
-        const wake = (): void => {
-          clearTimeout(timer);
-          waiting.delete(wake);
-          resolve();
-        };
-        waiting.add(wake);
-      }),
-  };
 }

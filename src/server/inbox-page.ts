@@ -1,6 +1,13 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { waitsFor, type Whom } from '../contract/authority/open-votes';
+import {
+  CONTROL_STATES,
+  controlTrouble,
+  type Pause,
+  type Pauses,
+  pauseText,
+} from '../contract/control/pauses';
 import { isSeenBy, type Permit } from '../contract/authority/permits';
 import { isTurnIn } from '../contract/session';
 import type { InboxItem, Waiting } from '../client/types';
@@ -28,6 +35,14 @@ export class InboxShares {
     this.shares.set(name, share);
     return share;
   }
+}
+
+/** The pauses that hold calls of agents that the person sees. */
+export function heldBy(found: Pauses, permit: Permit): string[] {
+  const trouble = controlTrouble(found);
+  if (trouble !== undefined) return [CONTROL_STATES[trouble]];
+  const isSeen = ({ agent }: Pause): boolean => agent === undefined || isSeenBy(permit, { agent });
+  return found.pauses.filter(isSeen).map(pauseText);
 }
 
 /** The inbox as some people see it. It does not change with items that these people do not see. */

@@ -5,7 +5,7 @@ import type { Countersign } from '../client/types';
 import { EVERYTHING } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
-import type { SendText } from '../contract/streamed-text';
+import type { SendNews, SendText } from '../contract/streamed-text';
 import {
   createHosts,
   inUrl,
@@ -52,6 +52,7 @@ import {
 } from './session';
 import { createReaders } from './scoped';
 import { createShownCalls } from './shown-calls';
+import { newsFor } from './reading/news';
 import type { Signers } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './stats-reader';
@@ -78,8 +79,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
    */
   undoMs?: number;
   /**
-   * The token with which workers may stream what models write, 16 to 200 characters. @default none may, but for those
-   * of this process
+   * The token with which workers may stream what models write and name turns that changed, 16 to 200 characters.
+   * @default none may, but for those of this process
    */
   streamToken?: string;
   /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
@@ -114,6 +115,8 @@ export interface RunningWeb {
   url: string;
   /** Takes the text that models write from a worker of this process. */
   takeText: SendText;
+  /** Takes the news of a worker of this process. */
+  takeNews: SendNews;
   /**
    * Makes a link that signs in the person who started the web inbox, once. Undefined where other machines can reach the
    * web inbox.
@@ -176,8 +179,7 @@ export async function startWeb({
     }),
   );
   return {
-    url,
-    takeText: texts.take,
+    ...{ url, takeText: texts.take, takeNews: newsFor(client, feed) },
     drawLink: () => (codes === undefined ? undefined : linkOf(codes)),
     stop: async () => {
       closing.abort();

@@ -5,6 +5,7 @@ import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import {
   isLaterStream,
+  NEWS,
   type SendText,
   STREAM,
   type StreamedText,
@@ -14,6 +15,8 @@ import {
 import type { TurnEvent } from '../history/events';
 import { digestSecret, sameDigest } from './auth/secrets';
 import type { FormatError } from './failure';
+import type { InboxFeed } from './inbox-feed';
+import { newsFor } from './reading/news';
 import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 
@@ -181,19 +184,31 @@ const piecesSchema = z
   )
   .max(STREAM.piecesAtOnce);
 
+const newsSchema = z.strictObject({
+  namespace: name,
+  turns: z.array(name).max(NEWS.turnsAtOnce),
+  isPart: z.literal(true).optional(),
+});
+
 const watchSchema = z.strictObject({ namespace: name, turn: name });
 
 /** The parts that the routes of the stream work with. See AppDeps. */
 interface StreamDeps {
   client: Pick<Countersign, 'namespace'>;
   texts: TextStore;
+  feed: Pick<InboxFeed, 'hear'>;
   streamToken: string | undefined;
   closing: AbortSignal;
   formatError: FormatError;
 }
 
-/** The routes that take text from workers, and stream it to programs that follow a turn. Both need the token. */
-export function streamRoutes({ streamToken, texts, client, closing, formatError }: StreamDeps): Hono {
+/**
+ * The routes that take text and news from workers, and stream text to programs that follow a turn. All of them need the
+ * token.
+ */
+export function streamRoutes(deps: StreamDeps): Hono {
+  const { streamToken, texts, client, feed, closing, formatError } = deps;
+  const takeNews = newsFor(client, feed);
   const digest = streamToken === undefined ? undefined : digestSecret(streamToken);
   return new Hono()
     .use(async (c, next) => {
@@ -204,6 +219,10 @@ export function streamRoutes({ streamToken, texts, client, closing, formatError 
     .post('/', async (c) =>
       c.json(await texts.take((await readBody(c, piecesSchema)).map((piece) => defined(piece)))),
     )
+    .post('/news', async (c) => {
+      await takeNews(defined(await readBody(c, newsSchema)));
+      return c.body(null, 204);
+    })
     .get('/', (c) => {
       const { turn, namespace } = checkInput(watchSchema, c.req.query());
       if (namespace !== client.namespace)

@@ -5,6 +5,7 @@ import type { TurnOrigin } from '../contract/call';
 import type { EndedOf } from '../contract/burst/burst';
 import { defined } from '../contract/defined';
 import { callKey } from '../contract/names';
+import { isOurWorker } from '../contract/worker-tools';
 import type { Approvals, CallState } from './approvals/state';
 
 const { countersign } = proxySinks<ObserveSinks>();
@@ -12,6 +13,12 @@ const { countersign } = proxySinks<ObserveSinks>();
 /** Reports a fact to the worker. In a replay the fact was reported before, and nothing is sent. */
 export function report(fact: Fact): void {
   if (!workflowInfo().unsafe.isReplaying) countersign.observe(fact);
+}
+
+/** Reports that what waits for a person in this workflow has changed. */
+export function reportChange(): void {
+  // A worker that is not ours has no such sink, and would log an error.
+  if (isOurWorker() && !workflowInfo().unsafe.isReplaying) countersign.changed();
 }
 
 /** Reports a call that ended in a burst, including a call that never ran. */

@@ -9,6 +9,7 @@ import { ASKED, askedBy, MEMO, NEVER, SCHEDULED_BY, SEARCH_ATTRIBUTES } from '..
 import { utf8Bytes } from '../contract/text/bytes';
 import type { TurnInput, TurnState } from '../contract/turn';
 import type { ApprovalContext, CallState } from './approvals/state';
+import { reportChange } from './observe';
 import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';
 
 const SCHEDULE = defineSearchAttributeKey(SCHEDULED_BY, SearchAttributeType.KEYWORD);
@@ -81,6 +82,7 @@ export class Publisher {
     const changed = text !== this.open;
     this.writeMemo(changed ? { [MEMO.open]: memo } : {});
     if (changed || state !== this.state) upsertSearchAttributes(attributesOf(open, state));
+    if (changed) reportChange();
     this.open = text;
     this.state = state;
   }

@@ -5,7 +5,9 @@ import { inboxItem } from './support';
 
 const item = (turn: string, extra: Partial<InboxItem> = {}): InboxItem => inboxItem({ turn, ...extra });
 const away = new CountersignError('no_server', 'nobody answers');
-const silent = { next: () => new Promise<never>(() => undefined), look: () => undefined };
+const NO_NEWS = { found: [], doubted: [] };
+const read = () => Promise.reject(new Error('no turn is read by itself here'));
+const silent = { next: () => new Promise<never>(() => undefined), read };
 const broken = new CountersignError('not_ready', 'no attributes');
 
 /** An inbox that is each of these in turn. */
@@ -16,8 +18,8 @@ const client = (...looks: (InboxItem[] | Error)[]) => {
     return look;
   };
   let version = 0;
-  const next = async () => ({ items: await inbox(), isComplete: true, version: version++ });
-  return { inbox, inboxReader: () => ({ next, look: () => undefined }) };
+  const next = async () => ({ items: await inbox(), isComplete: true, version: version++, ...NO_NEWS });
+  return { inbox, inboxReader: () => ({ next, read }) };
 };
 
 describe('looking at the inbox', () => {

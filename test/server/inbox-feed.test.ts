@@ -1,7 +1,7 @@
 import { EVERYTHING } from '../../src/contract/authority/permits';
 import type { Pauses } from '../../src/contract/control/pauses';
 import { CountersignError } from '../../src/contract/errors';
-import type { InboxItem, InboxReader, Waiting } from '../../src/client/types';
+import type { InboxItem, InboxReader, WaitingStep } from '../../src/client/types';
 import type { ServerEvent } from '../../src/server/sse';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createFeed, type InboxFeed } from '../../src/server/inbox-feed';
@@ -10,21 +10,36 @@ import { until } from '../support/until';
 
 const nothingPaused = async (): Promise<Pauses> => ({ control: 'open', pauses: [] });
 
+const NO_NEWS = { found: [], doubted: [] };
+const pace = (usual: number, told = usual) => ({ usual, told, toldOfMany: told });
+const unread = (): never => {
+  throw new Error('no turn is read by itself here');
+};
+
 /** An inbox that counts how often it is read, and how many read it at once. */
 const countedInbox = () => {
   const inbox = {
     ...{ reads: 0, atOnce: 0, most: 0, total: 0, looked: [] as string[] },
+    /** How much waits once a turn was read by itself; and what visibility says beside what waits. */
+    ...{ named: 0, found: [] as string[], doubted: [] as string[] },
     failing: undefined as Error | undefined,
   };
-  const next = async (): Promise<Waiting> => {
+  const next = async (): Promise<WaitingStep> => {
     inbox.reads++;
     inbox.most = Math.max(inbox.most, ++inbox.atOnce);
     await new Promise((resolve) => setTimeout(resolve, 1));
     inbox.atOnce--;
     if (inbox.failing !== undefined) throw inbox.failing;
-    return { items: itemsOf(inbox.total), isComplete: true, version: inbox.total };
+    const { total, found, doubted } = inbox;
+    return { items: itemsOf(total), isComplete: true, version: total, found, doubted };
   };
-  const reader = (): InboxReader => ({ next, look: (turn) => void inbox.looked.push(turn) });
+  const read = async (turn: string) => {
+    inbox.looked.push(turn);
+    const isChanged = inbox.named !== inbox.total;
+    inbox.total = inbox.named;
+    return { waiting: { items: itemsOf(inbox.total), isComplete: true, version: inbox.total }, isChanged };
+  };
+  const reader = (): InboxReader => ({ next, read });
   return { inbox, reader };
 };
 
@@ -38,19 +53,19 @@ const silentInbox = () => {
     answer: (): void => undefined,
     fail: (_error: Error): void => undefined,
   };
-  const next = (): Promise<Waiting> =>
+  const next = (): Promise<WaitingStep> =>
     new Promise((resolve, reject) => {
       inbox.reads++;
-      inbox.answer = () => resolve({ items: itemsOf(3), isComplete: true, version: 1 });
+      inbox.answer = () => resolve({ items: itemsOf(3), isComplete: true, version: 1, ...NO_NEWS });
       inbox.fail = reject;
     });
   const parts = {
-    client: { inboxReader: () => ({ next, look: () => undefined }), pauses: nothingPaused },
+    client: { inboxReader: () => ({ next, read: unread }), pauses: nothingPaused },
     formatError: createErrorFormatter(() => undefined),
   };
   return {
     inbox,
-    feed: createFeed({ ...parts, intervalMs: 5, slowMs: 5, lingerMs: 0, closing: newClosing() }),
+    feed: createFeed({ ...parts, pace: pace(5), slowMs: 5, lingerMs: 0, closing: newClosing() }),
   };
 };
 
@@ -63,6 +78,7 @@ const newClosing = (): AbortSignal => {
 afterAll(() => opened.forEach((one) => one.abort()));
 
 interface FeedOptions {
+  pace?: ReturnType<typeof pace>;
   reported?: unknown[];
   lingerMs?: number;
   pauses?: () => Promise<Pauses>;
@@ -70,10 +86,10 @@ interface FeedOptions {
 
 const feedOf = (
   reader: () => InboxReader,
-  { reported = [], lingerMs = 0, pauses = nothingPaused }: FeedOptions = {},
+  { reported = [], lingerMs = 0, pauses = nothingPaused, pace: given = pace(5) }: FeedOptions = {},
 ): InboxFeed =>
   createFeed({
-    ...{ client: { inboxReader: reader, pauses }, intervalMs: 5, lingerMs, closing: newClosing() },
+    ...{ client: { inboxReader: reader, pauses }, pace: given, lingerMs, closing: newClosing() },
     formatError: createErrorFormatter((error) => void reported.push(error)),
   });
 
@@ -318,8 +334,77 @@ it('waits as long as the server is to rest, and says how long', async () => {
   ]);
   expect(inbox.reads).toBe(1);
   inbox.failing = undefined;
-  feed.refresh('t1');
+  feed.refresh();
   await until('the end of trouble', () => listener.received.length === 2);
-  expect(inbox.looked).toEqual(['t1']);
   await listener.stop();
+});
+
+describe('where turns are named', () => {
+  const HOUR = 3_600_000;
+  const namespace = 'default';
+  /** A feed that reads visibility once, and a listener that has what was read. */
+  const once = async (over: Partial<ReturnType<typeof pace>> = {}) => {
+    const { inbox, reader } = countedInbox();
+    const feed = feedOf(reader, { pace: { ...pace(HOUR), ...over }, lingerMs: HOUR });
+    const listener = listen(feed);
+    await until('the first', () => listener.received.length === 1);
+    return { inbox, feed, listener };
+  };
+
+  it.each<[string, (feed: InboxFeed) => void]>([
+    ['a worker named', (feed) => feed.hear({ namespace, turns: ['t1'] })],
+    ['a decision was sent on', (feed) => feed.refresh('t1')],
+  ])('shows at once what changed in a turn that %s, without visibility', async (_, name) => {
+    const { inbox, feed, listener } = await once();
+    inbox.named = 2;
+    name(feed);
+    await until('the change', () => listener.received.length === 2);
+    expect(listener.received[1]).toMatchObject({ event: 'waiting', data: { waiting: 2 } });
+    expect(inbox).toMatchObject({ reads: 1, looked: ['t1'] });
+    await listener.stop();
+  });
+
+  it('shows a turn that was named while visibility does not answer', async () => {
+    const { inbox, feed, listener } = await once();
+    inbox.failing = new CountersignError('server_busy', 'too often', { data: { retryInMs: HOUR } });
+    feed.refresh();
+    await until('trouble', () => listener.received.length === 2);
+    inbox.named = 1;
+    feed.hear({ namespace, turns: ['t1'] });
+    await until('the change', () => listener.received.length === 3);
+    expect(listener.received[2]).toMatchObject({ event: 'waiting', data: { waiting: 1 } });
+    await listener.stop();
+  });
+
+  it('reads visibility as usual until a worker speaks, and then seldom', async () => {
+    const { inbox, feed, listener } = await once({ usual: 5 });
+    await until('some readings', () => inbox.reads > 3);
+    feed.hear({ namespace, turns: [] });
+    await until('the end of the reading', () => inbox.atOnce === 0);
+    const before = inbox.reads;
+    // Another feed of the usual pace is the clock.
+    const clock = await once({ usual: 5 });
+    await until('the time of some readings', () => clock.inbox.reads > 10);
+    expect(inbox.reads).toBeLessThanOrEqual(before + 1);
+    await Promise.all([listener.stop(), clock.listener.stop()]);
+  });
+
+  it('reads a turn by itself of which visibility knows something else', async () => {
+    const { inbox, feed, listener } = await once();
+    inbox.doubted = ['t7'];
+    feed.refresh();
+    await until('the read', () => inbox.looked.length > 0);
+    expect(inbox.looked).toEqual(['t7']);
+    await listener.stop();
+  });
+
+  it('reads nothing where nobody looks', async () => {
+    const { inbox, reader } = countedInbox();
+    const feed = feedOf(reader);
+    feed.hear({ namespace, turns: ['t1'] });
+    const listener = listen(feed);
+    await until('the first', () => listener.received.length === 1);
+    expect(inbox.looked).toEqual([]);
+    await listener.stop();
+  });
 });

@@ -2,7 +2,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Waiting } from '../../src/client/types';
+import type { WaitingStep } from '../../src/client/types';
 import { startWeb, type RunningWeb, type WebOptions } from '../../src/server';
 import { createUsers } from '../../src/server/auth/users';
 import { eventsIn, unreachable, useOfflineApp } from './support';
@@ -200,11 +200,12 @@ describe('what comes over the wire', () => {
 
 it('ends open streams when it is stopped', async () => {
   let reads = 0;
-  const next = async (): Promise<Waiting> => {
+  const next = async (): Promise<WaitingStep> => {
     reads++;
-    return { items: [], isComplete: true, version: 1 };
+    return { items: [], isComplete: true, version: 1, found: [], doubted: [] };
   };
-  const inboxReader = () => ({ next, look: () => undefined });
+  const read = () => Promise.reject(new Error('no turn is read by itself here'));
+  const inboxReader = () => ({ next, read });
   const token = await createUsers(usersFile()).add('ann');
   const pauses = async () => ({ control: 'open' as const, pauses: [] });
   const client = {

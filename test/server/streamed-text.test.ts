@@ -1,4 +1,4 @@
-import { STREAM, type StreamedText, type TextDelta } from '../../src/contract/streamed-text';
+import { NEWS, STREAM, type StreamedText, type TextDelta } from '../../src/contract/streamed-text';
 import type { TurnEvent } from '../../src/history/events';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';
 import { eventsIn, STREAM_TOKEN, useOfflineApp } from './support';
@@ -199,6 +199,40 @@ describe('the route', () => {
     );
     expect((await post(pieces)).status).toBe(200);
     expect(app().texts.size().turns).toBe(STREAM.piecesAtOnce);
+  });
+
+  describe('of the news', () => {
+    const news = { namespace: 'default', turns: ['t1'] };
+    const tell = (json: unknown, headers: Record<string, string> = { authorization }) =>
+      app().ask('/api/stream/news', { method: 'POST', json, headers });
+
+    it('takes news from whoever has the token', async () => {
+      expect((await tell(news)).status).toBe(204);
+      expect((await tell({ ...news, turns: [], isPart: true })).status).toBe(204);
+      expect((await tell({ ...news, namespace: 'other' })).status).toBe(204);
+    });
+
+    test.each<[string, Record<string, string>]>([
+      ['no token', {}],
+      ['another token', { authorization: 'Bearer another-token-of-the-stream' }],
+      ['another scheme', { authorization: `Basic ${STREAM_TOKEN}` }],
+      ['the cookie of a person', { cookie: 'session=1' }],
+    ])('refuses %s', async (_case, headers) => {
+      expect((await tell(news, headers)).status).toBe(401);
+    });
+
+    test.each<[string, unknown, number]>([
+      ['no turns', { namespace: 'default' }, 400],
+      ['a list', [news], 400],
+      ['what waits itself', { ...news, items: [{ turn: 't1', tool: 'pay' }] }, 400],
+      ['a turn without a name', { ...news, turns: [''] }, 400],
+      ['a turn that is no name', { ...news, turns: [{ $ne: 1 }] }, 400],
+      ['too long a name', { ...news, turns: ['x'.repeat(1_001)] }, 400],
+      ['too many turns', { ...news, turns: Array.from({ length: NEWS.turnsAtOnce + 1 }, () => 't') }, 400],
+      ['more than a MiB', { ...news, turns: ['x'.repeat(1_100_000)] }, 413],
+    ])('refuses %s', async (_case, body, status) => {
+      expect((await tell(body)).status).toBe(status);
+    });
   });
 
   it('gives nothing of another namespace', async () => {

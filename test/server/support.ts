@@ -75,12 +75,14 @@ interface TestAppOptions {
   people?: AuthenticatorParts['people'];
   push?: Push;
   voters?: AppDeps['voters'];
+  /** Milliseconds between two reads of visibility where workers tell of requests. */
+  told?: number;
 }
 
 /** An app over a web inbox, with a users file of its own. */
 export async function createTestApp(
   client: Countersign,
-  { signers, signIn, files, people, push, voters }: TestAppOptions = {},
+  { signers, signIn, files, people, push, voters, told = 50 }: TestAppOptions = {},
 ): Promise<TestApp & { remove(): Promise<void> }> {
   const directory = await mkdtemp(join(tmpdir(), 'countersign-inbox-'));
   await writeFile(join(directory, 'index.html'), '<!doctype html><title>inbox</title>');
@@ -109,7 +111,7 @@ export async function createTestApp(
   });
   const hosts = createHosts({ host: '127.0.0.1', port: 7243, allowHosts: ['inbox.example.com'] });
   const feed = createFeed({
-    ...{ client, formatError, intervalMs: 50, lingerMs: 0 },
+    ...{ client, formatError, pace: { usual: 50, told, toldOfMany: told }, lingerMs: 0 },
     closing: closing.signal,
   });
   const refusalsFile = join(directory, 'refusals.jsonl');

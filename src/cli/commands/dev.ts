@@ -85,7 +85,7 @@ async function dev(named: string | undefined, options: DevOptions, context: Cont
       const encryption = keyFile === undefined ? undefined : { keyFile };
       const settings = {
         ...{ address, namespace, logLevel: options.log ?? 'ERROR' },
-        ...defined({ encryption, stream: inbox?.takeText }),
+        ...defined({ encryption, stream: inbox?.stream }),
       };
       const worker = await startPatiently({ config: loaded.config, ...settings }, context);
       const { config, queues } = worker;

@@ -20,6 +20,7 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
   'DELETE /api/session': 'viewer',
   'GET /api/stream': 'worker',
   'POST /api/stream': 'worker',
+  'POST /api/stream/news': 'worker',
   'GET /api/inbox': 'viewer',
   'GET /api/inbox/events': 'viewer',
   'GET /api/turns': 'viewer',

@@ -1,0 +1,269 @@
+import { CountersignError } from '../../contract/errors';
+import type { Countersign } from '../../client/types';
+import { NEWS, type SendNews, type TurnNews } from '../../contract/streamed-text';
+
+/** How a read of visibility ended. */
+export interface PastRead {
+  error?: unknown;
+  /** There is more to read. */
+  isPart?: boolean;
+  /** More waits than one read shows. */
+  isLong?: boolean;
+  /** How long it took, in milliseconds. */
+  tookMs: number;
+}
+
+/** Milliseconds between two reads of visibility. */
+export interface PaceTimes {
+  /** Where workers may have requests that they do not tell of. Visibility lags a little: a request is seen within a second. */
+  usual: number;
+  /** Where workers tell of every request, and visibility only finds what they cannot know or what was lost. */
+  told: number;
+  /** The same where one read shows only a part of what waits. */
+  toldOfMany: number;
+}
+
+export const PACE: PaceTimes = { usual: 500, told: 5_000, toldOfMany: 1_000 };
+
+/** A wait lasts at least as long as the read before it, so a busy server spends at most half of its time on us. */
+const IDLE_RATIO = 1;
+/** A server that does not answer is read less often, by this factor. */
+const TROUBLE_FACTOR = 4;
+/** Two web inboxes that started together drift apart: a wait is longer by up to this part. */
+const JITTER = 0.1;
+
+/** A worker that said nothing for so long is not there: two of its beats, and a little. */
+const SILENT_MS = NEWS.beatMs * 2.5;
+/** How long news of a turn may take until it counts as lost. */
+const LATE_MS = 2_000;
+/** How long it is remembered that there was news of a turn. */
+const KEPT_MS = 60_000;
+const MOST_KEPT = 5_000;
+/** For how long visibility is read as usual after it showed a request that no worker named. */
+const UNTOLD_MS = 5 * 60_000;
+/** The same after news that was not complete, or that could not be followed. */
+const PART_MS = 15_000;
+
+/** How soon visibility is read again, by what workers tell. */
+export class Pace {
+  private heardAt = -Infinity;
+  private usualUntil = -Infinity;
+  private jitter = 1;
+  private past: { read: PastRead; at: number } | undefined;
+  /** The turns that there was news of, and the turns that visibility showed without any, by time. */
+  private readonly told = new Map<string, number>();
+  private readonly untold = new Map<string, number>();
+
+  constructor(
+    private readonly times: PaceTimes = PACE,
+    private readonly now: () => number = Date.now,
+  ) {}
+
+  hear({ turns, isPart }: TurnNews): void {
+    this.heardAt = this.now();
+    if (isPart === true) this.doubt();
+    for (const turn of turns) {
+      this.untold.delete(turn);
+      this.told.delete(turn);
+      this.told.set(turn, this.heardAt);
+    }
+    forget(this.told, this.heardAt - KEPT_MS);
+  }
+
+  /** Notes the turns in which visibility showed a new request. */
+  found(turns: readonly string[]): void {
+    const now = this.now();
+    forget(this.told, now - KEPT_MS);
+    for (const turn of turns) if (!this.told.has(turn) && !this.untold.has(turn)) this.untold.set(turn, now);
+    for (const [turn, at] of this.untold) {
+      if (at > now - LATE_MS) break;
+      this.untold.delete(turn);
+      this.usualUntil = Math.max(this.usualUntil, now + UNTOLD_MS);
+    }
+    forget(this.untold, -Infinity);
+  }
+
+  /** Some news could not be followed. */
+  doubt(): void {
+    this.usualUntil = Math.max(this.usualUntil, this.now() + PART_MS);
+  }
+
+  /** Whether workers tell of requests, as far as one can know. */
+  get isTold(): boolean {
+    return this.now() < this.heardAt + SILENT_MS && this.now() >= this.usualUntil;
+  }
+
+  /** A read has ended. */
+  end(read: PastRead): void {
+    this.jitter = 1 + Math.random() * JITTER;
+    this.past = { read, at: this.now() };
+  }
+
+  /** Visibility is to be read again now. */
+  hurry(): void {
+    this.past = undefined;
+  }
+
+  /** How long until visibility is to be read again. */
+  dueInMs(): number {
+    return this.past === undefined ? 0 : Math.max(0, this.past.at + this.restMs(this.past.read) - this.now());
+  }
+
+  /** The wait after a read. Its random part stays the same until the next read. */
+  private restMs({ error, isPart, isLong = false, tookMs }: PastRead): number {
+    // The client takes care that the server gets a rest.
+    if (isPart === true) return 0;
+    if (error instanceof CountersignError && typeof error.data['retryInMs'] === 'number')
+      return error.data['retryInMs'];
+    const { usual, told, toldOfMany } = this.times;
+    // A failed read took long because we waited, so the wait after it does not grow with its length.
+    if (error !== undefined) return usual * TROUBLE_FACTOR * this.jitter;
+    const rest = this.isTold ? (isLong ? toldOfMany : told) : usual;
+    return Math.max(rest, tookMs * IDLE_RATIO) * this.jitter;
+  }
+}
+
+/** Forgets what is too old, and the oldest of too many. */
+function forget(times: Map<string, number>, before: number): void {
+  for (const [turn, at] of times) {
+    if (at >= before && times.size <= MOST_KEPT) return;
+    times.delete(turn);
+  }
+}
+
+/** How the turns that somebody named are read. */
+export interface NamedParts {
+  /** Reads one turn. False: nothing has changed in it yet. Rejects where it cannot be read. */
+  read(turn: string): Promise<boolean>;
+  /** Called where a turn that was named will not be read, or could not be. */
+  onLost(): void;
+}
+
+/** The most turns that wait to be read. */
+const MOST_WAITING = 500;
+/** So many reads at once at first, and then so many a second. */
+const READS = { atFirst: 40, aSecond: 20 } as const;
+const AT_ONCE = 8;
+/**
+ * Milliseconds after which a turn in which nothing has changed yet is read again. Its worker names it before the server
+ * has the change.
+ */
+const AGAIN_MS = [50, 200, 1_000] as const;
+
+interface Named {
+  dueAt: number;
+  /** How often it may be read again. */
+  triesLeft: number;
+}
+
+/**
+ * Reads the turns that somebody named, each a few times until something has changed in it. Whoever names turns costs
+ * the server a bounded number of reads, however many they name.
+ */
+export class NamedTurns {
+  private readonly waiting = new Map<string, Named>();
+  private spare: number = READS.atFirst;
+  private filledAt = performance.now();
+  private reading = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly parts: NamedParts) {}
+
+  /** `once`: the turn is read only once. */
+  add(turn: string, once = false): void {
+    const before = this.waiting.get(turn);
+    if (once && before !== undefined) return;
+    if (before === undefined && this.waiting.size >= MOST_WAITING) return this.parts.onLost();
+    this.waiting.set(turn, { dueAt: performance.now(), triesLeft: once ? 0 : AGAIN_MS.length });
+    this.plan();
+  }
+
+  clear(): void {
+    this.waiting.clear();
+    clearTimeout(this.timer);
+    this.timer = undefined;
+  }
+
+  private plan(): void {
+    clearTimeout(this.timer);
+    this.timer = undefined;
+    if (this.reading >= AT_ONCE || this.waiting.size === 0) return;
+    const now = performance.now();
+    const next = Math.min(...[...this.waiting.values()].map(({ dueAt }) => dueAt));
+    if (next === Infinity) return;
+    const wait = Math.max(next - now, this.spareMs(now));
+    this.timer = setTimeout(() => this.readDue(), Math.max(0, wait)).unref();
+  }
+
+  /** How long until another read is allowed. */
+  private spareMs(now: number): number {
+    this.spare = Math.min(READS.atFirst, this.spare + ((now - this.filledAt) / 1_000) * READS.aSecond);
+    this.filledAt = now;
+    return this.spare >= 1 ? 0 : ((1 - this.spare) / READS.aSecond) * 1_000;
+  }
+
+  private readDue(): void {
+    const now = performance.now();
+    for (const [turn, named] of this.waiting) {
+      if (this.reading >= AT_ONCE || this.spareMs(now) > 0) break;
+      if (named.dueAt > now) continue;
+      this.spare -= 1;
+      void this.readOne(turn, named);
+    }
+    this.plan();
+  }
+
+  private async readOne(turn: string, named: Named): Promise<void> {
+    this.reading += 1;
+    // Until its read has ended it is not due.
+    named.dueAt = Infinity;
+    const isChanged = await this.parts.read(turn).catch(() => undefined);
+    this.reading -= 1;
+    // It may have been named again meanwhile, and is then read again.
+    if (this.waiting.get(turn) === named) this.note(turn, named, isChanged);
+    this.plan();
+  }
+
+  private note(turn: string, { triesLeft }: Named, isChanged: boolean | undefined): void {
+    this.waiting.delete(turn);
+    const wait = AGAIN_MS[AGAIN_MS.length - triesLeft];
+    if (isChanged === true || (wait === undefined && isChanged === false)) return;
+    if (wait === undefined) return this.parts.onLost();
+    this.waiting.set(turn, { dueAt: performance.now() + wait, triesLeft: triesLeft - 1 });
+  }
+}
+
+/** Takes the news of workers of the same namespace. */
+export function newsFor(
+  { namespace }: Pick<Countersign, 'namespace'>,
+  feed: { hear(news: TurnNews): void },
+): SendNews {
+  return async (news) => {
+    if (news.namespace === namespace) feed.hear(news);
+  };
+}
+
+/** An event that wakes everything that waits for it. */
+export interface AsyncEvent {
+  fire(): void;
+  /** Resolves when the event fires, or after this many milliseconds. */
+  wait(ms?: number): Promise<void>;
+}
+
+/** An event without waiters yet. */
+export function createAsyncEvent(): AsyncEvent {
+  const waiting = new Set<() => void>();
+  return {
+    fire: () => [...waiting].forEach((wake) => wake()),
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const timer = ms === undefined ? undefined : setTimeout(() => wake(), ms);
+        const wake = (): void => {
+          clearTimeout(timer);
+          waiting.delete(wake);
+          resolve();
+        };
+        waiting.add(wake);
+      }),
+  };
+}

@@ -1,0 +1,54 @@
+import type { LogLevel, WorkerOptions } from '@temporalio/worker';
+import type { SendText, StreamPlace, StreamSender } from './contract/streamed-text';
+import type { EncryptionOptions } from './encryption/keys';
+import type { Config } from './tools/define-config';
+import type { BuildSettings } from './worker-names';
+
+/** The settings of a worker of turns, whether we or the application make the worker. */
+export interface TurnWorkerSettings extends BuildSettings {
+  config: Config;
+  /**
+   * The folder of the journal of unsafe calls. It has to outlive the worker.
+   * @default the config's, then `$XDG_STATE_HOME/countersign`, then `~/.local/state/countersign`
+   */
+  stateDir?: string;
+  /** The lowest level that is written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines about calls */
+  logLevel?: LogLevel;
+  /** How many workflows are kept in memory. @default the SDK's own measure of this machine */
+  maxCachedWorkflows?: number;
+  /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
+  encryption?: EncryptionOptions;
+  /**
+   * File with the private keys that decrypt secret answers, one JWK a line, newest first. Only its owner may read the
+   * file.
+   * @default `COUNTERSIGN_ANSWER_KEY_FILE`; without one no secret can be asked for
+   */
+  answerKeyFile?: string;
+  /**
+   * The web inbox that hears from this worker: what models write, while they write, and which turns have a new request.
+   * A function takes the texts in this process.
+   * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry the head of a text
+   */
+  stream?: StreamPlace | SendText | StreamSender;
+  /** Path of a workflow bundle that `bundleWorkflows` made. @default the one in this package, which has turns only */
+  workflowBundle?: string;
+  /** Options of the worker of the config's own task queue, for what it does apart from turns. */
+  worker?: OwnWorkerOptions;
+}
+
+/**
+ * Temporal's options for a worker that does more than turns: your own workflows (`workflowsPath`) and activities,
+ * interceptors, plugins, numbers of tasks at once, a deployment version. Countersign sets the options that are left out
+ * here. One of them is the converter, without which anybody who may signal a workflow could stop it.
+ */
+export type OwnWorkerOptions = Omit<
+  WorkerOptions,
+  | 'bundlerOptions'
+  | 'connection'
+  | 'dataConverter'
+  | 'identity'
+  | 'maxCachedWorkflows'
+  | 'namespace'
+  | 'taskQueue'
+  | 'workflowBundle'
+>;
