@@ -30,7 +30,14 @@ const listSchema = z.object({
 });
 
 /** The routes that read turns, one turn, and one call. */
-export function turnRoutes({ texts, authenticator, closing, formatError, shown, voters }: AppDeps): Hono<Env> {
+export function turnRoutes({
+  texts,
+  authenticator,
+  closing,
+  formatError,
+  shown,
+  voters,
+}: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) =>
       c.json(await c.get('reader').turns(defined(checkInput(listSchema, c.req.query())))),
