@@ -23,6 +23,8 @@ const node = (...args) => runShown(process.execPath, args);
 
 const jest = (...args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...args);
 
+const isCounted = (args) => args.some((arg) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(arg));
+
 const jiti = (...args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), ...args);
 
 const commands = {
@@ -31,7 +33,9 @@ const commands = {
   demo: (args) => node(at('lib', 'cli', 'demo', 'main.js'), ...args),
   example: (args) => node(at('scripts', 'example.mjs'), ...args),
   test: (args) => jest(...args),
-  'test:unit': (args) => jest('--selectProjects', 'unit', ...args),
+  // They start no server, so they may take every core.
+  'test:unit': (args) =>
+    jest('--selectProjects', 'unit', ...(isCounted(args) ? [] : ['--maxWorkers=100%']), ...args),
   check,
   'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
