@@ -26,6 +26,7 @@ import { inbox } from './figures/inbox';
 import { lisp } from './figures/lisp';
 import { mcp } from './figures/mcp';
 import { observed } from './figures/observed';
+import { pause } from './figures/pause';
 import { policy } from './figures/policy';
 import { rate } from './figures/rate';
 import { recovery } from './figures/recovery';
@@ -60,6 +61,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   audit,
   policy,
   authority,
+  pause,
   lisp,
   mcp,
   code,
