@@ -1,7 +1,7 @@
 import { NO_LIMIT, type Figure } from './figure';
 
 const ROW = 26;
-const LABELS = 360;
+const LABELS = 460;
 const BARS = 320;
 /** Bars beyond this are cut: the figure does not hold, by whatever much. */
 const MOST = 1.5;
