@@ -19,7 +19,7 @@ import { contentDigest } from '../tools/content-digest';
 import { type Config, rulesAbout } from '../tools/define-config';
 import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tighten } from '../tools/policy';
 import type { Tool } from '../tools/types';
-import { type AwayReader, whyNoPlaces } from './control/away';
+import { type AwayReader, placedVotes } from './control/away';
 import type { ActivityDeps } from './deps';
 
 /** The rules that hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
@@ -196,10 +196,10 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
     ? await judgeOf(check, input, authority)
     : undefined;
   const judged = new Map(votes.map((vote) => [vote, judge?.(vote)]));
-  const whyNoPlace = await whyNoPlaces({ ...check, authority }, votes);
+  const placed = await placedVotes({ ...check, authority }, votes);
   const proofOf = proofsBy(judged, decision);
-  const { struck, count, why } = countProvenVotes(authority, votes, (vote) => {
-    const no = whyNoPlace(vote);
+  const { struck, count, why } = countProvenVotes(placed.authority, votes, (vote) => {
+    const no = placed.why(vote);
     return no === undefined ? proofOf(vote) : { why: no };
   });
   if (struck.length === 0 && count.state === 'approved') {

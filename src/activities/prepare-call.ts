@@ -26,7 +26,7 @@ import type { ActivityDeps } from './deps';
 /** The parts of a worker that the preparation of a call uses. */
 export interface PrepareDeps extends Pick<
   ActivityDeps,
-  'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules' | 'grants'
+  'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules' | 'grants' | 'away'
 > {
   /** The facts about the turn that previews get. */
   about?: AboutTurn;
@@ -148,7 +148,7 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
 async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): Promise<ValidCall> {
   const { agent, tool, args, deps } = ready;
   const { authority, file, ruling } = verdict;
-  const about = { agent, tool, args, policyDigest: ruling?.digest, authority, file };
+  const about = { agent, tool, args, policyDigest: ruling?.digest, authority, file, away: deps.away };
   return { ...call, ...defined({ grant: await findGrant(deps.grants, about) }) };
 }
 

@@ -238,7 +238,7 @@ export async function recheck(
     const authority = authorityFor(own, asked);
     const about = { agent: agent.name, tool, args: input.arguments, policyDigest: ruling?.digest };
     const isSigned = authority !== undefined && authority.rule.assurance !== 'claimed';
-    return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file } };
+    return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file, away } };
   }
   try {
     const votes = await checkVotes({ own, file, away, place: placeHere, now: Date.now() }, input);

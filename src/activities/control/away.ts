@@ -1,12 +1,12 @@
 import type { Approvers } from '../../authority/approvers';
-import { type Authority, type Vote, WHY_NOT } from '../../contract/authority/authority';
-import { barredUnder, standInsAt } from '../../contract/authority/places';
+import type { Authority, AuthorityNow, Vote } from '../../contract/authority/authority';
+import { standInsAt } from '../../contract/authority/places';
 import { assuranceText, isAssured } from '../../contract/authority/votes';
 import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAwaySeen } from '../../contract/control/away-forms';
 import { errorMessage } from '../../contract/errors';
 import { QUERIES } from '../../contract/names';
-import { queryControl } from './grants';
+import { queryControl } from './ask-control';
 
 /** Says who is away or will be; or why nobody can tell. Never rejects. */
 export type AwayReader = () => Promise<readonly Away[] | { why: string }>;
@@ -51,23 +51,38 @@ interface PlaceCheck {
 /** Says why a vote in somebody's place does not count, in words; undefined: it may. */
 export type WhyNoPlace = (vote: Vote) => string | undefined;
 
+/** What votes come to by who is away now. */
+export interface PlacedVotes {
+  /** Why a vote does not count. */
+  why: WhyNoPlace;
+  /** By which the votes are counted. */
+  authority: AuthorityNow;
+}
+
 /**
- * Reads who is away where a vote is cast in somebody's place. What checks signatures is loaded only then.
+ * Reads who is away where votes depend on that, and checks the places in which they are cast. What checks signatures is
+ * loaded only where one is cast so.
  *
  * @throws where `place` does.
  */
-export async function whyNoPlaces(check: PlaceCheck, votes: readonly Vote[]): Promise<WhyNoPlace> {
+export async function placedVotes(check: PlaceCheck, votes: readonly Vote[]): Promise<PlacedVotes> {
+  const { file, away, authority, now } = check;
   const isPlaced = votes.some(({ inPlaceOf }) => inPlaceOf !== undefined);
-  if (!isPlaced) return barsDelegates(check);
-  const { file, away } = check;
-  if (file === undefined) return inPlace(() => 'this worker has no approvers file that names delegates');
+  if (!isPlaced && !authority.rule.notRequester) return { authority, why: () => undefined };
   const entries = (await away?.()) ?? { why: 'this worker cannot ask' };
+  const counted = 'why' in entries ? authority : authorityNow(entries, { file, authority, now });
+  return { authority: counted, why: isPlaced ? await whyNoPlaces(check, entries) : () => undefined };
+}
+
+async function whyNoPlaces(check: PlaceCheck, entries: Awaited<ReturnType<AwayReader>>): Promise<WhyNoPlace> {
+  const { file } = check;
+  if (file === undefined) return inPlace(() => 'this worker has no approvers file that names delegates');
   if ('why' in entries) return inPlace(() => `nobody can tell who is away: ${entries.why}`);
   const { assuranceOfAway, awayFault } = await import('../../authority/away-statement.js');
   const { authority, now } = check;
   const { namespace } = await check.place();
   const place = { installation: file.installation, namespace, approvers: file, now };
-  const whyPlaced = inPlace((vote) => {
+  return inPlace((vote) => {
     const entry = entries.find(({ id }) => id === vote.inPlaceOf.entry);
     const why = whyOther(vote, entry, { file, now });
     if (why !== undefined || entry === undefined) return why;
@@ -79,17 +94,6 @@ export async function whyNoPlaces(check: PlaceCheck, votes: readonly Vote[]): Pr
     const has = assuranceText(judged.assurance);
     return `${whose} is ${has}, and the rule wants it ${assuranceText(wanted)}`;
   });
-  return (vote) => whyRequesters(vote, entries, check) ?? whyPlaced(vote);
-}
-
-/**
- * Votes as oneself, where those who asked and their delegates do not vote. Where nobody can tell who is away they count: who
- * asked could end their out-of-office just as well.
- */
-async function barsDelegates(check: PlaceCheck): Promise<WhyNoPlace> {
-  if (!check.authority.rule.notRequester) return () => undefined;
-  const entries = (await check.away?.()) ?? [];
-  return (vote) => ('why' in entries ? undefined : whyRequesters(vote, entries, check));
 }
 
 type PlacedVote = Vote & Required<Pick<Vote, 'inPlaceOf'>>;
@@ -116,14 +120,23 @@ function whyOther(
   return isOpenAt(entry, now) ? undefined : `${person} is not away now`;
 }
 
-/** The delegate of who asked does not vote, in nobody's place either, where those who asked do not vote. */
-function whyRequesters(
-  { voter }: Pick<Vote, 'voter'>,
+/**
+ * An authority with who votes in whose place now. Where nobody can tell, it stays as it is: who asked could end their
+ * out-of-office just as well.
+ */
+export async function authorityWithAway(
+  authority: Authority,
+  { away, file, now }: Pick<PlaceCheck, 'away' | 'file' | 'now'>,
+): Promise<AuthorityNow> {
+  const entries = authority.rule.notRequester ? ((await away?.()) ?? []) : [];
+  return 'why' in entries ? authority : authorityNow(entries, { file, authority, now });
+}
+
+function authorityNow(
   entries: readonly Away[],
-  { file, authority: { rule, requesters }, now }: PlaceCheck,
-): string | undefined {
+  { file, authority, now }: Pick<PlaceCheck, 'file' | 'authority' | 'now'>,
+): AuthorityNow {
   const nameOf = (name: string): string => file?.personOf(name) ?? name;
-  const asked = { rule, requesters: requesters.map(nameOf) };
-  const isBarred = barredUnder(asked, standInsAt(entries, now, nameOf));
-  return isBarred(voter) ? `${voter} ${WHY_NOT.requesters_delegate}` : undefined;
+  const requesters = authority.requesters.map(nameOf);
+  return { ...authority, requesters, standIns: standInsAt(entries, now, nameOf) };
 }

@@ -27,7 +27,8 @@ import { TIMES } from '../../contract/limits';
 import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
 import { contentDigest } from '../../tools/content-digest';
 import type { Tool } from '../../tools/types';
-import { within } from '../../tools/within';
+import { authorityWithAway, type AwayReader } from './away';
+import { inTime, queryControl } from './ask-control';
 
 /** Asks about grants in the name of calls. Nothing of it rejects. */
 export interface GrantsReader {
@@ -94,12 +95,6 @@ function reasonOf(error: unknown): string {
   return `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`;
 }
 
-/** Asks the workflow that holds pauses, grants and who is away, by the client of the current activity. */
-export function queryControl(query: string): Promise<unknown> {
-  const { client } = Context.current();
-  return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(query));
-}
-
 function claimByUpdate(asked: UseAsked): Promise<unknown> {
   const { client } = Context.current();
   return inTime(() =>
@@ -107,14 +102,6 @@ function claimByUpdate(asked: UseAsked): Promise<unknown> {
       args: [asked],
     }),
   );
-}
-
-async function inTime<T>(ask: () => Promise<T>): Promise<T> {
-  const { client } = Context.current();
-  const asked = client.withDeadline(Date.now() + TIMES.useAnswer, ask);
-  const { ended } = await within(asked, TIMES.useAnswer);
-  if (!ended) throw new Error('no worker answered');
-  return asked;
 }
 
 /** What grants may be given for a tool; undefined: any. Calls that ask people, or are turns of their own, are decided one by one. */
@@ -140,6 +127,8 @@ export interface GrantedCall {
   authority?: Authority | undefined;
   /** By which signatures count. Absent: none does. */
   file?: Approvers | undefined;
+  /** Says who is away. Absent: this worker cannot ask. */
+  away?: AwayReader | undefined;
 }
 
 /** What a grant has to be for. */
@@ -167,13 +156,14 @@ export async function judgeGrant(
 ): Promise<GoodGrant | { why: string }> {
   const why = whyNot(grant, call, place.now);
   if (why !== undefined) return { why };
-  const { file, authority } = call;
+  const { file, authority, away } = call;
   const votes = votesOn(grant);
   const proofOf = await proofsOf(grant, file, place);
   if (authority === undefined) return alone(votes.map(proofOf));
   // Whoever may decide only because nobody else did may neither give one nor confirm it.
   const { escalated: _, ...asMade } = authority;
-  const counted = countProvenVotes(asMade, votes, proofOf);
+  const now = await authorityWithAway(asMade, { away, file, now: place.now });
+  const counted = countProvenVotes(now, votes, proofOf);
   const { count, assurance } = counted;
   if (count.state !== 'approved') return { why: counted.why };
   const voters = count.counted.map(({ voter }) => voter);

@@ -109,7 +109,7 @@ export function deputiesFor(
   return standIns.flatMap((one) => {
     const { voter, person } = one;
     const isAsked = isAbout(one, data) && (among === undefined || among.includes(person));
-    return isAsked && votingOf(authority, voter, one).ok ? [voter] : [];
+    return isAsked && votingOf({ ...authority, standIns }, voter, one).ok ? [voter] : [];
   });
 }
 

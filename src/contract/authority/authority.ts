@@ -3,6 +3,7 @@ import { defined } from '../defined';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 import {
+  type Among,
   type Assurance,
   ASSURANCES,
   type CastVote,
@@ -40,6 +41,9 @@ export interface Authority {
    */
   requesters: readonly string[];
 }
+
+/** An authority, with who votes in whose place now. Absent: nobody can tell, or it does not matter. */
+export type AuthorityNow = Authority & Pick<Among, 'standIns'>;
 
 /** A vote as it is kept, with the digest of the request that it is about. */
 export interface Vote extends CastVote {
@@ -126,12 +130,12 @@ export function voterIn({ people }: Partial<Authority> = {}, approver: string): 
 }
 
 /** Looks up an approver among the people who may vote. */
-export function votingOf(authority: Authority, approver: string, place?: InPlaceOf): Voting {
-  const { people, requesters } = authority;
+export function votingOf(authority: AuthorityNow, approver: string, place?: InPlaceOf): Voting {
   const voter = voterIn(authority, approver);
-  if (people === undefined)
-    return place === undefined ? { ok: true, voter } : { ok: false, why: 'no_places' };
-  const seating = seatingOf(ruleInForce(authority), { people, requesters })(voter, place);
+  if (authority.people === undefined && place !== undefined) return { ok: false, why: 'no_places' };
+  // Each person of the file decides alone, whoever they are.
+  const { people = [{ name: voter, groups: [], delegates: [] }] } = authority;
+  const seating = seatingOf(ruleInForce(authority), { ...authority, people })(voter, place);
   return seating.ok ? { ok: true, voter } : seating;
 }
 

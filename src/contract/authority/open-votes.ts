@@ -87,18 +87,19 @@ export function waitsFor(whom: Whom, { voting }: { voting?: Voting }): boolean {
   const places = standIns.flatMap((one) => (one.voter === person ? [one.person] : []));
   if (places.some((place) => isPlaceOf(whom, place, voting))) return true;
   if (people === undefined) return needs.who.length >= MOST_NAMED || needs.who.includes(person);
-  return among === undefined || seatingAmong(among, people)(person).ok;
+  return among === undefined || seatingAmong(among, people, standIns)(person).ok;
 }
 
 /** Whether somebody may decide what waits in the place of another who has not voted on it. */
 export function isPlaceOf(whom: Whom, person: string, voting: Voting): boolean {
   const { votes, among, needs } = voting;
-  const { person: voter, people } = whom;
+  const { person: voter, people, standIns } = whom;
   const isTaken = votes.some((vote) => [vote.voter, vote.inPlaceOf?.person].includes(person));
-  if (isTaken || votes.some((vote) => vote.voter === voter) || isBarred(whom, among)) return false;
+  if (isTaken || votes.some((vote) => vote.voter === voter)) return false;
+  if ([voter, person].some((one) => isBarred({ ...whom, person: one }, among))) return false;
   if (people === undefined || among === undefined)
     return needs.who.length >= MOST_NAMED || needs.who.includes(person);
-  return seatingAmong(among, people)(voter, { person, entry: '' }).ok;
+  return seatingAmong(among, people, standIns)(voter, { person, entry: '' }).ok;
 }
 
 /** Whether somebody stands in for one of those who asked, where these do not vote. */
@@ -106,6 +107,10 @@ function isBarred({ person, standIns }: Whom, among: VotersSought | undefined): 
   return deputiesOf(among?.notThese, defined({ standIns }))(person);
 }
 
-function seatingAmong({ rosters, notThese: requesters }: VotersSought, people: readonly Voter[]): SeatingFor {
-  return seatingOf({ rosters, notRequester: requesters !== undefined }, { people, requesters });
+function seatingAmong(
+  { rosters, notThese: requesters }: VotersSought,
+  people: readonly Voter[],
+  standIns: readonly Deputy[] = [],
+): SeatingFor {
+  return seatingOf({ rosters, notRequester: requesters !== undefined }, { people, requesters, standIns });
 }

@@ -19,9 +19,9 @@ export function placesOf(authority: Authority, approver: string, { entries, now 
   const { people = [] } = authority;
   const voter = voterIn(authority, approver);
   const standIns = standInsAt(entries, now, (name) => personIn(people, name));
-  if (barredUnder(authority, standIns)(voter)) return [];
   return standIns.flatMap(({ voter: delegate, person, entry, until }) => {
-    const may = isSameName(delegate, voter) && votingOf(authority, approver, { person, entry }).ok;
+    const may =
+      isSameName(delegate, voter) && votingOf({ ...authority, standIns }, approver, { person, entry }).ok;
     return may ? [{ person, entry, until }] : [];
   });
 }

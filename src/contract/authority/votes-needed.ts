@@ -1,6 +1,6 @@
 import type { VotesNeeded } from '../decision';
 import { defined } from '../defined';
-import { type Authority, ruleInForce, someNames, votingOf, WHY_NOT } from './authority';
+import { type Authority, type AuthorityNow, ruleInForce, someNames, votingOf, WHY_NOT } from './authority';
 import {
   type Among,
   type Assurance,
@@ -57,7 +57,10 @@ export function countVotes(rule: VoteRule, votes: readonly CastVote[], among: Am
   const { counted, missingGroups } = countOf(rule, approvers, { seats, people: among.people });
   const best = countOf(rule, [...approvers, ...mayVote], { seats, people: among.people });
   const missing = Math.max(0, rule.need - counted.length, missingGroups.length);
-  const isDenied = allowed.length - approvers.length >= rule.denyNeeds;
+  const deniers = allowed.flatMap(({ voter, decision }) =>
+    decision === 'denied' ? [[voter, seats.get(voter) ?? []] as const] : [],
+  );
+  const isDenied = matched(new Map(deniers)).size >= rule.denyNeeds;
   return {
     state: isDenied ? 'denied' : missing === 0 ? 'approved' : 'open',
     counted,
@@ -116,14 +119,14 @@ function matched(optionsOf: ReadonlyMap<string, readonly string[]>): Map<string,
 }
 
 /** Counts votes under an authority: whether they are enough, and who is still needed. */
-export function countVotesUnder(authority: Authority, votes: readonly CastVote[]): VoteCount {
-  const { people, requesters } = authority;
+export function countVotesUnder(authority: AuthorityNow, votes: readonly CastVote[]): VoteCount {
+  const { people } = authority;
   const rule = ruleInForce(authority);
-  if (people !== undefined) return countVotes(rule, votes, { people, requesters });
+  if (people !== undefined) return countVotes(rule, votes, { ...authority, people });
   // Each person of the file decides alone, so one vote is enough, whoever cast it.
   const voters = [...new Set(votes.map(({ voter }) => voter))];
   const among = voters.map((name) => ({ name, groups: [], delegates: [] }));
-  return { ...countVotes(rule, votes, { people: among, requesters }), isStuck: false };
+  return { ...countVotes(rule, votes, { ...authority, people: among }), isStuck: false };
 }
 
 /** The most names that a list of voters has. */
@@ -164,7 +167,7 @@ export interface ProvenVotes {
  * less than the rule wants.
  */
 export function countProvenVotes<V extends CastVote>(
-  authority: Authority,
+  authority: AuthorityNow,
   votes: readonly V[],
   proofOf: (vote: V) => VoteProof,
 ): ProvenVotes {
@@ -183,7 +186,7 @@ export function countProvenVotes<V extends CastVote>(
 
 /** Whose vote it is, and how sure that is. Where the vote does not count, the reason. */
 function lookAt<V extends CastVote>(
-  authority: Authority,
+  authority: AuthorityNow,
   vote: V,
   proofOf: (vote: V) => VoteProof,
 ): { voter: string; assurance: Assurance } | { why: string } {

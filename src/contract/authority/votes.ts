@@ -202,12 +202,13 @@ export function seatingOf(
   const isDeputy = deputiesOf([...asked], defined({ people, standIns }));
   const delegators = new Map<string, string[]>();
   for (const one of people)
-    for (const name of isNamed(one) && !asked.has(one.name) ? one.delegates : [])
+    for (const name of isNamed(one) && !asked.has(one.name) && !isDeputy(one.name) ? one.delegates : [])
       delegators.set(name, [...(delegators.get(name) ?? []), one.name]);
   const seatOf = (person: string, voter: string): Seating => {
     const seat = byName.get(person);
     if (person === voter) return { ok: false, why: 'own_place' };
-    if (asked.has(person)) return { ok: false, why: 'requesters_delegate' };
+    // Who does not vote has no place for somebody else either.
+    if (asked.has(person) || isDeputy(person)) return { ok: false, why: 'requesters_delegate' };
     return seat !== undefined && isNamed(seat)
       ? { ok: true, seats: [person] }
       : { ok: false, why: 'place_not_named' };

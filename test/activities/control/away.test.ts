@@ -1,6 +1,7 @@
-import { createAwayReader, whyNoPlaces } from '../../../src/activities/control/away';
+import { authorityWithAway, createAwayReader, placedVotes } from '../../../src/activities/control/away';
 import { parseApprovers } from '../../../src/authority/approvers';
 import type { Authority, Vote } from '../../../src/contract/authority/authority';
+import { countProvenVotes } from '../../../src/contract/authority/votes-needed';
 import type { Away } from '../../../src/contract/control/away';
 
 const NOW = Date.parse('2026-11-25T12:00:00.000Z');
@@ -32,17 +33,26 @@ const VOTE: Vote = {
   inPlaceOf: { person: 'dora', entry: ID },
 };
 
-const whyNot = async (entries: Away[] | { why: string }, vote: Vote = VOTE, now = NOW) =>
-  (
-    await whyNoPlaces(
-      {
-        ...{ file: FILE, authority: AUTHORITY, now },
-        away: async () => entries,
-        place: async () => ({ namespace: 'default' }),
-      },
-      [vote],
-    )
-  )(vote);
+type Check = Parameters<typeof placedVotes>[0];
+
+/** Why a vote is struck out; undefined: it counts. */
+const whyStruck = async (check: Check, vote: Vote): Promise<string | undefined> => {
+  const placed = await placedVotes(check, [vote]);
+  const { struck, count } = countProvenVotes(placed.authority, [vote], (one) => {
+    const why = placed.why(one);
+    return why === undefined ? { assurance: 'claimed' } : { why };
+  });
+  expect(count.state).toBe(struck.length === 0 ? 'approved' : 'open');
+  return struck[0]?.why;
+};
+
+const PLACE = async () => ({ namespace: 'default' });
+
+const whyNot = async (
+  entries: Away[] | { why: string },
+  vote: Vote = VOTE,
+  { now = NOW, authority = AUTHORITY }: Partial<Pick<Check, 'now' | 'authority'>> = {},
+) => whyStruck({ file: FILE, authority, now, away: async () => entries, place: PLACE }, vote);
 
 it.each<[string, Away[] | { why: string }, Partial<Vote>, RegExp | undefined, number?]>([
   ['one that holds', [ENTRY], {}, undefined],
@@ -64,18 +74,24 @@ it.each<[string, Away[] | { why: string }, Partial<Vote>, RegExp | undefined, nu
     {},
     /xena is a delegate of who asked/,
   ],
+  [
+    'of the delegate of who asked',
+    [ENTRY, { ...ENTRY, id: 'r', from: 'rita', to: 'dora' }],
+    {},
+    /the vote of xena does not count: xena is a delegate of who asked/,
+  ],
 ])('says whether a vote in a place counts: %s', async (...[, entries, vote, why, now]) => {
-  const found = await whyNot(entries, { ...VOTE, ...vote }, now);
+  const found = await whyNot(entries, { ...VOTE, ...vote }, { ...(now === undefined ? {} : { now }) });
   if (why === undefined) expect(found).toBeUndefined();
   else expect(found).toMatch(why);
 });
 
 it('asks nobody where no vote is in a place', async () => {
-  const { inPlaceOf: _, ...own } = VOTE;
+  const { inPlaceOf: _, ...own } = { ...VOTE, voter: 'dora' };
   const ask = () => Promise.reject(new Error('asked'));
   const rule = { ...AUTHORITY.rule, notRequester: false };
   const check = { file: FILE, authority: { ...AUTHORITY, rule }, now: NOW, away: ask, place: ask };
-  expect((await whyNoPlaces(check, [own]))(own)).toBeUndefined();
+  await expect(whyStruck(check, own)).resolves.toBeUndefined();
 });
 
 it.each<[string, Away[] | { why: string }, RegExp | undefined]>([
@@ -95,10 +111,29 @@ it.each<[string, Away[] | { why: string }, RegExp | undefined]>([
   else expect(found).toMatch(why);
 });
 
+it('counts no vote of who is a delegate, in the file, of a delegate of who asked', async () => {
+  const people = FILE.people.map((one) => (one.name === 'dora' ? { ...one, delegates: ['yan'] } : one));
+  const authority = { ...AUTHORITY, people };
+  const { inPlaceOf: _, ...own } = { ...VOTE, voter: 'yan' };
+  await expect(whyNot([], own, { authority })).resolves.toBeUndefined();
+  const entries = [{ ...ENTRY, from: 'rita', to: 'dora' }];
+  await expect(whyNot(entries, own, { authority })).resolves.toMatch(/yan is not named/);
+});
+
+it.each<[string, Away[] | { why: string }, number]>([
+  ['who is away', [{ ...ENTRY, from: 'Rita' }], 1],
+  ['nobody', [], 0],
+  ['what nobody can tell', { why: 'no worker' }, 0],
+])('adds %s to an authority', async (_what, entries, count) => {
+  const away = async () => entries;
+  const found = await authorityWithAway(AUTHORITY, { away, file: FILE, now: NOW });
+  expect(found.standIns ?? []).toHaveLength(count);
+});
+
 it('counts no place without a file, or without a way to ask', async () => {
   const check = { authority: AUTHORITY, now: NOW, place: async () => ({ namespace: 'default' }) };
-  expect((await whyNoPlaces(check, [VOTE]))(VOTE)).toMatch(/no approvers file/);
-  expect((await whyNoPlaces({ ...check, file: FILE }, [VOTE]))(VOTE)).toMatch(/nobody can tell who is away/);
+  await expect(whyStruck(check, VOTE)).resolves.toMatch(/no approvers file/);
+  await expect(whyStruck({ ...check, file: FILE }, VOTE)).resolves.toMatch(/nobody can tell who is away/);
 });
 
 it.each<[string, number | { why: string }, () => Promise<unknown>, unknown]>([

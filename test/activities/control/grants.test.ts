@@ -5,6 +5,8 @@ import {
   judgeGrant,
 } from '../../../src/activities/control/grants';
 import type { Authority } from '../../../src/contract/authority/authority';
+import type { AwayReader } from '../../../src/activities/control/away';
+import type { Away } from '../../../src/contract/control/away';
 import { termsDigest } from '../../../src/contract/control/confirmations';
 import type { GrantVote } from '../../../src/contract/control/grant-votes';
 import type { GrantAsked, UseTaken } from '../../../src/contract/control/grants';
@@ -41,7 +43,34 @@ it('takes a grant that is as good as the decision', async () => {
   await expect(judge({})).resolves.toEqual({ assurance: 'claimed', confirmedBy: [] });
 });
 
+const NOT_REQUESTER = authority({ notRequester: true });
+const AWAY: Away = {
+  ...{
+    id: '00000000-0000-4000-8000-000000000002',
+    from: 'rita',
+    to: 'anna',
+    at: iso(NOW),
+    takenAt: iso(NOW),
+  },
+  ...{ start: iso(NOW - 1), end: iso(NOW + 1) },
+};
+
+it.each<[string, Awaited<ReturnType<AwayReader>>]>([
+  ['stands in for another', [{ ...AWAY, from: 'zoe' }]],
+  ['stood in for who asked', [{ ...AWAY, end: iso(NOW) }]],
+  ['may stand in, which nobody can tell', { why: 'no worker' }],
+])('takes the grant of somebody who %s', async (_, entries) => {
+  const found = judge({ authority: NOT_REQUESTER, away: async () => entries });
+  await expect(found).resolves.toMatchObject({ assurance: 'claimed' });
+});
+
 it.each<[string, Partial<GrantedCall>, Partial<GrantAsked>, RegExp]>([
+  [
+    'a giver who stands in for who asked',
+    { authority: NOT_REQUESTER, away: async () => [AWAY] },
+    {},
+    /anna is a delegate of who asked/,
+  ],
   ['other arguments', { args: { cents: 101 } }, {}, /other arguments/],
   ['a number as text', { args: { cents: '5' } }, {}, /other arguments/],
   [

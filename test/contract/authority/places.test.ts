@@ -65,6 +65,7 @@ it.each<[string, string, Away[], string[]]>([
   ['none of another delegate', 'yan', [away('dora', 'xena')], []],
   ['none of a delegate of the file', 'xena', [away('fay', 'xena')], []],
   ['none of who asked', 'xena', [away('rita', 'xena')], []],
+  ['none of a delegate of who asked', 'xena', [away('rita', 'dora'), away('dora', 'xena')], []],
   ['none of whose delegate who asked is', 'xena', [away('rita', 'XENA'), away('dora', 'xena')], []],
 ])('finds %s in whose place somebody may vote', (_what, voter, entries, expected) => {
   const found = placesOf(under(), voter, { entries, now: NOW });

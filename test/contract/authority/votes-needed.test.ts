@@ -54,6 +54,8 @@ describe('whether votes are enough', () => {
     ['a stranger', {}, '+mallory', 'open', 1, []],
     ['one denial', { need: 2 }, '+anna +bob -carl', 'denied', 0, []],
     ['one denial of two', { need: 2, denyNeeds: 2 }, '+anna +bob -carl', 'approved', 0, []],
+    ['two denials on one seat', { denyNeeds: 2 }, '-anna -dora', 'open', 1, []],
+    ['two denials', { denyNeeds: 2 }, '-anna -bob', 'denied', 1, []],
     ['a denial of a stranger', {}, '+anna -mallory', 'approved', 0, []],
     ['a changed mind', {}, '-anna +anna', 'approved', 0, []],
     ['a group that is not heard', { groups: ['leads', 'finance'] }, '+anna', 'open', 1, ['leads']],
