@@ -23,7 +23,7 @@ import { callId, checkInput, messageBody, MOST_MS, readBody, reason, signedByPas
 import { type Env, senderOf } from '../session';
 import type { GrantToSign } from '../signer';
 import { findExactly } from '../turns';
-import { requireSignable, signApprovalAndGrant, signGrant } from './sign-grant';
+import { requireSignable, signApprovalAndGrant, signGrant, wantsPasskey } from './sign-grant';
 
 const planSchema = z.strictObject({
   callId,
@@ -111,8 +111,8 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
       if (grant === undefined) throw new CountersignError('grant_not_found', `there is no grant ${id}`);
       const { asked, assurance } = planConfirmation(grant, approver);
       if (asked.seenDigest !== seenDigest) throw refused('it is another grant than the one shown');
-      // The passkey signed the time at which it was asked.
-      const says = { ...asked, at: grantPasskey?.at ?? asked.at };
+      // The passkey signed the time at which it was asked. Without one, the page does not say the time.
+      const says = { ...asked, at: (wantsPasskey(assurance) ? grantPasskey?.at : undefined) ?? asked.at };
       const confirmed = { terms: grant, namespace, user: approver, says };
       const signed = await signGrant(deps, confirmed, { assurance, grantPasskey });
       return c.json(await grants.confirm({ ...says, ...signed }));

@@ -54,8 +54,12 @@ async function askFor(
   grant: GrantToSign,
   assurance: Assurance,
 ): Promise<GrantPasskeyAsk | undefined> {
-  const isOwn = !isAssured('signed_in', assurance) && isAssured('signed', assurance);
-  return isOwn ? grantPasskeys?.ask(grant) : undefined;
+  return wantsPasskey(assurance) ? grantPasskeys?.ask(grant) : undefined;
+}
+
+/** Whether only the person's own passkey is enough of all that can sign in a browser. */
+export function wantsPasskey(assurance: Assurance): boolean {
+  return !isAssured('signed_in', assurance) && isAssured('signed', assurance);
 }
 
 async function byInbox(
