@@ -27,7 +27,7 @@ export interface ShellOptions {
   taskQueue?: string;
   /**
    * The sandbox in which commands run; it has to list `root`. In a sandbox, commands see variables of the worker only
-   * where `env` is set.
+   * if `env` is set.
    *
    * @default none: they reach whatever this worker can
    */
@@ -117,7 +117,7 @@ async function run(
   return describeEnd(file, end);
 }
 
-/** Throws where processes of a command may still run, because its outcome is not known then. */
+/** Throws if processes of a command may still run, because its outcome is not known then. */
 function assertAllGone(file: string, { survivors, isHeld, ...end }: ProcessEnd): void {
   if (survivors === 0 && !isHeld) return;
   const left =

@@ -170,7 +170,7 @@ function workPlaces(): string[] {
   return [...new Set(all)].filter((path) => !all.some((one) => one !== path && isWithin(path, one)));
 }
 
-/** The paths of this Node and its packages, where they lie outside the system's own folders. */
+/** The paths of this Node and its packages, if they lie outside the system's own folders. */
 export function runtimePaths(node = process.execPath): string[] {
   if (isWithin(node, '/usr')) return [];
   const packages = join(dirname(dirname(node)), 'lib', 'node_modules');
@@ -229,7 +229,7 @@ const statusSchema = z.union([
 /** Follows the processes of a sandbox by the reports of bubblewrap. */
 export interface BubblewrapHolder extends Holder {
   /**
-   * False only where the program was never started: bubblewrap reports the exit code of every program that it started.
+   * False only if the program was never started: bubblewrap reports the exit code of every program that it started.
    * Call it after the end.
    */
   mayHaveRun(): boolean;
@@ -265,7 +265,8 @@ export function followBubblewrap(): BubblewrapHolder {
     mayHaveRun: () => !isWhole || said().some((one) => 'exit-code' in one),
     async leftBehind() {
       await within(closed, MOMENT_MS);
-      // The first process survives an early kill of bubblewrap, if it has not yet asked the kernel to end with it.
+      // If bubblewrap is killed early, its first process may not yet have asked the kernel to end with bubblewrap, and
+      // survives.
       if (first !== undefined && isThere(first)) killFirst(first);
       await within(closed, GONE_MS);
       return { killed: 0, survivors: first !== undefined && (await outlives(first)) ? 1 : 0 };
@@ -299,7 +300,7 @@ function isThere({ pid, started }: First): boolean {
   return now.started === started && !['', 'Z', 'X'].includes(now.state);
 }
 
-/** State and start time of a process, from `/proc`; empty where there is no such process. */
+/** State and start time of a process, from `/proc`; empty if there is no such process. */
 function lookAt(pid: number): { state: string; started: string } {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'latin1');

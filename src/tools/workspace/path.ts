@@ -170,7 +170,7 @@ export function explain(error: unknown, shown: string): unknown {
   return new ToolError(`"${shown.slice(0, 200)}" ${words}.`, { cause: error });
 }
 
-/** The value of a promise, or `instead` where the promise rejects because something does not exist. */
+/** The value of a promise, or `instead` if the promise rejects because something does not exist. */
 export async function unlessMissing<T, U>(promise: Promise<T>, instead: U): Promise<T | U> {
   try {
     return await promise;

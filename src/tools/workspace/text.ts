@@ -7,7 +7,7 @@ import { hasLoneSurrogate } from './path';
 /** The encoding in which bytes are held as text. */
 export type Encoding = FilePlan['encoding'];
 
-/** UTF-8 where the bytes are valid UTF-8; otherwise Latin-1, one character per byte, so that no byte is lost. */
+/** UTF-8 if the bytes are valid UTF-8; otherwise Latin-1, one character per byte, so that no byte is lost. */
 export function encodingOf(bytes: Uint8Array): Encoding {
   return isUtf8(bytes) ? 'utf8' : 'latin1';
 }
