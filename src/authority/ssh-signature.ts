@@ -51,9 +51,9 @@ export interface SshCheck {
 
 export interface SshSigner {
   fingerprint: string;
-  /** True where a security key holds the key, so that a copy of a file cannot sign. */
+  /** True if a security key holds the key, so that a copy of a file cannot sign. */
   isHardware: boolean;
-  /** True where the security key also asked for a PIN or a finger. */
+  /** True if the security key also asked for a PIN or a finger. */
   isUserVerified: boolean;
 }
 
