@@ -14,9 +14,9 @@ export interface ModelFile {
   bytes: Uint8Array;
 }
 
-/** A call that a model asks for. `arguments` is the raw text; a model's adapter never parses it. */
+/** A call that a model asks for. `arguments` is the raw text, which a model's adapter never parses. */
 export interface ModelCall {
-  /** Absent where the provider gives none. */
+  /** Absent if the provider gives no id. */
   id?: string;
   name: string;
   arguments: string;
@@ -58,7 +58,7 @@ export interface ModelReply {
  * };
  */
 export interface Model {
-  /** Shown in the timeline, such as `openai:gpt-5`. */
+  /** The id that the timeline shows, such as `openai:gpt-5`. */
   readonly id: string;
   /**
    * Media types of the files that the model takes, such as `application/pdf`. A text such as `image/*` stands for a

@@ -13,11 +13,11 @@ export interface ScriptedCall {
   id?: string | null;
 }
 
-/** A reply of a script; without calls it is the answer. */
+/** A reply of a script. A reply without calls is the answer. */
 export interface ScriptedReply {
   text?: string;
   toolCalls?: readonly ScriptedCall[];
-  /** @default `tool-calls` where there are calls, otherwise `stop` */
+  /** @default `tool-calls` if there are calls, otherwise `stop` */
   finishReason?: string;
   usage?: Usage;
 }
