@@ -29,7 +29,7 @@ interface LiveHandlers {
   on: Readonly<Record<string, (data: string, id: string) => void>>;
   /** `live`: an event came. `lost`: an error, or silence. It is called again at each new attempt. */
   connection(state: Exclude<Connection, 'connecting'>): void;
-  /** Called where the server does not open the stream. The attempts go on all the same. */
+  /** Called if the server does not open the stream. The attempts go on all the same. */
   refused?(): void;
 }
 
@@ -38,7 +38,7 @@ const LAST_RETRY_MS = 10_000;
 /** The server sends a beat every 5 s. */
 const SILENT_MS = 18_000;
 
-/** Calls back where nothing was heard for a while, once for each silence. */
+/** Calls back if nothing arrives for a while, once for each silence. */
 export interface Watchdog {
   heard(): void;
   stop(): void;

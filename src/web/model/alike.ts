@@ -56,7 +56,7 @@ export function withAllAlike(items: readonly InboxItem[], rows: readonly InboxIt
 export interface Field {
   name: string;
   isArgument: boolean;
-  /** The value of each request, in order. Undefined where a request does not have the field. */
+  /** The value of each request, in order. Undefined if a request does not have the field. */
   values: (Json | undefined)[];
 }
 

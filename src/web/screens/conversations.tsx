@@ -134,14 +134,13 @@ function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
   );
 }
 
-/** How many conversations the server returns where no limit is named. */
+/** How many conversations the server returns if no limit is named. */
 const MOST = 50;
 /** How many milliseconds are between two reads of the list: each read costs the Temporal server a query. */
 const EVERY_MS = 5_000;
 
 /**
- * Reads the list repeatedly while the tab is visible, because a new message changes nothing else that this page hears
- * of.
+ * Reads the list repeatedly while the tab is visible, because a new message causes no event that this page receives.
  */
 function useConversations(agent: string): readonly ConversationRow[] | undefined {
   const { fail } = useAppContext();
