@@ -132,7 +132,7 @@ interface Breakpoint {
 /**
  * The workflow task in which the code reaches a point of a turn. Without a point, the first workflow task.
  *
- * @throws CountersignError `point_not_found`, also where no workflow task came after the event; `not_a_turn` for a step
+ * @throws CountersignError `point_not_found`, also if no workflow task came after the event; `not_a_turn` for a step
  * or a call of another workflow.
  */
 export async function breakpointAt(
