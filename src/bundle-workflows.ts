@@ -95,8 +95,8 @@ function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
 }
 
 /**
- * The exports of the bundle. A named export wins over a star, so your own file may export workflows of these names,
- * too.
+ * The exports of the bundle. A named export wins over a star, so your own file may also export workflows with these
+ * names.
  */
 function exportsOf(workflowsPath: string): string {
   const own = `export * from ${JSON.stringify(workflowsPath)};\n`;

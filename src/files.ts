@@ -36,8 +36,8 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Replaces a file. Readers see the old content or the new one, never half of it, even after a crash. Once this
- * resolves, the new content survives a crash of the machine.
+ * Replaces a file. Readers see the whole old content or the whole new content, even after a crash. Once this resolves,
+ * the new content survives a crash of the machine.
  *
  * @param content The whole text, or a function that writes it.
  * @param mode The permissions of the file. By default only the owner has access.

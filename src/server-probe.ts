@@ -27,7 +27,7 @@ const REASON_MS = 4_000;
  * minute for such a server, and that wait cannot be shortened.
  */
 export async function isSilent(server: ServerAddress, waitMs = SILENCE_MS): Promise<boolean> {
-  // The worker's own connection also checks certificates, and nothing is sent on this one.
+  // We send nothing on this connection, and the worker's own connection checks certificates.
   const tls = tlsOptions(server) === undefined ? undefined : { rejectUnauthorized: false };
   return (await greet(server.address, tls, waitMs)) === 'silence';
 }

@@ -169,8 +169,8 @@ function labels<K extends string>(from: Readonly<Record<K, string>>, ...names: K
 }
 
 /**
- * Where metrics go, for Temporal's runtime: `host:port` opens a port for Prometheus, with `/metrics`; an address with `http`,
- * `https` or `grpc` is that of an OpenTelemetry collector.
+ * Where metrics go, for Temporal's runtime: `host:port` opens a port for Prometheus, with `/metrics`; an address with
+ * `http`, `https` or `grpc` names an OpenTelemetry collector.
  *
  * @throws CountersignError `config_invalid`.
  */

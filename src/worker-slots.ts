@@ -90,7 +90,7 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
       };
       const leave = (): void => {
         this.waiting.delete(take);
-        // For an abort that the SDK asked for, it accepts only its own reason.
+        // If the SDK itself asked for the abort, the SDK accepts only its own reason.
         reject(signal.reason);
       };
       signal.addEventListener('abort', leave, { once: true });

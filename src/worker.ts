@@ -175,8 +175,8 @@ function holderOptions(
   const tools = statefulTools(config, queues);
   if (tools.length === 0) return undefined;
   const taskQueue = shared.holderQueue;
-  // The worker has no build: its task queue belongs to this process, and calls of turns on another build must reach it,
-  // too.
+  // The worker has no build: its task queue belongs to this process, and calls of turns on other builds must reach the
+  // worker, too.
   return {
     ...TIMING,
     ...server,

@@ -71,7 +71,7 @@ export interface Approvers {
   keysOf(person: string): readonly SignerKey[];
   /** The passkeys of a person, by the name in the file. */
   passkeysOf(person: string): readonly Passkey[];
-  /** The site where passkeys are used. Undefined: the file names none. */
+  /** The site where passkeys are used. Undefined: the file names no site. */
   readonly passkeySite: PasskeySite | undefined;
   /** The person to whom the passkey with this id belongs. */
   ownerOfPasskey(id: string): string | undefined;

@@ -10,8 +10,8 @@ export const SIGNATURE_NAMESPACE = 'countersign';
 /** The namespace of the web inbox's own signature, so that it never passes for a person's signature. */
 export const INBOX_NAMESPACE = 'countersign-inbox';
 /**
- * The namespaces of signatures on grants. A signature on one call never passes for a signature on a grant, nor the
- * other way around.
+ * The namespaces of signatures on grants. A signature on one call never passes for a signature on a grant, and a
+ * signature on a grant never passes for one on a call.
  */
 export const GRANT_NAMESPACE = 'countersign-grant';
 export const INBOX_GRANT_NAMESPACE = 'countersign-inbox-grant';

@@ -65,9 +65,9 @@ export interface Owner {
 const BUFFER_CHARS = 1024 * 1024;
 
 /**
- * Opens an audit file to continue it, or starts one. Every record in it is checked first. The records after the last
- * signed head are cut off. A crash may have left them, or somebody without the key may have written them. Only records
- * that were read from history here are signed.
+ * Opens an audit file to continue it, or starts a new file. Every record in it is checked first. The records after the
+ * last signed head are cut off. A crash may have left them, or somebody without the key may have written them. Only
+ * records that were read from history here are signed.
  *
  * @throws CountersignError `file_failed`, `audit_broken`, `audit_invalid`, `audit_key`, `usage` for another namespace's file.
  */

@@ -19,7 +19,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Loads a config file, TypeScript or JavaScript; its default export is an agent, a list of agents, or a config. The
+ * Loads a config file in TypeScript or JavaScript. Its default export is an agent, a list of agents, or a config. The
  * modules for this are loaded here, so that no other command waits for them.
  *
  * @throws CountersignError `config_not_found`, or `config_invalid` naming file and line. A wrong tool or agent keeps its own code.

@@ -129,7 +129,7 @@ export function isFine({ state, tools }: ServerReport): boolean {
   return state === 'allowed' && othersIn(tools).every(({ standing }) => standing === 'unfit');
 }
 
-/** The tools that are neither allowed nor refused as they are now, and the tools that are gone. */
+/** The tools that nobody has allowed or refused in their current form, and the tools that are gone. */
 export function othersIn(tools: readonly ToolReport[]): ToolReport[] {
   return tools.filter(({ standing }) => standing !== 'allowed' && standing !== 'refused');
 }

@@ -129,7 +129,9 @@ const putInPlace = async (made: string, target: string): Promise<void> => {
   await rename(made, target);
 };
 
-/** A killed process leaves its staging directory. We hold the lock, so no other process uses one. */
+/**
+ * A killed process leaves its staging directory behind. We hold the lock, so no other process uses such a directory.
+ */
 const removeLeftovers = async (directory: string): Promise<void> => {
   const names = (await readdir(directory)).filter((name) => name.startsWith(STAGING));
   await Promise.all(names.map((name) => rm(join(directory, name), { recursive: true, force: true })));

@@ -42,14 +42,14 @@ export interface ModelReply {
   /**
    * Data that the provider wants back with this reply in later requests, such as signatures of its reasoning. The data
    * is recorded, shown nowhere, and sent back unchanged in the `opaque` of the assistant's message. Another model may
-   * get it, too: a model ignores data that it did not make. Data over 128 KiB is left out.
+   * also get this data, because a model ignores data that it did not make. Data over 128 KiB is left out.
    */
   opaque?: string;
 }
 
 /**
- * A model. Each call is one attempt without retries of its own, because Temporal retries. A model throws ModelError; any
- * other error counts as retryable.
+ * A model. Each call is one attempt without retries of its own, because Temporal retries. A model throws ModelError.
+ * Any other error counts as retryable.
  *
  * @example
  * const echo: Model = {

@@ -27,7 +27,7 @@ interface Fault {
   kind: ModelErrorKind;
   /** What happened, in our words. */
   what: string;
-  /** What the provider said about it. */
+  /** The provider's own words about the failure. */
   words?: string;
   headers?: Record<string, string>;
   /** How long the body asks to wait, in milliseconds. */
@@ -107,7 +107,7 @@ function brokenWay(error: unknown): Fault | undefined {
   return { kind: 'network', what: `the connection to the model failed (${code})` };
 }
 
-/** The bytes that arrived are not a reply, or not all of one. */
+/** The bytes that arrived are not a reply, or not a whole reply. */
 function brokenReply(error: unknown): Fault | undefined {
   const explanation = APICallError.isInstance(error) ? explain(error.responseBody) : undefined;
   if (explanation?.status !== undefined || explanation?.code !== undefined) return undefined;
@@ -143,7 +143,7 @@ function answeredFault(error: unknown): Fault | undefined {
   return { ...statusFault(status, explanation), words, ...defined({ headers }) };
 }
 
-/** An error event inside a stream; it has no status of its own. */
+/** An error event inside a stream. Such an event has no status of its own. */
 function streamedFault(error: unknown): Fault | undefined {
   if (isError(error) || typeof error !== 'object' || error === null) return undefined;
   const explanation = explain(JSON.stringify({ error }));

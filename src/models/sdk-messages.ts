@@ -262,7 +262,7 @@ function finish({ calls, refusal, parts, finish: end }: Gathered, { by }: Prompt
   };
 }
 
-/** The data that has to be sent back besides text and calls. Undefined if there is none. */
+/** The data that has to be sent back besides text and calls. Undefined if there is no such data. */
 function opaqueOf(gathered: readonly GatheredPart[], by: string): string | undefined {
   const isPlain = gathered.every(({ type, meta }) => type !== 'reasoning' && Object.keys(meta).length === 0);
   if (isPlain) return undefined;

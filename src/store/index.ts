@@ -48,7 +48,7 @@ export interface StoreOptions {
 const VARIABLE = 'COUNTERSIGN_FILES';
 
 /**
- * The store of a process: a folder, or `s3://bucket/prefix`. Undefined if none is named.
+ * The store of a process: a folder, or `s3://bucket/prefix`. Undefined if no store is named.
  *
  * @param given @default `COUNTERSIGN_FILES`
  * @throws CountersignError `config_invalid`.

@@ -47,7 +47,7 @@ export interface AgentOptions {
   fallback?: readonly (Model | string)[] | FallbackOptions;
   /**
    * Tools that `defineTool` made. A pack is a list of tools: spread it. A text names tools of MCP servers, such as
-   * `github__*`; the agent gets those of the named tools that the lock has.
+   * `github__*`; the agent gets the named tools that the lock has.
    */
   tools: readonly (Tool | string)[];
   /**
@@ -139,7 +139,7 @@ export interface FallbackOptions {
    * @default ['rate_limit', 'timeout', 'server', 'network']
    */
   on?: readonly ModelErrorKind[];
-  /** How long we ask a busy, broken or silent model before we ask the next one. @default `limits.modelRetryFor` */
+  /** How long we ask a busy, broken or silent model before we ask the next model. @default `limits.modelRetryFor` */
   after?: Duration;
 }
 

@@ -196,7 +196,7 @@ export function defineConfig(options: ConfigOptions): Config {
   const config: Config = {
     agents: Object.freeze([...agents]),
     taskQueue,
-    // As given: hooks may be methods of an object with a state of its own.
+    // The hooks stay the given object, because they may be methods that use the object's state.
     hooks: options.hooks ?? {},
     traces: Object.freeze({ content: parsed.data.traces?.content ?? false }),
     log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),

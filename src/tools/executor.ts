@@ -206,7 +206,7 @@ export interface RunJob {
   /**
    * Called with the late result of a handler. Such a handler ended after the grace, when `runJob` had already answered
    * that the outcome is not known. Not called if the outcome is still not known. Hooks do not see this result.
-   * Contract: does not throw or reject; a warning in the log says where it does.
+   * Contract: does not throw or reject. A violation is logged as a warning.
    */
   onLate?(result: ToolResult): unknown;
   /**
@@ -215,7 +215,7 @@ export interface RunJob {
   onLeft?(over: Promise<void>): void;
 }
 
-/** What an execution needs besides its job. */
+/** The dependencies of an execution, besides its job. */
 export interface RunDeps {
   hooks?: Hooks | undefined;
   log?: CallLog | undefined;

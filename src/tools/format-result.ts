@@ -159,7 +159,7 @@ export type Hide = (text: string) => string;
 
 const asItIs: Hide = (text) => text;
 
-/** The stack of a thrown value, cut to the limit. Undefined if it has none. */
+/** The stack of a thrown value, cut to the limit. Undefined if the value has no stack. */
 function stackOf(thrown: unknown, hide: Hide): string | undefined {
   const stack = readSafely(() => (thrown instanceof Error ? thrown.stack : undefined));
   return stack === undefined ? undefined : cutOutput(hide(stack), LIMITS.stackBytes);

@@ -54,12 +54,12 @@ export async function runHook(
 
 /** The facts about a turn that an agent's `context` gets. */
 export interface TurnFacts extends Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata'> {
-  /** What the person asked. */
+  /** The prompt of the turn. */
   prompt: string;
   /** Aborts after 10 s, and when the attempt ends for another reason. */
   signal: AbortSignal;
   secrets: {
-    /** A secret by its name; it is redacted from the context. */
+    /** Returns a secret by its name. The secret is redacted from the context. */
     get(name: string): Promise<string>;
   };
 }

@@ -85,7 +85,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
   return path.length === 0 ? message : `\`${path.join('.')}\` ${message}`;
 }
 
-/** The error for a wrong definition. It shows the definition's name, if there is one. */
+/** The error for a wrong definition. The error shows the name of the definition, if the definition has a name. */
 export function invalidDefinition(
   kind: 'agent' | 'tool',
   options: unknown,

@@ -105,7 +105,10 @@ function watch({ timeoutMs, signal }: HandlerRun, abort: AbortController) {
   return { over, stop, timer };
 }
 
-/** A timer that can be paused. Several callers may hold it at once; it continues when the last one releases it. */
+/**
+ * A timer that can be paused. Several callers may hold the timer at once. The timer continues when the last caller
+ * releases it.
+ */
 function createTimer(ms: number, fire: () => void) {
   let left = ms;
   let since = performance.now();

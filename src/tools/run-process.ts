@@ -82,7 +82,7 @@ function start({ argv, cwd, env, holder }: ProcessPlan, file: string, mark: stri
       env: { ...env, ...markedEnvironment(mark) },
       stdio:
         holder === undefined ? ['ignore', 'pipe', 'pipe'] : onlyThese(['ignore', 'pipe', 'pipe', 'pipe']),
-      // A process group of its own, so that all processes that it starts can be killed with it.
+      // The program gets its own process group, so that all processes that it starts can be killed with it.
       detached: true,
     });
   } catch (error) {

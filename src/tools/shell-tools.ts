@@ -26,8 +26,8 @@ export interface ShellOptions {
   /** The queue of the worker that has the files. @default the turn's own */
   taskQueue?: string;
   /**
-   * The sandbox in which commands run; it has to list `root`. In a sandbox, commands see variables of the worker only
-   * if `env` is set.
+   * The sandbox in which commands run. The sandbox has to list `root`. In a sandbox, commands see variables of the
+   * worker only if `env` is set.
    *
    * @default none: they reach whatever this worker can
    */

@@ -36,7 +36,7 @@ export type WriteLine = (message: string, facts?: Readonly<Record<string, unknow
 export interface CallContext {
   callId: string;
   tool: string;
-  /** The agent's name; empty if an executor has none. */
+  /** The agent's name. Empty if an executor has no agent. */
   agent: string;
   /** The turn's id. Absent without Temporal. */
   turn?: string;
@@ -66,7 +66,7 @@ export interface CallContext {
    * @throws TypeError for anything else.
    */
   checkpoint(value: Json): void;
-  /** The last checkpoint of an earlier attempt of this call. Absent if there is none. */
+  /** The last checkpoint of an earlier attempt of this call. Absent if no earlier attempt stored a checkpoint. */
   resumeFrom?: Json;
   /**
    * Present only if the tool shares state between its calls. The handler should keep its state in memory under this

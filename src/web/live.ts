@@ -156,7 +156,10 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
   return { pulse, connection, trouble };
 }
 
-/** Signs out if the session is over. The page cannot tell a stream without a session from a broken one, so it asks. */
+/**
+ * Signs out if the session is over. For the page, a stream without a session looks like a broken stream, so the page
+ * asks the server.
+ */
 async function checkSession(signedOut: () => void): Promise<void> {
   const session = await askSession();
   if (!session.ok && session.status === 401) signedOut();

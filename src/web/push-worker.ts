@@ -57,7 +57,7 @@ self.addEventListener('message', (event) => {
 });
 
 /**
- * Reads a message. A browser requires that each message shows a notification, so an unreadable message has a text, too.
+ * Reads a message. A browser requires that each message shows a notification, so even an unreadable message has a text.
  */
 function read({ data }: PushEvent): PushMessage {
   try {

@@ -57,9 +57,9 @@ export function createWatchdog(silentMs: number, onSilence: () => void): Watchdo
 
 /**
  * Listens to server-sent events until the returned function is called. The browser reconnects by itself after a lost
- * connection. It does not do so after an error answer, and it does not notice that a connection is silent. In these
- * cases this function reconnects, after errors with a growing wait. A frozen server and a network that drops everything
- * lead to such a silence.
+ * connection. The browser does not reconnect after an error answer, and does not notice that a connection is silent. In
+ * these cases this function reconnects, after errors with a growing wait. A frozen server and a network that drops
+ * everything lead to such a silence.
  */
 export function listen(url: string, { on, connection, refused }: LiveHandlers): () => void {
   let source: EventSource | undefined;

@@ -90,8 +90,8 @@ async function readContent(content: string): Promise<JsonObject> {
 }
 
 /**
- * The content of an answer. Values of `--set` replace those of `--content`. The value of a text field stays as it was
- * typed, and the values of other fields are read as JSON.
+ * The content of an answer. Values of `--set` replace the values of `--content`. The value of a text field stays as it
+ * was typed, and the values of other fields are read as JSON.
  */
 async function filledIn(
   question: Question | undefined,

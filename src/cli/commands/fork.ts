@@ -88,7 +88,7 @@ async function fork(target: string, options: ForkOptions, context: Context): Pro
   });
 }
 
-/** Reads the source of a fork: a file if the target is named like one, otherwise a turn. */
+/** Reads the source of a fork: a file if the target looks like the name of a file, otherwise a turn. */
 async function readSource(
   client: Countersign,
   target: string,

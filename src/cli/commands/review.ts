@@ -97,7 +97,7 @@ async function reviewInbox(review: Review): Promise<void> {
 }
 
 /**
- * The waiting items without those that were decided here. The list may be outdated, and a decision may wait for a
+ * The waiting items, without the items that were decided here. The list may be outdated, and a decision may wait for a
  * worker.
  */
 async function list(review: Review, done: ReadonlySet<string>): Promise<InboxItem[]> {

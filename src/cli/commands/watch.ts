@@ -150,8 +150,8 @@ async function openFile(
 }
 
 /**
- * The state file. Each combination of receivers, server and namespace has its own, so that one watch does not suppress
- * the notices of another.
+ * The state file. Each combination of receivers, server and namespace has its own file, so that one watch does not
+ * suppress the notices of another watch.
  */
 function stateFile(
   { notify, channels = CHANNELS_FILE }: WatchOptions,

@@ -188,7 +188,9 @@ interface Part {
   isFree?: true;
 }
 
-/** What the values of an argument have in common. Undefined if that is too little for a rule. */
+/**
+ * The condition part that fits all values of an argument. Undefined if the values have too little in common for a rule.
+ */
 function partOf(field: string, values: readonly Json[]): Part | undefined {
   const distinct = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
   const [first] = distinct;

@@ -50,8 +50,7 @@ function loginText(login: ServerReport['login'], server: string): string | undef
 }
 
 /**
- * Says whether a server is unchanged since a person allowed it, and lists the tools that are neither allowed nor
- * refused.
+ * Says whether a server is unchanged since a person allowed it, and lists the tools that nobody has allowed or refused.
  */
 export function testLines(report: ServerReport, { style }: ScreenFormat): string[] {
   const { server, state, why, tools } = report;

@@ -34,7 +34,7 @@ export interface WaitingPlace {
 /** What led to a call. The model's words are not facts, so they are printed below the facts, under the model's name. */
 export interface Story {
   agent: string;
-  /** What the user asked for. */
+  /** The prompt of the turn. */
   asked: string;
   /** The person who asked, and the metadata of the turn. */
   origin?: TurnOrigin;

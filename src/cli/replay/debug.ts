@@ -176,7 +176,7 @@ export function openInspector(port: number): void {
   });
 }
 
-/** Prints how to attach a debugger, and waits for one. */
+/** Prints how to attach a debugger, and waits until a debugger is attached. */
 export function awaitDebugger({ note }: Pick<Screen, 'note'>): void {
   const { host } = new URL(url() ?? `ws://${HOST}`);
   note(`waiting for a debugger at ${host}: open chrome://inspect, or attach to Node.js in VS Code`);

@@ -181,8 +181,8 @@ class ReplayProcess {
   private readonly ended: Promise<Answer>;
 
   constructor({ setup, env }: ProcessOptions) {
-    // The child gets no flags of this process, such as those of a debugger. The messages that Node prints when memory
-    // runs out are discarded.
+    // The child gets no flags of this process, such as the flags of a debugger. The messages that Node prints when
+    // memory runs out are discarded.
     const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
     this.child = fork(PROGRAM, { env, execArgv: [], serialization: 'advanced', stdio: [...stdio] });
     this.answers = on(this.child, 'message');
@@ -234,7 +234,7 @@ const FIRST = 1;
 
 /**
  * Replays runs one after the other in another process. If the code of a run does not stop, that process is ended and
- * the next run gets a new one. Meanwhile this process sends the next run ahead.
+ * the next run gets a new process. Meanwhile this process sends the next run ahead.
  */
 export async function* replayIsolated<T extends RunToReplay>(
   options: ProcessOptions,

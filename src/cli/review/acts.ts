@@ -61,7 +61,7 @@ const DOUBT: readonly Choice<ReviewAct>[] = [
   { means: 'run-again', keys: ['r', 'run-again'], does: 'start it once more: a new decision' },
 ];
 
-/** The keys for one item. `moves`: the ways to leave the item without a decision; all ways by default. */
+/** The keys for one item. `moves`: the ways to leave the item without a decision. By default these are all ways. */
 export function choicesFor(
   kind: InboxItem['kind'],
   hunks: readonly Hunk[],

@@ -153,7 +153,7 @@ function textSigner({ approvers, name, named, context }: SignWith) {
   };
 }
 
-/** Signs a grant. Its text and its namespace differ from those of every decision. */
+/** Signs a grant. The text and the namespace of a grant differ from the text and the namespace of every decision. */
 function grantSigner(by: SignWith): Signer['signGrant'] {
   return async (terms, namespace, says) => {
     const { grantText } = await import('../../authority/grant-statement.js');

@@ -25,7 +25,7 @@ export interface AgentToolOptions {
    */
   safety?: Safety;
   /**
-   * What a second run would do. With `pure`, up to 16 child turns of a step run at once; with `idempotent`, one after
+   * The effect of a second run. With `pure`, up to 16 child turns of a step run at once; with `idempotent`, one after
    * another. Either way a call starts one child turn, never two.
    *
    * @default 'idempotent'

@@ -165,7 +165,8 @@ function findTools(others: readonly Tool[]): Tool {
       return [head, ...found.map(lineOf)].join('\n');
     },
   });
-  // The description names the tools of one agent. The digest leaves it out, as each agent has its own `find_tools`.
+  // The description names the tools of one agent. The digest leaves the description out, because each agent has its own
+  // `find_tools`.
   return Object.freeze({ ...tool, description: describe(others) });
 }
 

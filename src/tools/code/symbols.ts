@@ -40,7 +40,7 @@ export function findTarget(bench: Workbench, given: string): Target {
   return first;
 }
 
-/** Leaves out targets in declaration files if other targets remain: usually a build made those files. */
+/** If other targets remain, leaves out the targets in declaration files. Usually a build made these files. */
 function withoutOutput(targets: readonly Target[]): readonly Target[] {
   const written = targets.filter(({ source }) => !source.isDeclarationFile);
   return written.length === 0 ? targets : written;

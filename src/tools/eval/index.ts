@@ -138,7 +138,9 @@ function asObject(code: string): string | undefined {
   return program === undefined ? undefined : rewrite(wrapped, program);
 }
 
-/** Parses code as a module, or as a script, which allows more. Undefined for code that is neither. */
+/**
+ * Parses code as a module, or as a script, which allows more. Undefined for code that is neither a module nor a script.
+ */
 function parseAny(code: string): Program | undefined {
   for (const sourceType of ['module', 'script'] as const)
     try {

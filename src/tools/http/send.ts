@@ -13,7 +13,7 @@ import { addressIn, isPublicAddress } from './address';
 import { type HostList, portOf } from './hosts';
 import { type HttpRequest, isReading, NEVER } from './request';
 
-/** Finds all addresses of a name. Contract: rejects if the name has none. */
+/** Finds all addresses of a name. Contract: rejects if the name has no address. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
 
 /** The look-up by this machine's own resolver. */
@@ -37,7 +37,7 @@ export interface Answer {
   statusText: string;
   /** The headers in the order in which they came, with names in lower case. */
   headers: readonly (readonly [name: string, value: string])[];
-  /** The unpacked body, or the reason why there is none. */
+  /** The unpacked body, or the reason why the body is missing. */
   body: Buffer | { missing: string };
 }
 

@@ -7,7 +7,7 @@ import { isList, isSymbol, lispSymbol, printSexp, readSexp, type Sexp } from './
 export interface SwankAddress {
   host: string;
   port: number;
-  /** The secret that Swank asks for first. Absent: Swank asks for none. */
+  /** The secret that Swank asks for first. Absent: Swank asks for no secret. */
   secret?: string | undefined;
 }
 

@@ -99,7 +99,7 @@ async function currentToken(account: Account, deps: AccessDeps): Promise<string 
   }
 }
 
-/** A new token after the server refused one. */
+/** A new token, after the server has refused a token. */
 async function renewedToken(
   account: Account,
   refused: string | undefined,

@@ -152,11 +152,11 @@ const address = z.looseObject({
   headers: values.optional(),
   elicitation: z.boolean().optional(),
   state,
-  // Checked later, because zod does not report the errors inside a union.
+  // We check this later, because zod does not report the errors inside a union.
   oauth: z.unknown().optional(),
 });
 
-// Has its own error message, because zod does not report the errors inside a union.
+// This union has its own error message, because zod does not report the errors inside a union.
 const server = z.union([command, address], {
   error: ({ input }) =>
     isObject(input) && !state.safeParse(input['state']).success

@@ -80,7 +80,7 @@ interface Found {
   metadata: AuthorizationServerMetadata;
   /** RFC 7009. Undefined if the server offers no revocation. */
   revocationEndpoint: string | undefined;
-  /** The resource of the tokens, as the server writes it. Undefined if the server names none. */
+  /** The resource of the tokens, as the server writes it. Undefined if the server names no resource. */
   resource: string | undefined;
   /** The scopes to request; empty if the server chooses. */
   scopes: string[];

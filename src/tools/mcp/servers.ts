@@ -30,7 +30,7 @@ export interface OpenServer {
 const LOOK_MS = 10_000;
 
 /**
- * Opens a server for a worker. Its tools are the locked tools, without those that the server lists differently now or
+ * Opens a server for a worker. The worker gets the locked tools, except tools that the server now lists differently or
  * not at all. A server that nobody has allowed is not started. Never rejects: a worker also starts without a server.
  */
 export async function openServer(

@@ -188,7 +188,7 @@ function launch({ command, args, cwd, env }: Program, mark: string): ChildProces
       cwd,
       env: { ...env, ...markedEnvironment(mark) },
       stdio: ['pipe', 'pipe', 'pipe'],
-      // A process group of its own, so that all processes that it starts can be killed with it.
+      // The server gets its own process group, so that all processes that it starts can be killed with it.
       detached: true,
     });
   } catch (error) {

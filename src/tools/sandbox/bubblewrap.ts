@@ -66,7 +66,9 @@ export async function chooseIdentity(mounts: readonly Mount[], uid = process.get
   return isOne && first.uid !== 0 ? { kind: 'other', uid: first.uid, gid: first.gid } : { kind: 'root' };
 }
 
-/** Why `tmp` is not limited. The limit needs `--disable-userns` too: else a program could mount a /tmp of its own. */
+/**
+ * Why `tmp` is not limited. The limit also needs `--disable-userns`. Otherwise a program could mount a /tmp of its own.
+ */
 const OLD_BUBBLEWRAP = 'this bubblewrap cannot limit /tmp (0.8 can)';
 
 const hasAll = (options: ReadonlySet<string>, names: readonly string[]): boolean =>

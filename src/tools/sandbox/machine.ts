@@ -194,7 +194,10 @@ interface SeatbeltPlan {
   runtime: readonly string[];
 }
 
-/** The profile for `sandbox-exec`. All that it does not allow is denied. A later rule overrides an earlier one. */
+/**
+ * The profile for `sandbox-exec`. Everything that the profile does not allow is denied. A later rule overrides an
+ * earlier one.
+ */
 export function seatbeltProfile({ mounts, tmp, runtime }: SeatbeltPlan): string {
   const shown = [...SYSTEM, ...runtime, ...mounts.map(({ path }) => path), tmp];
   const rules = mounts.map(({ path, isWritable }) =>

@@ -26,9 +26,9 @@ export interface WorkspaceOptions {
 }
 
 /**
- * Makes tools over the files of one folder. Tools that read are safe; tools that write are dangerous and ask first.
- * They reach nothing outside the folder, neither by path nor by link, and follow no links at all. They touch regular
- * files only, and writes are atomic.
+ * Makes tools over the files of one folder. Tools that read are safe. Tools that write are dangerous and ask first. The
+ * tools reach nothing outside the folder, and follow no links at all. The tools touch regular files only, and writes
+ * are atomic.
  *
  * @throws CountersignError `config_invalid` for a `root` that does not name a folder.
  */

@@ -137,7 +137,10 @@ export function assertWritable(names: readonly string[]): void {
   }
 }
 
-/** A name in lower case under NFKC, without what some systems ignore: a stream (`name:stream`), final dots, blanks. */
+/**
+ * A name in lower case under NFKC, without the parts that some systems ignore: a stream (`name:stream`), final dots,
+ * blanks.
+ */
 function fold(name: string): string {
   const plain = name.replace(IGNORED, '').normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
   return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '');

@@ -15,7 +15,7 @@ export interface Reported {
   text: string;
 }
 
-/** Requests that a person selected to decide at once, and the outcomes of those that were decided last. */
+/** Requests that a person selected to decide at once, and the outcomes of the requests that were decided last. */
 export interface Selection {
   items: readonly InboxItem[];
   report?: readonly Reported[] | undefined;

@@ -170,7 +170,7 @@ function atField({ path, message }: Issue): Issue {
     : { path: `${path}${pointerOf([name])}`, message: 'is required' };
 }
 
-/** The issues of one path, without those of the paths below it. */
+/** The issues of one path, without the issues of the paths below it. */
 export function issuesAt(issues: readonly Issue[], path: Path): Issue[] {
   const pointer = pointerOf(path);
   return issues.filter((issue) => issue.path === pointer);

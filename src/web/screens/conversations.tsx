@@ -15,7 +15,10 @@ import { Chip, Select } from '../ui/widgets';
 const readConversations = (agent: string): Promise<Reply<ConversationRow[]>> =>
   send('GET', `/api/conversations?${queryOf({ agent })}`);
 
-/** Conversations, the newest first, and the form that begins one. `query` says which are shown, as in the address. */
+/**
+ * Conversations, the newest first, and the form that begins one. `query` chooses the conversations that are shown, as
+ * in the address.
+ */
 export function ConversationsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
   const { agent } = parametersOf(query, ['agent']);
   const rows = useConversations(agent);

@@ -89,7 +89,7 @@ function useCall(
       fail(reply.status, reply.error);
     });
   }, [turn, callId, fail]);
-  // The server does not search for longer texts, and a call's id is at the end of this one.
+  // The server does not search for longer texts. We cut the beginning, because the id of the call is at the end.
   const query = queryOf({ text: `${turn}/${callId}`.slice(-200) });
   const { page } = useInboxRows({ query, offset: 0, limit: 20 }, inbox, fail);
   const item = page?.rows.find((one) => one.turn === turn && one.callId === callId);

@@ -186,7 +186,8 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
   const reason = byteNote(typed.reason, LIMITS.reasonBytes);
   const isWhyMissing = typed.reason.trim() === '';
   const decide = ({ act }: Act): void => (reason.isOver ? focusReason() : act());
-  // The model reads the reason, so the first click without a reason asks for one. The second click denies without it.
+  // The model reads the reason, so the first click without a reason asks for a reason. The second click denies without
+  // a reason.
   const denyOrAsk = (): void => {
     if (!isWhyMissing || isWhyAsked) return decide(deny);
     setWhyAsked(true);

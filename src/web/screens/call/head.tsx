@@ -20,7 +20,7 @@ interface Around {
   opened(title: HTMLElement): void;
 }
 
-/** Undefined if a panel is on its own, as in the inbox. */
+/** Undefined if no other screen contains the panel, as in the inbox. */
 export const AroundPanel = createContext<Around | undefined>(undefined);
 
 /** The level of a panel's heading: the first of the page, unless the panel is inside another screen. */
