@@ -16,7 +16,7 @@ import { WORKFLOWS } from './contract/names';
 import { sdkVersion } from './sdk-copies';
 import { LENIENT_CONVERTER } from './encryption/load';
 
-/** What a bundle contains apart from turns. */
+/** The parts of a bundle apart from the workflow of turns. */
 export interface BundleWorkflowsOptions extends Pick<
   BundleOptions,
   'workflowInterceptorModules' | 'ignoreModules' | 'webpackConfigHook' | 'plugins' | 'logger'
@@ -95,8 +95,8 @@ function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
 }
 
 /**
- * The exports of the bundle. A named export wins over a star, so your own file may export workflows of these names,
- * too.
+ * The exports of the bundle. A named export wins over a star, so your own file may also export workflows with these
+ * names.
  */
 function exportsOf(workflowsPath: string): string {
   const own = `export * from ${JSON.stringify(workflowsPath)};\n`;
@@ -114,8 +114,8 @@ interface BundleSource {
 }
 
 /**
- * The bundle that the build made or that the settings name. Where there is none, such as from sources, it is bundled
- * now.
+ * The bundle that the build made or that the settings name. If there is no bundle, such as when we run from sources,
+ * the workflows are bundled now.
  *
  * @throws CountersignError `config_invalid` for a bundle that cannot be read.
  */

@@ -5,12 +5,15 @@ import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { errnoOf } from './contract/errors';
 
-/** Where our programs keep this user's state: `$XDG_STATE_HOME/countersign`, or `~/.local/state/countersign`. */
+/**
+ * The folder in which our programs keep this user's state: `$XDG_STATE_HOME/countersign`, or
+ * `~/.local/state/countersign`.
+ */
 export function userStateDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'countersign');
 }
 
-/** The result of a read, or undefined where the file does not exist. */
+/** The result of a read, or undefined if the file does not exist. */
 export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -20,7 +23,7 @@ export async function unlessMissing<T>(reading: Promise<T>): Promise<T | undefin
   }
 }
 
-/** The text of a file. Undefined where the file does not exist. */
+/** The text of a file. Undefined if the file does not exist. */
 export function readIfThere(path: string): Promise<string | undefined> {
   return unlessMissing(readFile(path, 'utf8'));
 }
@@ -33,8 +36,8 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Replaces a file. Readers see the old content or the new one, never half of it, even after a crash. Once this resolves, a
- * crash of the machine keeps the new content.
+ * Replaces a file. Readers see the whole old content or the whole new content, even after a crash. Once this resolves,
+ * the new content survives a crash of the machine.
  *
  * @param content The whole text, or a function that writes it.
  * @param mode The permissions of the file. By default only the owner has access.
@@ -48,8 +51,8 @@ export function replaceFile(
 }
 
 /**
- * Creates a file that only its owner can access. Rejects with `EEXIST` where it exists already. A reader sees the whole
- * content or no file, even where several processes create it at once. The file is durable once this resolves.
+ * Creates a file that only its owner can access. Rejects with `EEXIST` if the file exists already. A reader sees the
+ * whole content or no file, even if several processes create it at once. The file is durable once this resolves.
  */
 export function createWhole(path: string, content: string): Promise<void> {
   return throughDraft(path, { content, mode: 0o600 }, async (draft) => {
@@ -84,7 +87,7 @@ async function throughDraft(
 }
 
 /**
- * Creates a file with one line. Rejects with `EEXIST` where the file exists already. The file is durable once this
+ * Creates a file with one line. Rejects with `EEXIST` if the file exists already. The file is durable once this
  * resolves.
  */
 export async function createWithLine(path: string, line: string): Promise<void> {

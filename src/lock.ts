@@ -7,13 +7,13 @@ import { readIfThere, unlessMissing } from './files';
 export interface LockOptions {
   /** Called with a line now and then while another process holds the lock. */
   progress: (line: string) => void;
-  /** What the other process does, as in "Temporal is being fetched". */
+  /** The work of the other process, in words such as "Temporal is being fetched". */
   what: string;
 }
 
 const POLL_MS = 100;
 const SAY_EVERY_MS = 5_000;
-/** Taking over a lock is a few system calls. A guard of this age was left by a crash. */
+/** Taking over a lock takes only a few system calls, so a guard of this age was left by a crash. */
 const GUARD_STALE_MS = 10_000;
 
 /** Runs `body` while holding the file `path`, which names our process. A lock of a dead process is taken over. */

@@ -20,20 +20,20 @@ export type Runnable = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 /** The workers of one process. */
 export interface WorkerGroup {
   workers: readonly Runnable[];
-  /** Closes what the workers share. Called once, when they have ended or their time is over. */
+  /** Closes the resources that the workers share. Called once, when all workers have ended or their time is over. */
   close(): Promise<void>;
   log: Pick<Logger, 'error'>;
 }
 
 /** Workers that run. */
 export interface Running {
-  /** Drains all workers, then closes what they share. Rejects as `done` does. */
+  /** Drains all workers, then closes the resources that they share. Rejects as `done` does. */
   stop(): Promise<void>;
   done: Promise<void>;
 }
 
 /**
- * Runs workers together: they end together, and what they share is closed whatever happens.
+ * Runs workers together: they end together, and the resources that they share are closed whatever happens.
  *
  * @returns `done` resolves when all workers have drained. It rejects with CountersignError `worker_failed` within 12 s
  * of the first failure, however the other workers end.
@@ -78,7 +78,7 @@ function shutDown(workers: readonly Runnable[]): void {
 async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>[]): Promise<boolean> {
   const clock = new AbortController();
   const late = delay(END_MS, 'late' as const, { signal: clock.signal });
-  // The clock is always aborted in the end.
+  // The clock is always aborted in the end, so its rejection is expected.
   late.catch(() => undefined);
   const closing = Promise.allSettled(runs).then(close);
   try {

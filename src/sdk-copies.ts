@@ -46,7 +46,7 @@ function manifestOf(place: string, name: string): string | undefined {
 }
 
 /**
- * What is wrong with these copies: two copies of one package, packages of two versions, or a version that we do not
+ * The problem of these copies: two copies of one package, packages of two versions, or a version that we do not
  * support.
  */
 export function sdkProblem(copies: readonly SdkCopy[]): string | undefined {
@@ -66,7 +66,7 @@ function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0 && !version.startsWith(`${than}-`);
 }
 
-/** What a user can do about more than one copy. */
+/** The advice to a user who has more than one copy. */
 export const SDK_HINT =
   'Install one version of all @temporalio packages: `npm ls @temporalio/common` shows who asks for which, and `overrides` in package.json can make them one.';
 

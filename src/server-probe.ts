@@ -19,7 +19,7 @@ type Greeting = 'settings' | 'silence' | (string & {});
 /** How long to wait for a server that sends nothing at all, in milliseconds. */
 const SILENCE_MS = 10_000;
 
-/** How long to wait where only the reason of a failure is looked for, in milliseconds. */
+/** How long to wait if we only look for the reason of a failure, in milliseconds. */
 const REASON_MS = 4_000;
 
 /**
@@ -27,7 +27,7 @@ const REASON_MS = 4_000;
  * minute for such a server, and that wait cannot be shortened.
  */
 export async function isSilent(server: ServerAddress, waitMs = SILENCE_MS): Promise<boolean> {
-  // The worker's own connection also checks certificates, and nothing is sent on this one.
+  // We send nothing on this connection, and the worker's own connection checks certificates.
   const tls = tlsOptions(server) === undefined ? undefined : { rejectUnauthorized: false };
   return (await greet(server.address, tls, waitMs)) === 'silence';
 }
@@ -53,14 +53,16 @@ const BY_GREETING: Partial<Record<Greeting, NoAnswer>> = {
   ECONNREFUSED: 'nobody',
 };
 
-/** The errors where a server without TLS answers a TLS greeting with other bytes, or closes the connection. */
+/**
+ * The errors that occur when a server without TLS answers a TLS greeting with other bytes, or closes the connection.
+ */
 const NO_TLS = /^(EPROTO|ECONNRESET|ERR_SSL_WRONG_VERSION_NUMBER|ERR_SSL_PACKET_LENGTH_TOO_LONG)$/;
 const NO_CERTIFICATE = /CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE/;
 const BAD_CERTIFICATE = /CERT|SIGNATURE|ISSUER/;
 
 /**
- * The reason where we use no TLS. A server with TLS closes the connection on a plain greeting, as servers other than
- * Temporal's do.
+ * The reason for a connection without TLS. A server with TLS closes the connection on a plain greeting, as servers
+ * other than Temporal's do.
  */
 async function reasonWithoutTls(address: string): Promise<NoAnswer> {
   const greeting = await greet(address, { rejectUnauthorized: false }, REASON_MS);
@@ -75,7 +77,7 @@ function reasonWithTls(greeting: Greeting): NoAnswer {
   return NO_TLS.test(greeting) ? 'withoutTls' : 'nobody';
 }
 
-/** The TLS options. Undefined where TLS is off. With an API key TLS is on unless it is switched off, as in the SDK. */
+/** The TLS options. Undefined if TLS is off. With an API key TLS is on unless it is switched off, as in the SDK. */
 function tlsOptions({ connection }: ServerAddress): TlsOptions | undefined {
   const tls = connection?.tls ?? connection?.apiKey !== undefined;
   if (tls === false) return undefined;

@@ -1,6 +1,6 @@
 /**
- * `countersign/testing`: what tests of agents need. It has a scripted model, a server for a test run, a worker and a
- * client with their own task queue, and decisions as a person would make them. Apart from the model nothing is
+ * `countersign/testing`: tools for tests of agents. The module has a scripted model, a server for a test run, a worker
+ * and a client with their own task queue, and decisions as a person would make them. Apart from the model nothing is
  * simulated.
  *
  * @module
@@ -32,7 +32,7 @@ import { type RunningWorker, startWorker } from './worker';
 
 export { scriptedModel, type ScriptedCall, type ScriptedReply, type ScriptedStep } from './models/scripted';
 
-/** How long to wait, and for what. */
+/** The request to wait for, and how long to wait. */
 export interface WaitOptions {
   /** Waits only for a request of this tool. */
   tool?: string;
@@ -113,7 +113,7 @@ async function watch(client: Countersign, turn: string, { timeoutMs, isThere }: 
     seen += 1;
     if (seen >= past && isThere(view.current())) return view.current();
   }
-  // The time was over, or the turn has ended. What is on record now says more than what came in time.
+  // The time was over, or the turn has ended. The record as it is now has more than the events that came in time.
   return client.view(turn);
 }
 
@@ -135,7 +135,7 @@ function late({ turn, status, calls }: TurnView, what: string, timeoutMs: number
   });
 }
 
-/** Who decides, and why. */
+/** The person who decides, and the reason. */
 export interface NextOptions extends WaitOptions {
   reason?: string;
   /** @default 'test' */
@@ -145,8 +145,8 @@ export interface NextOptions extends WaitOptions {
 /** How to approve. */
 export interface ApproveOptions extends NextOptions {
   /**
-   * The whole arguments that run in place of the proposed ones. The decision is then `modified`. Where they get a new
-   * preview, that preview is approved, too.
+   * The whole arguments that run in place of the proposed ones. The decision is then `modified`. If the new arguments
+   * get a new preview, that preview is approved, too.
    */
   arguments?: JsonObject;
   /** Approves only these hunks of a file proposal. */
@@ -172,7 +172,7 @@ export function approveNext(
   });
 }
 
-/** Waits for the next request and denies it. Errors: as `approveNext`. */
+/** Waits for the next request and denies it. @throws CountersignError as `approveNext`. */
 export function denyNext(client: Countersign, turn: string, options: NextOptions = {}): Promise<Accepted> {
   return decideNext(client, turn, { ...options, content: { decision: 'denied' } });
 }
@@ -228,7 +228,7 @@ export interface TestServer {
 }
 
 /**
- * Starts a Temporal server in memory on a free port. The server ends with this process, however that ends.
+ * Starts a Temporal server in memory on a free port. The server ends with this process, however the process ends.
  * `TEMPORAL_ADDRESS` and `temporal.toml` are ignored, because a test must not reach a server that somebody works with.
  * To use a running server, name it in `COUNTERSIGN_TEST_ADDRESS`. The first run on a machine may download or build the
  * server.
@@ -251,7 +251,7 @@ function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(rest), TEMPORAL_CONFIG_FILE: '/nowhere/temporal.toml' };
 }
 
-/** The parts of a test environment: agents, and hooks, a runner or a log where a test needs them. */
+/** The parts of a test environment: agents, and hooks, a runner or a log if a test needs them. */
 export interface TestEnvironmentOptions extends Omit<ConfigOptions, 'taskQueue' | 'stateDir'> {
   /** The server from `startTestServer`, or the address of another server. */
   server: Pick<TestServer, 'address' | 'namespace'>;

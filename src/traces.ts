@@ -42,27 +42,29 @@ export interface PastSpan extends NewSpan {
 export interface Traces {
   /** Whether spans contain prompts, replies, arguments and results, redacted. */
   readonly hasContent: boolean;
-  /** Runs `work` in a span. Spans that libraries make meanwhile are inside it. */
+  /** Runs `work` in a span. Spans that libraries make meanwhile are inside that span. */
   within<T>(place: SpanPlace, span: NewSpan, work: (open: OpenSpan) => Promise<T>): Promise<T>;
   record(place: SpanPlace, span: PastSpan): void;
-  /** What the spans in a turn lie in, as a W3C `traceparent`. Undefined where that is not known. */
+  /** The parent of the spans in a turn, as a W3C `traceparent`. Undefined if the parent is not known. */
   parentOf(place: SpanPlace): string | undefined;
 }
 
 type Api = typeof Otel;
 
 const NAME = 'countersign';
-/** Used where a span cannot be made: the work goes on without one. */
+/** Used if a span cannot be made. The work then goes on without a span. */
 const NO_SPAN: OpenSpan = { add: () => undefined, fail: () => undefined };
 
 let api: Promise<Api | undefined> | undefined;
 
-/** The OpenTelemetry API, where the application has it. It is loaded once, because each start of a turn asks for it. */
+/**
+ * The OpenTelemetry API, if the application has it. The API is loaded once, because each start of a turn asks for it.
+ */
 function loadApi(): Promise<Api | undefined> {
   return (api ??= import('@opentelemetry/api').catch(() => undefined));
 }
 
-/** Opens the traces. Undefined where the application does not have the OpenTelemetry API. */
+/** Opens the traces. Undefined if the application does not have the OpenTelemetry API. */
 export async function openTraces({ hasContent = false } = {}): Promise<Traces | undefined> {
   const api = await loadApi();
   if (api === undefined) return undefined;
@@ -76,7 +78,7 @@ export async function openTraces({ hasContent = false } = {}): Promise<Traces | 
   };
 }
 
-/** The span that is active in the caller, as a `traceparent`. Undefined where none is active. */
+/** The span that is active in the caller, as a `traceparent`. Undefined if no span is active. */
 export async function activeTrace(): Promise<string | undefined> {
   const api = await loadApi();
   return api && traceparentOf(api, api.context.active());
@@ -88,7 +90,7 @@ function traceparentOf(api: Api, context: Otel.Context): string | undefined {
   return `00-${found.traceId}-${found.spanId}-${(found.traceFlags & 1).toString(16).padStart(2, '0')}`;
 }
 
-/** What a message to another system carries of the span that is active where this is called. Empty where none is active. */
+/** The headers by which a message to another system names the caller's active span. Empty if no span is active. */
 export async function activeCarrier(): Promise<{ traceparent?: string }> {
   const traceparent = await activeTrace();
   return traceparent === undefined ? {} : { traceparent };
@@ -109,8 +111,8 @@ async function within<T>(
 }
 
 /**
- * Whether anybody takes the spans of a turn. Where no SDK is registered, only a trace that the turn was started in goes
- * further, to whom its calls ask.
+ * Whether anybody takes the spans of a turn. Without a registered SDK, we only pass on the trace in which the turn was
+ * started, to the systems that its calls ask.
  */
 function isHeard({ trace, ProxyTracerProvider }: Api, place: SpanPlace): boolean {
   if (place.trace !== undefined) return true;
@@ -183,8 +185,8 @@ export interface SpanIds {
 }
 
 /**
- * Gives the span of a turn the id that all other spans of the turn name as their parent. Pass it to the tracer provider
- * of each worker. Without it, these spans are siblings of the span of their turn.
+ * Gives the span of a turn the id that all other spans of the turn name as their parent. Pass this generator to the
+ * tracer provider of each worker. Without it, the other spans are siblings of the span of their turn.
  *
  * @example
  * const provider = new NodeTracerProvider({ idGenerator: turnSpanIds(), spanProcessors });
@@ -197,8 +199,8 @@ export function turnSpanIds(): SpanIds {
 }
 
 /**
- * Starts the span of a turn. A span that is never ended is never exported: it shows whether the SDK takes our ids and
- * samples.
+ * Starts the span of a turn. A caller that never ends the span does not export it, and only learns whether the SDK
+ * takes our ids and samples.
  */
 function startTurn(
   { trace, ROOT_CONTEXT }: Api,
@@ -215,7 +217,7 @@ function startTurn(
   }
 }
 
-/** The parent of the spans in a turn: the turn's own span or, where the SDK uses other ids, the parent of that span. */
+/** The parent of the spans in a turn: the turn's own span or, if the SDK uses other ids, the parent of that span. */
 function contextOf(api: Api, place: SpanPlace): Otel.Context {
   const ids = idsOf(place);
   const found = startTurn(api, place, { name: 'turn', options: {} }).spanContext();

@@ -41,8 +41,8 @@ function health(workers: HealthParts['workers']): ProbeAnswer {
 }
 
 /**
- * Opens the port for workers that do not run yet. Where it cannot be opened, the workers are ended, because they hold
- * the connection.
+ * Opens the port for workers that do not run yet. If the port cannot be opened, the workers are ended, because they
+ * hold the connection.
  */
 export async function openHealthOf(
   address: string,

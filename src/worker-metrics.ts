@@ -29,8 +29,8 @@ export interface WorkerMetrics {
 }
 
 /**
- * Makes the metrics of a worker. They go where the metrics of Temporal's SDK go. Where these are off, ours cost
- * nothing.
+ * Makes the metrics of a worker. Our metrics go to the same place as the metrics of Temporal's SDK. If the SDK's
+ * metrics are off, ours cost nothing.
  */
 export function createMetrics(meter: MetricMeter): WorkerMetrics {
   const instruments = makeInstruments(meter);
@@ -169,8 +169,8 @@ function labels<K extends string>(from: Readonly<Record<K, string>>, ...names: K
 }
 
 /**
- * Where metrics go, for Temporal's runtime: `host:port` opens a port for Prometheus, with `/metrics`; an address with `http`,
- * `https` or `grpc` is that of an OpenTelemetry collector.
+ * Where metrics go, for Temporal's runtime: `host:port` opens a port for Prometheus, with `/metrics`; an address with
+ * `http`, `https` or `grpc` names an OpenTelemetry collector.
  *
  * @throws CountersignError `config_invalid`.
  */

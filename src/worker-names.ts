@@ -9,12 +9,12 @@ import type { Tool } from './tools/types';
 /** The build of a deployment that a worker belongs to. */
 export interface BuildSettings {
   /**
-   * Names the code of this worker. A turn that it begins stays on workers of this build.
+   * The name of this worker's code. A turn that this worker begins stays on workers of this build.
    * @default none: any worker of the queue goes on with any turn
    */
   buildId?: string;
   /**
-   * The deployment that the build belongs to. It groups all workers whose builds follow each other. @default
+   * The deployment that the build belongs to. A deployment groups all workers whose builds follow each other. @default
    * 'countersign'
    */
   deployment?: string;
@@ -30,7 +30,7 @@ function byName(tools: readonly Tool[]): Record<string, string> {
 }
 
 /**
- * The name of a worker. Two workers of a task queue have the same digest in their names where either of them can take a
+ * The name of a worker. Two workers of a task queue have the same digest in their names if either of them can take a
  * task.
  */
 export function identityOn(config: Config, queue: string): string {
@@ -58,10 +58,9 @@ const BUILD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const DEPLOYMENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 
 /**
- * The options that make a worker a build of a deployment. Empty where the worker is not one. Turns of a build are
- * pinned.
+ * The options that make a worker part of a build. Empty if the worker has no build. Turns of a build are pinned.
  *
- * @throws CountersignError `config_invalid` for a name that is not valid, and where the build is given twice.
+ * @throws CountersignError `config_invalid` for a name that is not valid, and if the build is given twice.
  */
 export function deploymentOptions({
   buildId,

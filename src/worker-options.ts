@@ -35,7 +35,7 @@ import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
 import { openTraces } from './traces';
 
-/** The settings of a worker that you make yourself: its connection, and what it does apart from turns. */
+/** The settings of a worker that you make yourself: its connection, and its work apart from turns. */
 export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'> {
   connection: NonNullable<WorkerOptions['connection']>;
   /** @default 'default' */
@@ -49,8 +49,8 @@ export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'
  * their calls, and what `worker` adds. The namespace must have the search attributes, which `countersign setup`
  * registers.
  *
- * @throws CountersignError `config_invalid` where an activity has the name of one of ours, a bundle cannot be read, or a tool
- * has state, which needs the second worker that only `startWorker` starts; `encryption_invalid`, `sdk_mismatch`.
+ * @throws CountersignError `config_invalid` if an activity has the name of one of ours, a bundle cannot be read, or a
+ * tool has state, which needs the second worker that only `startWorker` starts; `encryption_invalid`, `sdk_mismatch`.
  * @example
  * const connection = await NativeConnection.connect();
  * const own = { workflowsPath: require.resolve('./workflows'), activities };
@@ -130,11 +130,11 @@ export type Shared = Omit<ActivityDeps, OfQueue> & {
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
-  /** Tells the web inbox which turns have changed. Undefined: there is none to tell. */
+  /** Tells the web inbox which turns have changed. Undefined: no web inbox listens. */
   news?: News;
 };
 
-/** What the workers of one process share. */
+/** The resources that the workers of one process share. */
 export async function makeShared(
   { config, stateDir, logLevel, stream, answerKeyFile }: TurnWorkerSettings,
   encryption: Encryption,
@@ -258,7 +258,7 @@ async function workflowSide(
   };
 }
 
-/** The sinks for what workflows report. Replayed code reported it before and does not report again. */
+/** The sinks for the reports of workflows. Replayed code has reported before and does not report again. */
 function ourSinks(observe: ReturnType<typeof observing>, news?: News): NonNullable<WorkerOptions['sinks']> {
   const changed = ({ workflowId }: { workflowId: string }): void => news?.note(workflowId);
   return {

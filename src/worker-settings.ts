@@ -25,14 +25,14 @@ export interface TurnWorkerSettings extends BuildSettings {
    */
   answerKeyFile?: string;
   /**
-   * The web inbox that hears from this worker: what models write, while they write, and which turns have a new request.
-   * A function takes the texts in this process.
+   * The web inbox to which this worker reports the text that models write, while they write it, and the turns that have
+   * a new request. A function takes the texts in this process.
    * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry the head of a text
    */
   stream?: StreamPlace | SendText | StreamSender;
   /** Path of a workflow bundle that `bundleWorkflows` made. @default the one in this package, which has turns only */
   workflowBundle?: string;
-  /** Options of the worker of the config's own task queue, for what it does apart from turns. */
+  /** Options of the worker of the config's own task queue, for its work apart from turns. */
   worker?: OwnWorkerOptions;
 }
 

@@ -17,7 +17,7 @@ const ACTIVITIES = 100;
 /** So many workflow tasks at once are a burst. 32 turns that only take their steps cannot have so many. */
 const BURST = 36;
 
-/** Fewer tasks than this end a burst. */
+/** A burst ends when there are fewer tasks than this. */
 const CALM = 4;
 
 /**
@@ -27,7 +27,7 @@ const CALM = 4;
 const LONGEST_MS = 10_000;
 
 /**
- * Lets a worker start no activities during a burst of workflow tasks. Where many decisions come at once, each approver
+ * Lets a worker start no activities during a burst of workflow tasks. If many decisions come at once, each approver
  * then has an answer before the calls of the others run.
  */
 export class ActivityRest {
@@ -64,7 +64,7 @@ export class ActivityRest {
   }
 }
 
-/** Slots of one kind, in the order of the requests. None are given while `isClosed` is true. */
+/** Slots of one kind, in the order of the requests. No slots are given while `isClosed` is true. */
 export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
   readonly type = 'custom';
   private free: number;
@@ -90,7 +90,7 @@ export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
       };
       const leave = (): void => {
         this.waiting.delete(take);
-        // For an abort that the SDK asked for, it accepts only its own reason.
+        // If the SDK itself asked for the abort, the SDK accepts only its own reason.
         reject(signal.reason);
       };
       signal.addEventListener('abort', leave, { once: true });

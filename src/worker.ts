@@ -77,7 +77,9 @@ export interface RunningWorker {
 /**
  * Starts a worker: registers missing search attributes, then takes turns and calls until `stop`.
  *
- * @throws CountersignError `sdk_mismatch`, `no_server` (after some ten seconds where nothing comes back), `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue that no agent or tool has and for an address that cannot be opened.
+ * @throws CountersignError `sdk_mismatch`, `no_server` (after some ten seconds if nothing comes back),
+ * `namespace_missing`, `attributes_missing`, `encryption_invalid`, or `config_invalid` for a queue that no agent or
+ * tool has and for an address that cannot be opened.
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
   requireOneSdk();
@@ -162,7 +164,7 @@ async function startWith(
 const HOLDER_POLLS = 2;
 
 /**
- * The options of the worker of this process alone, which takes calls whose state this process holds. Undefined where no
+ * The options of the worker of this process alone, which takes calls whose state this process holds. Undefined if no
  * tool of these task queues has state.
  */
 function holderOptions(
@@ -173,8 +175,8 @@ function holderOptions(
   const tools = statefulTools(config, queues);
   if (tools.length === 0) return undefined;
   const taskQueue = shared.holderQueue;
-  // The worker has no build: its task queue belongs to this process, and calls of turns on another build must reach it,
-  // too.
+  // The worker has no build: its task queue belongs to this process, and calls of turns on other builds must reach the
+  // worker, too.
   return {
     ...TIMING,
     ...server,
@@ -215,8 +217,8 @@ function controlOptions(
 }
 
 /**
- * Starts the workflow that holds the pauses. If it was closed it stays closed: a person has to say that nothing is
- * paused.
+ * Starts the workflow that holds the pauses. If this workflow was closed, it stays closed, because a person has to say
+ * that nothing is paused.
  */
 async function ensureControl(
   { connection, namespace }: NativePlace,
@@ -231,7 +233,7 @@ async function ensureControl(
   }
 }
 
-/** Where the metrics of this process's runtime go. Undefined where we did not install the runtime. */
+/** Where the metrics of this process's runtime go. Undefined if we did not install the runtime. */
 let metricsPlace: string | undefined;
 
 /**
@@ -283,7 +285,7 @@ const ASK_MS = 2_000;
 const MOST_NAMED = 3;
 
 /**
- * Warns where a task queue has workers with other agents or tools: a task may go to either worker, and the wrong one
+ * Warns if a task queue has workers with other agents or tools: a task may go to any of them, and the wrong worker
  * costs time. This is only a warning, so a worker starts even when the server cannot answer.
  */
 export async function warnOfOtherWorkers(

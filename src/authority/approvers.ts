@@ -27,9 +27,9 @@ export interface Ruling {
   action: Exclude<RuleAction, 'by_safety'>;
   rule: RuleSnapshot;
   ruleDigest: string;
-  /** The condition of this rule could not be worked out, so the call is refused. */
+  /** Why the condition of the rule could not be evaluated. The call is then refused. */
   failed?: string;
-  /** Names of the rules for this tool and agent that were looked at before, and do not fit the call. */
+  /** Names of the earlier rules for this tool and agent, which do not fit the call. */
   passed: readonly string[];
 }
 
@@ -71,7 +71,7 @@ export interface Approvers {
   keysOf(person: string): readonly SignerKey[];
   /** The passkeys of a person, by the name in the file. */
   passkeysOf(person: string): readonly Passkey[];
-  /** The site where passkeys are used. Undefined: the file names none. */
+  /** The site where passkeys are used. Undefined: the file names no site. */
   readonly passkeySite: PasskeySite | undefined;
   /** The person to whom the passkey with this id belongs. */
   ownerOfPasskey(id: string): string | undefined;
@@ -86,7 +86,8 @@ export interface Approvers {
 /**
  * Reads and checks an approvers file.
  *
- * @throws CountersignError `approvers_invalid` with each mistake, its line and column; `file_failed` where there is none to read.
+ * @throws CountersignError `approvers_invalid` with each mistake, its line and column; `file_failed` if there is none
+ * to read.
  */
 export async function loadApprovers(file: string, known?: Known): Promise<Approvers> {
   let text: string;
@@ -202,8 +203,8 @@ function authorityBy(
 }
 
 /**
- * Everybody where the rule has no rosters. Otherwise the people of the rosters and of the escalation, their delegates,
- * and the people who asked.
+ * The people whom a rule concerns. Without rosters, this is everybody. Otherwise, these are the people of the rosters
+ * and of the escalation, their delegates, and the people who asked.
  */
 function concernedBy(
   { rosters, escalate }: RuleSnapshot,

@@ -31,7 +31,7 @@ const signature = z.strictObject({
   kind: z.enum(SIGNATURE_KINDS),
   armored: z.string(),
   /**
-   * The text that was signed. It proves nothing. Where the signature does not match, this text shows which field
+   * The text that was signed. It proves nothing. If the signature does not match, this text shows which field
    * differs.
    */
   statement: z.string().optional(),
@@ -208,7 +208,7 @@ function checkSsh(
 
 interface Listing {
   isOthers: boolean;
-  /** The fingerprint or the passkey id that names the key. Undefined: nothing names it. */
+  /** The fingerprint or the passkey id that names the key. Undefined: nothing names the key. */
   mark: string | undefined;
   approvers: Pick<Approvers, 'revoked'>;
 }
@@ -219,7 +219,7 @@ function faultOf(why: SshFault | PasskeyFault, { isOthers, mark, approvers }: Li
   return isOthers ? 'other_persons_key' : 'key_removed';
 }
 
-/** The fault that a difference in each field causes. The most important field comes first. */
+/** Each field with the fault for a difference in that field. The most important field comes first. */
 const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['installation', 'wrong_installation'],
   ['namespace', 'wrong_turn'],

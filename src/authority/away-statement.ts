@@ -5,13 +5,13 @@ import type { GrantPlace } from './grant-statement';
 import { assuranceOfText, type TextJudge } from './signed-text';
 import { AWAY_NAMESPACE, INBOX_AWAY_NAMESPACE } from './ssh-signature';
 
-/** The text that is signed where somebody says that they are away: canonical JSON (RFC 8785), which says of itself what it is. */
+/** The text that somebody signs to say that they are away: canonical JSON (RFC 8785). The text names its own kind. */
 export function awayText({ id, from, to, start, end, at }: AwayTerms, place: GrantPlace): string {
   const { installation, namespace } = place;
   return canonicalJson({ v: 1, kind: 'away', installation, namespace, id, from, to, start, end, at });
 }
 
-/** How sure it is that somebody said themselves that they are away. Never throws, whatever the entry. */
+/** How sure it is that the absent person made the entry themselves. Never throws, whatever the entry. */
 export function assuranceOfAway(
   entry: AwayAsked,
   { approvers, now, ...place }: GrantPlace & TextJudge,

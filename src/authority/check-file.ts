@@ -113,7 +113,7 @@ export function checkNames(
 }
 
 /**
- * Reads and checks the condition of a rule. Undefined where the rule has no condition, or the condition cannot be read.
+ * Reads and checks the condition of a rule. Undefined if the rule has no condition, or if the condition cannot be read.
  */
 export function checkWhen(
   rule: Matching,

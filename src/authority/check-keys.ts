@@ -48,7 +48,7 @@ export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKey
   return { people, inbox };
 }
 
-/** Keys that are revoked. They do not count, even where a person or a web inbox still lists them. */
+/** Keys that are revoked. They do not count, even if a person or a web inbox still lists them. */
 export interface RevokedKeys {
   ssh: readonly SignerKey[];
   passkeys: readonly Passkey[];

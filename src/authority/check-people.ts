@@ -132,12 +132,12 @@ function checkNumbers(
   }
 }
 
-/** The group that an entry of a list names. Undefined: it is a person. */
+/** The group that an entry of a list names. Undefined: the entry names a person. */
 export function groupIn(entry: string): string | undefined {
   return entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
 }
 
-/** Complains where the file has no person or no group of that name. */
+/** Complains if the file has no person or no group of that name. */
 export function checkEntry(
   entry: string,
   path: Path,

@@ -28,7 +28,7 @@ export interface Condition {
 export type ConditionMistake = { message: string; at: number };
 
 const LONGEST = 2_000;
-/** Where a condition loops over a list or a map, no list or map in its facts may have more entries than this. */
+/** If a condition loops over a list or a map, no list or map in its facts may have more entries than this. */
 const MOST_ENTRIES = 1_000;
 
 const env = celEnv({});
@@ -100,8 +100,8 @@ interface Seen {
 }
 
 /**
- * Looks at each part of a condition once. Returns a message where a part is not allowed. `bound`: names that a loop in
- * the condition defines.
+ * Looks at each part of a condition once. Returns a message if a part is not allowed. `bound`: names that a loop in the
+ * condition defines.
  */
 function look(expression: Expression | undefined, seen: Seen, bound: readonly string[]): string | undefined {
   const kind = expression?.exprKind;
@@ -151,7 +151,7 @@ function look(expression: Expression | undefined, seen: Seen, bound: readonly st
   }
 }
 
-/** Functions that the planner itself knows. */
+/** Functions that the planner itself implements. */
 const OPERATORS = /^(_\?_:_|_&&_|_\|\|_|!_|_\[_\]|_\[\?_\]|_\?\._)$/;
 
 function isTooLong(value: CelInput): boolean {
@@ -162,8 +162,8 @@ function isTooLong(value: CelInput): boolean {
 
 /**
  * The arguments in the form that a condition reads. JSON has one kind of number, but CEL cannot add a whole number to a
- * fraction. So a number becomes a whole number of CEL where the tool's schema says `integer`. Without a schema, each
- * number without a fraction does.
+ * fraction. So a number becomes a whole number of CEL if the tool's schema says `integer`. Without a schema, each
+ * number without a fraction becomes a whole number.
  */
 export function conditionArguments(args: JsonObject, schema: JsonSchema | undefined): CelInput {
   return celValue(args, schema, schema);

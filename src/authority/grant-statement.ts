@@ -14,9 +14,9 @@ export interface GrantPlace {
 }
 
 /**
- * The text that is signed where somebody gives or confirms a grant: canonical JSON (RFC 8785). The text says that it is
- * a grant, so a check of decisions never accepts it. A confirmation has all terms of the grant, and also the person who
- * confirms and the time.
+ * The text that somebody signs to give or confirm a grant: canonical JSON (RFC 8785). The text says that it is a grant,
+ * so a check of decisions never accepts it. A confirmation has all terms of the grant, and also the person who confirms
+ * and the time.
  */
 export function grantText(terms: GrantTerms, place: GrantPlace, says: SaysOfGrant = givenBy(terms)): string {
   const { installation, namespace } = place;

@@ -32,13 +32,12 @@ export interface InboxKey {
   sign(statement: Statement): string;
   /** Signs the text of a grant, with a namespace that is for grants only. */
   signGrant(text: string): string;
-  /** The same over the text of an out-of-office. */
+  /** Signs the text of an out-of-office entry, with a namespace that is for these entries only. */
   signAway(text: string): string;
 }
 
 /**
- * Reads the key from a file that only its owner may read. Creates the file with a new key where there is no such file
- * yet.
+ * Reads the key from a file that only its owner may read. If the file does not exist yet, creates it with a new key.
  *
  * @throws CountersignError `inbox_key`.
  */
@@ -50,7 +49,7 @@ export async function openInboxKey(file: string): Promise<InboxKey> {
     await mkdir(dirname(file), { recursive: true, mode: 0o700 });
     await createWhole(file, `${newKey()}\n`);
   } catch (cause) {
-    // Another web inbox has just made it.
+    // Another web inbox has just created the file.
     if (errnoOf(cause) !== 'EEXIST') throw refused(file, systemReason(cause) ?? errorMessage(cause), cause);
   }
   return readInboxKey(file);
@@ -131,7 +130,7 @@ export interface SignedInVote {
 }
 
 /**
- * Signs the votes of people who are signed in. Undefined where nobody would check the signature, or the file does not
+ * Signs the votes of people who are signed in. Undefined if nobody would check the signature, or the file does not
  * name the person.
  */
 export function inboxSigner({
@@ -153,7 +152,7 @@ export function inboxSigner({
   };
 }
 
-/** A grant that a signed-in person gives. Where `says` is set, the person confirms the grant, and `says` names them. */
+/** A grant that a signed-in person gives. If `says` is set, the person confirms the grant, and `says` names them. */
 export interface SignedInGrant {
   terms: GrantTerms;
   namespace: string;
@@ -162,9 +161,7 @@ export interface SignedInGrant {
   says?: SaysOfGrant;
 }
 
-/**
- * Signs the grants of people who are signed in. Undefined where the file names the person differently from the grant.
- */
+/** Signs the grants of people who are signed in. Undefined if the file names the person differently from the grant. */
 export function inboxGrantSigner({
   key,
   approvers,
@@ -174,14 +171,14 @@ export function inboxGrantSigner({
 }): (grant: SignedInGrant) => Promise<VoteSignature | undefined> {
   return async ({ terms, namespace, user, says }) => {
     const { installation, personOf } = await approvers.current();
-    // The grant comes from a workflow, and may call anybody by this user's mail address.
+    // The grant comes from a workflow, so it may name anybody with this user's mail address.
     if (personOf(user) !== (says?.voter ?? terms.by)) return undefined;
     const armored = key.signGrant(grantText(terms, { installation, namespace }, says));
     return { kind: 'inbox', armored, at: (says ?? terms).at, notAfter: terms.until };
   };
 }
 
-/** Signs that somebody who is signed in is away. Undefined where the file does not name them as the entry does. */
+/** Signs that somebody who is signed in is away. Undefined if the file names the person differently from the entry. */
 export function inboxAwaySigner({
   key,
   approvers,

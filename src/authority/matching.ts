@@ -20,15 +20,15 @@ interface Matching {
   condition?: Condition | undefined;
 }
 
-/** A rule that was looked at, and whether it fits; `failed`: its condition could not be worked out. */
+/** A rule that was looked at, and whether it fits the call. `failed`: the condition could not be evaluated. */
 export interface Look<R> {
   rule: R;
   outcome: ReturnType<Condition['evaluate']>;
 }
 
 /**
- * What a rule does with a call: `then` where the rule fits. A condition that cannot be worked out refuses the call. Undefined
- * where the rule does not fit.
+ * What a rule does with a call: `then` if the rule fits, `refuse` if its condition cannot be evaluated. Undefined if
+ * the rule does not fit.
  */
 export function actionBy<Action extends string>(
   outcome: Look<unknown>['outcome'],

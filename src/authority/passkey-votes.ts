@@ -23,7 +23,7 @@ export interface PasskeySigner {
   /**
    * Checks a signature and returns it in the form that is sent with the vote.
    *
-   * @throws CountersignError `signature_needed` where the worker would refuse it.
+   * @throws CountersignError `signature_needed` if the worker would refuse it.
    */
   take(vote: SignedInVote, signed: SignedByPasskey): Promise<VoteSignature>;
 }

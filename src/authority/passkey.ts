@@ -261,7 +261,7 @@ function clientFault(
 function authenticatorFault(bytes: Buffer, rpId: string): PasskeyFault | undefined {
   const flags = bytes[32] ?? 0;
   const isWhole = (flags & HAS_EXTENSIONS) === 0 ? bytes.length === FIXED_BYTES : bytes.length > FIXED_BYTES;
-  // Authenticator data has credentials only where a passkey is created.
+  // Authenticator data has credentials only if a passkey is created.
   if (!isWhole || (flags & HAS_CREDENTIAL) !== 0) return 'malformed';
   if (!bytes.subarray(0, 32).equals(createHash('sha256').update(rpId).digest())) return 'wrong_site';
   if ((flags & PRESENT) === 0) return 'not_present';

@@ -11,17 +11,17 @@ import { type Complain, type Path, readYaml, wordsOf } from './yaml';
 /** A rule that fits a call, and its action. */
 export interface FittingRule {
   rule: PolicyRule;
-  /** `refuse` where its condition could not be worked out. */
+  /** `refuse` if the condition of the rule could not be evaluated. */
   action: PolicyAction;
-  /** Why the condition could not be worked out. */
+  /** Why the condition could not be evaluated. */
   failed?: string;
 }
 
 /** The rules of a policy that fit a call. */
 export interface PolicyRuling {
-  /** The first rule that fits. Absent where none does. */
+  /** The first rule that fits. Absent if no rule fits. */
   by?: FittingRule;
-  /** Shadow rules that fit before it. */
+  /** Shadow rules that fit, from before the first rule that fits. */
   shadow: readonly FittingRule[];
 }
 
@@ -60,16 +60,16 @@ const policySchema = z.strictObject({
 type Content = z.output<typeof policySchema>;
 type RuleContent = Content['rules'][number];
 
-/** When a day ends, in milliseconds; NaN where it is not a day. */
+/** When a day ends, in milliseconds; NaN if it is not a day. */
 function endOf(day: string): number {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
-  // The 30th of February would be a day in March.
+  // JavaScript reads the 30th of February as a day in March.
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY_MS : NaN;
 }
 
-/** What rules are checked against. */
+/** The facts that rules are checked against. */
 export interface PolicyCheck {
-  /** Absent: names of tools and agents are taken as they are. */
+  /** Absent: every name of a tool or an agent is accepted. */
   known?: Known;
   /** Milliseconds. @default now */
   now?: number;
@@ -78,7 +78,7 @@ export interface PolicyCheck {
 /**
  * Loads the policy of a config: from a file of rules, in YAML or JSON, or from the rules themselves.
  *
- * @throws CountersignError `policy_invalid` with each mistake, in a file with line and column; `file_failed` where there
+ * @throws CountersignError `policy_invalid` with each mistake, in a file with line and column; `file_failed` if there
  * is none to read.
  */
 export async function loadPolicy(
@@ -130,7 +130,7 @@ interface Ruled {
   tools: readonly string[] | undefined;
   agents: readonly string[] | undefined;
   condition: Condition | undefined;
-  /** In milliseconds. From this time on the rule fits nothing. */
+  /** In milliseconds. From this time on the rule fits no call. */
   endsAt: number;
 }
 
@@ -160,8 +160,8 @@ function checked(
 }
 
 /**
- * Checks a rule with `until`: it says `run`, names its tools, and ends soon. A rule that has already ended is valid: it
- * fits nothing.
+ * Checks a rule with `until`: it says `run`, names its tools, and ends soon. A rule that has already ended is valid,
+ * but fits no call.
  */
 function checkUntil(
   { until, then, tools }: RuleContent,

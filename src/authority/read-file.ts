@@ -48,7 +48,7 @@ const person = z.strictObject({
     .string()
     .regex(/^[UW][A-Z0-9]{1,20}$/, 'must be a member id of Slack, such as U02ABCDEF')
     .optional(),
-  /** The subject under which the issuer of the web inbox knows them. */
+  /** The subject under which the issuer of the web inbox knows the person. */
   oidc: z.string().min(1).max(255).optional(),
   mail: z.email('must be an address').optional(),
 });
@@ -112,7 +112,7 @@ const fileSchema = z.strictObject({
     )
     .optional(),
   origins: z.array(z.string().max(300)).min(1, 'must not be empty').max(20, 'must be at most 20').optional(),
-  /** Groups that may be named though nobody is in them yet, and what they are for. */
+  /** Groups that may be named although nobody is in them yet, each with its purpose. */
   groups: z.record(name, z.string()).default({}),
   people: z
     .record(name, person)

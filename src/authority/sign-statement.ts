@@ -38,8 +38,8 @@ const TIMEOUT = 120_000;
  * Signs a statement with OpenSSH's own `ssh-keygen`, which asks for passphrase and PIN at the terminal by itself. The
  * signature is checked before it is returned.
  *
- * @throws CountersignError `ssh_keygen_missing`, `signing_key` for a key that is not there or does not count, and
- *   `signing_failed` where agent, security key or person refuse, or let the time pass.
+ * @throws CountersignError `ssh_keygen_missing`, `signing_key` for a key that is missing or does not count, and
+ * `signing_failed` if the agent, the security key or the person refuses, or lets the time pass.
  */
 export function signStatement(statement: Statement, options: SigningOptions): Promise<SignedStatement> {
   return signText(statementText(statement), { ...options, namespace: SIGNATURE_NAMESPACE });
@@ -80,7 +80,7 @@ function keysIn(armored: string): SignerKey[] {
   return read.ok ? [{ ...read.signature.key, line: '' }] : [];
 }
 
-/** The public key of a key file: from the `.pub` file beside it, or from the file itself where that is a public key. */
+/** The public key of a key file: from the `.pub` file beside it, or from the file itself if that is a public key. */
 async function publicKeyOf(keyFile: string): Promise<SignerKey | undefined> {
   for (const file of [`${keyFile}.pub`, keyFile]) {
     const text = await readIfThere(file).catch(() => undefined);
@@ -106,7 +106,7 @@ interface Ended {
 
 const MOST_OUTPUT = 64 * 1024;
 
-/** The statement goes through stdin, so that no file has to hold it. */
+/** Runs ssh-keygen. The statement goes through stdin, so that no file has to hold it. */
 async function runSshKeygen(
   message: Buffer,
   options: SigningOptions & { namespace: string },

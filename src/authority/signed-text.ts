@@ -61,8 +61,8 @@ export function assuranceOfText(
 }
 
 /**
- * A passkey has no namespace, but each text says of itself what it is. As with votes, a passkey does not protect against
- * the web server, whose page chooses the text: the statement is `signed`, never `signed_ssh`.
+ * A passkey has no namespace, but each text names its own kind. As with votes, a passkey does not protect against the
+ * web server, whose page chooses the text: the statement is `signed`, never `signed_ssh`.
  */
 function byPasskey(
   assertion: string,

@@ -8,11 +8,11 @@ import { loadPolicy, type PolicyRules } from './policy';
 
 /** The approvers file of a running process. The file is read again when it changes. */
 export interface ApproversSource {
-  /** The current content of the file. Where the file has mistakes or is gone, the last valid content. */
+  /** The current content of the file. If the file has mistakes or is gone, this is the last valid content. */
   current(): Promise<Approvers>;
 }
 
-/** What a source needs. */
+/** The options of a source. */
 export interface SourceOptions {
   file: string;
   known?: Known;
@@ -26,7 +26,8 @@ const LOOK_MS = 1000;
 /**
  * Reads the file now, and again whenever it has changed.
  *
- * @throws CountersignError as `loadApprovers`, for the first read only. Later mistakes are warned of, and the last good file holds.
+ * @throws CountersignError as `loadApprovers`, for the first read only. After a later mistake, warns of it and keeps
+ * the last valid content.
  */
 export async function openApprovers({ file, known, warn }: SourceOptions): Promise<ApproversSource> {
   let mark = await markOf(file);

@@ -10,8 +10,8 @@ export const SIGNATURE_NAMESPACE = 'countersign';
 /** The namespace of the web inbox's own signature, so that it never passes for a person's signature. */
 export const INBOX_NAMESPACE = 'countersign-inbox';
 /**
- * The namespaces of signatures on grants. A signature on one call never passes for a signature on a grant, nor the
- * other way around.
+ * The namespaces of signatures on grants. A signature on one call never passes for a signature on a grant, and a
+ * signature on a grant never passes for one on a call.
  */
 export const GRANT_NAMESPACE = 'countersign-grant';
 export const INBOX_GRANT_NAMESPACE = 'countersign-inbox-grant';
@@ -51,9 +51,9 @@ export interface SshCheck {
 
 export interface SshSigner {
   fingerprint: string;
-  /** True where a security key holds the key, so that a copy of a file cannot sign. */
+  /** True if a security key holds the key, so that a copy of a file cannot sign. */
   isHardware: boolean;
-  /** True where the security key also asked for a PIN or a finger. */
+  /** True if the security key also asked for a PIN or a finger. */
   isUserVerified: boolean;
 }
 

@@ -2,8 +2,7 @@
 export class WireError extends Error {}
 
 /**
- * Reads values of SSH one after another. Each method throws a `WireError` where the bytes are not the value that it
- * reads.
+ * Reads values of SSH one after another. Each method throws a `WireError` if the bytes are not the value that it reads.
  */
 export interface WireReader {
   byte(): number;
@@ -58,7 +57,7 @@ export function wireString(content: string | Uint8Array): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** The bytes of a text in base64. Undefined where the text is not the one spelling of these bytes. */
+/** The bytes of a text in base64. Undefined if the text is not the one spelling of these bytes. */
 export function readBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

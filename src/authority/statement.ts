@@ -49,13 +49,13 @@ const statementFields = z.strictObject({
   /** The digest of the arguments that would run. */
   effectiveDigest: digest,
   ruleDigest: digest,
-  /** The people who asked, sorted and without repetition. Empty where nobody knows who asked. */
+  /** The people who asked, sorted and without repetition. Empty if it is not known who asked. */
   requesters: z
     .array(text(1000))
     .max(1000)
     .refine((names) => canonicalJson(sorted(names)) === canonicalJson(names), 'must be in order, each once'),
   decision: z.enum(SIGNED_DECISIONS),
-  /** Empty where the person gave no reason. */
+  /** Empty if the person gave no reason. */
   reason: text(LIMITS.reasonBytes),
   approver: id,
   /** The person in whose place the approver votes, and the out-of-office entry that allows it. */
@@ -94,7 +94,7 @@ export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 
   inPlaceOf?: InPlaceOf | undefined;
 }
 
-/** The statement of a vote on a call. Undefined where a part is not in its form. */
+/** The statement of a vote on a call. Undefined if a part is not in its form. */
 export function statementOf(facts: CallFacts, vote: SignableVote): Statement | undefined {
   const { installation, namespace, workflowId, firstExecutionRunId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;
@@ -109,7 +109,7 @@ export function statementOf(facts: CallFacts, vote: SignableVote): Statement | u
 
 const MOST_STATEMENT = 2 * 1024 * 1024;
 
-/** Reads a statement from its text. Undefined where the text is not the canonical text of a statement. Never throws. */
+/** Reads a statement from its text. Undefined if the text is not the canonical text of a statement. Never throws. */
 export function readStatement(written: string): Statement | undefined {
   if (written.length > MOST_STATEMENT) return undefined;
   try {

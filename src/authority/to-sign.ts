@@ -26,7 +26,7 @@ export interface ShownCall {
 }
 
 /**
- * The facts that a signature on a call covers, taken from what a person is shown. Undefined where no rule says who
+ * The facts that a signature on a call covers, taken from what a person is shown. Undefined if no rule says who
  * decides the call: nobody would check a signature.
  */
 export function factsToSign(
@@ -50,7 +50,7 @@ export function factsToSign(
 
 /**
  * The time of a vote, and the time until which the call may start by it. That is an hour after the request expires, or
- * a week from now where the request never expires.
+ * a week from now if the request never expires.
  */
 export function timesToSign(
   { request }: Pick<ShownCall, 'request'>,
@@ -64,7 +64,7 @@ export function timesToSign(
   };
 }
 
-/** A signature in the form that is sent with a decision. The signed text is included only where it is short. */
+/** A signature in the form that is sent with a decision. The signed text is included only if it is short. */
 export function signatureOf(
   kind: VoteSignature['kind'],
   armored: string,

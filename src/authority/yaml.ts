@@ -11,7 +11,7 @@ export interface Mistake {
   message: string;
 }
 
-/** Reports a mistake at a path. `into`: how many characters after the first one of a text the mistake is. */
+/** Reports a mistake at a path. `into`: how many characters after the beginning of a text the mistake is. */
 export type Complain = (path: Path, message: string, into?: number) => void;
 
 /** The content of a file, and the position of each part in its text. */
@@ -19,7 +19,7 @@ export interface ReadYaml<T> {
   content: T;
   /**
    * A mistake at the position of a path, or of the nearest existing part around it. `into`: how many characters after
-   * the first one of a text the mistake is.
+   * the beginning of a text the mistake is.
    */
   mistakeAt(path: Path, message: string, into?: number): Mistake;
 }

@@ -10,7 +10,7 @@ export interface Asked {
   /** `<turn>/<call>`. */
   id: string;
   json: boolean;
-  /** One line that names the approved call. Absent where the line is not known here. */
+  /** One line that names the approved call. Absent if the caller does not know the line. */
   what?: string;
 }
 
@@ -29,7 +29,7 @@ export function reportAnswer(answer: Answer, { id, json, what }: Asked, screen: 
   } else screen.line(screen.style.warn(`${escapeText(id)} recorded; it takes effect when a worker returns`));
 }
 
-/** @throws CountersignError `decision_refused` for a refusal, with its code and what is wrong. */
+/** @throws CountersignError `decision_refused` for a refusal, with its code and its reason. */
 export function assertTaken(
   answer: Answer,
   id: string,

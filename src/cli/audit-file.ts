@@ -41,7 +41,10 @@ export interface AuditFile {
 export interface Written {
   /** The number of new records. */
   added: number;
-  /** The number of records in the file that no signed head vouched for. Those that are in history count as new. */
+  /**
+   * The number of records in the file that no signed head vouched for. If history has such a record, the record counts
+   * as new.
+   */
   dropped: number;
   records: number;
   head: { n: number; hash: string };
@@ -62,9 +65,9 @@ export interface Owner {
 const BUFFER_CHARS = 1024 * 1024;
 
 /**
- * Opens an audit file to continue it, or starts one. Every record in it is checked first. The records after the last
- * signed head are cut off. A crash may have left them, or somebody without the key may have written them. Only records
- * that were read from history here are signed.
+ * Opens an audit file to continue it, or starts a new file. Every record in it is checked first. The records after the
+ * last signed head are cut off. A crash may have left them, or somebody without the key may have written them. Only
+ * records that were read from history here are signed.
  *
  * @throws CountersignError `file_failed`, `audit_broken`, `audit_invalid`, `audit_key`, `usage` for another namespace's file.
  */
@@ -158,7 +161,7 @@ function otherNamespace(path: string, namespace: string): CountersignError {
 
 /** The records of a file up to its last signed head, and the records after it. */
 export interface ReadThrough {
-  /** The result of the check at the last head. Undefined where there is no head. */
+  /** The result of the check at the last head. Undefined if there is no head. */
   signed?: Verified;
   /** The bytes up to the end of the last head. */
   bytes: number;
@@ -202,7 +205,10 @@ function tailOf(verifier: Verifier, { signed }: ReadThrough): Pick<ReadThrough, 
   return { unsigned: records - (signed?.records ?? 0), namespace };
 }
 
-/** A file without a whole line may belong to the user, unless it begins like one of ours. */
+/**
+ * Throws for a file of another kind. A file without a whole line may belong to the user, unless it begins like one of
+ * our files.
+ */
 function assertOurs(cut: Buffer): void {
   const start = '{"n":0,"prev":"';
   if (!cut.toString('latin1').startsWith(start.slice(0, cut.length)))
@@ -230,7 +236,7 @@ export function verifyFile(
 }
 
 /**
- * The last signed head in a file. The file is an older copy of the audit file, or holds only a head that was kept
+ * The last signed head in a file. The file is an older copy of the audit file, or holds only a head that somebody kept
  * elsewhere.
  */
 export async function readHead(file: string): Promise<ReadLine> {
@@ -248,9 +254,9 @@ export async function readHead(file: string): Promise<ReadLine> {
 /** The fields to take out, and the records to take them from. */
 export interface Redaction {
   fields: readonly SealedField[];
-  /** Take them out of the records of this turn only. */
+  /** The turn whose records are redacted. Absent: all records are redacted. */
   turn?: string;
-  /** The path of the redacted copy. By default it replaces the file itself. */
+  /** The path of the redacted copy. By default the copy replaces the file itself. */
   out: string;
 }
 
@@ -307,7 +313,7 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
   return { taken, verified };
 }
 
-/** The file of the signing key where nobody names another. */
+/** The file of the signing key if nobody names another. */
 export const KEY_FILE = 'countersign-audit.key';
 /** The environment variable that names the file of the signing key. */
 export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';

@@ -22,9 +22,9 @@ export interface SignedVote {
   facts: Omit<CallFacts, 'installation'>;
   /** The vote as it is in the record. `approver` has the name that the record has. */
   vote: { approver: string };
-  /** When the server recorded it, in milliseconds since 1970. */
+  /** When the server recorded the vote, in milliseconds since 1970. */
   at: number;
-  /** The key line that the audit file carries for the signature. Undefined: it carries none. */
+  /** The key line that the audit file carries for the signature. Undefined: the audit file carries no key line. */
   carried?: CarriedLine | undefined;
 }
 
@@ -48,7 +48,10 @@ export type KeyVerdict =
 /** Judges a signature by the files that were given, or by the line that the audit file carries. */
 export type KeyJudge = (signed: SignedVote) => KeyVerdict;
 
-/** Faults that depend on the approvers file. The key may have been valid at the time, so an older file is tried. */
+/**
+ * Faults that depend on the approvers file. An older file is then tried, because the key may have been valid at the
+ * time.
+ */
 const OF_THE_FILE: readonly VoteFault[] = ['key_removed', 'unknown_person', 'wrong_origin', 'wrong_site'];
 
 const NO_LINE =
@@ -76,7 +79,7 @@ export async function keyJudge(files: readonly Approvers[]): Promise<KeyJudge> {
   const assure: Assure = ({ facts, vote, at }, approvers) => {
     const { installation } = approvers;
     const voter = approvers.personOf(vote.approver) ?? vote.approver;
-    // Judged at the time of the decision: a key that has expired since does not invalidate the vote.
+    // The vote is judged at the time of the decision. A key that has expired since then does not invalidate the vote.
     const judge = { facts: { ...facts, installation }, approvers, now: at };
     const judged = assuranceOf({ ...vote, approver: voter }, judge);
     if (!judged.ok) return { ...judged, words: VOTE_FAULTS[judged.why] };

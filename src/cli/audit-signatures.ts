@@ -10,9 +10,7 @@ import { count } from './print/format';
 import type { ScreenFormat } from './print/screen';
 import type { Fact } from './print/table';
 
-/**
- * The result for the signature of a decision. `taken_out`: values that the signature is over are no longer in the file.
- */
+/** The result for the signature of a decision. `taken_out`: signed values are no longer in the file. */
 type SignatureState = KeyVerdict['state'] | 'none' | 'taken_out';
 
 /** A decision, and a remark on its signature. */
@@ -231,7 +229,7 @@ function voteOf(line: ReadLine, said: Said, approver: string) {
   return { decision: word, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
 }
 
-/** The value of a field. Undefined where it was taken out, or was never there. */
+/** The value of a field. Undefined if it was taken out, or was never there. */
 function valueOf({ open }: ReadLine, name: SealedField): string | undefined {
   const [, value] = pair.safeParse(parseJson(open.get(name) ?? '')).data ?? [];
   return value;
@@ -249,7 +247,7 @@ const STATES: readonly [SignatureState, string][] = [
   ['unknown_key', 'unknown key'],
   ['taken_out', 'values taken out'],
 ];
-/** Results that are shown even where their count is 0. */
+/** Results that are shown even if their count is 0. */
 const ALWAYS: readonly SignatureState[] = ['none', 'bad', 'unknown_key', 'taken_out'];
 
 const CARRIED_ONLY =

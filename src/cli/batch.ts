@@ -26,7 +26,7 @@ import { whyAlone } from '../history/alone';
 import { needsText } from '../history/labels';
 import type { RequestOpened } from '../history/events';
 
-/** A batch to decide. */
+/** The requests to decide together, and how to decide them. */
 interface Batch {
   query: InboxQuery;
   wish: BatchWish;
@@ -65,7 +65,7 @@ const AT_ONCE = 8;
 /**
  * Shows what would be decided, asks once, and decides one by one.
  *
- * @throws CountersignError `given_up` where the person says no; `decision_refused` where the turns refused some.
+ * @throws CountersignError `given_up` if the person says no; `decision_refused` if the turns refused some decisions.
  */
 export async function decideBatch(batch: Batch, context: Context): Promise<void> {
   const screen = batch.json ? beside(context.screen) : context.screen;
@@ -187,7 +187,7 @@ export interface BatchOptions extends InboxFilters {
   json?: boolean;
 }
 
-/** Adds these options to a command; `--reason`, `--as` and `--json` are its own. */
+/** Adds these options to a command. The command itself has `--reason`, `--as` and `--json`. */
 export function addBatchOptions(command: Command, yes = 'with --all: do not ask'): Command {
   return addInboxFilters(
     command
@@ -200,7 +200,7 @@ export function addBatchOptions(command: Command, yes = 'with --all: do not ask'
 /**
  * Reads the batch from the options.
  *
- * @throws CountersignError `usage` where they choose nothing in particular, or do not fit together.
+ * @throws CountersignError `usage` if they choose nothing in particular, or do not fit together.
  */
 export async function readBatch(
   options: BatchOptions,
@@ -233,7 +233,7 @@ export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: Batc
     throw usageError(`--${given} goes with --all`, 'Name one call, or choose many with --all.');
 }
 
-/** One item of the inbox with its call from the record. Undefined where the call is already gone. */
+/** One item of the inbox with its call from the record. Undefined if the call is already gone. */
 export interface Candidate {
   item: InboxItem;
   call: CallView | undefined;

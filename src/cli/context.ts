@@ -7,7 +7,7 @@ import { programName } from './own-modules';
 import type { Screen } from './print/screen';
 import type { Keyboard } from './review/terminal';
 
-/** Options of every command: where the Temporal server is. */
+/** Options of every command: the place of the Temporal server. */
 export interface GlobalOptions {
   address?: string;
   namespace?: string;
@@ -26,7 +26,7 @@ export type ConnectionWish = ServerAt & Pick<ConnectOptions, 'readyMs'>;
 export interface Context {
   readonly screen: Screen;
   readonly env: NodeJS.ProcessEnv;
-  /** The terminal where a person types. Absent where nobody can type. */
+  /** The terminal where a person types. Absent if nobody can type. */
   readonly keyboard: Keyboard | undefined;
   /** The global options, which are known only after the command line is parsed. */
   options(): GlobalOptions;
@@ -85,8 +85,8 @@ function flagsOf({ address, namespace, profile, encryptionKeyFile }: GlobalOptio
 }
 
 /**
- * A sentence in which each command of this program has the form in which a person types it, where the program has this
- * name.
+ * A sentence in which each command of this program has the form in which a person types it. `name`: the name of the
+ * program.
  */
 export function asTyped(sentence: string, name: string, commands: readonly string[]): string {
   const named = new RegExp(

@@ -45,7 +45,7 @@ export function readTextFile(path: string): Promise<string> {
 /**
  * Writes a new file. Only its owner may read it, unless `mode` says otherwise.
  *
- * @throws CountersignError `file_failed`, also where the file exists.
+ * @throws CountersignError `file_failed`, also if the file exists.
  */
 export function writeNewFile(path: string, text: string, mode = 0o600): Promise<void> {
   return withFile(`writing ${path}`, () => writeFile(path, text, { flag: 'wx', mode }));
@@ -54,7 +54,7 @@ export function writeNewFile(path: string, text: string, mode = 0o600): Promise<
 /**
  * Reads a file to send with a message. A leading `~/` is the home of the person, because here no shell expands it.
  *
- * @throws CountersignError `file_failed`, `usage` where it is longer than any file of a message.
+ * @throws CountersignError `file_failed`, `usage` if the file is larger than a file of a message may be.
  */
 export function readAttached(given: string): Promise<NewFile> {
   const path = given.startsWith('~/') ? join(homedir(), given.slice(2)) : given;

@@ -17,7 +17,7 @@ function isUnavailable(error: unknown): error is CountersignError {
   return error instanceof CountersignError && (error.code === 'no_server' || error.code === 'server_busy');
 }
 
-/** How long to wait before the server may be asked again, in milliseconds. Undefined where the server did not say. */
+/** How long to wait before the server may be asked again, in milliseconds. Undefined if the server did not say. */
 function restOf({ data }: CountersignError): number | undefined {
   const rest = data['retryInMs'];
   return typeof rest === 'number' ? rest : undefined;

@@ -9,7 +9,7 @@ import { ownModules } from './own-modules';
 
 const { isNativeError } = types;
 
-/** The names of config files, which are looked for in the current directory in this order where no file is named. */
+/** The names of config files, which are looked for in the current directory in this order if no file is named. */
 export const CONFIG_FILES = ['ts', 'mts', 'js', 'mjs', 'cjs'].map((type) => `countersign.config.${type}`);
 
 /** A config and the file it came from. */
@@ -19,7 +19,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Loads a config file, TypeScript or JavaScript; its default export is an agent, a list of agents, or a config. The
+ * Loads a config file in TypeScript or JavaScript. Its default export is an agent, a list of agents, or a config. The
  * modules for this are loaded here, so that no other command waits for them.
  *
  * @throws CountersignError `config_not_found`, or `config_invalid` naming file and line. A wrong tool or agent keeps its own code.
@@ -95,7 +95,9 @@ function hintFor(error: unknown): string {
   return name === undefined ? 'Correct the file and start again.' : `Is it installed? npm install ${name}`;
 }
 
-/** An error of this package. It may come from a second copy of this package, whose class is a different one. */
+/**
+ * An error of this package. A second copy of this package has a different class for its errors, so we check the fields.
+ */
 const ownError = z.object({
   name: z.literal('CountersignError'),
   code: z.enum(ERROR_CODES),

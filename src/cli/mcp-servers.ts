@@ -34,13 +34,16 @@ export interface NamedServer {
 export interface ToolReport {
   /** The tool's name on the server. */
   tool: string;
-  /** The tool's name here. Null where it cannot have one. */
+  /** The tool's name here. Null if the tool cannot have a name here. */
   name: string | null;
   /** `unfit`: the tool breaks a limit, or has the same name as another tool. */
   standing: Standing | 'unfit';
   why?: string;
   digest?: string;
-  /** The current definition of the tool. Where the server was not asked or the tool is gone, the allowed definition. */
+  /**
+   * The current definition of the tool. If the server was not asked or the tool is gone, this is the allowed
+   * definition.
+   */
   definition?: Definition;
 }
 
@@ -62,7 +65,7 @@ export interface ServerReport {
   tools: ToolReport[];
 }
 
-/** @throws CountersignError `config_invalid` where a server cannot be started as it is declared. */
+/** @throws CountersignError `config_invalid` if a server cannot be started as it is declared. */
 export function checkStart(name: string, start: McpStart): void {
   const why = whyNotStarted(start);
   if (why === undefined) return;
@@ -126,7 +129,7 @@ export function isFine({ state, tools }: ServerReport): boolean {
   return state === 'allowed' && othersIn(tools).every(({ standing }) => standing === 'unfit');
 }
 
-/** The tools that are neither allowed nor refused as they are now, and the tools that are gone. */
+/** The tools that nobody has allowed or refused in their current form, and the tools that are gone. */
 export function othersIn(tools: readonly ToolReport[]): ToolReport[] {
   return tools.filter(({ standing }) => standing !== 'allowed' && standing !== 'refused');
 }
@@ -158,9 +161,11 @@ export async function reportLive(named: NamedServer, config: Config): Promise<Se
 }
 
 /**
- * The tools that a server lists now. The server is started for this even if nobody allowed it, so ask before.
+ * The tools that a server lists now. The server is started for this even if nobody allowed it, so a caller has to ask a
+ * person first.
  *
- * @throws CountersignError `login_failed` where it asks for a login, `config_invalid` where it could not be asked.
+ * @throws CountersignError `login_failed` if the server asks for a login, `config_invalid` if the server could not be
+ * asked.
  */
 export async function listTools(server: McpServer, config: Config): Promise<Listed[]> {
   // Failures are returned as errors, so warnings are ignored.

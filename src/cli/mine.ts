@@ -58,7 +58,7 @@ export async function readMine(
     };
     return {
       whom: () => {
-        // The next query gets the data that is read now.
+        // This query does not wait. The next query gets the data that is read now.
         void readAgain();
         return { person, people: last.people, standIns };
       },

@@ -6,7 +6,7 @@ import { defined } from '../contract/defined';
 import type { Context } from './context';
 import { readTextFile } from './files';
 
-/** Whether the name is that of a file: the file exists, or the name can only be that of a file. */
+/** Whether a name is the name of a file: the file exists, or the name can only be the name of a file. */
 export function isFile(named: string): boolean {
   const found = statSync(named, { throwIfNoEntry: false });
   return found === undefined ? /[/\\]|\.json$/.test(named) : found.isFile();

@@ -22,7 +22,7 @@ export async function readText(value: string, option: string): Promise<string> {
   }
 }
 
-/** @throws Error where other bytes than UTF-8 would become other text. */
+/** @throws Error if the bytes are not UTF-8 and would become another text. */
 function textOf(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw new Error('it is not UTF-8');
   return bytes.toString('utf8');
@@ -89,13 +89,13 @@ export function deploymentOption(): Option {
   return new Option('--deployment <name>', 'the deployment that builds belong to (default: countersign)');
 }
 
-/** `--state`, of turns. */
+/** The option `--state`, for the state of turns. */
 export function stateOption(): Option {
   const states = [...TURN_STATES, 'terminated', 'timed_out'];
   return new Option('--state <state>', 'only turns in this state').choices(states);
 }
 
-/** A mistake on the command line; the command ends with 2. */
+/** The error for a mistake on the command line. The command ends with the exit code 2. */
 export function usageError(message: string, hint?: string): CountersignError {
   return new CountersignError('usage', message, defined({ hint }));
 }
@@ -127,7 +127,7 @@ export interface InboxFilters {
   limit?: string;
 }
 
-/** Adds these options to a command. `most`: the limit where `--limit` is absent. */
+/** Adds these options to a command. `most`: the limit if `--limit` is absent. */
 export function addInboxFilters(command: Command, most = 100): Command {
   return command
     .option('--tool <name>', 'only calls of this tool')
@@ -149,7 +149,7 @@ export function readInboxQuery({ tool, agent, olderThan, limit }: InboxFilters):
 /** The facts for which a condition is evaluated. */
 export interface Facts {
   args: JsonObject;
-  /** The schema of the tool, where the record has it. */
+  /** The schema of the tool, if the record has it. */
   schema?: JsonSchema | undefined;
   tool: string;
   agent: string;
@@ -160,7 +160,8 @@ export interface Facts {
 
 /**
  * Whether a condition is true for a call. A condition that cannot be evaluated does not match, and its opposite does
- * not match either: a call without an amount is chosen neither by `args.amount < 50` nor by `!(args.amount >= 50)`.
+ * not match either: for example, a call without an amount is chosen neither by `args.amount < 50` nor by `!(args.amount
+ * >= 50)`.
  */
 export type Where = (facts: Facts) => boolean;
 

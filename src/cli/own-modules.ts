@@ -26,8 +26,9 @@ export function manifest(): z.infer<typeof manifestSchema> {
 }
 
 /**
- * The modules that a config file gets from `import … from 'countersign'`: those of this package, whatever is installed
- * beside the file. Each entry is loaded when it is first used. zod is provided where the file has none of its own.
+ * The modules that a config file gets from `import … from 'countersign'`: the modules of this package, whatever is
+ * installed beside the file. Each entry is loaded when it is first used. zod is provided if the file has no zod of its
+ * own.
  */
 export function ownModules(file: string): Record<string, unknown> {
   // Not named `exports`, because in the compiled file `exports` holds ROOT.
@@ -64,7 +65,7 @@ function resolvesFrom(file: string, name: string): boolean {
 }
 
 /**
- * The command that starts this program here: its name where a shell finds it, `npx countersign` where npm finds it,
+ * The command that starts this program here: its name if a shell finds it, `npx countersign` if npm finds it,
  * otherwise `node` with its file.
  */
 export function programName(env: NodeJS.ProcessEnv, cwd = process.cwd()): string {

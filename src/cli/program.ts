@@ -45,7 +45,7 @@ import { safeLine } from './print/escape';
 export interface Streams {
   out: Sink;
   err: Sink;
-  /** Absent where nobody can type. */
+  /** Absent if nobody can type. */
   keyboard?: Keyboard;
   env: NodeJS.ProcessEnv;
 }
@@ -170,7 +170,7 @@ export async function runProgram(args: readonly string[], streams: Streams): Pro
  */
 const LEFT_OPEN_MS = 1_000;
 
-/** The command `countersign`, with the streams of this process. It ends the process where something is left open. */
+/** The command `countersign`, with the streams of this process. It ends the process if something is left open. */
 export async function main(): Promise<void> {
   // A reader that stops early, such as `head`, is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -26,7 +26,7 @@ export async function withProgress<T>(
  * Reads the turns of a query with progress, and passes on the events of each. Resolves to the number of turns that were
  * read. Turns that cannot be decrypted are counted in a note.
  *
- * @throws CountersignError why the first could not be read, where none could.
+ * @throws CountersignError with the reason of the first turn if no turn could be read.
  */
 export async function readEachTurn(
   { client, screen }: { client: Countersign; screen: Pick<Screen, 'isTerminal' | 'note'> },
@@ -51,8 +51,8 @@ export async function readEachTurn(
 }
 
 /**
- * Notes once what the work waits for, if it takes more than two seconds. Also without a terminal, so that a log shows
- * the note.
+ * If the work takes more than two seconds, notes once what the work waits for. The note is written even without a
+ * terminal, so that a log shows it.
  */
 export async function withWaitingNote<T>(
   { note }: Pick<Screen, 'note'>,

@@ -11,7 +11,7 @@ export interface Assignment {
 
 /**
  * Reads `path=value`. The path is dotted, list places are numbers from 0 (`edits.0.new_text`), `\.` is a dot in a name.
- * The value is JSON where it can be read as JSON (`3`, `true`, `"3"`, `[1]`), text otherwise.
+ * The value is JSON if it can be read as JSON (`3`, `true`, `"3"`, `[1]`), text otherwise.
  *
  * @throws CountersignError `usage`, also for JSON whose value would change when it is read.
  */
@@ -30,7 +30,7 @@ export function parseAssignment(text: string): Assignment {
 /**
  * Reads every `--set` of a command line.
  *
- * @throws CountersignError `usage`, also where two of them set the same place, because one of them must be a mistake.
+ * @throws CountersignError `usage`, also if two options set the same place, because one of them must be a mistake.
  */
 export function parseAssignments(texts: readonly string[]): Assignment[] {
   const firsts = new Map<string, string>();

@@ -66,7 +66,7 @@ const fileSchema = z
   })
   .refine(({ oidc, proxy }) => oidc !== undefined || proxy !== undefined, 'must have `oidc` or `proxy`');
 
-/** The environment variable that holds the client's secret where no file is named. */
+/** The environment variable that holds the client's secret if no file is named. */
 const SECRET_VARIABLE = 'COUNTERSIGN_OIDC_SECRET';
 
 /**

@@ -9,7 +9,7 @@ export interface Target {
   call?: string;
 }
 
-/** @throws CountersignError `usage` where no call was named. */
+/** @throws CountersignError `usage` if no call was named. */
 export function namedCall(target: string | undefined): string {
   if (target !== undefined) return target;
   const hint = 'Name one call as <turn>/<call>, or choose many with --all; `countersign inbox` lists them.';
@@ -27,8 +27,8 @@ export function parseTarget(text: string): Target {
 }
 
 /**
- * The call that a person named by its id or a unique prefix. Without a name, an error lists the open calls: no call is
- * guessed.
+ * The call that a person named by its id or a unique prefix. Without a name, an error lists the open calls, because we
+ * never guess a call.
  */
 export function findCall(view: TurnView, named: string | undefined): CallView {
   if (named === undefined) throw noCallNamed(view);

@@ -18,7 +18,7 @@ import { createView, type TurnView } from '../history/view';
 /** The turn to watch, and how to print it. */
 export interface WatchOptions {
   turn: string;
-  /** Print each event as one line of JSON. */
+  /** Whether to print each event as one line of JSON. */
   json: boolean;
   waitMs?: number;
 }
@@ -116,8 +116,8 @@ async function watchProgress(client: Countersign, plan: ProgressPlan, { screen }
 }
 
 /**
- * The place of an event relative to the start of watching. `past`: newer events were already recorded then. `last`: it
- * was the newest event then. `live`: it was recorded later.
+ * The time of an event relative to the start of watching. `past`: newer events were already recorded at the start.
+ * `last`: the newest event at the start. `live`: an event that was recorded later.
  */
 type Part = 'past' | 'last' | 'live';
 
@@ -196,9 +196,9 @@ interface FollowPlan {
   onSilence(view: TurnView): Promise<void>;
   /** The most time to wait for a person or a worker, in milliseconds. Absent: no limit. */
   waitMs?: number;
-  /** Whether workers take the turn's work. Called when this time is over. */
+  /** Whether workers take the turn's work. Called when `waitMs` is over. */
   isServed(): Promise<boolean>;
-  /** Stops following when it aborts. */
+  /** An abort stops following. */
   signal: AbortSignal;
 }
 

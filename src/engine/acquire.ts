@@ -26,7 +26,9 @@ export const DOWNLOAD_SERVICE = 'https://temporal.download';
 export interface DownloadOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;
-  /** A test's service and archive, instead of `DOWNLOAD_SERVICE` and the pinned archives. No setting reaches this. */
+  /**
+   * A test's service and archive, instead of `DOWNLOAD_SERVICE` and the pinned archives. No setting changes this value.
+   */
   test?: { service: string; sha256: string };
 }
 
@@ -37,15 +39,15 @@ const MIB = 1024 * 1024;
 /** About ten times the size of an archive. */
 const MOST_BYTES = 512 * MIB;
 
-/** `fileToExtract` is a relative path that leads down, and that no program takes for an option. */
+/** `fileToExtract` is a relative path that leads down and that no program mistakes for an option. */
 const Info = z.object({
   archiveUrl: z.url(),
   fileToExtract: z.string().regex(/^(?!.*(^|\/)\.\.?(\/|$))\w[\w.-]*(\/[\w.-]+)*$/),
 });
 
 /**
- * Downloads the official binary into the cache, as the SDK's downloader does, but it shows progress, uses
- * https alone, and unpacks only an archive whose SHA-256 is pinned here.
+ * Downloads the official binary into the cache. Unlike the SDK's downloader, this route shows progress, uses https
+ * only, and unpacks only an archive whose SHA-256 is pinned here.
  */
 export const downloadRoute = (options: DownloadOptions): Route => ({
   name: 'download',

@@ -32,7 +32,7 @@ export const GO_OLDEST = '1.26.4';
  */
 export const findVersion = (text: string): string | undefined => /\d+\.\d+(?:\.\d+)?/.exec(text)?.[0];
 
-/** True if `version` is `oldest` or newer; a part that is missing counts as 0. */
+/** True if `version` is `oldest` or newer. A missing part of a version counts as 0. */
 export const atLeast = (version: string, oldest: string): boolean => {
   const [have, need] = [parts(version), parts(oldest)];
   const first = need.findIndex((part, index) => (have[index] ?? 0) !== part);
@@ -101,7 +101,7 @@ interface Installation {
 
 /**
  * Makes the binary in a staging directory, runs it once, and renames it into place, so that other processes see the
- * complete binary or none. One process at a time makes it; the others wait and then use that binary.
+ * complete binary or none. One process at a time makes the binary. The others wait and then use that binary.
  * @throws what `make` throws, and an Error when the binary does not run.
  */
 export const installBinary = async ({ directory, progress, make }: Installation): Promise<string> => {
@@ -129,7 +129,9 @@ const putInPlace = async (made: string, target: string): Promise<void> => {
   await rename(made, target);
 };
 
-/** A killed process leaves its staging directory. We hold the lock, so no other process uses one. */
+/**
+ * A killed process leaves its staging directory behind. We hold the lock, so no other process uses such a directory.
+ */
 const removeLeftovers = async (directory: string): Promise<void> => {
   const names = (await readdir(directory)).filter((name) => name.startsWith(STAGING));
   await Promise.all(names.map((name) => rm(join(directory, name), { recursive: true, force: true })));

@@ -8,7 +8,10 @@ import { describeError } from './run';
 import { defined } from '../contract/defined';
 import { isSilent, reasonOfNoAnswer } from '../server-probe';
 
-/** Where a server is. Missing fields come from `TEMPORAL_*` and `temporal.toml`, then `localhost:7233` and `default`. */
+/**
+ * The place of a server. Missing fields come from `TEMPORAL_*` and `temporal.toml`, then `localhost:7233` and
+ * `default`.
+ */
 export interface ServerPlace {
   address?: string;
   namespace?: string;
@@ -33,9 +36,9 @@ export function addressOf(place: ServerPlace): string {
 }
 
 /**
- * Waits until anything comes back from the server, at most some ten seconds.
+ * Waits for the first answer of the server, at most some ten seconds.
  *
- * @throws CountersignError `no_server` where nothing does, `config_invalid` when the settings cannot be read.
+ * @throws CountersignError `no_server` if no answer comes, `config_invalid` when the settings cannot be read.
  */
 export async function requireAnswer(place: ServerPlace): Promise<void> {
   const { address, connection } = resolvePlace(place);
@@ -45,7 +48,7 @@ export async function requireAnswer(place: ServerPlace): Promise<void> {
 /**
  * Connects a worker.
  *
- * @throws CountersignError `no_server` where nothing answers.
+ * @throws CountersignError `no_server` if nothing answers.
  */
 export async function connectNative(place: ServerPlace): Promise<NativePlace> {
   const { address, namespace, connection: options } = resolvePlace(place);
@@ -94,9 +97,9 @@ function serverWords(said: string): string {
 const STATUS = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const;
 
 /**
- * Checks that a namespace is there: without it a worker would wait forever for work that cannot come.
+ * Checks that a namespace exists. Without its namespace, a worker would wait forever for work that cannot come.
  *
- * @throws CountersignError `namespace_missing` naming the command to run, `no_server` where the server refuses our key.
+ * @throws CountersignError `namespace_missing` naming the command to run, `no_server` if the server refuses our key.
  */
 export async function requireNamespace(connection: ConnectionLike, namespace: string): Promise<void> {
   try {

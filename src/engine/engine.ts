@@ -19,7 +19,7 @@ export interface ExistingEngine {
 /** The official command line of Temporal, which can start a server on this machine. */
 export interface BinaryEngine {
   kind: 'binary';
-  /** Path or command name; give it to `startServer`. */
+  /** The path or the command name that `startServer` takes. */
   binary: string;
   /** Version of the command line, without a leading `v`. */
   version: string;
@@ -40,7 +40,7 @@ export type Attempt = { engine: Engine } | Miss;
 /** One way to an engine. `attempt` throws only for a wrong setting, which stops the search. */
 export interface Route {
   name: RouteName;
-  /** True when it downloads or builds, so that a search without side effects can skip it. */
+  /** True if this route downloads or builds a binary, so that a search without side effects can skip it. */
   acquires: boolean;
   attempt(): Promise<Attempt>;
 }

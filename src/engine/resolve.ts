@@ -18,7 +18,7 @@ export interface ResolveOptions {
 }
 
 /**
- * Finds a Temporal server: the server that the settings name, else a binary that can start a server.
+ * Finds a Temporal server: the server that the settings name, or else a binary that can start a server.
  * @throws CountersignError `no_server` (what was tried, what to install); `config_invalid` when settings cannot be read.
  */
 export const resolveEngine = async (
@@ -114,7 +114,7 @@ const tryBinary = async ({ binary, route, env }: Candidate): Promise<Attempt> =>
 
 const isAbsent = (attempt: Attempt): boolean => 'missed' in attempt && attempt.absent === true;
 
-/** Namespace of a server unless the settings name one. */
+/** The namespace of a server if the settings name no other. */
 const NAMESPACE = 'default';
 
 /**

@@ -29,7 +29,7 @@ export async function missingAttributes({ connection, namespace }: NamespaceConn
  * Registers the missing attributes and waits until queries accept every attribute (a real cluster needs some seconds).
  *
  * @returns the names of the attributes that were missing.
- * @throws CountersignError `attributes_missing` naming the commands to run, where this caller may not register them.
+ * @throws CountersignError `attributes_missing` naming the commands to run, if this caller may not register attributes.
  */
 export async function ensureAttributes(place: NamespaceConnection, timeoutMs = 60_000): Promise<string[]> {
   const missing = await listMissing(place);
@@ -38,7 +38,10 @@ export async function ensureAttributes(place: NamespaceConnection, timeoutMs = 6
   return missing;
 }
 
-/** Lists the missing attributes. Where listing fails, a query shows whether all work; if not, all count as missing. */
+/**
+ * Lists the missing attributes. If listing fails, a query shows whether all attributes work. If they do not, all of
+ * them count as missing.
+ */
 async function listMissing(place: NamespaceConnection): Promise<string[]> {
   try {
     return await missingAttributes(place);

@@ -3,8 +3,8 @@ import { SEARCH_ATTRIBUTES } from '../contract/names';
 import { errnoOf } from '../contract/errors';
 
 /**
- * A dev server has one shard, and a shard polls its queues at most 20 times a second by default, so every transition
- * of a lone turn would wait 45 ms.
+ * Settings of our dev server, which has one shard. By default a shard polls its queues at most 20 times a second. Every
+ * transition of a lone turn would then wait 45 ms.
  */
 export const DYNAMIC_CONFIG: readonly string[] = [
   'history.transferProcessorMaxPollRPS=2000',

@@ -32,7 +32,7 @@ export const livingServer = (dbFile: string): ServerRecord | undefined => {
   return record !== undefined && isServerOf(record.pid, dbFile) ? record : undefined;
 };
 
-/** Reads the record. Undefined where it is missing, or where a crash cut it off. */
+/** Reads the record. Undefined if it is missing, or if a crash cut it off. */
 const readRecord = (dbFile: string): ServerRecord | undefined => {
   try {
     return Record.parse(JSON.parse(readFileSync(recordFile(dbFile), 'utf8')));
@@ -61,7 +61,7 @@ const commandOf = (pid: number): string => {
   }
 };
 
-/** A new server needs about this much. With less, we take every failure for a full disk. */
+/** A new server needs about this much space on the disk. With less, we take every failure for a full disk. */
 const NEEDED_BYTES = 8 * 1024 * 1024;
 
 /** The error codes which mean that the server cannot write its data. */
@@ -73,7 +73,7 @@ export const toDiskError = (error: unknown, directory: string): unknown => {
   return reason === undefined ? error : cannotWrite(directory, reason, error);
 };
 
-/** The error for a server that died on a full disk. Undefined where there is room. */
+/** The error for a server that died on a full disk. Undefined if there is room. */
 export const fullDisk = (directory: string): CountersignError | undefined =>
   bytesFree(directory) < NEEDED_BYTES ? cannotWrite(directory, 'the disk is full') : undefined;
 

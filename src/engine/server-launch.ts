@@ -18,7 +18,10 @@ import type { Progress } from './engine';
 export interface StartOptions {
   /** Temporal's command line, from `resolveEngine`. */
   binary: string;
-  /** Database file, created with its folder when missing. Without it everything is in memory and ends with the server. */
+  /**
+   * The database file. If it is missing, the file and its folder are created. Without this option all data is in memory
+   * and ends with the server.
+   */
   dbFile?: string;
   /** Port of the frontend. @default a free one */
   port?: number;
@@ -26,11 +29,11 @@ export interface StartOptions {
   uiPort?: number;
   /** No UI. @default false */
   headless?: boolean;
-  /** Created when missing. @default 'default' */
+  /** The namespace, which is created if it is missing. @default 'default' */
   namespace?: string;
   /** The server's own log level. @default 'warn' */
   log?: ServerLog;
-  /** More of the server's dynamic configuration, `key=value` each. */
+  /** Further values of the server's dynamic configuration, each as `key=value`. */
   dynamicConfig?: readonly string[];
   progress?: Progress;
 }
@@ -38,13 +41,13 @@ export interface StartOptions {
 /** A server that answers. */
 export interface RunningServer {
   address: string;
-  /** Where Temporal's own UI is. Undefined when headless. */
+  /** The address of Temporal's own UI. Undefined when headless. */
   uiUrl: string | undefined;
   namespace: string;
   pid: number;
   /** The file that receives the server's output. */
   logFile: string;
-  /** True when the server ran already; it keeps the ports it has. */
+  /** True if the server ran already. Such a server keeps its ports. */
   reused: boolean;
   /** Ends the server and resolves when it is gone. Has no effect on a server that another living process started. */
   stop: () => Promise<void>;
@@ -59,10 +62,13 @@ export interface LaunchOptions extends StartOptions {
 
 const START_MS = 30_000;
 const POLL_MS = 20;
-/** Two servers that start at once may draw the same free port; the one that loses it draws again. */
+/**
+ * How often ports are drawn. Two servers that start at once may draw the same free port, and one of them has to draw
+ * again.
+ */
 const DRAWS = 5;
 
-/** Starts a server. Draws new ports where another process took one of the drawn ports in between. */
+/** Starts a server. Draws new ports if another process took one of the drawn ports in between. */
 export const launch = async (options: LaunchOptions): Promise<RunningServer> => {
   await refuseTakenPorts(options);
   for (let draw = 1; ; draw++) {
@@ -150,7 +156,10 @@ const failed = (failure: string): CountersignError =>
   });
 
 const LAST_LINES = 12;
-/** A start writes far less; a server that floods its log must not fill our memory. */
+/**
+ * The most bytes of a log that we read. A start writes far less, and a server that floods its log must not fill our
+ * memory.
+ */
 const START_BYTES = 4 * 1024 * 1024;
 
 /** The last lines a server wrote. */
@@ -161,8 +170,8 @@ const lastLines = (logFile: string): string =>
 const saysItListens = (logFile: string): boolean => /^(Temporal )?Server:/m.test(readStart(logFile));
 
 /**
- * The line in which the server says that one of its ports was taken. It need not be among the last ones: a server that
- * loses an inner port goes on without the listener and panics later, with a long trace.
+ * The line in which the server reports that one of its ports was taken. The line may not be among the last ones,
+ * because a server that loses an inner port goes on without the listener and panics later, with a long trace.
  */
 const lostPort = (logFile: string): string | undefined =>
   /^.*address already in use.*$/m.exec(readStart(logFile))?.[0];

@@ -124,7 +124,7 @@ interface ReadyOptions {
   namespace: string;
   /** Milliseconds. */
   timeoutMs: number;
-  /** Ends the wait early when it resolves: the server died. */
+  /** Resolves when the server has died, which ends the wait early. */
   gone?: Promise<unknown>;
 }
 

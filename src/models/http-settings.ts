@@ -11,19 +11,19 @@ export interface HttpModelOptions {
   model: string;
   /** The key itself, or the environment variable that has it. */
   apiKey?: string | { env: string };
-  /** Sent with every request. Secrets in these headers are kept out of messages, too. */
+  /** Headers of every request. Secrets in these headers are kept out of messages, too. */
   headers?: Record<string, string>;
   /**
    * The most time for one request, headers and body: milliseconds, or text such as `'2 minutes'`. @default 5 minutes
    */
   timeout?: number | string;
   /**
-   * Ask for the reply as a stream. With or without a stream, the reply is used only when all of it has arrived. A
-   * stream shows the words to people who watch, and keeps the connection busy: some gateways close silent connections,
-   * and some models think longer than five minutes. Without a stream, a reply is one JSON text, with the id of each
-   * call as the server wrote it.
+   * Whether to ask for the reply as a stream. With or without a stream, the reply is used only when all of it has
+   * arrived. A stream shows the words to people who watch, and keeps the connection busy: some gateways close silent
+   * connections, and some models think longer than five minutes. Without a stream, a reply is one JSON text, with the
+   * id of each call as the server wrote it.
    *
-   * @default true where somebody can watch, as in every worker
+   * @default true if somebody can watch, as in every worker
    */
   stream?: boolean;
   /**
@@ -33,7 +33,7 @@ export interface HttpModelOptions {
    * @default as the provider says
    */
   tokensPerMinute?: number;
-  /** Shown in the timeline. */
+  /** The id that the timeline shows. */
   id?: string;
   /**
    * Media types of the files that the model takes, such as `application/pdf`. A text such as `image/*` stands for a
@@ -52,7 +52,7 @@ export interface HttpModelSettings {
   apiKey: string | undefined;
   headers: Record<string, string>;
   timeoutMs: number;
-  /** Absent: a stream is used where somebody takes the words. */
+  /** Absent: a stream is used if somebody takes the words. */
   stream: boolean | undefined;
   takes: readonly string[];
   tokensPerMinute?: number;
@@ -64,14 +64,15 @@ export interface HttpModelSettings {
 export interface HttpModelKind {
   /** The name of the function that the user called, such as `openaiCompatible`. Every message begins with it. */
   name: string;
-  /** The address that is used where the options have no `baseUrl`. @default the option is required */
+  /** The address that is used if the options have no `baseUrl`. @default the option is required */
   baseUrl?: string;
   /**
-   * Environment variables that may hold the key. The first that is set is used where the options have no `apiKey`.
+   * Environment variables that may hold the key. If the options have no `apiKey`, the first variable that is set is
+   * used.
    * @default no key is sent
    */
   keys?: readonly string[];
-  /** Media types of files that its models take. @default none */
+  /** Media types of files that models of this kind take. @default none */
   takes?: readonly string[];
   /** @default `<host>/<model>` */
   id?: (model: string) => string;
@@ -137,7 +138,7 @@ function checkUrl({ name }: HttpModelKind, text: string): URL {
   return url;
 }
 
-/** `apiKey: process.env.X` without that variable must not mean "no key". */
+/** Reads the key. `apiKey: process.env.X` without that variable must not mean "no key". */
 function readKey(kind: HttpModelKind, options: HttpModelOptions): string | undefined {
   if (!('apiKey' in options) && kind.keys === undefined) return undefined;
   const { apiKey } = options;

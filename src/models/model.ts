@@ -14,9 +14,9 @@ export interface ModelFile {
   bytes: Uint8Array;
 }
 
-/** A call that a model asks for. `arguments` is the raw text; a model's adapter never parses it. */
+/** A call that a model asks for. `arguments` is the raw text, which a model's adapter never parses. */
 export interface ModelCall {
-  /** Absent where the provider gives none. */
+  /** Absent if the provider gives no id. */
   id?: string;
   name: string;
   arguments: string;
@@ -42,14 +42,14 @@ export interface ModelReply {
   /**
    * Data that the provider wants back with this reply in later requests, such as signatures of its reasoning. The data
    * is recorded, shown nowhere, and sent back unchanged in the `opaque` of the assistant's message. Another model may
-   * get it, too: a model ignores data that it did not make. Data over 128 KiB is left out.
+   * also get this data, because a model ignores data that it did not make. Data over 128 KiB is left out.
    */
   opaque?: string;
 }
 
 /**
- * A model. Each call is one attempt without retries of its own, because Temporal retries. A model throws ModelError; any
- * other error counts as retryable.
+ * A model. Each call is one attempt without retries of its own, because Temporal retries. A model throws ModelError.
+ * Any other error counts as retryable.
  *
  * @example
  * const echo: Model = {
@@ -58,7 +58,7 @@ export interface ModelReply {
  * };
  */
 export interface Model {
-  /** Shown in the timeline, such as `openai:gpt-5`. */
+  /** The id that the timeline shows, such as `openai:gpt-5`. */
   readonly id: string;
   /**
    * Media types of the files that the model takes, such as `application/pdf`. A text such as `image/*` stands for a

@@ -16,7 +16,7 @@ import {
 /** The most time that a request waits here, in milliseconds: for limits that the provider reported, and in all. */
 const MOST_MS = { said: 60_000, inAll: 90_000 } as const;
 
-/** The values that models have in common where they share the limits of a provider. */
+/** Models for which these values are equal share the limits of a provider. */
 interface Shared {
   baseUrl: string;
   model: string;
@@ -44,7 +44,7 @@ export class ProviderGate {
 
   constructor(private readonly most: { said: number; inAll: number } = MOST_MS) {}
 
-  /** Called with each response, to read what it says of the limits. */
+  /** Reads what a response says about the limits. Called with each response. */
   heard({ headers, status }: Pick<Response, 'headers' | 'status'>): void {
     const windows = readWindows(headers, status, { wall: Date.now(), steady: performance.now() });
     if (windows.length > 0) this.windows = windows;
@@ -53,7 +53,7 @@ export class ProviderGate {
   /**
    * Waits until there is room, at most 90 s.
    *
-   * @throws ModelError `rate_limit` where that is not enough; what the signal says where it aborts.
+   * @throws ModelError `rate_limit` if that is not enough; the signal's reason if it aborts.
    */
   async admit(asked: Admission, perMinute?: number): Promise<Settle> {
     const { tokens, signal } = asked;

@@ -2,7 +2,7 @@ import { defined } from '../contract/defined';
 import { retryAfter } from './sdk-errors';
 
 /**
- * What is left of one limit of a provider, as the provider said. The limit fills up evenly until `fullAt`. Times are
+ * The rest of one limit of a provider, as the provider reported it. The limit fills up evenly until `fullAt`. Times are
  * from a clock that only goes forward.
  */
 export interface LimitWindow {
@@ -37,7 +37,7 @@ const FAMILIES: readonly { unit: Unit; name: (what: 'limit' | 'remaining' | 'res
 const LONGEST_MS = 3_600_000;
 
 /**
- * What is left of each limit, as the headers of a response say. Empty where no header can be read. Headers may hold any
+ * The rest of each limit, as the headers of a response report it. Empty if no header can be read. Headers may hold any
  * text: a value that is negative, cut or in another form is ignored.
  *
  * @param status 429 with `retry-after`: nothing is taken before that.

@@ -31,7 +31,8 @@ export interface ProviderOptions extends HttpModelOptions {
    */
   settings?: JsonObject;
   /**
-   * Only `anthropic`: mark the part that the next request repeats, so that it is read from the provider's cache.
+   * Only `anthropic`: marks the part that the next request repeats, so that the provider reads that part from its
+   * cache.
    * @default true
    */
   cache?: boolean;
@@ -54,7 +55,7 @@ interface Connection {
   fetch: typeof globalThis.fetch;
 }
 
-/** The provider refuses the whole conversation where it has another kind of image. */
+/** If a conversation has another kind of image, the provider refuses the whole conversation. */
 const IMAGES_AND_PDF = ['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'application/pdf'];
 
 const PROVIDERS: Readonly<Record<ModelProvider, Provider>> = {
@@ -141,7 +142,7 @@ const named = new Map<string, Model>();
 /**
  * The model with a name `provider:model`. A model is returned as it is.
  *
- * @throws CountersignError `config_invalid` where no provider has that name or its key is not set, `not_installed`.
+ * @throws CountersignError `config_invalid` if no provider has that name or its key is not set, `not_installed`.
  */
 export function modelOf(model: Model | string): Model {
   if (typeof model !== 'string') return model;
@@ -206,7 +207,7 @@ function requirePackage({ name, package: wanted }: Provider): void {
   });
 }
 
-/** The version of a package that can be loaded. Undefined where it cannot. */
+/** The version of a package that can be loaded. Undefined if it cannot. */
 export function installedVersion(name: string): string | undefined {
   try {
     const manifest: unknown = require(`${name}/package.json`);

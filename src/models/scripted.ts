@@ -13,11 +13,11 @@ export interface ScriptedCall {
   id?: string | null;
 }
 
-/** A reply of a script; without calls it is the answer. */
+/** A reply of a script. A reply without calls is the answer. */
 export interface ScriptedReply {
   text?: string;
   toolCalls?: readonly ScriptedCall[];
-  /** @default `tool-calls` where there are calls, otherwise `stop` */
+  /** @default `tool-calls` if there are calls, otherwise `stop` */
   finishReason?: string;
   usage?: Usage;
 }
@@ -30,9 +30,9 @@ export type ScriptedStep =
   ScriptedReply | Error | ((request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>);
 
 /**
- * A model that follows a script; for tests and examples.
- * It keeps no state: the step is the number of replies in the conversation, so a retried step and a restarted worker
- * give the same reply. In a session the replies of earlier turns count too.
+ * A model that follows a script, for tests and examples. It keeps no state: the step is the number of replies in the
+ * conversation, so a retried step and a restarted worker give the same reply. In a session the replies of earlier turns
+ * count too.
  *
  * Its words are streamed one by one, unless a function of the script has called `onText` itself.
  *

@@ -13,13 +13,13 @@ import { refusalOf } from './refusal';
 
 /** The values that the mapping needs besides the error. */
 export interface ErrorContext {
-  /** The model's id; begins every message. */
+  /** The model's id. Every message begins with it. */
   model: string;
   /** Texts that must not be seen in any message. */
   secrets: readonly string[];
   /** Milliseconds since the epoch, for `retry-after` dates. @default Date.now() */
   now?: number;
-  /** Whether the caller ended the request. Any error may be thrown then. */
+  /** Whether the caller ended the request. If so, any error may be thrown. */
   ended?: boolean;
 }
 
@@ -27,7 +27,7 @@ interface Fault {
   kind: ModelErrorKind;
   /** What happened, in our words. */
   what: string;
-  /** What the provider said about it. */
+  /** The provider's own words about the failure. */
   words?: string;
   headers?: Record<string, string>;
   /** How long the body asks to wait, in milliseconds. */
@@ -65,7 +65,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   });
 }
 
-/** Enough for an explanation, too little for a page of HTML. */
+/** How much of a body a message quotes: enough for an explanation, too little for a page of HTML. */
 const QUOTED_CHARACTERS = 1000;
 
 const ENDED: Fault = { kind: 'timeout', what: 'the request was ended by its caller' };
@@ -107,7 +107,7 @@ function brokenWay(error: unknown): Fault | undefined {
   return { kind: 'network', what: `the connection to the model failed (${code})` };
 }
 
-/** The bytes that arrived are not a reply, or not all of one. */
+/** The bytes that arrived are not a reply, or not a whole reply. */
 function brokenReply(error: unknown): Fault | undefined {
   const explanation = APICallError.isInstance(error) ? explain(error.responseBody) : undefined;
   if (explanation?.status !== undefined || explanation?.code !== undefined) return undefined;
@@ -125,7 +125,7 @@ function brokenReply(error: unknown): Fault | undefined {
   }
   const invalid = causes.find((cause) => InvalidResponseDataError.isInstance(cause));
   if (invalid === undefined) return undefined;
-  // The provider gives no data where a stream ended without a finish reason.
+  // The provider gives no data if a stream ended without a finish reason.
   const cut = InvalidResponseDataError.isInstance(invalid) && invalid.data === undefined;
   return { kind: cut ? 'network' : 'server', what: 'the reply is not complete', words: invalid.message };
 }
@@ -143,7 +143,7 @@ function answeredFault(error: unknown): Fault | undefined {
   return { ...statusFault(status, explanation), words, ...defined({ headers }) };
 }
 
-/** An error event inside a stream; it has no status of its own. */
+/** An error event inside a stream. Such an event has no status of its own. */
 function streamedFault(error: unknown): Fault | undefined {
   if (isError(error) || typeof error !== 'object' || error === null) return undefined;
   const explanation = explain(JSON.stringify({ error }));
@@ -234,15 +234,15 @@ interface Explanation {
   message?: string;
   /** A word such as `content_filter` or `invalid_api_key`. */
   code?: string;
-  /** An HTTP status, where the body of a reply with another status names one. */
+  /** An HTTP status, if the body of a reply with another status names one. */
   status?: number;
-  /** Milliseconds to wait, where the body says so. */
+  /** Milliseconds to wait, if the body names a time. */
   waitMs?: number;
 }
 
 /**
  * Reads the body of an error in the forms that servers use: `{error: {message, type, code}}`, `{error: "…"}`,
- * `{message}`, `{detail}`, or a list of one of them. Never throws; empty where the body explains nothing.
+ * `{message}`, `{detail}`, or a list of one of them. Never throws. Empty if the body explains nothing.
  */
 function explain(body: string | undefined): Explanation {
   const value = first(parseJson(body ?? ''));
@@ -294,7 +294,7 @@ const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{8,30} GMT$/;
 
 /**
  * How long a server asks to wait, in milliseconds, at most a day: `retry-after-ms`, or `retry-after` in seconds or as a
- * date. Undefined where it gives no readable time.
+ * date. Undefined if it gives no readable time.
  *
  * @param headers Names in lower case.
  * @param now Milliseconds since the epoch.

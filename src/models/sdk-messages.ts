@@ -26,7 +26,8 @@ export interface PromptOptions {
    */
   by: string;
   /**
-   * Added to the instructions and to the last message, which are the ends of the parts that the next request repeats.
+   * The mark for the provider's cache. It is added to the instructions and to the last message, which are the ends of
+   * the parts that the next request repeats.
    */
   cacheMark?: ProviderOptions;
 }
@@ -102,7 +103,7 @@ function readOpaque(opaque: string | undefined, by: string): Part[] | undefined 
   return read?.by === by ? read.parts : undefined;
 }
 
-/** The reply with its parts in their order. Undefined where the parts no longer fit its text or calls. */
+/** The reply with its parts in their order. Undefined if the parts no longer fit its text or calls. */
 function withOpaque(
   text: string,
   calls: readonly SdkCall[],
@@ -170,7 +171,7 @@ interface GatheredPart {
 /**
  * A whole reply from a JSON body.
  *
- * @throws ModelError `refused` where the model or a filter refused.
+ * @throws ModelError `refused` if the model or a filter refused.
  */
 export function toReply(result: LanguageModelV3GenerateResult, options: PromptOptions): ModelReply {
   const { content, finishReason, usage, response } = result;
@@ -188,7 +189,7 @@ export function toReply(result: LanguageModelV3GenerateResult, options: PromptOp
  * A whole reply from a stream: all of it or an error, never a part.
  *
  * @param onText Takes the text while it comes.
- * @throws the stream's error, or ModelError `network` where the stream ended early.
+ * @throws the stream's error, or ModelError `network` if the stream ended early.
  */
 export async function collectReply(
   stream: ReadableStream<LanguageModelV3StreamPart>,
@@ -261,7 +262,7 @@ function finish({ calls, refusal, parts, finish: end }: Gathered, { by }: Prompt
   };
 }
 
-/** The data that has to be sent back besides text and calls. Undefined where there is none. */
+/** The data that has to be sent back besides text and calls. Undefined if there is no such data. */
 function opaqueOf(gathered: readonly GatheredPart[], by: string): string | undefined {
   const isPlain = gathered.every(({ type, meta }) => type !== 'reasoning' && Object.keys(meta).length === 0);
   if (isPlain) return undefined;
@@ -290,7 +291,7 @@ function markCut(calls: readonly ModelCall[]): ModelCall[] {
 const tokens = z.number().int().nonnegative();
 
 /**
- * The names that providers use for the tokens of a request and of a reply. The packages write 0 where a provider did
+ * The names that providers use for the tokens of a request and of a reply. The packages write 0 if a provider did
  * not count them.
  */
 const COUNTED = {

@@ -5,12 +5,12 @@ import { providerGate } from './provider-gate';
 import { toModelError } from './sdk-errors';
 import { collectReply, type PromptOptions, toPrompt, toReply, toSdkTools } from './sdk-messages';
 
-/** The values from which a `Model` is made out of a model of the AI SDK. */
+/** The options with which `sdkModel` makes a `Model` from a model of the AI SDK. */
 export interface SdkModelOptions extends PromptOptions {
   settings: HttpModelSettings;
   /** Makes the SDK's model, once, with the `fetch` it has to use. */
   load(fetch: typeof globalThis.fetch): LanguageModelV3 | Promise<LanguageModelV3>;
-  /** Sent with every request: the provider's own options, and the like. */
+  /** Options of every request, such as the provider's own options. */
   call?: Partial<LanguageModelV3CallOptions>;
 }
 

@@ -14,7 +14,7 @@ export interface NewFile {
   /** A name or a path; only the last part of a path is used. Invisible characters are replaced. */
   name: string;
   bytes: Uint8Array;
-  /** Such as `image/png`. @default by what the bytes and the name say */
+  /** The media type, such as `image/png`. @default by what the bytes and the name say */
   mediaType?: string;
 }
 
@@ -26,13 +26,13 @@ export interface FileStore {
   /**
    * Keeps a file and returns its reference. Keeping the same file twice has no further effect.
    *
-   * @throws CountersignError `usage` for a file that no message can have, `file_failed` where the store cannot be written.
+   * @throws CountersignError `usage` for a file that no message can have, `file_failed` if the store cannot be written.
    */
   put(file: NewFile): Promise<FileRef>;
   /**
    * The bytes of a file that was put, checked by their digest.
    *
-   * @throws CountersignError `file_failed` where the store cannot be read now.
+   * @throws CountersignError `file_failed` if the store cannot be read now.
    */
   get(ref: FileRef): Promise<StoredFile>;
 }
@@ -48,7 +48,7 @@ export interface StoreOptions {
 const VARIABLE = 'COUNTERSIGN_FILES';
 
 /**
- * The store of a process: a folder, or `s3://bucket/prefix`. Undefined where none is named.
+ * The store of a process: a folder, or `s3://bucket/prefix`. Undefined if no store is named.
  *
  * @param given @default `COUNTERSIGN_FILES`
  * @throws CountersignError `config_invalid`.

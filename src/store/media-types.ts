@@ -25,7 +25,7 @@ const BY_ENDING: Readonly<Record<string, string>> = {
   '.yml': 'application/yaml',
 };
 
-/** The media type that the first bytes of a file show. Undefined where they show none that we know. */
+/** The media type that the first bytes of a file show. Undefined if they show none that we know. */
 export function typeInside(bytes: Uint8Array): string | undefined {
   const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1');
   return BEGINNINGS.find(([beginning]) => beginning.test(head))?.[1];
@@ -38,8 +38,8 @@ export function mediaTypeOf(name: string, bytes: Uint8Array): string {
 }
 
 /**
- * False when the bytes contradict the media type; true where the bytes of this type show nothing. Models refuse a
- * conversation with a broken image.
+ * Whether bytes fit a media type. False if the bytes contradict the type. True if files of this type have no known
+ * first bytes. Models refuse a conversation with a broken image.
  */
 export function fitsType(bytes: Uint8Array, mediaType: string): boolean {
   const isTellable = BEGINNINGS.some(([, type]) => type === mediaType);

@@ -9,7 +9,7 @@ const REQUEST_MS = 60_000;
  * A bucket of S3, or of another server that speaks S3's protocol and that `AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`
  * names. Keys and region come from AWS's own variables.
  *
- * @throws CountersignError `config_invalid` where a variable is missing or wrong.
+ * @throws CountersignError `config_invalid` if a variable is missing or wrong.
  */
 export function s3Place(
   { bucket, prefix }: { bucket: string; prefix: string },
@@ -81,7 +81,7 @@ async function requireOk(response: Response): Promise<void> {
   throw new Error(`the server of S3 answered ${response.status}${code === '' ? '' : ` ${code}`}`);
 }
 
-/** The bytes of a body. Undefined where they are more than `most`. */
+/** The bytes of a body. Undefined if they are more than `most`. */
 async function bodyOf({ body }: Response, most: number): Promise<Uint8Array | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -15,11 +15,13 @@ export interface LineLogger {
 export interface CallLogOptions {
   /** Level of the lines about calls; failures are at least `WARN`. @default 'INFO' */
   level?: LogLevel;
-  /** Whether calls are logged; cautious ones always are. @default true */
+  /** Whether calls are logged. Calls of cautious tools are always logged. @default true */
   calls?: boolean;
 }
 
-/** Logs calls and their outcomes, one line each: without secrets or control characters, long values cut. */
+/**
+ * Logs calls and their outcomes, one line each. A line has no secrets or control characters, and long values are cut.
+ */
 export interface CallLog {
   /** `TOOL_CALL tool=… args={…}` */
   call(tool: string, safety: Safety | null, args: JsonObject): void;

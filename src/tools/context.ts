@@ -34,7 +34,7 @@ export interface ContextDeps {
   log?: CallLog | undefined;
 }
 
-/** The context of a handler, a preview or a verify. `live` is missing where nobody receives the handler's reports. */
+/** The context of a handler, a preview or a verify. `live` is missing if nobody receives the handler's reports. */
 export function makeContext(
   facts: CallFacts,
   { secrets = createSecrets(), log }: ContextDeps,

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 
 /**
  * Cuts text to a limit of UTF-8 bytes. Head and tail are kept; a mark with the number of bytes left out replaces the
- * middle. No character is split. The mark counts towards the limit; where it does not fit, only the mark is left.
+ * middle. No character is split. The mark counts towards the limit; if it does not fit, only the mark is left.
  *
  * @param alreadyLeftOut Bytes that were dropped from the middle before, and are counted by the mark.
  */

@@ -43,11 +43,11 @@ export interface AgentOptions {
   model: Model | string;
   /** Models that a fork may name instead, by name. @default none */
   models?: Readonly<Record<string, Model | string>>;
-  /** Models to ask, in this order, where the previous model does not answer. @default none */
+  /** Models to ask, in this order, if the previous model does not answer. @default none */
   fallback?: readonly (Model | string)[] | FallbackOptions;
   /**
    * Tools that `defineTool` made. A pack is a list of tools: spread it. A text names tools of MCP servers, such as
-   * `github__*`; the agent gets those of the named tools that the lock has.
+   * `github__*`; the agent gets the named tools that the lock has.
    */
   tools: readonly (Tool | string)[];
   /**
@@ -112,22 +112,24 @@ export interface AgentOptions {
     compactOver?: number | false;
   };
   /**
-   * What one turn may spend, its child turns included; looked at before each step. `money` is in the currency of
-   * the config, whose `prices` need one for each model of the agent; `time` is time at work, without waiting for
-   * people. `then`: at a crossing the turn ends with words, or a request in the inbox asks for as much again.
+   * The most that one turn may spend, its child turns included. The budget is checked before each step. `money` is in
+   * the currency of the config, whose `prices` need one for each model of the agent; `time` is time at work, without
+   * waiting for people. `then`: once the budget is spent, the turn ends with a message, or a request in the inbox asks
+   * for as much again.
    *
    * @default no limit; then: 'end'
    */
   budget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
   /**
-   * What one session may spend, all its turns and summaries together; counted and asked for as `budget` is.
+   * The most that one session may spend, all its turns and summaries together. It is counted and asked for like
+   * `budget`.
    *
    * @default no limit; then: 'end'
    */
   sessionBudget?: { tokens?: number; money?: number; steps?: number; time?: Duration; then?: 'end' | 'ask' };
 }
 
-/** The models to ask where the previous model does not answer, and when to ask them. */
+/** The models to ask if the previous model does not answer, and when to ask them. */
 export interface FallbackOptions {
   models: readonly (Model | string)[];
   /**
@@ -137,7 +139,7 @@ export interface FallbackOptions {
    * @default ['rate_limit', 'timeout', 'server', 'network']
    */
   on?: readonly ModelErrorKind[];
-  /** How long we ask a busy, broken or silent model before we ask the next one. @default `limits.modelRetryFor` */
+  /** How long we ask a busy, broken or silent model before we ask the next model. @default `limits.modelRetryFor` */
   after?: Duration;
 }
 
@@ -348,7 +350,7 @@ function asAgent(agent: Agent): Agent {
 /**
  * A copy of the agent with the tools of its MCP servers added.
  *
- * @throws CountersignError `tool_invalid` where two tools have one name; `agent_invalid` where `findTools` does not fit them.
+ * @throws CountersignError `tool_invalid` if two tools have one name; `agent_invalid` if `findTools` does not fit them.
  */
 export function withTools(agent: Agent, more: readonly Tool[]): Agent {
   const own = agent.registry.list().filter(({ name }) => name !== FIND_TOOLS || agent.core === undefined);

@@ -86,7 +86,8 @@ export interface ConfigOptions {
   /** The currency of all `prices` and of budgets of money: three letters. @default 'USD' */
   currency?: string;
   /**
-   * Where a worker's metrics go: `host:port` for Prometheus, or the address of an OpenTelemetry collector. @default nowhere
+   * Where a worker's metrics go: `host:port` for Prometheus, or the address of an OpenTelemetry collector. @default
+   * nowhere
    */
   metrics?: string;
   /** What spans contain besides names, ids and numbers. @default content false: no text of models, people and tools */
@@ -195,7 +196,7 @@ export function defineConfig(options: ConfigOptions): Config {
   const config: Config = {
     agents: Object.freeze([...agents]),
     taskQueue,
-    // As given: hooks may be methods of an object with a state of its own.
+    // The hooks stay the given object, because they may be methods that use the object's state.
     hooks: options.hooks ?? {},
     traces: Object.freeze({ content: parsed.data.traces?.content ?? false }),
     log: Object.freeze({ level: log.level ?? 'INFO', calls: log.calls ?? true }),
@@ -262,7 +263,7 @@ function asConfig(config: Config): Config {
 /**
  * A copy of the config with other agents.
  *
- * @throws CountersignError `config_invalid` where two tools of one queue have one name.
+ * @throws CountersignError `config_invalid` if two tools of one queue have one name.
  */
 export function withAgents(config: Config, agents: readonly Agent[]): Config {
   assertToolsAgree(agents, config.taskQueue);

@@ -70,7 +70,7 @@ const classified = z.strictObject({
   effect: z.enum(EFFECTS).optional(),
 });
 
-/** Applies the answer of `classify` where it is milder than the tool; returns the tool itself for an invalid answer. */
+/** Applies the answer of `classify` if it is milder than the tool; returns the tool itself for an invalid answer. */
 function asClassified(tool: Tool, classify: () => unknown): Tool {
   const answer = classified.safeParse(unlessThrown(classify));
   if (!answer.success) return tool;
@@ -121,7 +121,7 @@ const verification = z.discriminatedUnion('outcome', [
 /**
  * The answer of a tool's `preview`, in its full form.
  *
- * @throws TypeError where the answer is neither text nor a preview.
+ * @throws TypeError if the answer is neither text nor a preview.
  */
 function toPreview(answer: unknown): Preview {
   const parsed = preview.safeParse(answer);
@@ -134,7 +134,7 @@ function toPreview(answer: unknown): Preview {
 /**
  * The answer of a tool's `verify`.
  *
- * @throws TypeError where the answer is not one of the three outcomes; callers treat an error as `cannot_tell`.
+ * @throws TypeError if the answer is not one of the three outcomes; callers treat an error as `cannot_tell`.
  */
 function toVerification(answer: unknown): Verification {
   const parsed = verification.safeParse(answer);

@@ -33,7 +33,7 @@ export class ToolError extends Error {
 }
 
 export interface TransportErrorOptions {
-  /** True only where it is proven that nothing reached the other side: the call had no effect. @default false */
+  /** True only if it is proven that nothing reached the other side: the call had no effect. @default false */
   nothingSent?: boolean;
   /** Facts for the model and the record, such as the error code of the other side. */
   details?: Json;
@@ -166,7 +166,7 @@ function isGrpc(error: unknown): boolean {
 }
 
 /**
- * The errors inside an error: its cause, the errors of an AggregateError (where one host has several addresses), and
+ * The errors inside an error: its cause, the errors of an AggregateError (if one host has several addresses), and
  * the errors in its other properties, which clients name `detail`, `raw`, `originalError` or whatever they like.
  */
 function causesOf(error: unknown): unknown[] {

@@ -50,7 +50,7 @@ export interface ExecuteOptions {
 }
 
 export interface BatchOptions extends ExecuteOptions {
-  /** All at once instead of one after another. @default false */
+  /** Whether all calls run at once instead of one after another. @default false */
   parallel?: boolean;
 }
 
@@ -180,7 +180,7 @@ export interface RunJob {
   /** The arguments, as the tool's `parse` returned them. */
   value: unknown;
   call: { callId: string; id: string; arguments: JsonObject };
-  /** Whether a person approved or modified it. */
+  /** Whether a person approved or modified the call. */
   approved: boolean;
   /** Counts from 1. */
   attempt: number;
@@ -205,15 +205,17 @@ export interface RunJob {
   live?: Live;
   /**
    * Called with the late result of a handler. Such a handler ended after the grace, when `runJob` had already answered
-   * that the outcome is not known. Not called where the outcome is still not known. Hooks do not see this result.
-   * Contract: does not throw or reject; a warning in the log says where it does.
+   * that the outcome is not known. Not called if the outcome is still not known. Hooks do not see this result.
+   * Contract: does not throw or reject. A violation is logged as a warning.
    */
   onLate?(result: ToolResult): unknown;
-  /** Called where the handler still runs when `runJob` answers; `over` resolves when it has ended and `onLate` was called. */
+  /**
+   * Called if the handler still runs when `runJob` answers; `over` resolves when it has ended and `onLate` was called.
+   */
   onLeft?(over: Promise<void>): void;
 }
 
-/** What an execution needs besides its job. */
+/** The dependencies of an execution, besides its job. */
 export interface RunDeps {
   hooks?: Hooks | undefined;
   log?: CallLog | undefined;

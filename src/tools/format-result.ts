@@ -18,7 +18,7 @@ import { isToolError, isTransportError } from './errors';
  * | Error | `Name: message` | `text` |
  * | Buffer, typed array, ArrayBuffer | `[binary, N bytes, base64] …` | `application/octet-stream` |
  * | list, object, also of a class | JSON with two spaces of indent | `json` |
- * | – inside: Map, Set | an object (where all keys are text) or a list of pairs; a list | |
+ * | – inside: Map, Set | an object (if all keys are text) or a list of pairs; a list | |
  * | – inside: bigint, NaN, Infinity, symbol, function, binary | their text as above | |
  * | – inside: a value within itself | `[circular]` | |
  * | – with a `toJSON` | what that gives | |
@@ -159,7 +159,7 @@ export type Hide = (text: string) => string;
 
 const asItIs: Hide = (text) => text;
 
-/** The stack of a thrown value, cut to the limit. Undefined where it has none. */
+/** The stack of a thrown value, cut to the limit. Undefined if the value has no stack. */
 function stackOf(thrown: unknown, hide: Hide): string | undefined {
   const stack = readSafely(() => (thrown instanceof Error ? thrown.stack : undefined));
   return stack === undefined ? undefined : cutOutput(hide(stack), LIMITS.stackBytes);
@@ -176,7 +176,7 @@ function readJson(text: string): Json {
   try {
     return JSON.parse(text);
   } catch {
-    // The text is not JSON where it lost a secret that was not a string, or where the value could not be written.
+    // The text is not JSON if it lost a secret that was not a string, or if the value could not be written.
     return text;
   }
 }

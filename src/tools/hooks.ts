@@ -38,7 +38,7 @@ export interface Hooks {
 /** Short enough that all hooks of a call fit into the 10 s between a tool's timeout and Temporal's. */
 const HOOK_MS = 2000;
 
-/** Runs one hook and waits for it; calls `warn` where it failed. Never rejects. */
+/** Runs one hook and waits for it; calls `warn` if it failed. Never rejects. */
 export async function runHook(
   name: keyof Hooks,
   run: () => unknown,
@@ -54,12 +54,12 @@ export async function runHook(
 
 /** The facts about a turn that an agent's `context` gets. */
 export interface TurnFacts extends Pick<CallContext, 'agent' | 'turn' | 'requester' | 'metadata'> {
-  /** What the person asked. */
+  /** The prompt of the turn. */
   prompt: string;
   /** Aborts after 10 s, and when the attempt ends for another reason. */
   signal: AbortSignal;
   secrets: {
-    /** A secret by its name; it is redacted from the context. */
+    /** Returns a secret by its name. The secret is redacted from the context. */
     get(name: string): Promise<string>;
   };
 }
@@ -67,10 +67,10 @@ export interface TurnFacts extends Pick<CallContext, 'agent' | 'turn' | 'request
 /**
  * Returns facts for an agent's model from a store of your own; the model reads them before the conversation. The
  * function is called once per turn, before the model's first reply, and its result is recorded with that reply: no
- * later step, worker, replay or fork calls it again. It may be called again where the first reply failed, so it should
+ * later step, worker, replay or fork calls it again. It may be called again if the first reply failed, so it should
  * only read. Undefined or empty text: the model gets no facts.
  *
- * More than 32 KiB is cut in the middle, with a mark. Where the function throws or takes longer than 10 s, the model is
+ * More than 32 KiB is cut in the middle, with a mark. If the function throws or takes longer than 10 s, the model is
  * not asked. Both are tried again for as long as `modelRetryFor` allows; then the turn fails with the function's error.
  *
  * @example
@@ -84,7 +84,7 @@ const CONTEXT_MS = 10_000;
 /**
  * Calls an agent's `context`. Undefined: there are no facts.
  *
- * @throws Error where the context failed or was too slow; TypeError where it returned something else than text, which
+ * @throws Error if the context failed or was too slow; TypeError if it returned something else than text, which
  * another attempt does not change.
  */
 export async function readContext(

@@ -26,7 +26,7 @@ export function parseDuration(duration: Duration): number {
   try {
     return Math.round(isText(duration) ? msToNumber(duration) : duration);
   } catch {
-    // ms throws for empty and overlong text and gives NaN for the rest.
+    // `ms` throws for empty and overlong text, and returns NaN for any other text that does not name a time.
     return Number.NaN;
   }
 }
@@ -61,7 +61,7 @@ export const durability = {
     .optional(),
 };
 
-/** The gate mode that these options mean. Undefined for `step`. @throws Error where the options do not fit together. */
+/** The gate mode that these options mean. Undefined for `step`. @throws Error if the options do not fit together. */
 export function toGateMode(given: {
   durability?: 'step' | 'gate' | undefined;
   commitEvery?: number | undefined;
@@ -85,7 +85,7 @@ function describeIssue(issue: z.core.$ZodIssue): string {
   return path.length === 0 ? message : `\`${path.join('.')}\` ${message}`;
 }
 
-/** The error for a wrong definition. It shows the definition's name, if there is one. */
+/** The error for a wrong definition. The error shows the name of the definition, if the definition has a name. */
 export function invalidDefinition(
   kind: 'agent' | 'tool',
   options: unknown,

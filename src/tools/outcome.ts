@@ -59,8 +59,8 @@ function handlerAfter(ending: Ending): RunOutcome['handler'] {
 
 /**
  * The only rule that decides whether the outcome of a call is known.
- * - Known are: a return, also a late one; a throw before our abort, unless the connection to the other side broke; a
- *   call that was never started.
+ * - Known are: a return, also a late one; a throw before our abort, unless the connection to the other side broke; the
+ * end of a call that was never started.
  * - After our abort a throw says nothing: `fetch` rejects then at once, whatever the other side does. Only an error
  *   that proves an outcome makes it known.
  */

@@ -40,7 +40,7 @@ function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParamet
     parse(args) {
       try {
         const { own, check } = (first ??= inUse(text));
-        // A copy, so that a handler's changes to its arguments reach neither the record nor the schema's defaults.
+        // We copy the arguments, so that a handler's changes do not reach the record or the schema's defaults.
         const filled = structuredClone(applyDefaults(own, args));
         const issues = check(filled);
         if (issues.length > 0) return { ok: false, issues };

@@ -41,8 +41,8 @@ const policyAnswerSchema = z.union([
 
 /**
  * The one policy check: asks the policy about one valid call, when it is prepared and again right before its handler.
- * Where an agent has no policy, safety decides: dangerous calls ask, others run. A policy can only tighten that.
- * No answer within 5 s, a throw or nonsense is `refuse`. Never rejects.
+ * If an agent has no policy, safety decides: dangerous calls ask, others run. A policy can only tighten that. A policy
+ * that throws, returns an invalid answer, or takes longer than 5 s counts as `refuse`. Never rejects.
  */
 export async function askPolicy(owner: PolicyOwner, tool: Tool, args: JsonObject): Promise<PolicyVerdict> {
   return tighten(await askFunction(owner, tool, args), tool.safety);
@@ -76,7 +76,7 @@ export function policyRefusal({ reason }: PolicyVerdict, rest = ''): ToolFailure
   return { code: 'refused', message: because('Policy refused this call', reason) + rest };
 }
 
-/** The sentence for a refusal where it is known that the call was not started. */
+/** The sentence for a refusal if it is known that the call was not started. */
 export const NOTHING_RAN = ' Nothing ran.';
 
 function understood(answer: unknown): PolicyVerdict {
@@ -101,7 +101,7 @@ function refuse(reason: string): PolicyVerdict {
   return { decision: 'refuse', reason };
 }
 
-/** The answer to a dangerous call where no workflow waits for a person. */
+/** The answer to a dangerous call if no workflow waits for a person. */
 type ApprovalAnswer =
   | { decision: 'approved'; reason?: string }
   /** The complete arguments, not a patch. They are validated like the model's arguments. */
@@ -159,7 +159,7 @@ export interface Permitted {
   ok: true;
   call: ReadyCall;
   approved: boolean;
-  /** For the model; only where a person changed the arguments. */
+  /** A note for the model. Present only if a person changed the arguments. */
   note?: string;
 }
 
@@ -170,7 +170,9 @@ interface Forbidden {
   failure: ToolFailure;
 }
 
-/** Asks the policy, then a person where safety or policy require it. Rejects only when the signal aborts meanwhile. */
+/**
+ * Asks the policy, and then a person if safety or policy require one. Rejects only when the signal aborts meanwhile.
+ */
 export async function authorise(call: ReadyCall, by: Authorities): Promise<Permitted | Forbidden> {
   const { tool, args } = call;
   const verdict = await askPolicy(by, tool, args);

@@ -12,14 +12,17 @@ export interface PoolPlan<T> {
   isAlive?(one: T): boolean;
   /** A resource is closed after this time without a call, in milliseconds. */
   idleMs: number;
-  /** The most open resources. Where another one is needed, the least recently used idle resource is closed. */
+  /** The most open resources. If another one is needed, the least recently used idle resource is closed. */
   most: number;
 }
 
 /** A resource in use by a call. Contract: the call ends with `release` or `drop`. */
 export interface Taken<T> {
   one: T;
-  /** Why the previous resource of this key was closed. Kept until a call is released that was not `unused`. */
+  /**
+   * Why the previous resource of this key was closed. The reason is kept until a call releases the resource without
+   * `unused`.
+   */
   why: string | undefined;
   /** Keeps the resource for the next call, for `idleMs` at most. */
   release(how?: 'unused'): void;
@@ -30,9 +33,9 @@ export interface Taken<T> {
 /** One resource for each key. Calls with the same key, the key of a handler's state, share the resource. */
 export interface Pool<T> {
   /**
-   * The resource of a key. Opens a new one where there is none.
+   * The resource of a key. Opens a new one if there is none.
    *
-   * @throws ToolError that proves that nothing was done, where all `most` resources are in use; and errors of `open`.
+   * @throws ToolError that proves that nothing was done, if all `most` resources are in use; and errors of `open`.
    */
   take(key: string): Promise<Taken<T>>;
   /** Closes all resources. */

@@ -26,7 +26,7 @@ export interface ReadyCall {
 export interface UnfitCall {
   ok: false;
   tool: Tool | undefined;
-  /** The arguments that were given. Undefined where the text is not an object. */
+  /** The arguments that were given. Undefined if the text is not an object. */
   proposed: JsonObject | undefined;
   failure: ToolFailure;
 }
@@ -60,7 +60,7 @@ export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | Unf
     : { ok: true, tool, proposed, args, value };
 }
 
-/** The tool for one call, milder where the arguments make it so. Used when a call is prepared and when it runs. */
+/** The tool for one call, milder if the arguments make it so. Used when a call is prepared and when it runs. */
 export function asCalled(tool: Tool, args: JsonObject): Tool {
   if (tool.forCall === undefined) return tool;
   const parsed = tool.parse(args);
@@ -99,7 +99,7 @@ type ArgumentsText = { ok: true; value: JsonObject } | { ok: false; issues: Issu
  * nothing else. The model reads the errors and writes the arguments again; we never repair them.
  *
  * Empty text means `{}`: OpenAI-compatible servers send empty text for tools without parameters, and the schema still
- * refuses `{}` where a property is required.
+ * refuses `{}` if a property is required.
  */
 export function parseArguments(raw: string): ArgumentsText {
   if (raw === '') return { ok: true, value: {} };
@@ -127,7 +127,7 @@ function wrong(message: string): ArgumentsText {
 }
 
 /**
- * The arguments, with the keys that their parser added to objects, at every depth. Given values stay, also where the
+ * The arguments, with the keys that their parser added to objects, at every depth. Given values stay, even if the
  * parser changed them. Added values that are not JSON are left out.
  */
 export function fillIn(args: JsonObject, parsed: unknown): JsonObject {
@@ -146,7 +146,7 @@ function filled(own: Json, parsed: unknown): Json {
   return isObject(own) ? fillIn(own, parsed) : own;
 }
 
-/** The JSON pointer of the first key that a parsed value has and its arguments lack. Undefined where there is none. */
+/** The JSON pointer of the first key that a parsed value has and its arguments lack. Undefined if there is none. */
 export function unshownIn(args: unknown, parsed: unknown, at = ''): string | undefined {
   if (Array.isArray(args) && isSameLength(args, parsed))
     return firstOf(args.keys(), (key) => [args[key], parsed[key]], at);

@@ -20,9 +20,12 @@ export interface Interrupted {
   started: boolean;
   /** The output that the handler reported with `partial` so far. */
   partial: string;
-  /** How the handler ended within the grace. Undefined where it still runs. */
+  /** How the handler ended within the grace. Undefined if it still runs. */
   finished: Finished | undefined;
-  /** Resolves when the handler has ended after all, with its whole partial output where it threw. Never rejects. */
+  /**
+   * Resolves when the handler has ended after all. If the handler threw, the whole partial output comes with it. Never
+   * rejects.
+   */
   late: Promise<Finished>;
 }
 
@@ -41,7 +44,7 @@ export interface HandlerRun {
 
 /**
  * Runs a handler to its end, within its timeout. At the timeout its signal aborts, and after the grace we stop waiting
- * for it. Does not start the handler where `signal` has already aborted. Never rejects.
+ * for it. Does not start the handler if `signal` has already aborted. Never rejects.
  */
 export async function runHandler(run: HandlerRun): Promise<Ending> {
   if (run.signal?.aborted === true) return neverStarted(run.signal.reason);
@@ -68,7 +71,10 @@ export async function runHandler(run: HandlerRun): Promise<Ending> {
   }
 }
 
-/** Keeps partial output without secrets. They are removed before the cut, which could leave half a secret. */
+/**
+ * Keeps partial output without secrets. Secrets are removed before the output is cut, because the cut could leave half
+ * a secret.
+ */
 function readablePartial({ tool: { outputLimit }, deps, live }: HandlerRun) {
   const kept = createPartialOutput(outputLimit);
   const hiding = deps?.secrets?.hideStream();
@@ -99,7 +105,10 @@ function watch({ timeoutMs, signal }: HandlerRun, abort: AbortController) {
   return { over, stop, timer };
 }
 
-/** A timer that can be paused. Several callers may hold it at once; it continues when the last one releases it. */
+/**
+ * A timer that can be paused. Several callers may hold the timer at once. The timer continues when the last caller
+ * releases it.
+ */
 function createTimer(ms: number, fire: () => void) {
   let left = ms;
   let since = performance.now();
@@ -115,7 +124,7 @@ function createTimer(ms: number, fire: () => void) {
     holders -= 1;
     if (holders > 0) return;
     since = performance.now();
-    // The timer is undefined where it was stopped.
+    // The timer is undefined if it was stopped.
     if (timer !== undefined) timer = setTimeout(fire, left);
   };
   const stop = (): void => {
@@ -178,7 +187,7 @@ interface RunnerJob {
 
 /**
  * Executes a handler. Replace it to run handlers in a sandbox.
- * Contract: resolves to the handler's result and rejects with the handler's error; throws TransportError where the
+ * Contract: resolves to the handler's result and rejects with the handler's error; throws TransportError if the
  * sandbox itself broke; ends soon after `context.signal` aborts.
  */
 export type Runner = (job: RunnerJob) => Promise<unknown>;

@@ -38,7 +38,7 @@ export interface ProcessEnd extends LeftBehind {
   signal: NodeJS.Signals | null;
   /** The output of both streams, in the order in which it came. */
   output: string;
-  /** True where a process that we did not find still holds the output open. We do not wait for that process. */
+  /** True if a process that we did not find still holds the output open. We do not wait for that process. */
   isHeld: boolean;
 }
 
@@ -48,7 +48,7 @@ const DRAIN_MS = 500;
 /**
  * Runs a program to its end, and then kills the processes that it left behind.
  *
- * @throws ToolError where the program cannot be started. The error proves that nothing was done.
+ * @throws ToolError if the program cannot be started. The error proves that nothing was done.
  */
 export async function runProcess(plan: ProcessPlan): Promise<ProcessEnd> {
   const { aborted, reason } = plan.signal;
@@ -82,7 +82,7 @@ function start({ argv, cwd, env, holder }: ProcessPlan, file: string, mark: stri
       env: { ...env, ...markedEnvironment(mark) },
       stdio:
         holder === undefined ? ['ignore', 'pipe', 'pipe'] : onlyThese(['ignore', 'pipe', 'pipe', 'pipe']),
-      // A process group of its own, so that all processes that it starts can be killed with it.
+      // The program gets its own process group, so that all processes that it starts can be killed with it.
       detached: true,
     });
   } catch (error) {
@@ -229,7 +229,7 @@ const CLEAN_LOOKS = 2;
 /**
  * Kills the processes that a command left behind when it ended, and searches again until none is left.
  * On Linux these are all processes with the command's mark or in its session. A process that cleared its environment in
- * a session of its own is not found. Elsewhere, and where `/proc` cannot be read, we kill the process group only.
+ * a session of its own is not found. Elsewhere, and if `/proc` cannot be read, we kill the process group only.
  *
  * @param leader the id of the command's own process, which led a session and a group. The process was reaped, so its id
  * may belong to another process by now.

@@ -9,11 +9,11 @@ import { unlessAborted } from './within';
  */
 export type SecretProvider = (name: string) => string | undefined | Promise<string | undefined>;
 
-/** The secrets of one worker or of one executor. Hands secrets out, and removes those from any text. */
+/** The secrets of one worker or of one executor. Hands secrets out, and removes handed-out secrets from any text. */
 export interface Secrets {
   /**
-   * @throws ToolError for the model, with the name of the secret and nothing from its provider; it is retryable where
-   * the provider failed or took too long. After an abort, throws the signal's reason.
+   * @throws ToolError for the model, with the name of the secret and nothing from its provider; the error is retryable
+   * if the provider failed or took too long. After an abort, throws the signal's reason.
    */
   get(name: string, signal: AbortSignal): Promise<string>;
   /** Adds a secret from another source. A secret of fewer than 8 characters is not redacted. */

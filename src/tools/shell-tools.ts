@@ -26,8 +26,8 @@ export interface ShellOptions {
   /** The queue of the worker that has the files. @default the turn's own */
   taskQueue?: string;
   /**
-   * The sandbox in which commands run; it has to list `root`. In a sandbox, commands see variables of the worker only
-   * where `env` is set.
+   * The sandbox in which commands run. The sandbox has to list `root`. In a sandbox, commands see variables of the
+   * worker only if `env` is set.
    *
    * @default none: they reach whatever this worker can
    */
@@ -117,7 +117,7 @@ async function run(
   return describeEnd(file, end);
 }
 
-/** Throws where processes of a command may still run, because its outcome is not known then. */
+/** Throws if processes of a command may still run, because its outcome is not known then. */
 function assertAllGone(file: string, { survivors, isHeld, ...end }: ProcessEnd): void {
   if (survivors === 0 && !isHeld) return;
   const left =

@@ -29,7 +29,7 @@ export function nearNames(wanted: string, names: Iterable<string>): string[] {
     .map(({ name }) => name);
 }
 
-/** `; near it: a, b` for the end of a message; empty where no name is near. */
+/** `; near it: a, b` for the end of a message; empty if no name is near. */
 export function nearHint(wanted: string, names: Iterable<string>): string {
   const near = nearNames(wanted, names);
   return near.length === 0 ? '' : `; near it: ${near.join(', ')}`;

@@ -8,7 +8,7 @@ import type { Effect, Issue, JsonSchema, RetryOptions, Safety, StateScope } from
 /** Milliseconds, or text such as `'30s'`, `'2 minutes'`. */
 export type Duration = number | string;
 
-/** One parameter, where parameters are written as a plain list. */
+/** One parameter, if parameters are written as a plain list. */
 export interface ParameterSpec {
   name: string;
   type: 'string' | 'boolean' | 'number' | 'object' | 'array';
@@ -36,15 +36,15 @@ export type WriteLine = (message: string, facts?: Readonly<Record<string, unknow
 export interface CallContext {
   callId: string;
   tool: string;
-  /** The agent's name; empty where an executor has none. */
+  /** The agent's name. Empty if an executor has no agent. */
   agent: string;
   /** The turn's id. Absent without Temporal. */
   turn?: string;
-  /** Who asked for the turn, as its starter claims, so it proves no right. Absent where the starter gave no name. */
+  /** Who asked for the turn, as its starter claims, so it proves no right. Absent if the starter gave no name. */
   requester?: string;
-  /** The metadata of the turn's start, such as a user and a tenant, also as claimed. Empty where none was given. */
+  /** The metadata of the turn's start, such as a user and a tenant, also as claimed. Empty if none was given. */
   metadata: Readonly<Record<string, string>>;
-  /** Who let the call run and why. Absent where nobody was asked. */
+  /** Who let the call run and why. Absent if nobody was asked. */
   approval?: Approval;
   /** The same for every attempt of one call. Pass it to the called service, so that it can refuse a second effect. */
   idempotencyKey: string;
@@ -66,15 +66,15 @@ export interface CallContext {
    * @throws TypeError for anything else.
    */
   checkpoint(value: Json): void;
-  /** The last checkpoint of an earlier attempt of this call. Absent where there is none. */
+  /** The last checkpoint of an earlier attempt of this call. Absent if no earlier attempt stored a checkpoint. */
   resumeFrom?: Json;
   /**
-   * Only for a handler whose tool shares state between its calls: it should keep its state in memory under this key.
-   * All calls that share the state have the same key, and other calls never have it.
+   * Present only if the tool shares state between its calls. The handler should keep its state in memory under this
+   * key. All calls that share the state have the same key, and other calls never have it.
    */
   state?: {
     key: string;
-    /** True where earlier calls had made state on a worker that is gone. There is no state under this key. */
+    /** True if earlier calls had made state on a worker that is gone. There is no state under this key. */
     readonly lost: boolean;
     /** Reports that the state of earlier calls is lost, such as with a process that ended. The result then says so. */
     declareLost(): void;
@@ -84,7 +84,7 @@ export interface CallContext {
    * tool may ask: a tool of an MCP server with `elicitation`. An answer is never a permission. When `withdraw` aborts,
    * the question leaves the inbox, unless a person has already answered; `ask` throws once this is recorded.
    *
-   * @throws Error where the question cannot be asked, with the reason.
+   * @throws Error if the question cannot be asked, with the reason.
    */
   ask?(question: Question, withdraw?: AbortSignal): Promise<CallReply>;
   /** Writes to the worker's log. */
@@ -94,7 +94,7 @@ export interface CallContext {
     /**
      * Returns a secret. A value of 8 characters or more is redacted from everything that leaves the worker from now on.
      *
-     * @throws ToolError where the provider has no such secret, fails, or takes over 10 seconds.
+     * @throws ToolError if the provider has no such secret, fails, or takes over 10 seconds.
      */
     get(name: string): Promise<string>;
     /** Redacts from a text all values that this worker has handed out. */
@@ -105,11 +105,13 @@ export interface CallContext {
   hunks?: readonly string[];
 }
 
-/** Answer of `verify`: whether the effect of a call took place. */
+/** The answer of `verify`: whether a call had its effect. */
 export type Verification =
   { outcome: 'happened'; content: string } | { outcome: 'did_not' } | { outcome: 'cannot_tell' };
 
-/** The safety and effect of one call, where they are milder than the tool's. Absent: as for the tool. */
+/**
+ * The safety and effect of one call, if they are milder than the tool's. An absent field means the tool's own value.
+ */
 export interface Classified {
   safety?: Safety;
   effect?: Effect;
@@ -131,7 +133,7 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   effect?: Effect;
   /** A handler that takes longer is aborted. @default 30 s */
   timeout?: Duration;
-  /** How soon a dead worker is noticed. @default 10 s */
+  /** A worker that sends no heartbeat for this time counts as dead. @default 10 s */
   heartbeat?: Duration;
   /** Retries after lost attempts and transport errors; no effect on unsafe tools. @default 5 attempts, 1 s, ×2 */
   retry?: {
@@ -165,19 +167,19 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   noGrant?: boolean;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
-  /** Makes the text that the approver sees beside the arguments. Where it throws, the model gets an error result. */
+  /** Makes the text that the approver sees beside the arguments. If it throws, the model gets an error result. */
   preview?(args: ArgumentsOf<P>, context: CallContext): Preview | string | Promise<Preview | string>;
   /**
-   * Gives the safety and effect of one call, where they depend on its arguments, such as for a request that only reads.
-   * An answer counts only where it is milder than the tool's own `safety` and `effect`. Must be quick, and must always
+   * Gives the safety and effect of one call, if they depend on its arguments, such as for a request that only reads.
+   * An answer counts only if it is milder than the tool's own `safety` and `effect`. Must be quick, and must always
    * give the same answer for the same arguments. Without an answer, or after a throw, the tool's own values apply.
    */
   classify?(args: ArgumentsOf<P>): Classified | undefined;
   /**
    * Finds out whether a call in doubt took effect. Must not change anything. A throw means 'cannot_tell'.
-   * Answer `did_not` only where it is proven that the call took no effect and never will. A request that is still under
+   * Answer `did_not` only if it is proven that the call took no effect and never will. A request that is still under
    * way, or a handler that still runs on another machine, may take effect after the answer: then answer 'cannot_tell'.
-   * The worker does not accept `did_not` where it saw that the handler still ran.
+   * The worker does not accept `did_not` if it saw that the handler still ran.
    */
   verify?(args: ArgumentsOf<P>, context: CallContext): Verification | Promise<Verification>;
   /** Does the work. A returned text stays unchanged; other values become indented JSON. A throw is an error result. */
@@ -215,9 +217,9 @@ export interface Tool {
   readonly digest: string;
   /** JSON Schema first, zod refinements after; never throws. */
   parse(args: JsonObject): ParsedArguments;
-  /** The tool for one call, from the value that `parse` returned; see asCalled. Absent where all calls are alike. */
+  /** The tool for one call, from the value that `parse` returned; see asCalled. Absent if all calls are alike. */
   readonly forCall: ((value: unknown) => Tool) | undefined;
-  /** `value` is the value that `parse` returned. Absent where the tool has no preview. */
+  /** `value` is the value that `parse` returned. Absent if the tool has no preview. */
   readonly preview: ((value: unknown, context: CallContext) => Promise<Preview>) | undefined;
   readonly verify: ((value: unknown, context: CallContext) => Promise<Verification>) | undefined;
   handle(value: unknown, context: CallContext): Promise<unknown>;

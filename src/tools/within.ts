@@ -33,11 +33,14 @@ export async function unlessAborted<T>(
 /** Work that waits for earlier work. */
 export interface Queued<T> {
   own: Promise<T>;
-  /** Resolves when this work and all earlier work are over, so that aborted work lets no later work start early. */
+  /**
+   * Resolves when this work and all earlier work are over. So later work never starts early, even if this work is
+   * aborted.
+   */
   all: Promise<unknown>;
 }
 
-/** Does work after earlier work. Where a signal aborts first, rejects with the error that `toError` makes. */
+/** Does work after earlier work. If a signal aborts first, rejects with the error that `toError` makes. */
 export function queueAfter<T>(
   before: Promise<unknown>,
   work: () => Promise<T>,

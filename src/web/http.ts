@@ -20,7 +20,7 @@ import type {
   TurnDetails,
 } from '../server/api';
 
-/** The answer of the server. `status` is 0 where no answer came. */
+/** The answer of the server. `status` is 0 if no answer came. */
 export type Reply<T> = { ok: true; data: T } | { ok: false; status: number; error: ApiError };
 
 const NO_ANSWER = {
@@ -29,14 +29,14 @@ const NO_ANSWER = {
   hint: 'What you typed is kept. Try again when the connection is back.',
 } satisfies ApiError;
 
-/** Shown where a decision was not sent, because the connection was lost before that. */
+/** Shown if a decision was not sent because the connection was already lost. */
 export const NOT_SENT: ApiError = {
   code: 'no_answer',
   message: 'Not sent: the connection to the web inbox is lost.',
   hint: NO_ANSWER.hint,
 };
 
-/** Shown where the connection was lost after a decision was sent. */
+/** Shown if the connection was lost after a decision was sent. */
 const UNKNOWN: ApiError = {
   code: 'no_answer',
   message: 'The connection was lost before an answer came, so the web inbox may have taken it or not.',
@@ -54,7 +54,7 @@ const REFUSED = 409;
 
 export const readSession = (): Promise<Reply<Session>> => send('GET', '/api/session');
 
-/** Reads the session for a caller who cannot wait long: status 0 where the web inbox does not answer soon. */
+/** Reads the session for a caller who cannot wait long: status 0 if the web inbox does not answer soon. */
 export const askSession = (): Promise<Reply<Session>> =>
   send('GET', '/api/session', { signal: AbortSignal.timeout(ASK_MS) });
 
@@ -63,7 +63,7 @@ export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/
 export const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', '/api/session');
 
 /**
- * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null where nothing differs from
+ * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null if nothing differs from
  * that page. `query` has other parameters of `InboxPageQuery`.
  */
 export function readInbox(
@@ -83,7 +83,7 @@ export const startFork = (turn: string, body: ForkBody): Promise<Reply<StartedFo
 export const readCall = (turn: string, callId: string): Promise<Reply<CallDetails>> =>
   send('GET', `${turnPath(turn)}/calls/${encodeURIComponent(callId)}`);
 
-/** Sends a decision. The signal ends the wait for the answer. What was sent may still take effect. */
+/** Sends a decision. The signal ends the wait for the answer. The decision may still take effect. */
 export const sendDecision = (
   turn: string,
   body: DecisionBody,
@@ -117,7 +117,7 @@ export const conversationPath = (session: string): string =>
 
 export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
 
-/** Why the server does not open a stream of events. Undefined where the server does not refuse. */
+/** Why the server does not open a stream of events. Undefined if the server does not refuse. */
 export async function whyRefused(path: string): Promise<ApiError | undefined> {
   const asked = new AbortController();
   const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(ASK_MS)]);

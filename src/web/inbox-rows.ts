@@ -38,7 +38,7 @@ export function useInboxRows(
       const { page, ...last } = shown.current;
       const isSame = last.query === asked.query && last.offset === asked.offset;
       const reply = await readInbox(asked, isSame ? page?.key : undefined);
-      // The top line of the page says that the web inbox does not answer.
+      // The top line of the page already says that the web inbox does not answer.
       if (!reply.ok && reply.status > 0 && reply.status < 500) fail(reply.status, reply.error);
       if (!reply.ok || reply.data === null) continue;
       shown.current = { ...asked, page: reply.data };

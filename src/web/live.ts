@@ -9,8 +9,8 @@ import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
 
 /**
- * How many milliseconds of silence a tab allows that gets its events from another tab. It waits a little longer than
- * that tab does, so that when the server is silent, the other tab says so first.
+ * How many milliseconds of silence a tab allows if another tab relays the events. The time is a little longer than in
+ * the other tab, so that the other tab notices a silent server first.
  */
 const TAB_SILENT_MS = 20_000;
 
@@ -29,7 +29,7 @@ type TabMessage =
 /**
  * Listens to one kind of event as `listen` does, but with one stream for all tabs of the browser, because a browser
  * opens at most six connections to a host. The tab that holds the lock listens and relays the events to the others.
- * When that tab closes, the next one takes over. When it is silent, such as a tab that the browser froze, another tab
+ * When that tab closes, the next one takes over. When that tab is silent, because the browser froze it, another tab
  * takes the lock away from it. Without locks (plain http from another machine) each tab listens for itself.
  */
 function listenShared(url: string, event: string, handlers: SharedHandlers): () => void {
@@ -127,10 +127,10 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 export interface LiveInbox {
-  /** How much waits. Undefined until the first message comes. */
+  /** The numbers of waiting items. Undefined until the first message comes. */
   pulse: InboxPulse | undefined;
   connection: Connection;
-  /** Why the server cannot read the inbox now. Undefined where the server can. */
+  /** Why the server cannot read the inbox now. Undefined if the server can. */
   trouble: ApiError | undefined;
 }
 
@@ -157,7 +157,8 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
 }
 
 /**
- * Signs out where the session is over. The page cannot tell a stream without a session from a broken one, so it asks.
+ * Signs out if the session is over. For the page, a stream without a session looks like a broken stream, so the page
+ * asks the server.
  */
 async function checkSession(signedOut: () => void): Promise<void> {
   const session = await askSession();
@@ -177,7 +178,7 @@ export interface LiveTurn {
   /** Undefined until everything so far has come: half a turn would look like a turn that goes on. */
   view: TurnView | undefined;
   pending: Pending | undefined;
-  /** The text that the model writes, or has last written. */
+  /** The text that the model writes now or has written last. */
   text: LiveText | undefined;
   connection: Connection;
   /** Why the turn cannot be read: the turn does not exist, or the server refuses. */

@@ -30,7 +30,7 @@ interface State {
   /** The last session. During a new sign-in the page stays visible below the form, with everything that was typed. */
   session?: Session;
   isOpen: boolean;
-  /** True until the first answer comes: there is nothing to show before. */
+  /** True until the first answer comes. Until then the page shows nothing. */
   isAsking?: boolean;
   problem?: string;
 }
@@ -53,7 +53,7 @@ export function App(): JSX.Element {
     // Notifications for this person must not be shown to the next person at this browser.
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
     void signOut().then((reply) => {
-      // Where signing out failed, the session may still be open.
+      // If the sign-out failed, the session may still be open.
       setState({ isOpen: false, ...defined({ problem: reply.ok ? problem : errorText(reply.error) }) });
       if (reply.ok && reply.data) location.assign(reply.data.signOutAt);
     });
@@ -135,7 +135,7 @@ interface PageProps {
   /** False while the page asks for a new sign-in. */
   isOpen: boolean;
   signedOut: () => void;
-  /** `left`: a text that the person has to read after signing out. */
+  /** Signs out. `left`: a text that the person has to read afterwards. */
   signOut: (left: string | undefined) => void;
 }
 

@@ -22,7 +22,7 @@ interface Clients {
   openWindow(url: string): Promise<unknown>;
 }
 interface Shown extends NotificationOptions {
-  /** Whether the notification makes a sound again where it replaces another one. */
+  /** Whether the notification makes a sound again if it replaces another one. */
   renotify?: boolean;
   actions?: { action: Action; title: string }[];
   data: PushMessage;
@@ -51,13 +51,13 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   event.waitUntil(take(event.action, event.notification.data));
 });
-// A person who signs out is not notified here any more.
+// After a person has signed out, this browser does not notify them any more.
 self.addEventListener('message', (event) => {
   if (event.data === 'signed-out') event.waitUntil(leave());
 });
 
 /**
- * Reads a message. A browser requires that each message shows a notification, so an unreadable message has a text, too.
+ * Reads a message. A browser requires that each message shows a notification, so even an unreadable message has a text.
  */
 function read({ data }: PushEvent): PushMessage {
   try {
@@ -123,7 +123,7 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage): Pr
   return show(without({ ...message, title: `${done}: ${tool}`, text, isOver: true }));
 }
 
-/** Why nothing may be decided: another person may be signed in by now than the one for whom the notification was. */
+/** Why nothing may be decided. By now, somebody else may be signed in than the person for whom the notification was. */
 async function whyNot(user: string): Promise<string | undefined> {
   try {
     const response = await ask('GET', 'api/session');

@@ -1,6 +1,6 @@
 /**
- * What a screen that is loaded later takes from the script that is loaded already: a second copy of it would have a
- * state of its own. The screen imports only this file.
+ * The parts of the first script that a late screen uses. A second copy of these parts would have a state of its own, so
+ * a late screen imports only this file.
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';

@@ -29,7 +29,7 @@ interface LiveHandlers {
   on: Readonly<Record<string, (data: string, id: string) => void>>;
   /** `live`: an event came. `lost`: an error, or silence. It is called again at each new attempt. */
   connection(state: Exclude<Connection, 'connecting'>): void;
-  /** Called where the server does not open the stream. The attempts go on all the same. */
+  /** Called if the server does not open the stream. The attempts go on all the same. */
   refused?(): void;
 }
 
@@ -38,7 +38,7 @@ const LAST_RETRY_MS = 10_000;
 /** The server sends a beat every 5 s. */
 const SILENT_MS = 18_000;
 
-/** Calls back where nothing was heard for a while, once for each silence. */
+/** Calls back if nothing arrives for a while, once for each silence. */
 export interface Watchdog {
   heard(): void;
   stop(): void;
@@ -57,9 +57,9 @@ export function createWatchdog(silentMs: number, onSilence: () => void): Watchdo
 
 /**
  * Listens to server-sent events until the returned function is called. The browser reconnects by itself after a lost
- * connection. It does not do so after an error answer, and it does not notice that a connection is silent. In these
- * cases this function reconnects, after errors with a growing wait. A frozen server and a network that drops everything
- * lead to such a silence.
+ * connection. The browser does not reconnect after an error answer, and does not notice that a connection is silent. In
+ * these cases this function reconnects, after errors with a growing wait. A frozen server and a network that drops
+ * everything lead to such a silence.
  */
 export function listen(url: string, { on, connection, refused }: LiveHandlers): () => void {
   let source: EventSource | undefined;

@@ -25,7 +25,7 @@ export interface TypedArguments {
 
 export const NOTHING_TYPED: Typed = { reason: '', content: '', how: '' };
 
-/** The words and values that were typed and would be missed. Undefined where there are none. */
+/** The typed words and values whose loss a person would notice. Undefined if there are none. */
 export function typedParts({ reason, args, content, how }: Typed): string | undefined {
   const isEdited = args !== undefined && isChanged(args.draft, args.from);
   const parts = [
@@ -117,7 +117,7 @@ function isStorage(value: unknown): value is TabStorage {
   return isObject(value) && typeof value['getItem'] === 'function';
 }
 
-/** The value that a user left in the storage. Undefined where there is none. */
+/** The value that a user left in the storage. Undefined if there is none. */
 export function loadTyped(user: string, name: string): unknown {
   const key = `${prefixOf(user)}${name}`;
   try {

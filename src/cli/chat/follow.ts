@@ -24,7 +24,7 @@ export type ChatEvent = SessionEvent | SessionTurnEvent | SessionText;
 
 /**
  * The events of a session from now on, or from the first of the messages `mine` on. A new session is followed from its
- * start. Where a turn ends before it can be followed, its events come from its record.
+ * start. If a turn ends before it can be followed, its events come from its record.
  */
 export async function* followChat(
   { client, session, before }: Pick<Chat, 'client' | 'session' | 'before'>,
@@ -73,7 +73,7 @@ export class Outgoing {
     this.last = this.last.then(send).finally(() => (this.count -= 1));
   }
 
-  /** Waits for the messages that were typed before the person left. `dropped` ends the wait. */
+  /** Waits for the messages that were typed before the person left. The wait ends when `dropped` resolves. */
   async rest(dropped: Promise<unknown>, note: (text: string) => void): Promise<void> {
     if (this.count === 0) return;
     note(`sending ${counted(this.count, 'message')}; Ctrl-C drops what is not sent yet`);

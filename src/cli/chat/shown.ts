@@ -46,7 +46,7 @@ export const HELP_LINES = [
 const LAST_TURNS = 3;
 const LAST_LINES = 12;
 
-/** The most turns that are read for a sum. In a longer session these are the last turns. */
+/** The most turns that are read for a sum. In a longer session, the last turns are read. */
 const MOST_READ = 200;
 
 /** Shows a conversation to a person: words, answers and figures. */
@@ -72,7 +72,7 @@ export class Shown {
 
   /**
    * Shows an act on the session, or a message that the session refused. A person who cancels a turn here has already
-   * read about it.
+   * read about the end of the turn.
    */
   controlled(event: SessionControlled | MessageRefused): void {
     if (event.type === 'message_refused')
@@ -123,7 +123,7 @@ export class Shown {
     }
   }
 
-  /** Shows what happened to a message, where that is not obvious. */
+  /** Shows what happened to a message, if the conversation does not show it. */
   sent(sent: SentMessage): void {
     if (sent.status === 'recorded') return this.quiet('on record; it takes effect when a worker returns');
     const texts = {
@@ -152,7 +152,7 @@ export class Shown {
   }
 
   /**
-   * Shows the text of a finished reply, each text once. Where the text was shown while the model wrote it, only the
+   * Shows the text of a finished reply, each text once. If the text was shown while the model wrote it, only the
    * rest is shown.
    */
   text(text: string): void {
@@ -220,7 +220,7 @@ export class Shown {
     if (limits !== undefined) this.quiet(`the session has spent ${limits}`);
   }
 
-  /** The view of a turn. Undefined where the turn's retention is over. */
+  /** The view of a turn. Undefined if the turn's retention is over. */
   private stepsOf(turn: string) {
     return this.chat.client.view(turn).catch((error: unknown) => {
       if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;

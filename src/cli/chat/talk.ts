@@ -249,7 +249,8 @@ class Talk {
   }
 
   /**
-   * Asks about the next call that waits, unless the person is typing, so that their line is not taken for an answer.
+   * Asks about the next call that waits. Does not ask while the person is typing, because their line would count as the
+   * answer.
    */
   private async askNext(): Promise<void> {
     if (this.asked !== undefined || this.prompt.isTyping() || this.stop.signal.aborted) return;
@@ -265,7 +266,7 @@ class Talk {
     await this.askNext();
   }
 
-  /** Says why nothing happens, where the person expects something to happen. */
+  /** Says why nothing happens, if the person expects something to happen. */
   private async noteSilence(): Promise<void> {
     const { turn, asked, outgoing, chat, session } = this;
     if (asked !== undefined || (turn === undefined && outgoing.count === 0)) return;

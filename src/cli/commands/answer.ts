@@ -66,7 +66,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
   });
 }
 
-/** Sends an answer. Where the question no longer waits, the turn says who ended it. */
+/** Sends an answer. If the question no longer waits, the turn says who ended it. */
 function send(subject: Subject, content: JsonObject, isOver: boolean): Promise<Answer> {
   const { question } = subject.call;
   if (!isOver && question !== undefined) assertFits(question.question, content);
@@ -89,7 +89,10 @@ async function readContent(content: string): Promise<JsonObject> {
   throw usageError('--content is JSON but not an object', `Write --content '{"field":"value"}'.`);
 }
 
-/** `--set` goes on top of `--content`. A text stays the text that was typed; other fields are read as JSON. */
+/**
+ * The content of an answer. Values of `--set` replace the values of `--content`. The value of a text field stays as it
+ * was typed, and the values of other fields are read as JSON.
+ */
 async function filledIn(
   question: Question | undefined,
   given: JsonObject = {},

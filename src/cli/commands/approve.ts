@@ -158,11 +158,11 @@ interface Approval {
   choice: ApprovalChoice;
   /** `--saw`: the beginning of the digest that the person looked at. */
   saw?: string;
-  /** Change the arguments in the editor. */
+  /** Whether to change the arguments in the editor. */
   edit: boolean;
-  /** Decide hunk by hunk. */
+  /** Whether to decide hunk by hunk. */
   patch: boolean;
-  /** Approve the new preview of changed arguments without a look. */
+  /** Whether to approve the new preview of changed arguments without a look. */
   yes: boolean;
   /** The words and steps that led to the call. */
   story: Story;
@@ -181,8 +181,8 @@ interface Approved {
  * Approves a call that the person has seen. The person names its digest, was shown the call before on this terminal, or
  * is shown the call now and asked.
  *
- * @throws CountersignError `usage` where nobody can be asked and no digest is named, `decision_refused` for the digest of
- * something else, and what deciding throws.
+ * @throws CountersignError `usage` if nobody can be asked and no digest is named, `decision_refused` for the digest of
+ * something else, and the errors of `decide`.
  */
 async function approveCall(
   given: Subject,
@@ -220,7 +220,7 @@ async function showAndApprove(
   if (subject.call.phase !== 'requested') return decide(subject, chosen);
   const request = requestOf(subject);
   const decision = asItRuns(request, chosen);
-  // Printed even for a person who has seen the request, because the tool may have changed since.
+  // We print this even for a person who has seen the request, because the tool may have changed since then.
   const { screen } = subject.context;
   for (const line of changedLines(request, { screen, ...approval })) screen.note(line);
   const said = checkSeenDigest(request, { saw, id: idOf(subject), canAsk: patch || canAsk(keyboard) });

@@ -54,9 +54,12 @@ async function init(file: string, { json = false }: FileOptions, { screen }: Con
   ]);
 }
 
-/** Takes effect as it is: what safety says holds, and one person decides. */
+/**
+ * The first approvers file. It works unchanged: the safety of a tool decides whether a call asks, and one person
+ * decides.
+ */
 function firstFile(installation: string): string {
-  // An account may have a name that the file does not take.
+  // The name of an account may be a name that the file does not accept.
   const you =
     osUser()
       .replace(/[^A-Za-z0-9._@+-]/g, '')
@@ -130,21 +133,24 @@ function warningsAbout(approvers: Approvers): string[] {
   ]);
 }
 
-/** A web inbox may show agents of other configs, so these names are no mistakes. */
+/**
+ * The agents that `visibility` names and the config does not have. A web inbox may show agents of other configs, so
+ * these names are not mistakes.
+ */
 function unseenAgents({ visibleAgents }: Approvers, { agents }: Known): string[] {
   return visibleAgents
     .filter((name) => !agents.includes(name))
     .map((name) => `\`visibility\` names the agent '${name}', and this config has no agent of that name`);
 }
 
-/** A rule may ask for signatures of people who have no key yet. */
+/** Warns if there are too few keys for the signatures that a rule asks for. */
 function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Approvers): string[] {
   if (rule.assurance === 'signed_in' && inboxKeys.length === 0)
     return [
       `'${rule.name}': decisions have to be signed in, and \`inboxKeys\` names no web inbox that could sign`,
     ];
   if (rule.assurance !== 'signed_ssh') return [];
-  // Anybody may have asked; here it counts only who has a key.
+  // The requester has no name, so nobody is left out for having asked. Only keys matter here.
   const { mayVote } = countVotes(rule, [], { people, requesters: [''] });
   const able = mayVote.filter((name) => keysOf(name).length > 0);
   const need = Math.max(rule.need, rule.groups.length);

@@ -121,7 +121,9 @@ function readWindow({ since, until }: ExportOptions): RunQuery {
   });
 }
 
-/** Finishes the file after the work. Where the work fails, the next export continues after the last signed head. */
+/**
+ * Does the work, and then finishes the file. If the work fails, the next export continues after the last signed head.
+ */
 async function finishing(file: AuditFile, work: () => Promise<void>): Promise<Written> {
   try {
     await work();

@@ -63,7 +63,7 @@ async function goAway(options: AwayOptions & { to: string; until: string }, cont
     const now = Date.now();
     const start = options.from === undefined ? now : momentOf(options.from, '--from', now);
     const end = momentOf(options.until, '--until', start);
-    // Loaded here: it takes Temporal's client, for which no command waits before it is known.
+    // Loaded here, because this module loads Temporal's client. No other command has to wait for that.
     const { awayTerms } = await import('../../client/control/away.js');
     const from = signer?.approver ?? as;
     const terms = awayTerms({ from, to: signer?.nameOf(options.to) ?? options.to }, { start, end });
@@ -82,7 +82,7 @@ async function goAway(options: AwayOptions & { to: string; until: string }, cont
   });
 }
 
-/** A day means its beginning, in UTC. */
+/** The moment that a value names. A day stands for its beginning, in UTC. */
 function momentOf(value: string, option: string, from: number): number {
   const at = /^\d{4}-\d{2}-\d{2}/.test(value) ? Date.parse(value) : from + readTime(value, option, 1);
   if (Number.isNaN(at)) throw usageError(`${option}: ${value} is not a time`);
@@ -125,7 +125,7 @@ async function comeBack(
   });
 }
 
-/** The first to begin, where somebody has several. */
+/** The out-of-office entry of a person. If the person has several, the one that begins first. */
 async function entryOf({ away }: Countersign, person: string): Promise<Away> {
   const all = (await away.list()).entries.filter(
     ({ from, end }) => isSameName(from, person) && Date.parse(end) > Date.now(),

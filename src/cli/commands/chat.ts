@@ -70,7 +70,7 @@ async function chat(agent: string, options: ChatOptions, context: Context): Prom
   });
 }
 
-/** The conversation of a session. Undefined where there is no such session. */
+/** The conversation of a session. Undefined if the session does not exist. */
 async function conversationOf(client: Countersign, id: string): Promise<SessionView | undefined> {
   try {
     return await client.session(id).history();
@@ -108,7 +108,7 @@ async function atTerminal(
 /**
  * Takes each line of stdin as a message, one after the other, and prints the answers. Everything else goes to stderr.
  *
- * @throws CountersignError `turn_failed` at the end, where a turn gave no answer.
+ * @throws CountersignError `turn_failed` at the end, if a turn gave no answer.
  */
 async function chatByLines(plan: Chat, json: boolean, context: Context): Promise<void> {
   const { screen } = context;

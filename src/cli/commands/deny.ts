@@ -57,9 +57,7 @@ export function addAskAgain(program: Command, context: Context): void {
     );
 }
 
-/**
- * Asks again, and waits for the new request: only after a worker has looked is it known whether the person may do this.
- */
+/** Asks again, and waits for the new request. Only a worker can check whether the person may do this. */
 async function askAgain(target: string, options: Said, context: Context): Promise<void> {
   const { screen } = context;
   await withSubject(target, options, context, async (subject) => {
@@ -92,7 +90,7 @@ async function say(
   await withSubject(target, options, context, async ({ said, ...subject }, client) => {
     const { screen } = context;
     const asking = { client, call: subject.call, approver: said.approver, screen };
-    // A vote is taken back by its voter, whatever place it was cast in.
+    // A voter withdraws their own vote, in whosever place they cast it.
     const place = decision === 'denied' ? await placeFor(options, asking) : {};
     const answer = await decide({ ...subject, said: { ...said, ...place } }, { decision });
     reportAnswer(answer, { id: idOf(subject), json: options.json === true }, screen);

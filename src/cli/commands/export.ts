@@ -81,11 +81,14 @@ function exportedLines({ file, runs, events, redacted }: Exported, { command }: 
   ];
 }
 
-/** Secrets that were found by their names. They are taken out everywhere, because a tool may repeat its password. */
+/**
+ * Secrets that were found by their names. These secrets are taken out everywhere, because a tool may repeat its
+ * password.
+ */
 interface KnownSecrets {
   /** Remembers the values that redaction took out. */
   learn(before: unknown, after: unknown): void;
-  /** The value without the secrets. Ids and words that a replay reads stay. */
+  /** Returns a value without the secrets. Ids and words that a replay reads stay. */
   hide(value: unknown): unknown;
   hideText(text: string): string;
 }

@@ -88,7 +88,7 @@ async function fork(target: string, options: ForkOptions, context: Context): Pro
   });
 }
 
-/** Reads the source of a fork: a file where the target is named like one, otherwise a turn. */
+/** Reads the source of a fork: a file if the target looks like the name of a file, otherwise a turn. */
 async function readSource(
   client: Countersign,
   target: string,
@@ -138,7 +138,10 @@ function printComparison(comparison: Comparison | undefined, json: boolean, { sc
   else if (comparison !== undefined) screen.lines(['', ...compareLines(comparison, screen)]);
 }
 
-/** Two paths side by side from the point where one was forked; steps that are the same in both are printed once. */
+/**
+ * Two paths side by side, from the point at which the fork began. A step that is the same in both paths is printed
+ * once.
+ */
 export function compareLines(comparison: Comparison, screen: ScreenFormat): string[] {
   const { of, fork, from, world, steps, end } = comparison;
   const { style } = screen;
@@ -171,7 +174,7 @@ function endLines({ left, right, same }: Comparison['end'], screen: ScreenFormat
   return [style.quiet('the end'), ...both(pathEnd(left, style), pathEnd(right, style), screen)];
 }
 
-/** Prints two texts side by side where there is room, otherwise one after the other. */
+/** Prints two texts side by side if there is room, otherwise one after the other. */
 function both(left: readonly ColumnLine[], right: readonly ColumnLine[], screen: ScreenFormat): string[] {
   const lines = besides(left, right, screen.width);
   if (lines !== undefined) return lines;
@@ -213,7 +216,7 @@ function pathEnd({ status, answer, error }: PathEnd, style: Style): ColumnLine[]
 /** One line of a column: text that is safe to print, and how to colour it. */
 interface ColumnLine {
   text: string;
-  /** The columns of indentation, which are kept where the text wraps. @default 0 */
+  /** The columns of indentation. Wrapped lines get the same indentation. @default 0 */
   indent?: number;
   paint?: Paint;
 }

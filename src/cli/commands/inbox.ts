@@ -41,7 +41,7 @@ async function inbox(options: InboxOptions, context: Context): Promise<void> {
     if (!json) await notePauses(client, screen);
     const filter = { ...narrow, ...(await mine?.(client)) };
     const items = await client.inbox({ ...filter, limit });
-    // If fewer items arrive than the limit allows, these are all items.
+    // If fewer items arrive than the limit allows, they are all items of the inbox.
     const count = items.length < limit ? items.length : await client.countWaiting(filter);
     if (json) return screen.json(items);
     const ids = await idsOn(screen, client, items.map(turnOf));
@@ -87,7 +87,7 @@ async function watchInboxHere({ query, mine, json }: InboxWatch, context: Contex
   }
 }
 
-/** The full screen. Undefined in a pipe, or where the terminal cannot be drawn on. */
+/** The full screen. Undefined in a pipe, or if the terminal cannot be drawn on. */
 function fullScreenOf({ keyboard, env, screen }: Context): FullScreen | undefined {
   const isDrawable = screen.isTerminal && keyboard?.output.isTTY === true && env['TERM'] !== 'dumb';
   return isDrawable && keyboard !== undefined ? openFullScreen(keyboard.output) : undefined;
@@ -142,7 +142,10 @@ function printChanges(json: boolean, limit: number | undefined, { screen }: Cont
 
 /** A terminal that is drawn on as a whole. */
 interface FullScreen {
-  /** Replaces the lines on the screen. Lines that have no room are counted instead. The lines must fit the width. */
+  /**
+   * Replaces the lines on the screen. Lines for which there is not enough room are only counted. The lines must fit the
+   * width.
+   */
   draw(lines: readonly string[]): void;
   /** Restores the terminal. */
   close(): void;

@@ -11,7 +11,7 @@ import { CountersignError, errnoOf } from '../../contract/errors';
 import { fileReason } from '../files';
 import { manifest, packageSource, ROOT } from '../own-modules';
 
-/** One file of a new project; `path` is relative to it. */
+/** One file of a new project. `path` is relative to the project. */
 interface ProjectFile {
   path: string;
   text: string;

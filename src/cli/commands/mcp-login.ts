@@ -71,7 +71,7 @@ interface Place {
   secrets: Secrets;
 }
 
-/** @throws CountersignError where nobody can log in to the server. */
+/** @throws CountersignError if nobody can log in to the server. */
 async function placeOf(name: string, { config: file }: LogoutOptions): Promise<Place> {
   const { config }: { config: Config } = await loadConfig(file);
   const [named] = await namedServers(config, name);
@@ -126,8 +126,8 @@ function scopesIn(text: string): string[] {
 }
 
 /**
- * Asks for the address where the browser ended. In a browser on another machine the redirect leads nowhere, but its
- * address has the answer.
+ * Asks for the last address of the browser. In a browser on another machine the redirect leads nowhere, but the address
+ * has the answer.
  */
 async function typedAnswer(
   open: OpenLogin,

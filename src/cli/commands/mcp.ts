@@ -139,7 +139,7 @@ interface Choice {
   gone: readonly ToolReport[];
 }
 
-/** Chooses the tools to allow. Without names, all tools are allowed except those that were refused before. */
+/** Chooses the tools to allow. Without names, all tools are allowed except the tools that were refused before. */
 function choose(tools: readonly ToolReport[], only: readonly string[] | undefined): Choice {
   const there = tools.filter(({ standing }) => standing !== 'gone' && standing !== 'unfit');
   const strange = only?.filter((name) => !there.some((tool) => isCalled(tool, name))) ?? [];

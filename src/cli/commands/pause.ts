@@ -66,8 +66,8 @@ function flagsOf({ agent, tool }: Pause): string {
 }
 
 /**
- * Notes a name that is not on record: a pause of a wrong name holds nothing, and nobody may notice. Visibility knows
- * only the tools that asked a person.
+ * Notes a name that is not on record: a pause of a wrong name holds nothing, and nobody may notice. Temporal's
+ * visibility store knows only the tools that asked a person.
  */
 async function noteUnknown(
   { client }: Countersign,
@@ -88,7 +88,7 @@ async function noteUnknown(
   }
 }
 
-/** Counts turns for a note. Undefined where they cannot be counted, because the note can be left out. */
+/** Counts turns for a note. Undefined if the turns cannot be counted, because the note can be left out. */
 async function countOf(client: Countersign['client'], query: string): Promise<number | undefined> {
   try {
     return (await client.workflow.count(query)).count;
@@ -151,7 +151,7 @@ export function pauseLine(pause: Pause, now: number): string {
   return `${head}: ${escapeProse(reason)}`;
 }
 
-/** Each pause in a line, or a line that says why nothing may start. Empty: nothing is paused. */
+/** Each pause in a line, or a line that says why no call may start. Empty: nothing is paused. */
 export function pauseLines(found: Pauses, now: number): string[] {
   const trouble = controlTrouble(found);
   return trouble === undefined
@@ -182,7 +182,7 @@ export function watchPauses(client: Pick<Countersign, 'pauses'>): () => Promise<
   };
 }
 
-/** The answer where nothing is paused. */
+/** The answer if nothing is paused. */
 export const NOTHING_PAUSED: KnownPauses = { key: '', lines: () => [] };
 
 function knownPauses(found: Pauses): KnownPauses {
@@ -198,7 +198,7 @@ function notAsked(error: unknown): string {
   return `what is paused could not be asked: ${escapeProse(errorMessage(error))}`;
 }
 
-/** Prints the pauses before any other output. Where they cannot be read, a note says so, and the command continues. */
+/** Prints the pauses before any other output. If they cannot be read, a note says so, and the command continues. */
 export async function notePauses(client: Pick<Countersign, 'pauses'>, screen: Screen): Promise<void> {
   try {
     for (const line of pauseLines(await client.pauses(), Date.now())) screen.note(screen.style.warn(line));

@@ -57,7 +57,7 @@ export function replayProgressLine({ runs, done, gone }: ReplayProgress): string
   return runs === 0 ? 'listing turns' : `replayed ${done + gone} of ${runs}`;
 }
 
-/** The reason why a run does not replay: first in the agent's terms, then in Temporal's own words. */
+/** The reason why a run does not replay: first in terms of the agent, then in Temporal's own words. */
 export function findingLines({ turn, runId, finding }: Judged, screen: ScreenFormat): string[] {
   if (finding === undefined) return [];
   const { message } = finding;
@@ -126,7 +126,7 @@ export function sumLine({ replayed, failed, gone, events, ms }: ReplaySum, { sty
 /**
  * Prints the result of a replay, the runs that do not replay first.
  *
- * @throws CountersignError `replay_failed` where there are any.
+ * @throws CountersignError `replay_failed` if there are any.
  */
 function report({ judged, ms }: Done, { progress, options, context: { screen } }: Work): void {
   const failed = judged.filter(({ finding }) => finding !== undefined);
@@ -163,8 +163,8 @@ export function refuseMistakes(named: string | undefined, options: ReplayOptions
 }
 
 /**
- * A live worker ends code that takes longer than 5 s. Here the limit is four times as long, for a busy machine and its
- * slowest turn.
+ * A live worker ends code that takes longer than 5 s. Here the limit is four times as long, because a busy machine may
+ * be slow.
  */
 const TASK_TIMEOUT_MS = 20_000;
 

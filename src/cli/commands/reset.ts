@@ -42,7 +42,7 @@ async function reset(prefix: string, options: ResetOptions, context: Context): P
   });
 }
 
-/** @throws CountersignError `usage` where nobody can be asked. */
+/** Asks whether to reset. @throws CountersignError `usage` if nobody can be asked. */
 function agreed({ turn }: ResetPlan, { keyboard }: Context): Promise<boolean> {
   const hint = 'Look at what it would do, then add --yes.';
   return withTerminal(keyboard, hint, (terminal) => confirm(terminal, `Reset ${escapeText(turn)}?`));

@@ -45,7 +45,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
   );
 }
 
-/** The person who looks at waiting calls and decides them, and the tools for that. */
+/** The person who looks at waiting calls and decides them, with everything that is needed for this. */
 export interface Reviewing {
   client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools' | 'away'>;
   approver: string;
@@ -97,7 +97,7 @@ async function reviewInbox(review: Review): Promise<void> {
 }
 
 /**
- * The waiting items without those that were decided here. The list may lag behind, and a decision may wait for a
+ * The waiting items, without the items that were decided here. The list may be outdated, and a decision may wait for a
  * worker.
  */
 async function list(review: Review, done: ReadonlySet<string>): Promise<InboxItem[]> {
@@ -145,7 +145,7 @@ export async function reviewOne(
   }
 }
 
-/** Shows an item. Undefined where it no longer waits. */
+/** Shows an item. Undefined if it no longer waits. */
 async function look(review: Reviewing, item: WaitingCall, heading: string): Promise<CallView | undefined> {
   const { screen } = review.context;
   const { turn, callId } = item;
@@ -271,7 +271,7 @@ export function goNext({ items, at }: Queue): Queue {
   return { items, at: Math.min(items.length, at + 1) };
 }
 
-/** The item before; the first stays the first. */
+/** The item before. From the first item, the position does not change. */
 export function goBack({ items, at }: Queue): Queue {
   return { items, at: Math.max(0, at - 1) };
 }

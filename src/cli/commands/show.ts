@@ -115,7 +115,7 @@ export function viewLines({
   return lines;
 }
 
-/** The lines of a message and its files. Where the message is not known, only `id` is shown. */
+/** The lines of a message and its files. If the message is not known, only `id` is shown. */
 function messageLines(message: Pick<HeldMessage, 'text' | 'files'> | undefined, id = ''): string[] {
   const { text, files = [] } = message ?? { text: id };
   return [text, ...files.map((file) => `[${describeFile(file)}]`)].flatMap((line) => quoted('> ', line));

@@ -56,7 +56,7 @@ function readQuery({ since, agent, limit }: StatsOptions): ListQuery {
 
 const BAR = { wide: 24, narrow: 10, narrowBelow: 80 } as const;
 
-/** Stats in sections: turns, calls, times and sizes, and, where there are any, decisions and doubts. */
+/** Stats in sections: turns, calls, times and sizes. Decisions and doubts get a section if there are any. */
 export function statsLines(stats: Stats, look: ScreenFormat): string[] {
   if (stats.turns.count === 0) return ['There are no turns.'];
   const rows = rowsOf(stats);

@@ -207,7 +207,7 @@ function messageLines(who: string, lines: readonly string[], style: Screen['styl
   );
 }
 
-/** The items that waited for a person at that moment. They cannot be decided now. */
+/** The items that waited for a person at that moment. These items cannot be decided here. */
 function waitingLines({ view, at }: TurnMoment, { screen }: TurnPlace): string[] {
   const place = { screen, turn: view.turn, now: Date.parse(at), calls: view.calls };
   return [

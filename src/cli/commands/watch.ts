@@ -76,7 +76,7 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
   }
 }
 
-/** A receiver, by the name of its channel where it has one. */
+/** A receiver, with the name of its channel if it has one. */
 interface Channel {
   channel?: string;
   receiver: Receiver;
@@ -88,11 +88,11 @@ interface Opening {
   warn(line: string): void;
   /** The file that records which notices were delivered. */
   file: string;
-  /** The command ends by itself, so it cannot wait for answers. */
+  /** Whether the command ends by itself, so that it cannot wait for answers. */
   isOnce: boolean;
 }
 
-/** What is sent over, and who may decide by the file that is named there. */
+/** The channels over which notices are sent, and the approvers file that they name. */
 interface Channels {
   channels: Channel[];
   approvers?: () => Promise<Approvers>;
@@ -150,8 +150,8 @@ async function openFile(
 }
 
 /**
- * The state file. Each combination of receivers, server and namespace has its own, so that one watch does not suppress
- * the notices of another.
+ * The state file. Each combination of receivers, server and namespace has its own file, so that one watch does not
+ * suppress the notices of another watch.
  */
 function stateFile(
   { notify, channels = CHANNELS_FILE }: WatchOptions,

@@ -99,7 +99,7 @@ async function buildIdOf({ buildId }: BuildOptions, config: Config): Promise<str
 }
 
 /**
- * Makes the build current and prints which build runs. The worker continues even where this fails, because turns of its
+ * Makes the build current and prints which build runs. The worker continues even if this fails, because turns of its
  * build may wait for it.
  */
 async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context: Context): Promise<void> {
@@ -115,7 +115,7 @@ async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context:
   }
 }
 
-/** Starts a worker, and says so where the server is slow to answer. */
+/** Starts a worker. If the server is slow to answer, a note says so. */
 export async function startPatiently(settings: WorkerSettings, { screen }: Context): Promise<RunningWorker> {
   const { startWorker } = await import('../../worker.js');
   const { addressOf } = await import('../../engine/connect-native.js');

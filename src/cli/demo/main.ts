@@ -20,7 +20,7 @@ import type { TurnEvent } from '../../history/events';
 import { diffLines } from '../print/diff';
 import { eventLines } from '../print/event';
 
-/** `npm run demo`: one turn from nothing to a decided change, in this process. Loading this file runs it. */
+/** `npm run demo`: one turn from nothing to a decided change, in this process. Loading this file runs the demo. */
 async function demo(options: DemoOptions, screen: Screen): Promise<void> {
   const stop = new AbortController();
   const interrupt = (): void => stop.abort();

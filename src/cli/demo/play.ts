@@ -85,7 +85,7 @@ export interface Stage {
   taskQueue: string;
   /** Temporal's own UI. Undefined on a server that already ran. */
   uiUrl?: string;
-  /** Ends all parts in order, whichever of them exist. */
+  /** Ends all parts that exist, in order. */
   close(): Promise<void>;
 }
 
@@ -166,7 +166,7 @@ export interface DemoOptions {
 /**
  * Reads the command line of `npm run demo`.
  *
- * @throws CountersignError `usage` where nobody could answer; CommanderError for wrong options, and for help.
+ * @throws CountersignError `usage` if nobody could answer; CommanderError for wrong options, and for help.
  */
 export function readDemoOptions(args: readonly string[], isTerminal: boolean): DemoOptions {
   const command = new Command('npm run demo --')
@@ -227,7 +227,7 @@ async function newText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<
   return edited.trim() === '' ? askUntilAnswered({ ask }, `New text instead of "${text}": `) : edited;
 }
 
-/** Edits a text in the editor. Empty where the editor fails: then the demo itself asks for the text. */
+/** Edits a text in the editor. Empty if the editor fails: then the demo itself asks for the text. */
 async function editInEditor(text: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
     const edited = await editText({ text: `${text}\n`, name: 'new-text.txt', env });

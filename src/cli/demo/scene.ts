@@ -32,7 +32,10 @@ export function withNewText(args: JsonObject, text: string): JsonObject {
   return setArgument(args, { path: NEW_TEXT, value: text });
 }
 
-/** The expected content of the files. `text`: the text in place of the old name. Undefined where nothing may change. */
+/**
+ * The expected content of the files. `text`: the text in place of the old name. Undefined if the demo may change
+ * nothing.
+ */
 export function expected(before: Snapshot, text: string | undefined): Snapshot {
   if (text === undefined) return before;
   const readme = (before.get(SCENE.file) ?? '').split(SCENE.from).join(text);
@@ -66,7 +69,7 @@ export async function snapshot(root: string): Promise<Snapshot> {
   return new Map(await Promise.all(texts));
 }
 
-/** The differences between two snapshots as one unified diff. Empty where nothing changed. */
+/** The differences between two snapshots as one unified diff. Empty if nothing changed. */
 export function changesBetween(before: Snapshot, after: Snapshot): string {
   const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
   return paths

@@ -4,7 +4,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import { counted } from '../../history/labels';
 import { failed, type Finding } from './machine';
 
-/** Checks which build of a deployment is the current one, and what holds each of the other builds. */
+/** Checks which build of a deployment is the current one, and which turns and sessions keep the other builds in use. */
 export async function checkBuilds(client: Pick<Countersign, 'builds'>, deployment: string): Promise<Finding> {
   const name = `builds of ${deployment}`;
   try {

@@ -5,7 +5,7 @@ import { openChannel } from '../notify/channels';
 import { CHANNELS_FILE } from '../notify/notices';
 import { failed, type Finding } from './machine';
 
-/** Whether each channel of a file could send: its secrets are there, and its server answers. Sends nothing. */
+/** Whether each channel of a file could send: its secrets exist, and its server answers. Sends nothing. */
 export async function checkChannels(file: string | undefined, env: NodeJS.ProcessEnv): Promise<Finding[]> {
   if (file === undefined && !existsSync(CHANNELS_FILE)) return [];
   try {

@@ -34,7 +34,7 @@ rm -f /tmp/a
 echo done
 `;
 
-/** What a system says about the cgroup of this process. A field is undefined where its file cannot be read. */
+/** What a system says about the cgroup of this process. A field is undefined if its file cannot be read. */
 export interface CgroupFiles {
   /** /proc/self/cgroup */
   own: string | undefined;

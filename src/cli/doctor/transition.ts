@@ -30,7 +30,7 @@ const WORKFLOW_MS = 60_000;
 
 const NAME = 'transitions';
 
-/** Measures the server's transitions. Where they wait, the finding names the settings that change this. */
+/** Measures the server's transitions. If transitions wait, the finding names the settings that change this. */
 export async function checkTransitions(client: Countersign): Promise<Finding> {
   try {
     return judge(await timeTransitions(client));

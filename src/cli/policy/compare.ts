@@ -26,7 +26,7 @@ export interface Otherwise {
   was: PolicyAction;
   outcome: string;
   would: PolicyAction;
-  /** The rule that fits. Absent where none fits. */
+  /** The rule that fits. Absent if no rule fits. */
   rule?: string;
   why?: string;
 }
@@ -36,15 +36,13 @@ export interface RuleCount {
   name: string;
   then: PolicyRule['then'];
   fits: number;
-  /**
-   * Only for a shadow rule: the number of calls that it would decide in another way than they are decided without it.
-   */
+  /** Only for a shadow rule: the number of calls whose decision would change if the rule took effect. */
   shadow?: { otherwise: number };
 }
 
 /** The result of `policy test`. */
 export interface PolicyTest {
-  /** The source of the rules. Null where there are no rules. */
+  /** The source of the rules. Null if there are no rules. */
   from: string | null;
   turns: number;
   calls: number;
@@ -55,7 +53,7 @@ export interface PolicyTest {
   unknown: Record<string, number>;
   /** Calls whose arguments today's tool does not accept. */
   invalid: number;
-  /** The number of forks. They are left out, because nobody decided in them. */
+  /** The number of forks. Forks are left out, because nobody decided in them. */
   forks: number;
 }
 
@@ -114,9 +112,7 @@ function count(of: RuleCount | undefined, isOtherwise = false): void {
   if (isOtherwise && of.shadow !== undefined) of.shadow.otherwise += 1;
 }
 
-/**
- * The call with today's tool. A tool that the config does not have is taken from the record, where the record has it.
- */
+/** The call with today's tool. A tool that the config does not have is taken from the record, if the record has it. */
 function asChecked(
   agent: Agent | undefined,
   { tool: name, args, request }: PastCall,

@@ -20,8 +20,8 @@ export interface PastCall {
   /** The end of the call, in words. */
   outcome: string;
   /**
-   * `clean`: the call was approved unchanged and succeeded. `spoiled`: it was denied, edited, failed, in doubt or the
-   * like. `open`: neither of these so far.
+   * `clean`: the call was approved unchanged and succeeded. `spoiled`: the call was denied, edited, failed, in doubt or
+   * the like. `open`: neither of these so far.
    */
   ending: 'clean' | 'spoiled' | 'open';
   /** The people who approved the call. */

@@ -11,7 +11,7 @@ export interface Suggestion {
   rule: PolicyRule;
   /** The rule as an entry of a list in YAML. */
   yaml: string;
-  /** The number of calls that the rule would have let run. Each was approved unchanged, and succeeded. */
+  /** The number of calls that the rule would have let run. Each of these calls was approved unchanged and succeeded. */
   covers: number;
   /** The number of calls of the tool about which a person was asked. */
   of: number;
@@ -41,7 +41,7 @@ const MOST_GROUPS = 200;
 
 /**
  * Rules that would have let calls run that people always approved unchanged. For each tool the narrowest rule comes
- * first. A rule is left out where it also fits a call that was denied, edited, failed, in doubt or refused.
+ * first. A rule is left out if it also fits a call that was denied, edited, failed, in doubt or refused.
  */
 export function suggestRules(calls: readonly PastCall[], options: SuggestOptions): Suggestion[] {
   const groups = groupedBy(calls, ({ agent, tool }) => JSON.stringify([agent, tool]));
@@ -109,7 +109,7 @@ function coveredBy(when: string, calls: readonly PastCall[]): PastCall[] | undef
 
 /**
  * Whether a condition covers a call, evaluated as for the real rule. A condition that cannot be evaluated would refuse
- * the call, so it does not cover it.
+ * the call, so it does not cover the call.
  */
 function fits(condition: Condition, { args, request }: PastCall): boolean {
   return condition.evaluate({ args: conditionArguments(args, request?.schema) }) === true;
@@ -155,7 +155,7 @@ const PROSE = /(text|body|message|content|subject|title|note|reason|description|
 /** Order numbers and similar ids, but not paths, addresses or sentences. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The condition that the calls have in common. Undefined where it would not be narrow. */
+/** The condition that the calls have in common. Undefined if it would not be narrow. */
 function patternOf(calls: readonly PastCall[]): Pattern | undefined {
   const fields = [...new Set(calls.flatMap(({ args }) => Object.keys(args)))].sort();
   const parts: string[] = [];
@@ -182,13 +182,15 @@ function closing(fields: readonly string[], schema: JsonSchema | undefined): str
   return others.map((name) => `!${isThere(name)}`);
 }
 
-/** The part of a condition about one argument. `isFree`: apart from `text`, the argument may be anything. */
+/** The part of a condition about one argument. `isFree`: the argument may be anything that `text` allows. */
 interface Part {
   text?: string;
   isFree?: true;
 }
 
-/** What the values of an argument have in common. Undefined where that is too little for a rule. */
+/**
+ * The condition part that fits all values of an argument. Undefined if the values have too little in common for a rule.
+ */
 function partOf(field: string, values: readonly Json[]): Part | undefined {
   const distinct = [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
   const [first] = distinct;

@@ -12,7 +12,7 @@ const NO_WIDTH = /[\p{Mn}\p{Me}\u1160-\u11ff]/u;
 const ASCII = /^[ -~]*$/;
 const STYLING = /\x1b\[[0-9;]*m/g;
 
-/** The columns that a text takes on a terminal. Colours take none. */
+/** The columns that a text takes on a terminal. Colours take no columns. */
 export function widthOf(text: string): number {
   const plain = text.replace(STYLING, '');
   if (ASCII.test(plain)) return plain.length;
@@ -42,7 +42,7 @@ export function cut(text: string, width: number): string {
 }
 
 /**
- * A text as lines of at most `width` columns, broken at spaces where possible. A width below 10 counts as 10.
+ * A text as lines of at most `width` columns, broken at spaces if possible. A width below 10 counts as 10.
  * `wrap-ansi` would normalise the text: a person would see a `K` where a Kelvin sign runs.
  */
 export function wrap(text: string, width: number): string[] {

@@ -40,7 +40,7 @@ export function serverLines(reports: readonly ServerReport[], screen: ScreenForm
   ];
 }
 
-/** The login state in words. Nothing where nobody has logged in, because most servers say when they need a login. */
+/** The login state in words. Undefined if nobody has logged in, because most servers say when they need a login. */
 function loginText(login: ServerReport['login'], server: string): string | undefined {
   if (login === 'kept') return 'somebody is logged in on this machine';
   if (login === 'needed') return `nobody is logged in on this machine; run \`${loginCommand(server)}\``;
@@ -50,8 +50,7 @@ function loginText(login: ServerReport['login'], server: string): string | undef
 }
 
 /**
- * Says whether a server is unchanged since a person allowed it, and lists the tools that are neither allowed nor
- * refused.
+ * Says whether a server is unchanged since a person allowed it, and lists the tools that nobody has allowed or refused.
  */
 export function testLines(report: ServerReport, { style }: ScreenFormat): string[] {
   const { server, state, why, tools } = report;
@@ -98,7 +97,7 @@ export function startLines({ name, start }: McpServer, isKnown: boolean, { style
 
 const VALUES: readonly string[] = ['env', 'headers', 'oauth'];
 
-/** A tool that would be allowed: its whole definition where it is new, otherwise the difference. */
+/** A tool that would be allowed: its whole definition if it is new, otherwise the difference. */
 export function differenceLines(
   report: ToolReport,
   { locked }: NamedServer,

@@ -21,20 +21,20 @@ export interface WaitingPlace {
   screen: ScreenFormat;
   /** Milliseconds since 1970. */
   now: number;
-  /** What led to the call. Absent where it was already printed above. */
+  /** What led to the call. Absent if this was already printed above. */
   story?: Story;
   /** The calls of the turn. The people who voted on them are shown. */
   calls?: readonly CallView[];
   /** Requests whose tool changed after they were made. */
   changed?: readonly ChangedTool[];
-  /** A command of this program as a person types it here. Absent where nothing can be typed. */
+  /** A command of this program as a person types it here. Absent if nothing can be typed. */
   command?(args: string): string;
 }
 
 /** What led to a call. The model's words are not facts, so they are printed below the facts, under the model's name. */
 export interface Story {
   agent: string;
-  /** What the user asked for. */
+  /** The prompt of the turn. */
   asked: string;
   /** The person who asked, and the metadata of the turn. */
   origin?: TurnOrigin;

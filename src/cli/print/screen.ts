@@ -28,7 +28,7 @@ export interface Screen {
   /** Prints progress to stderr, so that a pipe gets data only. */
   note(text: string): void;
   /**
-   * Draws temporary lines: the next output takes their place. Each line has to fit the width. Draws nothing where no
+   * Draws temporary lines: the next output takes their place. Each line has to fit the width. Draws nothing if no
    * person reads the output.
    */
   draw(texts: readonly string[]): void;
@@ -131,7 +131,7 @@ export function wantsColor(stream: { isTTY?: boolean | undefined }, env: NodeJS.
   return stream.isTTY === true;
 }
 
-/** The style for a tone. Text without a tone, or about something that is at work, is not coloured. */
+/** The style for a tone. Text without a tone, or with the tone of work in progress, is not coloured. */
 export function toneOf(tone: Tone | undefined, style: Style): Paint {
   if (tone === undefined || tone === 'busy') return (text) => text;
   return tone === 'ask' ? style.warn : style[tone];

@@ -12,8 +12,8 @@ export interface Cell {
 }
 
 /**
- * A table; `flex` is the column that is cut when there is no room. `drop`: the columns that are left out before that,
- * in this order.
+ * A table. `flex`: the column that is cut when there is not enough room. `drop`: the columns that are left out before
+ * the cut, in this order.
  */
 export interface Table {
   head: readonly string[];
@@ -26,10 +26,10 @@ export interface Table {
 export type Fact = readonly [name: string, value: Cell | string | undefined];
 
 const GAP = 2;
-/** On a narrower screen ids are shortened. */
+/** On a screen with fewer columns ids are shortened. */
 const IDS_WHOLE = 110;
 
-/** The form of ids on a screen: in full where there is room, otherwise as a prefix that every command accepts. */
+/** The form of ids on a screen: in full if there is room, otherwise as a prefix that every command accepts. */
 export async function idsOn(
   { width }: Pick<ScreenFormat, 'width'>,
   client: Pick<Countersign, 'shortIds'>,
@@ -110,12 +110,12 @@ export function factLines(facts: readonly Fact[], screen: ScreenFormat): string[
   return known.flatMap(({ name, cell }) => factOf(name, cell, named, screen));
 }
 
-/** Lines below a name. Empty where there are no lines. */
+/** Lines below a name. Empty if there are no lines. */
 export function section(name: string, lines: readonly string[], { style }: ScreenFormat): string[] {
   return lines.length === 0 ? [] : [style.quiet(`${name}:`), ...indented(lines)];
 }
 
-/** The same lines two columns to the right. */
+/** The same lines, indented by two columns. */
 export function indented(lines: readonly string[]): string[] {
   return lines.map((line) => `  ${line}`.trimEnd());
 }

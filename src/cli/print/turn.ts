@@ -164,7 +164,7 @@ function lineageText(lineage: TurnView['lineage']): string | undefined {
   return lineage && escapeText(describeLineage(lineage));
 }
 
-/** The spent budget and its limits. Undefined where there is neither a limit nor a price. */
+/** The spent budget and its limits. Undefined if the turn has no limit and no price. */
 export function limitsText({ budget, spent }: Pick<TurnView, 'budget' | 'spent'>): string | undefined {
   const limits = budget === undefined ? '' : budgetText(budget);
   if (spent === undefined || (limits === '' && spent.money === undefined)) return undefined;

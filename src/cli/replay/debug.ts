@@ -132,7 +132,7 @@ interface Breakpoint {
 /**
  * The workflow task in which the code reaches a point of a turn. Without a point, the first workflow task.
  *
- * @throws CountersignError `point_not_found`, also where no workflow task came after the event; `not_a_turn` for a step
+ * @throws CountersignError `point_not_found`, also if no workflow task came after the event; `not_a_turn` for a step
  * or a call of another workflow.
  */
 export async function breakpointAt(
@@ -176,7 +176,7 @@ export function openInspector(port: number): void {
   });
 }
 
-/** Prints how to attach a debugger, and waits for one. */
+/** Prints how to attach a debugger, and waits until a debugger is attached. */
 export function awaitDebugger({ note }: Pick<Screen, 'note'>): void {
   const { host } = new URL(url() ?? `ws://${HOST}`);
   note(`waiting for a debugger at ${host}: open chrome://inspect, or attach to Node.js in VS Code`);

@@ -7,12 +7,12 @@ import type { ReplayedRun, RunToReplay } from '../../history/replay/replayer';
 import type { Context } from '../context';
 import { fileDecode } from '../open-turn';
 
-/** A run of a turn, by its ids where they are known. */
+/** A run of a turn, by its ids if they are known. */
 export interface NamedRun extends RunToReplay {
   runId?: string;
 }
 
-/** The result of one run. Without a finding it replays. */
+/** The result of one run. A run without a finding replays. */
 export interface Judged {
   turn: string;
   runId?: string;

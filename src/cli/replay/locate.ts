@@ -9,7 +9,7 @@ import { z } from 'zod';
 const PATIENCE_MS = 5_000;
 
 /**
- * Stops the other thread of this process and returns the line of workflow code that it was at. Undefined where the
+ * Stops the other thread of this process and returns the line of workflow code that it was at. Undefined if the
  * stack does not show one.
  */
 export async function stopAndLocate(): Promise<string | undefined> {

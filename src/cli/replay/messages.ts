@@ -39,8 +39,8 @@ const STRETCH = 0;
 const TASK = 1;
 
 /**
- * Shows another thread what the code is working on, in memory that both threads share. A message would arrive too late
- * from a thread that never rests, and would cost more time than the code itself.
+ * Shows another thread what the code is working on, in memory that both threads share. We do not send messages: a
+ * thread that never rests would send them too late, and they would cost more time than the code itself.
  */
 export class ProgressCounter implements Probe {
   private readonly cells: Int32Array;

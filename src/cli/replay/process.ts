@@ -11,7 +11,7 @@ import { type Answer, overdue, ProgressCounter, type Setup, stuckAnswer, type Th
  * was.
  */
 async function serve(): Promise<void> {
-  // Nobody waits for answers any more. An orderly end would wait for the code.
+  // Nobody waits for answers any more, and an orderly end would wait for the code. So we kill this process.
   process.once('disconnect', () => process.kill(process.pid, 'SIGKILL'));
   const messages = on(process, 'message');
   const { value: first } = await messages.next();

@@ -67,7 +67,7 @@ export function judgeBatch(work: Work): Promise<Done> {
   });
 }
 
-/** The query for runs. The user's own workflows are not turns, and our bundle holds only the turn. */
+/** The query for runs. The user's own workflows are not turns, and our bundle holds only the workflow of turns. */
 function queryFor(query: string | undefined, workflows: string | undefined): RunQuery {
   const turn = `WorkflowType = '${WORKFLOWS.turn}'`;
   const own = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL AND WorkflowType != '${WORKFLOWS.turn}'`;
@@ -79,7 +79,7 @@ const AT_ONCE = 8;
 
 /**
  * The runs of the newest turns that a query finds, newest first. A turn that continued as new or was reset counts once.
- * Its runs are left out where they are older than all turns that count.
+ * Its runs are left out if they are older than all turns that count.
  */
 export async function newestRuns(
   client: Pick<Countersign, 'runs'>,
@@ -181,8 +181,8 @@ class ReplayProcess {
   private readonly ended: Promise<Answer>;
 
   constructor({ setup, env }: ProcessOptions) {
-    // The child gets no flags of this process, such as those of a debugger. The messages that Node prints when memory
-    // runs out are discarded.
+    // The child gets no flags of this process, such as the flags of a debugger. The messages that Node prints when
+    // memory runs out are discarded.
     const stdio = ['ignore', 'ignore', 'ignore', 'ipc'] as const;
     this.child = fork(PROGRAM, { env, execArgv: [], serialization: 'advanced', stdio: [...stdio] });
     this.answers = on(this.child, 'message');
@@ -215,13 +215,13 @@ class ReplayProcess {
 }
 
 /**
- * The answer where the process ends. When memory runs out suddenly, the process ends before it can report where the
- * code was.
+ * The answer for a process that has ended. When memory runs out suddenly, the process ends before it can report where
+ * the code was.
  */
 async function endOf(child: ChildProcess): Promise<Answer> {
   try {
     const [code, signal] = await once(child, 'exit');
-    // Node ends with this code where a program of ours fails.
+    // Node ends with this code if a program of ours fails.
     if (code === 1) return { broken: 'the process that replays has failed' };
     const how = `ends the process that runs it (${signal ?? code}), as it does where memory runs out`;
     return stuckAnswer({ startedId: FIRST, how });
@@ -234,7 +234,7 @@ const FIRST = 1;
 
 /**
  * Replays runs one after the other in another process. If the code of a run does not stop, that process is ended and
- * the next run gets a new one. Meanwhile this process sends the next run ahead.
+ * the next run gets a new process. Meanwhile this process sends the next run ahead.
  */
 export async function* replayIsolated<T extends RunToReplay>(
   options: ProcessOptions,

@@ -61,7 +61,7 @@ const DOUBT: readonly Choice<ReviewAct>[] = [
   { means: 'run-again', keys: ['r', 'run-again'], does: 'start it once more: a new decision' },
 ];
 
-/** The keys for one item. `moves`: the ways to leave the item without a decision; all ways by default. */
+/** The keys for one item. `moves`: the ways to leave the item without a decision. By default these are all ways. */
 export function choicesFor(
   kind: InboxItem['kind'],
   hunks: readonly Hunk[],
@@ -191,7 +191,7 @@ async function chooseHunks(
     const answer = await choose(terminal, question, HUNK_CHOICES, screen);
     if (answer === 'edit' || answer === 'leave') return answer;
     if (answer === 'split') screen.lines(NO_SPLIT);
-    // All hunks are printed, so that nothing is approved that was not printed.
+    // We print all remaining hunks, so that a person approves only hunks that were printed.
     if (answer === 'all') print(hunks.slice(choice.at + 1));
     choice = answerHunk(choice, answer);
   }
@@ -232,7 +232,7 @@ function noHunks(callId: string): CountersignError {
  */
 export type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
 
-/** The state of choosing hunks: the hunks before `at` have an answer. */
+/** The answers to hunks so far: the hunks before `at` have an answer. */
 export interface HunkChoice {
   readonly ids: readonly string[];
   readonly at: number;
@@ -244,7 +244,7 @@ export function startChoice(ids: readonly string[]): HunkChoice {
   return { ids, at: 0, accepted: [] };
 }
 
-/** The hunk that needs an answer next. Undefined where all hunks have one. */
+/** The hunk that needs an answer next. Undefined if all hunks have an answer. */
 export function currentHunk({ ids, at }: HunkChoice): string | undefined {
   return ids[at];
 }

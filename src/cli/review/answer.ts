@@ -19,7 +19,7 @@ import type { Terminal } from './terminal';
 /**
  * The question of a call that waits for an answer.
  *
- * @throws CountersignError `usage` where the call does not wait for an answer: a request is decided, never answered.
+ * @throws CountersignError `usage` if the call does not wait for an answer: a request is decided, never answered.
  */
 export function questionOf({ call }: Pick<Subject, 'call'>): QuestionOpened {
   if (call.phase === 'asked' && call.question !== undefined) return call.question;

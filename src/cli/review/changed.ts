@@ -22,9 +22,9 @@ import { escapeText } from '../print/escape';
 
 /** The person who looks at the new preview of changed arguments. */
 export interface Looking {
-  /** Absent where nobody can be asked. */
+  /** Absent if nobody can be asked. */
   terminal: Terminal | undefined;
-  /** Approve the new preview without looking at it. */
+  /** Whether to approve the new preview without looking at it. */
   yes: boolean;
 }
 
@@ -32,8 +32,8 @@ export interface Looking {
  * Lets a call run with other arguments. If the call has a preview, the change comes back as a new revision of the
  * request. The revision is shown and asked about, and is approved by its own digest.
  *
- * @throws CountersignError `still_waiting` where nobody can look at the new revision, `decision_refused` where it has no
- * preview or is not there any more, `given_up` where the person does not approve it. It waits in each case.
+ * @throws CountersignError `still_waiting` if nobody can look at the new revision, `decision_refused` if it has no
+ * preview or is not there any more, `given_up` if the person does not approve it. It waits in each case.
  */
 export async function decideChanged(
   subject: Subject,
@@ -47,7 +47,7 @@ export async function decideChanged(
   const next: Subject = { ...subject, call };
   const request = requestOf(next);
   if (request.note !== undefined) throw notTaken(idOf(subject), request.note);
-  // Without any preview, the arguments are all there is to see, and this person wrote them.
+  // Without any preview, a person sees only the arguments, and this person wrote them.
   if (yes || (before.preview === undefined && request.preview === undefined))
     return approveUnseen(next, args);
   const { screen } = subject.context;
@@ -117,8 +117,8 @@ function gone(subject: Subject, call: CallView | undefined): CountersignError {
 }
 
 /**
- * Lets a person change the arguments in their editor, shows what changed, asks, and decides. Arguments that
- * do not fit the schema, or that the turn refuses, go back to the editor with the reasons, until they fit or are given up.
+ * Lets a person change the arguments in their editor, shows what changed, asks, and decides. Arguments that do not fit
+ * the schema, or that the turn refuses, go back to the editor with the reasons, until they fit or the person gives up.
  *
  * @throws CountersignError `given_up`, `editor_failed`. Interrupted.
  */
@@ -153,7 +153,7 @@ const OTHERWISE: readonly Choice<Next>[] = [
 ];
 
 const RUN: Choice<Next> = { means: 'approve', keys: ['y', 'yes'], does: 'let it run with these arguments' };
-/** The choice where the tool has a preview: the old preview does not show the changed arguments. */
+/** The choice for a tool with a preview, because the old preview does not show the changed arguments. */
 const PREVIEW: Choice<Next> = {
   means: 'approve',
   keys: ['y', 'yes'],

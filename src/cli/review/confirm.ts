@@ -1,14 +1,14 @@
 import type { Screen } from '../print/screen';
 import type { Terminal } from './terminal';
 
-/** One possible answer: the keys that mean it, of which the first is shown, and its effect. */
+/** One possible answer: its keys, of which the first is shown, and its effect. */
 export interface Choice<T extends string> {
   means: T;
   keys: readonly string[];
   does: string;
 }
 
-/** Asks until the answer is one of the choices. `?` and Enter alone list what each does. */
+/** Asks until the answer is one of the choices. `?` and Enter alone list the effect of each choice. */
 export async function choose<T extends string>(
   terminal: Pick<Terminal, 'ask'>,
   question: string,
@@ -24,7 +24,7 @@ export async function choose<T extends string>(
   }
 }
 
-/** Asks for a yes. Everything else is a no, Enter too. */
+/** Asks for a yes. Every other answer is a no, also Enter alone. */
 export async function confirm(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
   const said = (await terminal.ask(`${question} [y/N] `)).trim().toLowerCase();
   return said === 'y' || said === 'yes';

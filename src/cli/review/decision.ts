@@ -20,7 +20,7 @@ export interface Subject {
   turn: string;
   agent: string;
   call: CallView;
-  /** The person who decides, the person in whose place they decide, and the reason where it is already known. */
+  /** The person who decides, the person in whose place they decide, and the reason if it is already known. */
   said: { approver: string; inPlaceOf?: InPlaceOf; reason?: string };
   /** Signs the decision. Absent: nobody asked for a signature. */
   sign?: Sign;
@@ -62,10 +62,10 @@ export async function decide(
 }
 
 /**
- * The signature to send with a decision on a call. Absent where the person does not sign.
+ * The signature to send with a decision on a call. Empty if the person does not sign.
  *
- * @throws CountersignError `signature_needed` where they do not sign, and the rule counts nothing else; what signing
- * throws.
+ * @throws CountersignError `signature_needed` if the person does not sign and the rule counts only signed votes; the
+ * errors of signing.
  */
 export async function signing(
   subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'> & { said?: Pick<Subject['said'], 'inPlaceOf'> },
@@ -110,7 +110,7 @@ export type Chosen = Pick<
 >;
 
 /**
- * The decision that a choice means: `modified` where the arguments differ from the proposed arguments, `approved`
+ * The decision that a choice means: `modified` if the arguments differ from the proposed arguments, `approved`
  * otherwise.
  *
  * @throws CountersignError `usage` for a choice that does not fit the call.
@@ -128,8 +128,8 @@ export function chooseApproval(call: CallView, choice: ApprovalChoice): Chosen {
 }
 
 /**
- * The digest and keys of the request that the person saw. They are sent with every decision, so that nothing else is
- * decided.
+ * The digest and keys of the request that the person saw. They are sent with every decision, so that the decision
+ * counts for this request only.
  */
 export function seen({ request, runId }: CallView): Pick<Decision, 'seenDigest' | 'callKey' | 'runId'> {
   if (request === undefined) return {};
@@ -137,7 +137,10 @@ export function seen({ request, runId }: CallView): Pick<Decision, 'seenDigest' 
   return { seenDigest, callKey, ...defined({ runId }) };
 }
 
-/** The keys of the call in doubt that the person saw. They are sent along, so that nothing else is resolved. */
+/**
+ * The keys of the call in doubt that the person saw. They are sent along, so that the resolution counts for this call
+ * only.
+ */
 export function keyOf({ doubt, runId }: CallView): { callKey?: string; runId?: string } {
   return doubt === undefined ? {} : { callKey: doubt.callKey, ...defined({ runId }) };
 }

@@ -13,7 +13,7 @@ export interface EditorTask {
   env: NodeJS.ProcessEnv;
 }
 
-/** The editor of a person: `VISUAL`, then `EDITOR`. Undefined where neither is set. */
+/** The editor of a person: `VISUAL`, then `EDITOR`. Undefined if neither variable is set. */
 export function editorOf(env: NodeJS.ProcessEnv): string | undefined {
   return [env['VISUAL'], env['EDITOR']].find((editor) => editor !== undefined && editor.trim() !== '');
 }
@@ -21,7 +21,7 @@ export function editorOf(env: NodeJS.ProcessEnv): string | undefined {
 /**
  * Lets a person edit a text in their editor. Only the person may read the file, and it is removed afterwards.
  *
- * @throws CountersignError `editor_failed` where there is no editor, or it fails or is killed.
+ * @throws CountersignError `editor_failed` if there is no editor, or it fails or is killed.
  */
 export async function editText({ text, name, env }: EditorTask): Promise<string> {
   const editor = editorOf(env);

@@ -29,13 +29,15 @@ interface Explanation extends VoteCount {
   standIns: Pick<StandIn, 'voter' | 'person' | 'until'>[];
 }
 
-/** What is explained of a call: its votes as they prove by the file, and who stands in for whom now. */
+/** The facts from which a call is explained: what each vote proves by the file, and who stands in for whom now. */
 interface Explained extends Pick<Explanation, 'votes'> {
   call: CallView;
   standIns?: readonly StandIn[];
 }
 
-/** @throws CountersignError `usage` for a call that never asked anybody: the record does not say how safe it is. */
+/**
+ * @throws CountersignError `usage` for a call that never asked anybody, because the record does not have its safety.
+ */
 export function explanationOf(
   approvers: Approvers,
   view: TurnView,

@@ -47,7 +47,7 @@ interface Place {
 }
 
 /**
- * The grant that the options ask for, after it was shown and, where somebody can be asked, confirmed. Undefined: the
+ * The grant that the options ask for. The grant is shown first and, if somebody can be asked, confirmed. Undefined: the
  * options ask for no grant.
  *
  * @throws CountersignError `usage`, `grant_refused`, `given_up`.

@@ -28,11 +28,11 @@ interface Asking {
 }
 
 /**
- * The place in which a person votes, which is also printed. Empty: they vote as themselves, and the turn says whether they
- * may.
+ * The place in which a person votes, which is also printed. Empty: the person votes as themselves, and the turn checks
+ * whether the person may vote.
  *
- * @throws CountersignError `usage` where they name a person in whose place they may not vote, or have to choose between
- * people.
+ * @throws CountersignError `usage` if the person may not vote in the place of the named person, or has to choose
+ * between people.
  */
 export async function placeFor(
   { inPlaceOf: named }: PlaceOption,
@@ -53,8 +53,8 @@ export async function placeFor(
 }
 
 /**
- * The out-of-office entries. Where they cannot be read and the person named nobody, the list is empty: the turn then
- * decides.
+ * The out-of-office entries. If the entries cannot be read and the person named nobody, the list is empty, and the turn
+ * checks the vote.
  */
 async function entriesOf({ away }: Pick<Countersign, 'away'>, named: string | undefined) {
   const listed = away.list();

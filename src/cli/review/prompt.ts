@@ -6,8 +6,8 @@ import { Interrupted, type Keyboard, openTerminal, type Terminal } from './termi
 /** Handlers for what a person does at a prompt. */
 export interface PromptHandlers {
   /**
-   * Called with typed text, which is empty for Enter alone. The text has several lines where they were pasted or ended
-   * with a `\`.
+   * Called with typed text, which is empty for Enter alone. The text has several lines if the person pasted them or
+   * ended a line with a `\`.
    */
   onText(text: string): void;
   /** Called for Ctrl-C while no question is open. */
@@ -23,7 +23,7 @@ export class Withdrawn extends Error {
 
 const SIGN = '> ';
 const GOES_ON = '… ';
-/** The number of lines that are kept in memory for the up arrow. They are never written anywhere. */
+/** The number of lines that are kept in memory for the up arrow. These lines are never written anywhere. */
 const HISTORY = 200;
 /** Sequences that make a terminal mark pasted text, so that its line ends do not count as Enter. */
 const PASTE = { on: '\x1b[?2004h', off: '\x1b[?2004l' } as const;

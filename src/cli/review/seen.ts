@@ -22,7 +22,7 @@ import { usageError } from '../options';
  * Checks `--saw`: at least 16 digits of the digest that `show` prints. Without a terminal, `--saw` is required.
  * Undefined: `--saw` is absent, so the person must see the request and be asked.
  *
- * @throws CountersignError `usage`, and `decision_refused` where the request has changed since.
+ * @throws CountersignError `usage`, and `decision_refused` if the request has changed since.
  */
 export function checkSeenDigest(
   { callId, seenDigest }: RequestOpened,
@@ -36,7 +36,7 @@ export function checkSeenDigest(
   });
 }
 
-/** The item whose digest is checked, and whether a person can be asked instead. */
+/** The item to check, with the given digest, and whether a person can be asked instead. */
 interface Saw {
   saw: string | undefined;
   what: string;
@@ -65,7 +65,7 @@ export function checkSaw(seenDigest: string, { saw, what, look, canAsk }: Saw): 
 
 const DIGEST = new RegExp(`^[0-9a-f]{${SAW_DIGITS},64}$`);
 
-/** Asks once more where a request holds deceptive characters. True without a question where it holds none. */
+/** If a request holds deceptive characters, asks once more. Otherwise returns true without a question. */
 export async function confirmDeceptiveText(request: RequestOpened, terminal: Terminal): Promise<boolean> {
   const hidden = hiddenIn(request);
   if (hidden === 0) return true;
@@ -82,8 +82,8 @@ export async function changedIn(
 }
 
 /**
- * Remembers that requests were printed in full, where a person reads them. If this cannot be stored, the person is only
- * asked again.
+ * Remembers that requests were printed in full, where a person reads them. If this cannot be stored, the only effect is
+ * that the person is asked again.
  */
 export async function rememberPrinted(
   calls: CallView | readonly CallView[],

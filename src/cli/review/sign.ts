@@ -23,7 +23,7 @@ import { escapeText } from '../print/escape';
 import { indented } from '../print/table';
 import type { Countersign } from '../../client';
 
-/** The approvers file that is looked for in the current directory where no file is named. */
+/** The approvers file that is looked for in the current directory if no file is named. */
 export const APPROVERS_FILE = 'approvers.yaml';
 
 /** Options of a command that can sign decisions. */
@@ -60,15 +60,15 @@ export interface Signer {
   /** `says`: the person who confirms the grant, and the time. Absent: the person gives the grant. */
   signGrant(terms: GrantTerms, namespace: string, says?: SaysOfGrant): Promise<VoteSignature>;
   signAway(terms: AwayTerms, namespace: string): Promise<VoteSignature>;
-  /** The name of a person in the file. @throws CountersignError `usage` where the file has nobody of that name. */
+  /** The name of a person in the file. @throws CountersignError `usage` if the file has nobody of that name. */
   nameOf(person: string): string;
 }
 
 /**
  * The signer for these options. Undefined: nobody signs.
  *
- * @throws CountersignError `file_failed`, `approvers_invalid`, and `signing_key` where the file has no such person, or no key
- *   of theirs.
+ * @throws CountersignError `file_failed`, `approvers_invalid`, and `signing_key` if the file has no such person, or no
+ * key of this person.
  */
 export async function signerOf(
   { sign, approvers: file = APPROVERS_FILE }: SignOptions,
@@ -153,7 +153,7 @@ function textSigner({ approvers, name, named, context }: SignWith) {
   };
 }
 
-/** Signs a grant. Its text and its namespace differ from those of every decision. */
+/** Signs a grant. The text and the namespace of a grant differ from the text and the namespace of every decision. */
 function grantSigner(by: SignWith): Signer['signGrant'] {
   return async (terms, namespace, says) => {
     const { grantText } = await import('../../authority/grant-statement.js');
@@ -190,7 +190,7 @@ interface Wanted {
   name: string;
 }
 
-/** Finds the key where no key is named: in `~/.ssh`, then in the agent, which signs for a public key file. */
+/** Finds the key. If no key is named, looks in `~/.ssh` and then in the agent, which signs for a public key file. */
 async function withKeyFile<T>(
   { named, keys, env, name }: Wanted,
   use: (keyFile: string) => Promise<T>,
@@ -234,7 +234,7 @@ function isKeyIn(text: string, { type, blob }: SignerKey): boolean {
 
 async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Promise<SignerKey | undefined> {
   if (!env['SSH_AUTH_SOCK']) return undefined;
-  // `ssh-add` ends with 1 where the agent is empty, and with 2 where there is no agent.
+  // `ssh-add` ends with 1 if the agent is empty, and with 2 if there is no agent.
   const listed = await promisify(execFile)('ssh-add', ['-L'], { env }).catch(() => ({ stdout: '' }));
   return keys.find((key) => isKeyIn(listed.stdout, key));
 }

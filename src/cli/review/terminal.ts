@@ -9,7 +9,7 @@ export interface Keyboard {
   output: NodeJS.WritableStream & Size & { isTTY?: boolean | undefined };
 }
 
-/** Columns and rows, where they are known. They change with the window. */
+/** Columns and rows, if they are known. They change with the window. */
 interface Size {
   columns?: number | undefined;
   rows?: number | undefined;
@@ -125,7 +125,7 @@ function untilLeft(left: AbortSignal): Promise<never> {
 /**
  * Opens a terminal, uses it, and releases it.
  *
- * @throws CountersignError `usage` where nobody could answer; `hint` says what to do then.
+ * @throws CountersignError `usage` if nobody could answer; `hint` says what the person can do then.
  */
 export async function withTerminal<T>(
   keyboard: Keyboard | undefined,

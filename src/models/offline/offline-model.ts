@@ -25,7 +25,7 @@ import { streamWords } from '../scripted';
  * model. It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run,
  * describe, evaluate), several of them joined by "then" or on lines of their own. It needs no key and no network, and
  * the same conversation always gives the same step: it computes everything from the user's last message and the results
- * since. It asks only for tools that the agent has, and for none where it does not understand every request.
+ * since. It asks only for tools that the agent has, and for no tool if it does not understand every request.
  *
  * @param options.id Shown in the timeline. @default 'offline'
  */
@@ -196,7 +196,7 @@ function createWays({ path, content, overwrite }: Extract<Intent, { kind: 'creat
   return [{ tool: overwrite ? 'write_file' : 'create_file', calls: [{ path, content }] }];
 }
 
-/** Searches below a folder. Where the search fails the path may be a file, so then only that file is searched. */
+/** Searches below a folder. If the search fails the path may be a file, so then only that file is searched. */
 function* planSearch({ query, path }: SearchIntent, tools: Toolbox): Plan {
   if (!tools.has('search_files')) return lacking('search_files');
   const call = { tool: 'search_files', arguments: { query, ...defined({ path }) } };

@@ -70,7 +70,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   eval: parseEvaluate,
 };
 
-/** The intent of one request. Undefined where it is not understood. */
+/** The intent of one request. Undefined if it is not understood. */
 export function parseClause(clause: Clause): Intent | undefined {
   const phrase = toPhrase(clause);
   const verb = phrase.keyword(0);
@@ -137,7 +137,7 @@ function searchOf(words: Phrase, path: string | undefined): Intent | undefined {
 /** Words before a noun that mean nothing here. */
 const ARTICLES = ['the', 'a', 'an', 'me', 'all', 'every', 'each', 'of'] as const;
 
-/** Words that mean the whole workspace, or only name what kind of place follows. */
+/** Words that mean the whole workspace, or that only name the kind of the place that follows. */
 const PLACES = [
   'workspace',
   'project',
@@ -150,7 +150,10 @@ const PLACES = [
   'file',
 ] as const;
 
-/** A directory after optional words such as `in the folder`; `.` where none is named, undefined where the words do not name one. */
+/**
+ * A directory after optional words such as `in the folder`; `.` if none is named, undefined if the words do not name
+ * one.
+ */
 function placeOf(words: Phrase): string | undefined {
   const path = words.without('in', 'under', 'inside', 'from', ...PLACES, ...ARTICLES);
   return path.length === 0 ? '.' : path.path();
@@ -159,7 +162,10 @@ function placeOf(words: Phrase): string | undefined {
 /** Where to replace: the files named, or every file under a directory. */
 type Where = { paths: string[] } | { under: string } | { all: true };
 
-/** Reads `in a.txt and b.txt`, `in files under src`, `in src/`, `everywhere`. Undefined where the words do not name a place. */
+/**
+ * Reads `in a.txt and b.txt`, `in files under src`, `in src/`, `everywhere`. Undefined if the words do not name a
+ * place.
+ */
 function whereOf(words: Phrase): Where | undefined {
   const named = words.without('in', 'under', 'inside', ...ARTICLES);
   const noun = named.keyword(0) ?? '';
@@ -278,8 +284,8 @@ function parseMove(rest: Phrase): Intent | undefined {
 const NOT_WORDS = /^(?:and|\|\|?|&&?|;|[12]?>>?|<)$|;$/;
 
 /**
- * `run COMMAND`: words as they are, or all of it in quotes. There is no shell, so shell operators are not understood. An
- * unquoted "and" is not either, because it may begin another request.
+ * `run COMMAND`: words as they are, or all of it in quotes. There is no shell, so shell operators are not understood.
+ * An unquoted "and" is not understood either, because it may begin another request.
  */
 function parseRun(rest: Phrase): Intent | undefined {
   const body = rest.without('the', 'command');

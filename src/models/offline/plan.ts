@@ -30,7 +30,7 @@ export type Toolbox = ReadonlySet<string>;
 /** The most calls in one step: few enough for a person to look through. */
 export const CALLS_PER_STEP = 16;
 
-/** Asks for calls in steps of at most `CALLS_PER_STEP`. An outcome is undefined where history does not hold it. */
+/** Asks for calls in steps of at most `CALLS_PER_STEP`. An outcome is undefined if history does not hold it. */
 export function* askAll(
   calls: readonly PlannedCall[],
 ): Generator<PlannedCall[], (Outcome | undefined)[], Round> {
@@ -107,7 +107,7 @@ export const EXAMPLES: readonly string[] = [
   "evaluate '(+ 1 2)'",
 ];
 
-/** How much of an output an answer shows; the timeline has all of it. */
+/** How much of an output an answer shows. The timeline shows the whole output. */
 const SHOWN_CHARACTERS = 4000;
 const CHANGE_CHARACTERS = 500;
 
@@ -194,8 +194,8 @@ function nothing(why: string): Report {
 }
 
 /**
- * The report where the list of files is no longer in the transcript. It cannot name the files, though some edits may
- * have been made.
+ * The report if the list of files is no longer in the transcript. The report cannot name the files, although some edits
+ * may have been made.
  */
 function forgotten(): Report {
   const why =
@@ -238,8 +238,8 @@ interface Read {
 }
 
 /**
- * Where a search names more files than this, they are not read again to check them: the search has already found the
- * text in them.
+ * If a search names more files than this, the files are not read again to check them, because the search has already
+ * found the text in them.
  */
 const FILES_READ = 8;
 

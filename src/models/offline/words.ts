@@ -1,9 +1,9 @@
 /** One word of a request, or a line break (`text` is then `'\n'` and `quoted` false). */
 interface Word {
-  /** Without its quotes. */
+  /** The text of the word without its quotes. */
   text: string;
   quoted: boolean;
-  /** In straight double quotes, which may hold `\n`. */
+  /** Whether the word is in straight double quotes, which may hold `\n`. */
   isDouble?: boolean;
   /** The position in the source, quotes included. */
   start: number;
@@ -124,8 +124,8 @@ function isFiller({ text, quoted }: Word): boolean {
 }
 
 /**
- * Whether a word is an `and` or a punctuation mark that only joins two requests. A full stop is a path unless it
- * follows a quote directly.
+ * Whether a word is an `and` or a punctuation mark that only joins two requests. A full stop is a path, unless the full
+ * stop follows a quote directly.
  */
 function isJoint(word: Word | undefined, before: Word | undefined): boolean {
   if (word === undefined || word.quoted) return false;
@@ -143,22 +143,22 @@ function withoutStop(word: Word): Word[] {
 /** Consecutive words of one clause, with the tests that the grammar needs. */
 export interface Phrase {
   readonly length: number;
-  /** The word at this place in lower case without punctuation. Undefined where it is quoted or missing. */
+  /** The word at this place in lower case without punctuation. Undefined if it is quoted or missing. */
   keyword(index: number): string | undefined;
   slice(start: number, end?: number): Phrase;
-  /** Without the given keywords at its start. */
+  /** The phrase without the given keywords at its start. */
   without(...keywords: readonly string[]): Phrase;
-  /** Place of the first or last of these keywords; -1 where there is none. */
+  /** The position of the first or last of these keywords. -1 if there is none. */
   find(...keywords: readonly string[]): number;
   findLast(...keywords: readonly string[]): number;
   /**
-   * The text of the phrase: the content of a single quoted word, or all of an unquoted phrase as written. Undefined
-   * where the phrase is empty or mixes both.
+   * The text of the phrase: the content of a single quoted word, or the whole text of an unquoted phrase as written.
+   * Undefined if the phrase is empty or mixes both.
    */
   text(): string | undefined;
-  /** Its one path. */
+  /** The only path in the phrase. */
   path(): string | undefined;
-  /** Its paths, listed with commas and `and`. */
+  /** The paths in the phrase, listed with commas and `and`. */
   paths(): string[] | undefined;
   words(): readonly Word[];
 }

@@ -13,12 +13,19 @@ import type { Duration, SubAgent, Tool } from '../types';
 export interface AgentToolOptions {
   /** snake_case. @default the agent's name, with `_` for `-` */
   name?: string;
-  /** For the model: what the agent does and when to use it. Required where the agent is given by name. @default names the agent */
+  /**
+   * The description that the model reads: what the agent does and when to use it. Required if the agent is given by
+   * name.
+   * @default names the agent
+   */
   description?: string;
-  /** `dangerous`: a person decides before the child turn starts. Its own dangerous calls ask in any case. @default 'safe' */
+  /**
+   * With `dangerous`, a person decides before the child turn starts. The child's own dangerous calls always ask.
+   * @default 'safe'
+   */
   safety?: Safety;
   /**
-   * What a second run would do. With `pure`, up to 16 child turns of a step run at once; with `idempotent`, one after
+   * The effect of a second run. With `pure`, up to 16 child turns of a step run at once; with `idempotent`, one after
    * another. Either way a call starts one child turn, never two.
    *
    * @default 'idempotent'
@@ -47,10 +54,10 @@ const ownSchema = z.object({
   taskQueue: z.string().min(1).optional(),
 });
 
-/** The agents of those tools that were made from an agent and not from an agent's name. */
+/** Maps a tool to the agent that it was made from. A tool that was made from an agent's name has no entry. */
 const definitions = new WeakMap<SubAgent, Agent>();
 
-/** The agent that a tool was made from. Undefined where the tool was made from an agent's name. */
+/** The agent that a tool was made from. Undefined if the tool was made from an agent's name. */
 export function definitionOf(child: SubAgent): Agent | undefined {
   return definitions.get(child);
 }

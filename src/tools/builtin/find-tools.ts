@@ -55,9 +55,9 @@ export interface Toolset {
 }
 
 /**
- * The tools of an agent. `find_tools` is added where they are too many for a model.
+ * The tools of an agent. If a model cannot take so many, `find_tools` is added.
  *
- * @throws Error where one of the given tools is also called `find_tools`.
+ * @throws Error if one of the given tools is also called `find_tools`.
  */
 export function toToolset(tools: readonly Tool[], settings: FindSettings | undefined): Toolset {
   if (settings === undefined || tools.length <= settings.over) return { tools, core: undefined };
@@ -146,7 +146,7 @@ const parameters = z.object({
   limit: z.int().min(1).max(20).default(5).describe('The most tools to answer with'),
 });
 
-/** The tool itself. It reads nothing but the definitions that people allowed. */
+/** Makes the tool `find_tools`. The tool reads only definitions that people allowed. */
 function findTools(others: readonly Tool[]): Tool {
   let search: ((query: string) => Tool[]) | undefined;
   const tool = defineTool({
@@ -165,7 +165,8 @@ function findTools(others: readonly Tool[]): Tool {
       return [head, ...found.map(lineOf)].join('\n');
     },
   });
-  // The description names the tools of one agent. The digest leaves it out, as each agent has its own `find_tools`.
+  // The description names the tools of one agent. The digest leaves the description out, because each agent has its own
+  // `find_tools`.
   return Object.freeze({ ...tool, description: describe(others) });
 }
 

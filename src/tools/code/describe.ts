@@ -105,7 +105,7 @@ function signatureText(
   return `  ${isCall ? '' : 'new '}${nameOf(bench, symbol)}${oneLine(text, MOST_TYPE)}`;
 }
 
-/** `list_members`: what a class, interface, type, enum, namespace, module or object has. */
+/** `list_members`: the members of a class, interface, type, enum, namespace, module or object. */
 export function listMembers(bench: Workbench, { symbol: given }: { symbol: string }): string {
   const target = findTarget(bench, given);
   const members = membersOf(bench, target).flatMap(({ label, members: some }) =>
@@ -226,7 +226,7 @@ const isIn = (file: string, path: string): boolean => {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** The rank of a declaration, best is 0. Undefined where its name does not contain the text. */
+/** The rank of a declaration, best is 0. Undefined if its name does not contain the text. */
 function rankOf({ path }: Declared, wanted: string): number | undefined {
   const whole = path.toLowerCase();
   const last = whole.slice(whole.lastIndexOf('.') + 1);
@@ -235,7 +235,7 @@ function rankOf({ path }: Declared, wanted: string): number | undefined {
   return last.includes(wanted) || whole.includes(wanted) ? 3 : undefined;
 }
 
-/** The first lines, and how many more there are. */
+/** The first `most` lines, and a line with the number of the lines that were left out. */
 export function atMost(lines: readonly string[], most: number, what: string): string[] {
   if (lines.length <= most) return [...lines];
   return [...lines.slice(0, most), `  (${lines.length - most} more ${what})`];

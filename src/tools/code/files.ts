@@ -34,14 +34,14 @@ export interface Files {
   tooLarge(): string[];
   /** Empties the caches, so that the next question sees the current files. */
   refresh(): void;
-  /** The text of a file. Undefined where the file does not exist or may not be read. */
+  /** The text of a file. Undefined if the file does not exist or may not be read. */
   read(path: string): string | undefined;
-  /** A text that differs after each change of the file; empty where the file does not exist or may not be read. */
+  /** A text that differs after each change of the file; empty if the file does not exist or may not be read. */
   version(path: string): string;
   isFile(path: string): boolean;
   isFolder(path: string): boolean;
   list(path: string): { files: string[]; directories: string[] };
-  /** The path behind links; the same path where the links lead to nothing that may be read. */
+  /** The path behind links. The same path if the links lead to nothing that may be read. */
   realPath(path: string): string;
   isBelowRoot(path: string): boolean;
   /** A path for people and models, on one line: relative to the root, without the other folders of this machine. */
@@ -57,7 +57,7 @@ export function createFiles(folder: string, ownFolder: string): Files {
   const facts = new Map<string, Found | undefined>();
   const isAllowed = (real: string): boolean =>
     allowed.some((one) => isBelow(real, one)) && !CLOSED.test(real.slice(root.length));
-  /** The path without links. Undefined where it may not be read. */
+  /** The path without links. Undefined if it may not be read. */
   const realOf = (path: string): string | undefined => {
     if (path === '' || path.includes('\0')) return undefined;
     if (!folders.has(path))
@@ -108,7 +108,7 @@ interface Found {
 
 const isBelow = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);
 
-/** Undefined where the system refuses: for TypeScript such a file does not exist. */
+/** Undefined if the system refuses: for TypeScript such a file does not exist. */
 function unlessFails<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -120,7 +120,7 @@ function unlessFails<T>(look: () => T): T | undefined {
 function look(path: string, realOf: (path: string) => string | undefined): Found | undefined {
   const parent = realOf(dirname(path));
   const name = basename(path);
-  // The root has no folder around it that may be read, and `..` is not a name in one.
+  // The folder around the root may not be read, and `..` is not a name in a folder.
   const isName = parent !== undefined && name !== '' && name !== '.' && name !== '..';
   const plain = isName ? join(parent, name) : realOf(path);
   const stats = plain === undefined ? undefined : unlessFails(() => lstatSync(plain));

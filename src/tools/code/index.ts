@@ -61,7 +61,7 @@ const optionsSchema = z.strictObject({
  * Tools that answer questions about TypeScript and JavaScript sources: what a symbol is, who calls it, what is wrong.
  * All are safe: TypeScript reads the sources in a process of its own, and nothing of the project is run.
  *
- * @throws CountersignError `config_invalid` for a wrong option, `not_installed` where there is no TypeScript.
+ * @throws CountersignError `config_invalid` for a wrong option, `not_installed` if there is no TypeScript.
  * @example
  * defineAgent({ name: 'reader', instructions: '…', model, tools: createCodeTools({ root: '.' }) });
  */

@@ -27,10 +27,12 @@ export interface Workbench {
   readonly projects: readonly Project[];
 }
 
-/** Projects that refer to each other are one repository; more would not fit into memory. */
+/**
+ * The most projects. Projects that refer to each other belong to one repository, and more would not fit into memory.
+ */
 const MOST_PROJECTS = 100;
 
-/** Files that the `include` of one config may find. More are seldom sources. */
+/** The most files that the `include` of one config may find. A longer list seldom consists of sources. */
 const MOST_FILES = 20_000;
 
 /** Keeps the projects of some configs. Each call of the returned function brings them up to date with the disk. */
@@ -79,7 +81,7 @@ interface ReadConfig {
 }
 type ConfigReader = (path: string) => ReadConfig | undefined;
 
-/** The given configs and all configs that they refer to, by path. @throws ToolError where a given config is missing. */
+/** The given configs and all configs that they refer to, by path. @throws ToolError if a given config is missing. */
 function readConfigs(read: ConfigReader, files: Files, configs: readonly string[]): Map<string, ReadConfig> {
   const found = new Map<string, ReadConfig>();
   const waiting = configs.map((name) => join(files.root, name));

@@ -31,7 +31,7 @@ export type SymbolQuestion =
   | 'list_members'
   | 'type_hierarchy';
 
-/** `refused`: words for the model. `broken`: TypeScript itself failed, so its process is not asked again. */
+/** `refused`: the text that the model reads. `broken`: TypeScript itself failed, so its process is not asked again. */
 export type Answer = { text: string } | { refused: string } | { broken: string };
 
 /** Asks TypeScript, which runs in a process of its own: a type check can neither hold up the worker nor outlive its call. */
@@ -43,7 +43,7 @@ export interface CodeService {
 /** A process without questions ends after this time, because a large project takes a gigabyte of memory. */
 const IDLE_MS = 10 * 60_000;
 
-/** The program in the build, also where this file runs from its source. */
+/** The path of the built program. It is used even if this file runs from its source. */
 const PROGRAM = join(__dirname, '..', '..', '..', 'lib', 'tools', 'code', 'process.js');
 
 const services = new Map<string, CodeService>();
@@ -135,7 +135,7 @@ async function exchange(child: ChildProcess, question: Question, { heapMb }: Cod
   }
 }
 
-/** The words for an ended process. V8 aborts a process whose memory is used up. */
+/** Says in words why a process ended. V8 aborts a process whose memory is used up. */
 function describeEnd({ signalCode, exitCode }: ChildProcess, heapMb: number): string {
   const how = signalCode ?? `exit code ${exitCode}`;
   return signalCode === 'SIGABRT' || exitCode === 134

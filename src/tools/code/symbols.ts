@@ -23,7 +23,7 @@ const MOST_SUGGESTIONS = 8;
 /**
  * Finds the symbol of a name: `name`, `Class.member`, `path/file.ts:name`, or `path/file.ts:line:column`.
  *
- * @throws ToolError where no symbol has the name, with similar names; or where several have it, with their places.
+ * @throws ToolError with similar names if no symbol has the name, and with all places if several symbols have the name.
  */
 export function findTarget(bench: Workbench, given: string): Target {
   const [, file, line, column] = /^(.+):(\d+):(\d+)$/s.exec(given) ?? [];
@@ -40,13 +40,13 @@ export function findTarget(bench: Workbench, given: string): Target {
   return first;
 }
 
-/** Leaves out targets in declaration files where other targets remain: usually a build made those files. */
+/** If other targets remain, leaves out the targets in declaration files. Usually a build made these files. */
 function withoutOutput(targets: readonly Target[]): readonly Target[] {
   const written = targets.filter(({ source }) => !source.isDeclarationFile);
   return written.length === 0 ? targets : written;
 }
 
-/** Symbols of two programs are the same where they are declared in the same place. */
+/** Symbols of two programs are the same if they are declared in the same place. */
 function isSame(a: ts.Symbol, b: ts.Symbol): boolean {
   const [first] = a.declarations ?? [];
   const [second] = b.declarations ?? [];
@@ -73,7 +73,7 @@ function declaredInFile(bench: Workbench, file: string): InProject[] {
   return declarationsOf(bench.ts, source).map((one) => ({ ...one, project }));
 }
 
-/** A source of a project, by its path below the root. @throws ToolError where no project has it. */
+/** A source of a project, by its path below the root. @throws ToolError if no project has it. */
 export function sourceOf({ files, projects }: Workbench, file: string): Pick<Target, 'project' | 'source'> {
   const path = join(files.root, normalPath(file));
   for (const project of projects) {
@@ -138,7 +138,7 @@ function symbolOf({ ts: typescript }: Workbench, { checker }: Project, node: ts.
   return isNameless ? checker.getTypeAtLocation(parent).symbol : found;
 }
 
-/** The symbol that an import or a re-export leads to; the symbol itself where it leads nowhere. */
+/** The symbol that an import or a re-export leads to; the symbol itself if it leads nowhere. */
 function resolved(
   { ts: typescript }: Pick<Workbench, 'ts'>,
   { checker }: Project,
@@ -149,7 +149,10 @@ function resolved(
   return (behind.declarations ?? []).length === 0 ? symbol : behind;
 }
 
-/** Declarations with exactly this path, else those whose path ends with it: a member may be named without its class. */
+/**
+ * The declarations with exactly this path. If there are none, the declarations whose path ends with the given one,
+ * because a member may be named without its class.
+ */
 function bestOf(among: readonly InProject[], name: string): InProject[] {
   const exact = among.filter(({ path }) => path === name);
   return exact.length > 0 ? exact : among.filter(({ path }) => path.endsWith(`.${name}`));
@@ -206,7 +209,7 @@ function nearNames(names: readonly string[], wanted: string): string[] {
 /** Names longer than this are not compared letter by letter. */
 const MOST_COMPARED = 64;
 
-/** The edit distance. Infinite where the lengths differ too much, or where a name is too long to compare. */
+/** The edit distance. Infinite if the lengths differ too much, or if a name is too long to compare. */
 function editDistance(a: string, b: string): number {
   const isFar = Math.abs(a.length - b.length) > b.length / 3 + 1;
   return isFar || Math.max(a.length, b.length) > MOST_COMPARED ? Infinity : editsBetween(a, b);

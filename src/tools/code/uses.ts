@@ -5,7 +5,7 @@ import { atMost, counted, headOf, nameOf, oneLine, placeOfDeclaration } from './
 import type { Project, TypeScript, Workbench } from './project';
 import { findTarget, nodeAt, placeOf, type Target } from './symbols';
 
-/** The most places that are listed. Where there are more, the answer gives their number. */
+/** The most places that are listed. If there are more, the answer gives their number. */
 const MOST_USES = 200;
 /** The most functions that are listed as callers, and the most places in each function. */
 const MOST_CALLERS = 100;
@@ -56,7 +56,7 @@ function toUse(
   return node && { project, source, node, position, isWrite };
 }
 
-/** The place at which each project looks for uses: the declaration's name, else the name of the question. */
+/** The place at which each project looks for uses: the name in the declaration, or else the name in the question. */
 function startsOf({ projects }: Workbench, { symbol, node, source }: Target) {
   const [declaration] = symbol.declarations ?? [];
   const name = declaration && nameNodeOf(declaration);
@@ -184,7 +184,10 @@ function callerName(typescript: TypeScript, node: ts.Node, source: ts.SourceFile
   return node.name?.getText(source) ?? 'default';
 }
 
-/** `type_hierarchy`: what a class or interface extends and implements, and what extends or implements it. */
+/**
+ * `type_hierarchy`: the types that a class or interface extends or implements, and the types that extend or implement
+ * the class or interface.
+ */
 export function typeHierarchy(bench: Workbench, { symbol: given }: { symbol: string }): string {
   const target = findTarget(bench, given);
   const { Class, Interface } = bench.ts.SymbolFlags;

@@ -38,7 +38,7 @@ export interface EvalOptions {
   timeout?: Duration;
   /** A process without a call ends after this time. @default 10 minutes */
   idle?: Duration;
-  /** The most processes at once. Where all are busy, a call is refused. @default 8 */
+  /** The most processes at once. If all are busy, a call is refused. @default 8 */
   most?: number;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;
@@ -130,7 +130,7 @@ export async function toScript(code: string): Promise<string> {
 
 const COMMON: Options = { ecmaVersion: 'latest', allowAwaitOutsideFunction: true, allowHashBang: true };
 
-/** As in other REPLs, code that starts with a brace is read as an object where it can be an object. */
+/** As in other REPLs, code that starts with a brace is read as an object if it can be an object. */
 function asObject(code: string): string | undefined {
   if (!/^\s*\{/.test(code)) return undefined;
   const wrapped = `(${code.replace(/;\s*$/, '')}\n)`;
@@ -138,13 +138,15 @@ function asObject(code: string): string | undefined {
   return program === undefined ? undefined : rewrite(wrapped, program);
 }
 
-/** Parses code as a module, or as a script, which allows more. Undefined for code that is neither. */
+/**
+ * Parses code as a module, or as a script, which allows more. Undefined for code that is neither a module nor a script.
+ */
 function parseAny(code: string): Program | undefined {
   for (const sourceType of ['module', 'script'] as const)
     try {
       return parse(code, { ...COMMON, sourceType });
     } catch {
-      // The next kind may fit. `whyNot` describes the error where no kind fits.
+      // The next kind may fit. `whyNot` describes the error if no kind fits.
     }
   return undefined;
 }

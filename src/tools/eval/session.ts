@@ -32,7 +32,10 @@ export interface Evaluation {
 
 /** The processes of a pack, one for each key. */
 export interface Sessions {
-  /** Contract: one call of a key at a time; the others wait. Throws the errors that the tool's handler has to throw. */
+  /**
+   * Contract: one call of a key runs at a time, and the others wait. Throws the errors that the tool's handler has to
+   * throw.
+   */
   evaluate(evaluation: Evaluation, context: Pick<CallContext, 'signal' | 'partial'>): Promise<string>;
 }
 

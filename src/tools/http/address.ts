@@ -16,7 +16,7 @@ export function isPublicAddress(address: string): boolean {
   return parsed instanceof ipaddr.IPv4 || parsed.match(GLOBAL_IPV6);
 }
 
-/** The IP address in a URL's host. Undefined where the host is a name. */
+/** The IP address in a URL's host. Undefined if the host is a name. */
 export function addressIn({ hostname }: URL): string | undefined {
   const bare = hostname.replace(/^\[|\]$/g, '');
   return isIP(bare) === 0 ? undefined : bare;

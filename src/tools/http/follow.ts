@@ -18,8 +18,8 @@ const MOST_REDIRECTS = 5;
 
 /**
  * Sends a request, and follows allowed redirects: to the same origin, or to a host of the configuration's list. A
- * request with an effect is sent once; its redirect is followed with a GET. Where a redirect is not followed, or cannot
- * be followed, the answer so far is the answer.
+ * request with an effect is sent once, and its redirect is followed with a GET. If a redirect is not followed, or
+ * cannot be followed, the answer so far is the answer.
  *
  * @throws what `send` throws for the first request.
  */
@@ -46,7 +46,7 @@ interface Allowed {
   origin: string;
 }
 
-/** The request of a redirect, or the reason why we do not follow it. Undefined where the answer does not redirect. */
+/** The request of a redirect, or the reason why we do not follow it. Undefined if the answer does not redirect. */
 function nextRequest(
   request: HttpRequest,
   followed: Followed,
@@ -120,7 +120,7 @@ function describeHeaders(headers: Answer['headers']): string[] {
   return headers.filter(([name]) => !LEFT_OUT.includes(name)).map(([name, value]) => `${name}: ${value}`);
 }
 
-/** The body as text, where its bytes are valid in the charset that the server names; else as marked base64. */
+/** The body as text if its bytes are valid in the charset that the server names, otherwise as marked base64. */
 function textOf(body: Buffer, headers: Answer['headers']): string {
   const [, type = ''] = headers.find(([name]) => name === 'content-type') ?? [];
   const [, charset = 'utf-8'] = /;\s*charset="?([\w.:-]{1,40})/i.exec(type) ?? [];

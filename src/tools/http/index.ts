@@ -148,7 +148,7 @@ function describeRequest({ method, url, headers, body }: HttpRequest, args: Requ
   return [...lines, '', `body, ${body.length} bytes${how}:`, args.body ?? ''].join('\n');
 }
 
-/** The host as the model wrote it, where the URL spells it differently: `münchen.de`, `0x7f.1`. */
+/** The host as the model wrote it, if the URL spells it differently: `münchen.de`, `0x7f.1`. */
 function writtenAs(url: URL, text: string): string {
   const [, authority = ''] = /^https?:\/\/([^/?]*)/i.exec(text) ?? [];
   return authority.toLowerCase() === url.host ? '' : `, written as ${authority}`;

@@ -85,7 +85,7 @@ export function referencesIn(value: string): string[] {
 /**
  * Replaces the references in headers by the values of the secrets. The result is for sending only.
  *
- * @throws ToolError where a secret cannot be read, is too short to be redacted in the answer, or has a character that
+ * @throws ToolError if a secret cannot be read, is too short to be redacted in the answer, or has a character that
  * no header can carry.
  */
 export async function fillReferences(

@@ -69,9 +69,9 @@ export function isReading(method: string): boolean {
 }
 
 /**
- * Classifies a request. A request is pure where it only reads and where the rules list all of its headers without
+ * Classifies a request. A request is pure if it only reads and if the rules list all of its headers without
  * secrets: a header such as `x-http-method-override` can turn a GET into any other method. A pure request is also safe
- * where its host is listed and nothing in it looks like a key, which a person should see first.
+ * if its host is listed and nothing in it looks like a key, which a person should see first.
  */
 export function classifyRequest({ method, url, headers }: HttpRequest, rules: Rules): Classified | undefined {
   const plain = headers.filter(([, value]) => referencesIn(value).length === 0);

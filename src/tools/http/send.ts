@@ -13,7 +13,7 @@ import { addressIn, isPublicAddress } from './address';
 import { type HostList, portOf } from './hosts';
 import { type HttpRequest, isReading, NEVER } from './request';
 
-/** Finds all addresses of a name. Contract: rejects where the name has none. */
+/** Finds all addresses of a name. Contract: rejects if the name has no address. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
 
 /** The look-up by this machine's own resolver. */
@@ -37,15 +37,15 @@ export interface Answer {
   statusText: string;
   /** The headers in the order in which they came, with names in lower case. */
   headers: readonly (readonly [name: string, value: string])[];
-  /** The unpacked body, or the reason why there is none. */
+  /** The unpacked body, or the reason why the body is missing. */
   body: Buffer | { missing: string };
 }
 
 /**
  * Sends one request, over a connection of its own to an address that was checked, and reads the whole answer.
  *
- * @throws TransportError where the connection broke; `nothingSent` is true where it was never established.
- * @throws ToolError where the host may not be reached; `nothingDone` after an abort before anything was sent.
+ * @throws TransportError if the connection broke; `nothingSent` is true if it was never established.
+ * @throws ToolError if the host may not be reached; `nothingDone` after an abort before anything was sent.
  */
 export async function send(request: HttpRequest, network: Network): Promise<Answer> {
   const { url, method } = request;
@@ -60,7 +60,7 @@ export async function send(request: HttpRequest, network: Network): Promise<Answ
   }
 }
 
-/** Does work before a request is sent. Where this work fails, nothing was sent, and the error proves this. */
+/** Does work before a request is sent. If this work fails, nothing was sent, and the error proves this. */
 export async function unsent<T>(url: URL, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
   try {
     signal.throwIfAborted();
@@ -93,7 +93,7 @@ async function openConnection(url: URL, network: Network): Promise<Socket> {
 /**
  * The addresses of a URL's host, after a check that each of them may be reached.
  *
- * @throws ToolError where an address may not be reached; Error where there is no address.
+ * @throws ToolError if an address may not be reached; Error if there is no address.
  */
 export async function checkedAddresses(
   url: URL,

@@ -49,7 +49,7 @@ export interface FormHistory {
 
 /** Characters of a form and of its result that are kept. */
 const MOST_CHARACTERS = 4000;
-/** Entries that are kept when the file is made short again. */
+/** The number of entries that are kept when the file is shortened. */
 const MOST_ENTRIES = 200;
 const LONG_FILE_CHARACTERS = 1024 * 1024;
 

@@ -33,7 +33,7 @@ export interface LiveImage {
   swank: Swank;
   /** The id of the image's process. Absent for an image that somebody else started. */
   pid?: number;
-  /** Whether it was started just now. */
+  /** Whether the image was started just now. */
   isNew: boolean;
   /** After the connection ended: how the process ended, in words. Absent for an image that somebody else started. */
   whyEnded?(): Promise<string>;
@@ -63,7 +63,9 @@ export async function attachImage(address: SwankAddress): Promise<LiveImage> {
   return { swank: await connectReady(address), isNew: false };
 }
 
-/** Connects to the recorded image. Where it does not answer with its secret, ends all that is left of its processes. */
+/**
+ * Connects to the recorded image. If the image does not answer with its secret, ends the processes that are left of it.
+ */
 async function find({ dir }: ImagePlan): Promise<LiveImage | undefined> {
   const record = readRecord(dir);
   if (record === undefined) return undefined;
@@ -102,7 +104,7 @@ async function outlives(pid: number): Promise<boolean> {
 const logOf = async (dir: string): Promise<string> =>
   (await readFile(logFile(dir), 'utf8').catch(() => '')).trim();
 
-/** The beginning of SBCL's report where SBCL itself crashed. */
+/** The beginning of SBCL's report if SBCL itself crashed. */
 const fatalIn = (log: string): string => /^fatal error[^]{0,300}?(?=\n\n|$)/m.exec(log)?.[0] ?? '';
 
 /** The record of a folder's image. Undefined also for an incomplete record. */
@@ -172,7 +174,7 @@ function argumentsOf({ dir, heapMb }: ImagePlan): string[] {
   ];
 }
 
-/** The advice where SBCL or Swank is missing. */
+/** The advice if SBCL or Swank is missing. */
 const INSTALL = 'Install both (Debian: apt-get install sbcl cl-swank), or name another SBCL with `program`.';
 
 function whyNotStarted(error: unknown, { program, cwd }: ImagePlan): string {
@@ -205,7 +207,7 @@ const LOADERS = [
 
 /**
  * The Lisp code that an image runs first. The image listens on loopback only, asks for the secret, and keeps listening
- * whatever a stranger sends. An image ends where another image has replaced it in the meantime.
+ * whatever a stranger sends. An image ends if another image has replaced it in the meantime.
  */
 function startText({ dir, load }: ImagePlan, record: Record): string {
   const [secret, token] = [printSexp(record.secret), printSexp(record.token)];
@@ -247,7 +249,7 @@ ${load.map((file) => `(load ${native(file)})`).join('\n')}
 /** A Lisp expression for a path, in which no character is read as a pattern. */
 const native = (path: string): string => `(sb-ext:parse-native-namestring ${printSexp(path)})`;
 
-/** Connects, and loads our Lisp code into the image where the image does not have this version of it. */
+/** Connects, and loads our Lisp code into the image if the image does not have this version of it. */
 async function connectReady(address: SwankAddress): Promise<Swank> {
   const swank = await connectSwank(address);
   try {

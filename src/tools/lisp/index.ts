@@ -26,7 +26,7 @@ export interface LispOptions {
   root?: string;
   /** `host:port` of a Swank server that runs already, instead of an image of our own. */
   swank?: string;
-  /** The file with the secret of the Swank server. @default `~/.slime-secret`, where it exists */
+  /** The file with the secret of the Swank server. @default `~/.slime-secret`, if it exists */
   secretFile?: string;
   /** The SBCL to start. @default 'sbcl' */
   program?: string;
@@ -34,11 +34,11 @@ export interface LispOptions {
   load?: readonly string[];
   /** Memory of the image for Lisp objects, in MiB. @default 1024 */
   heapMb?: number;
-  /** Name of the image; packs with the same name and state folder share one. @default made from `root` */
+  /** Name of the image; packs with the same name and state folder share one image. @default made from `root` */
   name?: string;
   /** Folder for the records of images. @default the user's own state directory */
   stateDir?: string;
-  /** Package for names and forms where a call names none. @default 'COMMON-LISP-USER' */
+  /** Package for names and forms if a call names no package. @default 'COMMON-LISP-USER' */
   package?: string;
   /**
    * `ask`: each form waits for a person. `cautious`: forms are logged and run, although they can write any file.

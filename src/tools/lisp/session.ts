@@ -46,7 +46,7 @@ export function createSession({ history, open }: SessionDeps): LispSession {
   const live = async ({ signal }: CallContext): Promise<LiveImage> => {
     const before = current;
     const known = await before?.catch(() => undefined);
-    // Where several calls find the image gone at the same time, the first call opens it.
+    // If several calls find the image gone at the same time, the first call opens it.
     if (current === before && (known === undefined || known.swank.ended() !== undefined)) current = undefined;
     current ??= openAnew();
     current.catch(() => undefined);
@@ -93,7 +93,7 @@ async function call(image: LiveImage, form: (tag: string) => Sexp, { signal }: C
   }
 }
 
-/** Interrupts the thread of a request. Where the thread does not stop, kills the image, if we started it. */
+/** Interrupts the thread of a request. If the thread does not stop, kills the image, if we started it. */
 async function letGo({ swank, kill }: LiveImage, tag: string, answered: Promise<End>): Promise<End> {
   const asked = swank.request([lispSymbol('countersign.image::stop'), tag]);
   asked.catch(() => undefined);
@@ -185,7 +185,7 @@ async function finish(answer: Sexp, running: Running): Promise<string> {
 const texts = (parts: Sexp | undefined): string[] =>
   isList(parts) ? parts.filter((part) => typeof part === 'string') : [];
 
-/** The result of a form that ran to its end, in words. Undefined for a form that did not. */
+/** The result of a form that ran to its end, in words. Undefined for a form that did not run to its end. */
 function describeDone(job: FormJob, name: string, [kind, ...parts]: readonly Sexp[]): string | undefined {
   if (isSymbol(kind, ':compiled')) return describeCompiled(job, name, parts);
   if (!isSymbol(kind, ':values')) return undefined;

@@ -7,7 +7,7 @@ import { isList, isSymbol, lispSymbol, printSexp, readSexp, type Sexp } from './
 export interface SwankAddress {
   host: string;
   port: number;
-  /** The secret that Swank asks for first. Absent: Swank asks for none. */
+  /** The secret that Swank asks for first. Absent: Swank asks for no secret. */
   secret?: string | undefined;
 }
 
@@ -16,7 +16,7 @@ export interface Swank {
   /**
    * Asks Lisp to evaluate a form of ours, in a thread of its own, and waits for the value.
    *
-   * @throws ToolError where Lisp gave the request up, TransportError where the connection ended first.
+   * @throws ToolError if Lisp gave the request up, TransportError if the connection ended first.
    */
   request(form: Sexp): Promise<Sexp>;
   /** Why the connection ended. Undefined while it is open. */
@@ -43,7 +43,7 @@ interface Line {
   ended: string | undefined;
 }
 
-/** Connects to Swank and sends the secret. @throws TransportError where nothing listens; nothing was sent then. */
+/** Connects to Swank and sends the secret. @throws TransportError if nothing listens; nothing was sent then. */
 export async function connectSwank(address: SwankAddress): Promise<Swank> {
   const line: Line = { socket: await open(address), waiting: new Map(), nextId: 1, ended: undefined };
   const { socket } = line;

@@ -35,7 +35,7 @@ export function loginCommand(server: string, args: readonly string[] = []): stri
 
 /**
  * A `fetch` that sends the token of an account, to the origin of its server only. A token that expires soon is renewed
- * first; a token that the server refuses is renewed once. Rejects with LoginNeeded where a person has to log in; never
+ * first; a token that the server refuses is renewed once. Rejects with LoginNeeded if a person has to log in; never
  * starts a login.
  */
 export function authorizedFetch(base: FetchLike, account: Account, deps: AccessDeps): FetchLike {
@@ -84,7 +84,7 @@ async function requireScopes(response: Response, { name }: Account): Promise<Res
   throw new LoginNeeded(name, `asks for the scopes ${list}`, ['--scopes', ...scopes]);
 }
 
-/** The current token. Undefined where nobody has logged in, because the server may not need a login. */
+/** The current token. Undefined if nobody has logged in, because the server may not need a login. */
 async function currentToken(account: Account, deps: AccessDeps): Promise<string | undefined> {
   const login = readLogin(account, deps.secrets);
   if (login === undefined) return undefined;
@@ -99,7 +99,7 @@ async function currentToken(account: Account, deps: AccessDeps): Promise<string 
   }
 }
 
-/** A new token after the server refused one. */
+/** A new token, after the server has refused a token. */
 async function renewedToken(
   account: Account,
   refused: string | undefined,
@@ -126,7 +126,7 @@ function renew(account: Account, stale: string, deps: AccessDeps): Promise<strin
     if (login.accessToken !== stale) return login.accessToken;
     if (login.refreshToken === undefined) throw new LoginNeeded(account.name, 'refuses the login');
     const tokens = await refresh(account, { ...login, refreshToken: login.refreshToken }, deps);
-    // The old expiry times must not stay where the server sends none now.
+    // If the server sends no expiry times now, the old ones must not stay.
     const { expiresAt: _, renewAt: __, ...kept } = login;
     const renewed: Login = { ...kept, ...fieldsOf(tokens) };
     for (const secret of [renewed.accessToken, renewed.refreshToken]) deps.secrets.keep(secret ?? '');
@@ -157,7 +157,7 @@ async function refresh(account: Account, login: Renewable, deps: AccessDeps): Pr
     const code = error instanceof OAuthError ? error.code : '';
     if (code === 'invalid_client' || code === 'unauthorized_client')
       throw new LoginNeeded(account.name, `has a login whose client is refused (${why})`);
-    // The cause may hold the answer, and with it a token.
+    // The cause may hold the answer, and the answer may hold a token.
     if (code !== 'invalid_grant')
       throw unsent(`the login at the MCP server ${account.name} could not be renewed: ${why}`);
     // The refresh token would be refused again, and some servers end all logins of a person who sends a used token.

@@ -28,7 +28,7 @@ export interface McpCall {
   onProgress(progress: { progress: number; total?: number | undefined; message?: string | undefined }): void;
   /** Asks a person a question of the server in this call, until `withdraw` aborts. Absent: nobody can be asked. */
   ask?(question: Question, withdraw: AbortSignal): Promise<CallReply>;
-  /** Called before the call is sent, where the server was started again since the previous call. */
+  /** If the server was started again since the previous call: called before this call is sent. */
   onLost?(): void;
 }
 
@@ -43,8 +43,8 @@ export interface McpConnection {
   /**
    * Calls a tool, and returns the server's answer without parsing it.
    *
-   * @throws ToolError `conflict` where the tool is not the allowed one; TransportError for every failure of the
-   * connection, with `nothingSent` only where this is proven. A call without an answer is never sent again.
+   * @throws ToolError `conflict` if the tool is not the allowed one; TransportError for every failure of the
+   * connection, with `nothingSent` only if this is proven. A call without an answer is never sent again.
    */
   call(call: McpCall): Promise<unknown>;
   close(): Promise<void>;
@@ -54,7 +54,7 @@ export interface McpConnection {
 export interface ConnectionOptions {
   /** The name that the config gives the server. */
   server: string;
-  /** Makes a transport for each start. @throws where a value of the server's environment is missing. */
+  /** Makes a transport for each start. @throws if a value of the server's environment is missing. */
   makeTransport(signal: AbortSignal): Promise<Transport & { lastWords?(): string }>;
   /** Receives lines for the worker's log. */
   warn(message: string): void;
@@ -67,7 +67,7 @@ export interface ConnectionOptions {
 /** A start may take this long, because some commands first download their server. */
 const START_MS = 60_000;
 const LIST_MS = 30_000;
-/** The longest timer of Node: the executor ends calls in time, so the library need not. */
+/** The longest timer of Node. The executor ends calls in time, so the timer of the client library must not fire. */
 const NEVER_MS = 2 ** 31 - 1;
 const MOST_PAGES = 64;
 /** The most bytes that we show of a server's output before its end. */
@@ -87,12 +87,12 @@ interface Look {
 /** One start of a server. */
 interface Link {
   client: Client;
-  /** Undefined where we have not asked since the server said that its tools changed. */
+  /** Undefined if we have not asked since the server said that its tools changed. */
   tools: Promise<Look> | undefined;
   isOpen: boolean;
   /** Calls that wait for an answer. */
   busy: number;
-  /** Where the server may ask: the questions of the only call that waits for an answer. */
+  /** The questions of the only call that waits for an answer. Used if the server may ask. */
   questions?: CallQuestions;
 }
 
@@ -100,7 +100,7 @@ class Connection implements McpConnection {
   private link: Promise<Link> | undefined;
   /** The client of the newest start. */
   private client: Client | undefined;
-  /** Where the server may ask: resolves when the earlier calls are over. */
+  /** Resolves when the earlier calls are over. Used if the server may ask. */
   private before: Promise<unknown> = Promise.resolve();
   /** The start that got the last call. */
   private used: Link | undefined;
@@ -187,7 +187,7 @@ class Connection implements McpConnection {
     );
   }
 
-  /** The link to the running server. Where none runs, waits as long as the breaker says and then starts the server. */
+  /** The link to the running server. If none runs, waits as long as the breaker says and then starts the server. */
   private async open(signal: AbortSignal): Promise<Link> {
     if (this.closing.signal.aborted) throw unsent('the worker stops');
     if (this.link === undefined) {

@@ -152,11 +152,11 @@ const address = z.looseObject({
   headers: values.optional(),
   elicitation: z.boolean().optional(),
   state,
-  // Checked later, because zod does not report the errors inside a union.
+  // We check this later, because zod does not report the errors inside a union.
   oauth: z.unknown().optional(),
 });
 
-// Has its own error message, because zod does not report the errors inside a union.
+// This union has its own error message, because zod does not report the errors inside a union.
 const server = z.union([command, address], {
   error: ({ input }) =>
     isObject(input) && !state.safeParse(input['state']).success
@@ -194,7 +194,7 @@ const fileSchema = z.looseObject({ mcpServers: record });
 /**
  * The servers that a config names, in its order.
  *
- * @throws CountersignError `config_invalid` where the file cannot be read or is wrong, or two names are too much alike.
+ * @throws CountersignError `config_invalid` if the file cannot be read or is wrong, or two names are too much alike.
  */
 export async function declaredServers(given: McpServers): Promise<McpServer[]> {
   const declared = typeof given === 'string' ? await readServers(given) : record.parse(given);
@@ -253,7 +253,7 @@ function toOAuth(name: string, oauth: unknown): McpOAuth {
   );
 }
 
-/** Whether people log in to a server: false where the config sets the header `Authorization` itself. */
+/** Whether people log in to a server: false if the config sets the header `Authorization` itself. */
 export function usesLogin({ headers }: McpHttpStart): boolean {
   return !Object.keys(headers).some((name) => name.toLowerCase() === 'authorization');
 }

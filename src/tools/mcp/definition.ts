@@ -113,7 +113,7 @@ const DIGITS = 8;
 
 /**
  * Our name of a server's tool: `server__tool`, in snake case. A name that would be too long is cut and ends in a part
- * of its digest. Undefined where the tool's name has no letter or digit, or where our name is not allowed.
+ * of its digest. Undefined if the tool's name has no letter or digit, or if our name is not allowed.
  */
 export function toolName(prefix: string, name: string): string | undefined {
   const words = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').toLowerCase();

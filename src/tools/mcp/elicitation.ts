@@ -70,7 +70,7 @@ const request = z.object({
 });
 
 /**
- * Asks a person a question of a server. `call` is undefined where the server asked outside of a call.
+ * Asks a person a question of a server. `call` is undefined if the server asked outside of a call.
  *
  * @throws ProtocolError for the server, with the reason why nobody was asked. The log gets this reason too.
  */
@@ -166,7 +166,7 @@ function described(
 const SECRET_WORDS =
   /\b(pass(word|wd|phrase|code)?s?|secrets?|(api|access|private|secret|session|auth)[ _-]?(keys?|tokens?)|tokens?|credentials?|pin|cvv|cvc|otp|2fa)\b/i;
 
-/** True where a form has a field for free text, and the message or such a field's name or words mention a secret. */
+/** True if a form has a field for free text, and the message or such a field's name or words mention a secret. */
 function asksForSecret(message: string, form: JsonObject): boolean {
   const fields = Object.entries(isObject(form['properties']) ? form['properties'] : {});
   const free = fields.filter(([, field]) => isFreeText(field));

@@ -91,7 +91,7 @@ function bound(most: number, isStream: boolean): TransformStream<Uint8Array, Uin
 const LF = 10;
 const CR = 13;
 
-/** The position after the last event that ends in a chunk; 0 where no event ends in it. */
+/** The position after the last event that ends in a chunk; 0 if no event ends in it. */
 function endOfEvents(chunk: Uint8Array): number {
   for (let at = chunk.length - 1; at > 0; at--) {
     const [before, here] = [chunk[at - 1], chunk[at]];

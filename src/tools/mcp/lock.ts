@@ -60,9 +60,9 @@ const lockSchema = z.strictObject({
 export type Lock = z.output<typeof lockSchema>;
 
 /**
- * Reads the lock from a file; an empty lock where there is no file.
+ * Reads the lock from a file. Returns an empty lock if there is no file.
  *
- * @throws CountersignError `config_invalid` for a file that cannot be read, or where a tool does not match its digest.
+ * @throws CountersignError `config_invalid` for a file that cannot be read, or if a tool does not match its digest.
  */
 export async function readLock(path: string): Promise<Lock> {
   const text = await readFile(path, 'utf8').catch((cause: unknown) => {
@@ -134,7 +134,7 @@ export function digestStart(start: LockedStart): string {
   return digestJson(start);
 }
 
-/** The lock's part for one server. Undefined where nobody has allowed the server. */
+/** The lock's part for one server. Undefined if nobody has allowed the server. */
 export function lockedServer({ servers }: Lock, name: string): LockedServer | undefined {
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
@@ -179,7 +179,7 @@ const FETCHERS: Readonly<Record<string, { flags: readonly string[]; package: Reg
 
 const NAMING = ['-p', '--package', '--from'];
 
-/** Other commands that do the same, by program and first argument. */
+/** Other commands that download the package that they run, by program and first argument. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   npm: ['exec', 'x'],
   pnpm: ['dlx'],
@@ -190,8 +190,8 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Why a server may not be started as it is declared, even where people allowed it. Undefined where it may. A package
- * without an exact version may be a different program tomorrow.
+ * Why a server may not be started as it is declared, even if people allowed it. Undefined if it may be started. A
+ * package without an exact version may be a different program tomorrow.
  */
 export function whyNotStarted(start: McpStart): string | undefined {
   if (start.kind === 'http') return whyNotReached(start.url);
@@ -207,7 +207,7 @@ export function whyNotStarted(start: McpStart): string | undefined {
   return isExact ? undefined : `${program} needs a package with an exact version, such as name@1.2.3`;
 }
 
-/** The packages that a command line downloads. Empty where the command line has an option that we do not know. */
+/** The packages that a command line downloads. Empty if the command line has an option that we do not know. */
 function packagesIn(args: readonly string[], flags: readonly string[]): string[] {
   const named: string[] = [];
   for (let at = 0; at < args.length; at++) {

@@ -21,7 +21,7 @@ export interface LoginRequest {
   /** The URL to which the browser returns. */
   redirectUrl: string;
   secrets: Secrets;
-  /** Ends the login. Nothing is kept then. */
+  /** An abort ends the login, and then nothing of it is kept. */
   stop: AbortSignal;
   /** How long a server may take for one answer. Milliseconds. @default 15 seconds */
   answerMs?: number;
@@ -32,12 +32,12 @@ export interface OpenLogin {
   /** The URL at which the person agrees. */
   url: string;
   issuer: string;
-  /** The requested scopes; empty where the server chooses. */
+  /** The requested scopes; empty if the server chooses. */
   scopes: string[];
   /** Whether an answer belongs to this login. Other answers are ignored. */
   isFor(answer: URLSearchParams): boolean;
   /**
-   * Fetches the tokens and stores them. They replace an earlier login.
+   * Fetches the tokens and stores them. The new tokens replace an earlier login.
    *
    * @throws CountersignError `login_failed`
    */
@@ -78,18 +78,18 @@ export async function beginLogin(request: LoginRequest): Promise<OpenLogin> {
 /** The authorization server of an MCP server. */
 interface Found {
   metadata: AuthorizationServerMetadata;
-  /** RFC 7009. Undefined where it is not offered. */
+  /** RFC 7009. Undefined if the server offers no revocation. */
   revocationEndpoint: string | undefined;
-  /** The resource of the tokens, as the server writes it. Undefined where the server names none. */
+  /** The resource of the tokens, as the server writes it. Undefined if the server names no resource. */
   resource: string | undefined;
-  /** The scopes to request; empty where the server chooses. */
+  /** The scopes to request; empty if the server chooses. */
   scopes: string[];
 }
 
 /**
  * Asks an MCP server and its authorization server for all that a login needs.
  *
- * @throws Error where one of the servers cannot be asked, or leads to an address that does not belong to it.
+ * @throws Error if one of the servers cannot be asked, or leads to an address that does not belong to it.
  */
 async function discover(request: LoginRequest): Promise<Found> {
   const { checkResourceAllowed, discoverOAuthServerInfo } = await import('@modelcontextprotocol/client');

@@ -15,9 +15,9 @@ export interface Account {
   name: string;
   url: string;
   clientId?: string;
-  /** The only authorization server to use. Absent: any that the server names. */
+  /** The only authorization server to use. Absent: any authorization server that the MCP server names. */
   issuer?: string;
-  /** The secret of the client. Undefined where it has none. @throws ToolError where the secret cannot be read. */
+  /** The secret of the client. Undefined if the client has none. @throws ToolError if the secret cannot be read. */
   clientSecret(signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -39,9 +39,9 @@ const loginSchema = z.strictObject({
   clientSecret: z.string().optional(),
   scopes: z.array(z.string()).optional(),
   accessToken: z.string(),
-  /** Absent where the server gave none, or where it has ended. */
+  /** Absent if the server sent no refresh token, or if the token has ended. */
   refreshToken: z.string().optional(),
-  /** Milliseconds since 1970. Absent where the server did not say. */
+  /** Milliseconds since 1970. Absent if the server did not say. */
   expiresAt: z.number().optional(),
   /** From this time on, the token is renewed before it is used. Milliseconds since 1970. */
   renewAt: z.number().optional(),
@@ -57,10 +57,10 @@ export function loginFile({ url, clientId = '' }: Pick<Account, 'url' | 'clientI
 }
 
 /**
- * The login of an account. Undefined where nobody has logged in. Its secrets are redacted from all that leaves the
+ * The login of an account. Undefined if nobody has logged in. Its secrets are redacted from all that leaves the
  * worker.
  *
- * @throws CountersignError `file_failed` where others can read the file, or where it has no login of this account.
+ * @throws CountersignError `file_failed` if others can read the file, or if it has no login of this account.
  */
 export function readLogin(account: Account, secrets: Secrets): Login | undefined {
   const file = loginFile(account);

@@ -11,7 +11,7 @@ import type { Secrets } from '../secrets';
 import { boundedFetch } from './http';
 import type { Account, Login } from './logins';
 
-/** The client of a login, with the secret from the config where the config has one. */
+/** The client of a login, with the secret from the config if the config has one. */
 export function clientOf(
   { clientId, clientSecret }: Pick<Login, 'clientId' | 'clientSecret'>,
   given: string | undefined,
@@ -64,7 +64,7 @@ export function oauthReason(error: unknown, secrets: Secrets): string {
   if (name === 'RegistrationRejectedError')
     return 'the authorization server does not register this client by itself';
   if (name === 'IssuerMismatchError') return 'the answer is not of the authorization server that was asked';
-  // Where the library cannot read an answer, it puts the whole answer into the message.
+  // If the library cannot read an answer, it puts the whole answer into the message.
   const isRaw = /Raw body|^HTTP /.test(errorMessage(error));
   if (name === 'OAuthError') return isRaw ? 'it answered with an error' : oauthText(code, error, secrets);
   return secrets.hide(escapeHidden(errorMessage(error)).slice(0, 300));

@@ -18,7 +18,7 @@ export interface OpenDeps {
   warn(message: string): void;
 }
 
-/** A connection to a server, allowed or not: for people who look at its tools first, and for workers after approval. */
+/** Makes a connection to a server. Serves workers, and people who look at the server's tools before they allow them. */
 export function connectTo({ name, start }: McpServer, { secrets, warn }: OpenDeps): McpConnection {
   return createConnection({
     server: name,

@@ -20,9 +20,9 @@ export interface Called {
 
 /**
  * Turns an answer to `tools/call` into the text that a handler returns: the texts, descriptions of other content, and
- * the structured content where no text repeats it.
+ * the structured content if no text repeats it.
  *
- * @throws ToolError where the server says that the tool failed; TransportError for an answer that cannot be understood:
+ * @throws ToolError if the server says that the tool failed; TransportError for an answer that cannot be understood:
  * the tool may have done its work.
  */
 export function readAnswer(answer: unknown, { server, tool }: Called): string {
@@ -66,7 +66,7 @@ function binaryText(head: string, base64: string): string {
   return `[${head}, ${size}, SHA-256 ${createHash('sha256').update(base64, 'base64').digest('hex')}]`;
 }
 
-/** The structured content as text. Undefined where a text repeats it, as the protocol asks of servers. */
+/** The structured content as text. Undefined if a text repeats it, as the protocol asks of servers. */
 function extraText(structured: unknown, texts: readonly string[]): string | undefined {
   const own = toPrettyJson(structured);
   const isSaid = texts.some((text) => text.trim() === own || sameJson(text, own));
@@ -92,7 +92,10 @@ export const ANSWER_LOST = -32099;
 /** The error codes of JSON-RPC and MCP for a request that was not accepted: nothing was called. */
 const NOT_TAKEN_UP: readonly unknown[] = [-32700, -32600, -32601, -32602, -32021, -32022, -32042];
 
-/** Whether an HTTP status says that a request was not accepted. 408 does not: that request may have arrived. */
+/**
+ * Whether an HTTP status says that a request was not accepted. The status 408 does not say this: the request may have
+ * arrived.
+ */
 function isRefusal(status: unknown): boolean {
   return typeof status === 'number' && status >= 400 && status < 500 && status !== 408;
 }

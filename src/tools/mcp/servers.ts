@@ -21,7 +21,7 @@ export interface OpenServer {
   name: string;
   prefix: string;
   tools: Tool[];
-  /** Our names of listed or locked tools that cannot be used. Undefined where the server did not answer. */
+  /** Our names of listed or locked tools that cannot be used. Undefined if the server did not answer. */
   others: string[] | undefined;
   close(): Promise<void>;
 }
@@ -30,7 +30,7 @@ export interface OpenServer {
 const LOOK_MS = 10_000;
 
 /**
- * Opens a server for a worker. Its tools are the locked tools, without those that the server lists differently now or
+ * Opens a server for a worker. The worker gets the locked tools, except tools that the server now lists differently or
  * not at all. A server that nobody has allowed is not started. Never rejects: a worker also starts without a server.
  */
 export async function openServer(
@@ -92,7 +92,7 @@ async function linkTo(server: McpServer, connection: McpConnection, deps: OpenDe
   };
 }
 
-/** Why a worker may not start a server. Undefined where it may. */
+/** Why a worker may not start a server. Undefined if the worker may start the server. */
 export function whyNotAgreed(
   { name, start }: McpServer,
   locked: LockedServer | undefined,
@@ -108,7 +108,10 @@ interface Agreed {
   warn(message: string): void;
 }
 
-/** The locked tools that have not changed, or all locked tools without an answer; and our names of the other tools. */
+/**
+ * The locked tools that have not changed, and our names of the other tools. If the server does not answer, all locked
+ * tools.
+ */
 async function stillAgreed(
   { name, prefix }: McpServer,
   { locked, connection, warn }: Agreed,

@@ -49,7 +49,7 @@ export interface StdioTransport extends Transport {
  * Starts a program when the client connects, in a process group of its own. When the program has ended, the processes
  * that it left behind are killed. The program does not keep this process running, and ends with it.
  *
- * `send` rejects where the program has ended, with a TransportError that proves that nothing was sent.
+ * `send` rejects if the program has ended, with a TransportError that proves that nothing was sent.
  */
 export function stdioTransport(program: Program, codec: Codec): StdioTransport {
   return new Stdio(program, codec);
@@ -115,7 +115,7 @@ class Stdio implements StdioTransport {
     }
   }
 
-  /** Handles a line. False where the line is not a message. */
+  /** Handles a line. False if the line is not a message. */
   private take(line: string): boolean {
     let message: JSONRPCMessage;
     try {
@@ -152,7 +152,7 @@ class Lines {
 
   constructor(private readonly take: (line: string) => boolean) {}
 
-  /** @throws Error where the server counts as broken. */
+  /** @throws Error if the server counts as broken. */
   add(chunk: Buffer): void {
     let rest = chunk;
     for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
@@ -188,7 +188,7 @@ function launch({ command, args, cwd, env }: Program, mark: string): ChildProces
       cwd,
       env: { ...env, ...markedEnvironment(mark) },
       stdio: ['pipe', 'pipe', 'pipe'],
-      // A process group of its own, so that all processes that it starts can be killed with it.
+      // The server gets its own process group, so that all processes that it starts can be killed with it.
       detached: true,
     });
   } catch (error) {
@@ -201,7 +201,7 @@ function startError(error: unknown, command: string): TransportError {
   return new TransportError(`${command} could not be started: ${why}`, { nothingSent: true, cause: error });
 }
 
-/** Lets this process end although the program runs. A call that waits keeps it running by a timer of its own. */
+/** Lets this process end although the program runs. The timer of a waiting call keeps this process running. */
 function letGo(child: ChildProcess): void {
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr])
@@ -223,7 +223,9 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
   return exitCode !== null || signalCode !== null;
 }
 
-/** The servers of this process. They end with it, also servers that ignore the end of their standard input. */
+/**
+ * The servers of this process. All of them end with this process, even if they ignore the end of their standard input.
+ */
 const live = new Set<ChildProcess>();
 process.on('exit', () => {
   for (const child of live) killGroup(child, 'SIGKILL');

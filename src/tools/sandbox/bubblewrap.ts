@@ -66,7 +66,9 @@ export async function chooseIdentity(mounts: readonly Mount[], uid = process.get
   return isOne && first.uid !== 0 ? { kind: 'other', uid: first.uid, gid: first.gid } : { kind: 'root' };
 }
 
-/** Why `tmp` is not limited. The limit needs `--disable-userns` too: else a program could mount a /tmp of its own. */
+/**
+ * Why `tmp` is not limited. The limit also needs `--disable-userns`. Otherwise a program could mount a /tmp of its own.
+ */
 const OLD_BUBBLEWRAP = 'this bubblewrap cannot limit /tmp (0.8 can)';
 
 const hasAll = (options: ReadonlySet<string>, names: readonly string[]): boolean =>
@@ -170,7 +172,7 @@ function workPlaces(): string[] {
   return [...new Set(all)].filter((path) => !all.some((one) => one !== path && isWithin(path, one)));
 }
 
-/** The paths of this Node and its packages, where they lie outside the system's own folders. */
+/** The paths of this Node and its packages, if they lie outside the system's own folders. */
 export function runtimePaths(node = process.execPath): string[] {
   if (isWithin(node, '/usr')) return [];
   const packages = join(dirname(dirname(node)), 'lib', 'node_modules');
@@ -229,7 +231,7 @@ const statusSchema = z.union([
 /** Follows the processes of a sandbox by the reports of bubblewrap. */
 export interface BubblewrapHolder extends Holder {
   /**
-   * False only where the program was never started: bubblewrap reports the exit code of every program that it started.
+   * False only if the program was never started: bubblewrap reports the exit code of every program that it started.
    * Call it after the end.
    */
   mayHaveRun(): boolean;
@@ -265,7 +267,8 @@ export function followBubblewrap(): BubblewrapHolder {
     mayHaveRun: () => !isWhole || said().some((one) => 'exit-code' in one),
     async leftBehind() {
       await within(closed, MOMENT_MS);
-      // The first process survives an early kill of bubblewrap, if it has not yet asked the kernel to end with it.
+      // If bubblewrap is killed early, its first process may not yet have asked the kernel to end with bubblewrap, and
+      // survives.
       if (first !== undefined && isThere(first)) killFirst(first);
       await within(closed, GONE_MS);
       return { killed: 0, survivors: first !== undefined && (await outlives(first)) ? 1 : 0 };
@@ -299,7 +302,7 @@ function isThere({ pid, started }: First): boolean {
   return now.started === started && !['', 'Z', 'X'].includes(now.state);
 }
 
-/** State and start time of a process, from `/proc`; empty where there is no such process. */
+/** State and start time of a process, from `/proc`; empty if there is no such process. */
 function lookAt(pid: number): { state: string; started: string } {
   try {
     const line = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -40,7 +40,10 @@ export interface SandboxOptions {
   limits?: SandboxLimits;
   /** Limits that this machine need not enforce. If it cannot enforce another limit, nothing runs. @default none */
   allowUnlimited?: readonly LimitName[];
-  /** True: where this machine has no sandbox, programs run without one instead of being refused. @default false */
+  /**
+   * True: if this machine has no sandbox, programs run without one. False: such programs are refused.
+   * @default false
+   */
   unsandboxed?: boolean;
 }
 
@@ -76,12 +79,12 @@ export interface SandboxCommand {
 
 /** Runs programs apart from this machine. Made by `sandbox`. */
 export interface Sandbox {
-  /** True where programs can neither read listed folders, nor change anything outside, nor use the network. */
+  /** True if programs can neither read listed folders, nor change anything outside, nor use the network. */
   readonly isClosed: boolean;
   /**
    * Everything that programs can reach, in words for the person who approves.
    *
-   * @throws CountersignError `sandbox_unavailable` where this machine cannot enforce the settings.
+   * @throws CountersignError `sandbox_unavailable` if this machine cannot enforce the settings.
    */
   describe(): Promise<string>;
   /** @throws CountersignError `config_invalid` for a folder that programs do not see. */
@@ -89,7 +92,7 @@ export interface Sandbox {
   /**
    * Runs a program to its end, and ends all processes that it started.
    *
-   * @throws ToolError where the program cannot be started. The error proves that nothing was done.
+   * @throws ToolError if the program cannot be started. The error proves that nothing was done.
    */
   run(command: SandboxCommand): Promise<ProcessEnd>;
   /** Starts a program that keeps running. Its descriptor 4 is a channel to us. Throws as `run` does. */
@@ -99,9 +102,12 @@ export interface Sandbox {
 /** A program that keeps running. */
 export interface SandboxedProcess {
   child: ChildProcess;
-  /** Kills the program and all that it started. Resolves to true when none is left. Call it also after its own end. */
+  /**
+   * Kills the program and all processes that it started. Resolves to true when no process is left. Also has to be
+   * called after the program has ended by itself.
+   */
   end(): Promise<boolean>;
-  /** False only where the program was never started. Call it after the program's end. */
+  /** False only if the program was never started. Call it after the program's end. */
   mayHaveRun(): boolean;
 }
 
@@ -123,7 +129,8 @@ const optionsSchema = z.strictObject({
  * A sandbox for programs. They see the system's programs and the listed folders, no home, no sockets, no variables of
  * this worker, and no network except the listed hosts. Uses bubblewrap on Linux and `sandbox-exec` on macOS.
  *
- * @throws CountersignError `config_invalid` for a wrong option. What this machine cannot do shows at the first use.
+ * @throws CountersignError `config_invalid` for a wrong option. The first use throws if this machine cannot enforce the
+ * settings.
  * @example
  * createShellTools({ root: './site', sandbox: sandbox({ write: ['./site'], network: { hosts: ['registry.npmjs.org'] } }) });
  */

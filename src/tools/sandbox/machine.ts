@@ -51,7 +51,7 @@ export interface Wrapped {
 /**
  * Finds the sandbox that this machine offers.
  *
- * @throws CountersignError `sandbox_unavailable` where the machine cannot enforce the settings.
+ * @throws CountersignError `sandbox_unavailable` if the machine cannot enforce the settings.
  */
 export async function prepareMachine(settings: Settings, folders: FindFolders): Promise<Machine> {
   if (process.platform === 'darwin') return prepareMac(settings);
@@ -120,7 +120,7 @@ async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly M
   };
 }
 
-/** @throws CountersignError `sandbox_unavailable` where a program is this Node and its user may not read that file. */
+/** @throws CountersignError `sandbox_unavailable` if a program is this Node and its user may not read that file. */
 function requireNode(program: string | undefined, identity: Identity): void {
   if (program !== process.execPath || isReachable(program, identity)) return;
   throw unavailable(
@@ -194,7 +194,10 @@ interface SeatbeltPlan {
   runtime: readonly string[];
 }
 
-/** The profile for `sandbox-exec`. All that it does not allow is denied. A later rule overrides an earlier one. */
+/**
+ * The profile for `sandbox-exec`. Everything that the profile does not allow is denied. A later rule overrides an
+ * earlier one.
+ */
 export function seatbeltProfile({ mounts, tmp, runtime }: SeatbeltPlan): string {
   const shown = [...SYSTEM, ...runtime, ...mounts.map(({ path }) => path), tmp];
   const rules = mounts.map(({ path, isWritable }) =>

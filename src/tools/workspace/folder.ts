@@ -9,9 +9,9 @@ import { explain } from './path';
 export interface Folder {
   /** A path to a name in this folder, safe to open as long as the name itself is opened without following links. */
   at(name: string): string;
-  /** Throws where an opened file is not the file that this folder has under `name`. Call it before using the file. */
+  /** Throws if an opened file is not the file that this folder has under `name`. Call it before using the file. */
   confirm(name: string, facts: Pick<Stats, 'dev' | 'ino'>): Promise<void>;
-  /** Throws where the folder is not at its path any more. Called after an operation that could not use a descriptor. */
+  /** Throws if the folder is not at its path any more. Called after an operation that could not use a descriptor. */
   verify(): Promise<void>;
   /** Flushes the folder's names to disk. */
   sync(): Promise<void>;
@@ -36,7 +36,7 @@ export type FolderAccess = 'descriptors' | 'checks';
 export const FOLDER_ACCESS: FolderAccess =
   process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptors' : 'checks';
 
-/** Opens a folder below the root, name by name. No link is followed, so none can lead outside. */
+/** Opens a folder below the root, name by name. Links are not followed, so the folder cannot lie outside. */
 export async function openFolder(path: FolderPath, holding: FolderAccess = FOLDER_ACCESS): Promise<Folder> {
   return holding === 'descriptors' ? openByDescriptors(path) : openByChecks(path);
 }
@@ -113,8 +113,8 @@ const ROOT = constants.O_RDONLY | constants.O_DIRECTORY;
 const DIRECTORY = ROOT | constants.O_NOFOLLOW;
 
 /**
- * Holds a folder by a descriptor. Each name is opened relative to the folder before it. So a folder that is swapped for
- * a link meanwhile is either held already, or the link is refused.
+ * Holds a folder by a descriptor. Each name is opened relative to the folder before it. So if somebody swaps a folder
+ * for a link meanwhile, either we already hold the folder, or we refuse the link.
  */
 async function openByDescriptors({ root, names, make = false }: FolderPath): Promise<Folder> {
   let handle = await open(root, ROOT);

@@ -60,7 +60,7 @@ export class HunkMismatch extends Error {
   override readonly name = 'HunkMismatch';
 }
 
-/** The text with only these hunks applied. @throws HunkMismatch where a line differs from the hunk's line. */
+/** The text with only these hunks applied. @throws HunkMismatch if a line differs from the hunk's line. */
 export function applyHunks(base: string, hunks: readonly Hunk[]): string {
   return replaceLines(base, hunks.map(forward));
 }

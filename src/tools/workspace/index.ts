@@ -26,9 +26,9 @@ export interface WorkspaceOptions {
 }
 
 /**
- * Makes tools over the files of one folder. Tools that read are safe; tools that write are dangerous and ask first.
- * They reach nothing outside the folder, neither by path nor by link, and follow no links at all. They touch regular
- * files only, and writes are atomic.
+ * Makes tools over the files of one folder. Tools that read are safe. Tools that write are dangerous and ask first. The
+ * tools reach nothing outside the folder, and follow no links at all. The tools touch regular files only, and writes
+ * are atomic.
  *
  * @throws CountersignError `config_invalid` for a `root` that does not name a folder.
  */
@@ -154,7 +154,7 @@ async function execute(root: Root, plan: FilePlan, { hunks, attempt, signal }: C
   return describeWritten(await executePlan(root, plan, { hunks, attempt }));
 }
 
-/** The text of a file in the file's encoding; `base` is null where there is no file. */
+/** The text of a file in the file's encoding; `base` is null if there is no file. */
 interface Based {
   path: string;
   base: string | null;
@@ -170,7 +170,7 @@ interface Replacement {
 /**
  * Replaces pieces of text in order, each in the result of the edits before it.
  *
- * @throws ToolError where a piece does not occur, or occurs more than once without `replace_all`.
+ * @throws ToolError if a piece does not occur, or occurs more than once without `replace_all`.
  */
 export function editText(args: Based & { edits: readonly Replacement[]; replace_all: boolean }): string {
   let text = existing(args);
@@ -230,13 +230,13 @@ function isLatin(text: string): boolean {
   return Buffer.from(text, 'latin1').toString('latin1') === text;
 }
 
-/** Where all lines of a file end in CRLF, the text gets CRLF too: models write `\n`. Otherwise it stays unchanged. */
+/** If all lines of a file end in CRLF, the text gets CRLF too: models write `\n`. Otherwise it stays unchanged. */
 function lineEndsOf(base: string, text: string): string {
   const crlf = base.includes('\r\n') && !/(?<!\r)\n/.test(base);
   return crlf && !text.includes('\r') ? text.replaceAll('\n', '\r\n') : text;
 }
 
-/** Inserts text before a line. Adds a line end where the text has none. @throws ToolError for a line past the end. */
+/** Inserts text before a line. Adds a line end if the text has none. @throws ToolError for a line past the end. */
 export function insertLine(args: Based & { line: number; text: string }): string {
   const base = existing(args);
   const lines = splitLines(base);

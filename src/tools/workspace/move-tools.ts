@@ -117,7 +117,7 @@ interface DescribedFile {
   plan: FilePlan;
 }
 
-/** A file described for the approver: path, size and hash. @throws ToolError where it is not a regular file. */
+/** A file described for the approver: path, size and hash. @throws ToolError if it is not a regular file. */
 async function describeFile(place: FileLocation): Promise<DescribedFile> {
   return withFile(place, async (handle, { size }) => {
     const baseHash = await hashFile(handle);
@@ -170,7 +170,7 @@ function wholeLines(head: Buffer, size: number): Buffer {
   return head.length >= size || end === -1 ? head : head.subarray(0, end + 1);
 }
 
-/** True for a regular file, false where nothing has this path. @throws ToolError for anything else. */
+/** True for a regular file, false if nothing has this path. @throws ToolError for anything else. */
 async function isThere(root: Root, path: string): Promise<boolean> {
   const there = root.inParent(path, (place) => withFile(place, async () => true));
   return unlessMissing(there, false);

@@ -137,7 +137,10 @@ export function assertWritable(names: readonly string[]): void {
   }
 }
 
-/** A name in lower case under NFKC, without what some systems ignore: a stream (`name:stream`), final dots, blanks. */
+/**
+ * A name in lower case under NFKC, without the parts that some systems ignore: a stream (`name:stream`), final dots,
+ * blanks.
+ */
 function fold(name: string): string {
   const plain = name.replace(IGNORED, '').normalize('NFKC').toLowerCase().toUpperCase().toLowerCase();
   return plain.replace(/:.*$/s, '').replace(/[ .]+$/, '');
@@ -170,7 +173,7 @@ export function explain(error: unknown, shown: string): unknown {
   return new ToolError(`"${shown.slice(0, 200)}" ${words}.`, { cause: error });
 }
 
-/** The value of a promise, or `instead` where the promise rejects because something does not exist. */
+/** The value of a promise, or `instead` if the promise rejects because something does not exist. */
 export async function unlessMissing<T, U>(promise: Promise<T>, instead: U): Promise<T | U> {
   try {
     return await promise;

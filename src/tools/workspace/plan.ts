@@ -7,12 +7,15 @@ import { decodeText, encodeText, type Encoding, encodingOf, hashBytes, isBinary 
 import { writeAtomic } from './write-atomic';
 
 /**
- * Makes the new text of a file. `base` is null where there is no file. Texts are in the file's encoding. Throws an
+ * Makes the new text of a file. `base` is null if there is no file. Texts are in the file's encoding. Throws an
  * error for the model.
  */
 export type Change = (base: string | null, encoding: Encoding) => string;
 
-/** Plans a change of one file. Writes nothing. @throws ToolError where it cannot be made, or would change nothing. */
+/**
+ * Plans a change of one file. Writes nothing.
+ * @throws ToolError if the change cannot be made, or would change nothing.
+ */
 export async function planFile(root: Root, path: string, change: Change): Promise<FilePlan> {
   assertWritable(splitPath(path));
   const current = await readIfThere(root, path);
@@ -46,7 +49,7 @@ export function previewOf(plan: FilePlan): Preview {
 /** The result of executing a plan. */
 interface Written {
   path: string;
-  /** Size of the file now; 0 where nothing was written. */
+  /** Size of the file now; 0 if nothing was written. */
   bytes: number;
   /** `already`: the file was as approved, because an earlier attempt had written it. */
   done: 'written' | 'already' | 'rejected';
@@ -62,7 +65,7 @@ interface PlanRun {
 }
 
 /**
- * Applies the approved hunks to the same bytes for which they were planned. Where the file already is the target, there
+ * Applies the approved hunks to the same bytes for which they were planned. If the file already is the target, there
  * is nothing to do. Any other file is a conflict, and this attempt writes nothing.
  *
  * @throws ToolError `conflict`.
@@ -109,7 +112,7 @@ function choose(plan: FilePlan, chosen: readonly string[] | undefined) {
 }
 
 /**
- * Whether an earlier attempt has already written these hunks. Where only some hunks were kept, reversing them has to
+ * Whether an earlier attempt has already written these hunks. If only some hunks were kept, reversing them has to
  * give the bytes for which they were planned.
  */
 function isDone(plan: FilePlan, kept: readonly Hunk[], bytes: Buffer): boolean {

@@ -82,7 +82,7 @@ function nameOf(value: unknown): string {
   return value === undefined || value === null ? String(value) : `of type ${typeof value}`;
 }
 
-/** Does work in a folder, and throws where the folder was swapped meanwhile. */
+/** Does work in a folder, and throws if the folder was swapped meanwhile. */
 function verified<T>(use: (folder: Folder) => Promise<T>): (folder: Folder) => Promise<T> {
   return async (folder) => {
     const used = await use(folder);
@@ -141,7 +141,7 @@ export interface Content {
   facts: Stats;
 }
 
-/** The bytes of a regular file. @throws ToolError where there is none, or it is too large to be read whole. */
+/** The bytes of a regular file. @throws ToolError if there is none, or it is too large to be read whole. */
 export async function readBytes(place: FileLocation): Promise<Content> {
   return withFile(place, async (handle, facts) => {
     if (facts.size > place.mostBytes) throw tooLarge(place, facts.size);
@@ -163,7 +163,7 @@ async function readWhole(handle: FileHandle, place: FileLocation): Promise<Buffe
   throw tooLarge(place, place.mostBytes + 1);
 }
 
-/** The bytes of a regular file, or null where nothing has this name, or its folder does not exist. */
+/** The bytes of a regular file, or null if nothing has this name, or its folder does not exist. */
 export async function readIfThere(root: Root, path: string): Promise<Content | null> {
   return unlessMissing(root.inParent(path, readBytes), null);
 }

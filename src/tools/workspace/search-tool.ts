@@ -197,7 +197,7 @@ function lineMatcher(query: LineQuery): (line: string) => boolean {
 /**
  * Compiles a query to a pattern of RE2.
  *
- * @throws ToolError where RE2 does not support the pattern.
+ * @throws ToolError if RE2 does not support the pattern.
  */
 export function compilePattern({ query, regex, case_sensitive }: LineQuery): RE2JS {
   try {

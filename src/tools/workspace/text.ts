@@ -7,7 +7,7 @@ import { hasLoneSurrogate } from './path';
 /** The encoding in which bytes are held as text. */
 export type Encoding = FilePlan['encoding'];
 
-/** UTF-8 where the bytes are valid UTF-8; otherwise Latin-1, one character per byte, so that no byte is lost. */
+/** UTF-8 if the bytes are valid UTF-8; otherwise Latin-1, one character per byte, so that no byte is lost. */
 export function encodingOf(bytes: Uint8Array): Encoding {
   return isUtf8(bytes) ? 'utf8' : 'latin1';
 }
@@ -43,7 +43,7 @@ export function isBinary(bytes: Uint8Array): boolean {
   return bytes.subarray(0, 8000).includes(0);
 }
 
-/** Lines with their line ends; the last may have none. */
+/** Lines with their line ends. The last line may have no line end. */
 export function splitLines(text: string): string[] {
   return text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
 }

@@ -12,7 +12,7 @@ const TEMP = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constan
  * `replaced` is the file that the bytes were made from and replace. Without `replaced`, the file is new and the name
  * has to be free. Other names of a replaced file (hard links) keep the old bytes.
  *
- * @throws ToolError `conflict` where the name is taken, or the replaced file was touched since it was read.
+ * @throws ToolError `conflict` if the name is taken, or the replaced file was touched since it was read.
  */
 export async function writeAtomic(place: FileLocation, bytes: Uint8Array, replaced?: Stats): Promise<void> {
   const name = privateName();
@@ -59,16 +59,17 @@ const FACTS = ['dev', 'ino', 'size', 'mtimeMs', 'ctimeMs'] as const;
 /** The error codes of file systems without hard links. */
 const NO_LINKS: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
 
-/** Uses `link`, which fails where the name is taken; `rename` would replace the file. */
+/** Uses `link`, which fails if the name is taken; `rename` would replace the file. */
 async function putNew(temp: string, place: FileLocation): Promise<void> {
   await linkNewName(temp, place);
   await unlink(temp).catch(ignoreMissing);
 }
 
 /**
- * Gives a file an additional name, which has to be free. On a file system without hard links, the old name goes.
+ * Gives a file an additional name, which has to be free. On a file system without hard links, the file loses its old
+ * name.
  *
- * @throws ToolError `conflict` where the name is taken.
+ * @throws ToolError `conflict` if the name is taken.
  */
 export async function linkNewName(from: string, to: FileLocation): Promise<void> {
   try {
@@ -108,7 +109,7 @@ export interface SeenFile {
  * Removes the inspected file, but not another file that has taken its name since. The file is first renamed to a
  * private name and compared there. A crash in between leaves the file under the private name.
  *
- * @throws ToolError `conflict` where another file has the name, or the file was written to since. The file then gets
+ * @throws ToolError `conflict` if another file has the name, or the file was written to since. The file then gets
  * its name back.
  */
 export async function removeSeen(place: FileLocation, seen: SeenFile): Promise<void> {
@@ -122,7 +123,7 @@ export async function removeSeen(place: FileLocation, seen: SeenFile): Promise<v
  * Moves the inspected file to a new name, which has to be free. The file gets the new name before it loses the old one,
  * so a crash in between leaves the file with both names, never with none.
  *
- * @throws ToolError `conflict` where the new name is taken, another file has the old name, or the file was written to.
+ * @throws ToolError `conflict` if the new name is taken, another file has the old name, or the file was written to.
  */
 export async function moveSeen(place: FileLocation, seen: SeenFile, target: FileLocation): Promise<void> {
   await linkNewName(place.at, target);
@@ -161,13 +162,13 @@ function sameFile(one: Stats, other: Stats): boolean {
 /**
  * Gives a file its old name back.
  *
- * @throws ToolError `conflict` where another file has taken the name meanwhile. The file then stays where it is.
+ * @throws ToolError `conflict` if another file has taken the name meanwhile. The file then stays where it is.
  */
 async function giveBack(from: Pick<FileLocation, 'at' | 'shown'>, place: FileLocation): Promise<void> {
   try {
     await linkNewName(from.at, place);
   } catch (cause) {
-    // Both names lead to the same file where the file never lost its old name.
+    // Both names lead to the same file if the file never lost its old name.
     if (!sameFile(await lstat(from.at), await lstat(place.at))) {
       const message = `"${place.shown}" was replaced twice just now; what it was before is kept at "${from.shown}".`;
       throw new ToolError(message, { code: 'conflict', cause });

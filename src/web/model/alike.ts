@@ -15,7 +15,7 @@ export interface Reported {
   text: string;
 }
 
-/** Requests that a person selected to decide at once, and the outcomes of those that were decided last. */
+/** Requests that a person selected to decide at once, and the outcomes of the requests that were decided last. */
 export interface Selection {
   items: readonly InboxItem[];
   report?: readonly Reported[] | undefined;
@@ -56,7 +56,7 @@ export function withAllAlike(items: readonly InboxItem[], rows: readonly InboxIt
 export interface Field {
   name: string;
   isArgument: boolean;
-  /** The value of each request, in order. Undefined where a request does not have the field. */
+  /** The value of each request, in order. Undefined if a request does not have the field. */
   values: (Json | undefined)[];
 }
 

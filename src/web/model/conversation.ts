@@ -41,7 +41,7 @@ export function describeConversation(state: string): Label {
   return STATES[state] ?? [state, 'quiet'];
 }
 
-/** How many turns the model reads word by word, by the events so far. A running turn counts, too. */
+/** The number of turns that the model reads word by word, from the events so far. A running turn counts, too. */
 export function keptTurns(events: Iterable<SessionEvent>): number {
   let kept = 0;
   for (const event of events) {
@@ -110,7 +110,7 @@ function isSentFile(value: unknown): value is SentFile {
 /** The most bytes of a text. The server takes requests up to 1 MiB, and a request has a little more than the text. */
 const MOST_BYTES = 1024 * 1024 - 2048;
 
-/** Why a text cannot be sent. Undefined: it can. */
+/** Why a text cannot be sent. Undefined: the text can be sent. */
 export function textProblem(text: string): string | undefined {
   if (text.trim() === '') return 'Write something first.';
   if (jsonBytes(text) <= MOST_BYTES) return undefined;

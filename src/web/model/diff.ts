@@ -7,7 +7,7 @@ import { wordParts } from './review';
 export type LineKind = 'added' | 'removed' | 'same' | 'meta';
 
 /**
- * A line of a diff with its number in the file before and after the change. A number is empty where the line is not in
+ * A line of a diff with its number in the file before and after the change. A number is empty if the line is not in
  * that file.
  */
 export interface DiffLine {
@@ -64,7 +64,7 @@ const WORD_BY_WORD = 600;
 /** Two lines that have less than this share in common count as different lines, and not as a change of words. */
 const ALIKE = 0.4;
 
-/** By index, the added line that each removed line became, and the removed line that each added line was. */
+/** Maps the index of each removed line to the index of the added line that it became, and the other way around. */
 export function partnersOf(lines: readonly DiffLine[]): Map<number, number> {
   const partners = new Map<number, number>();
   let removed: number[] = [];

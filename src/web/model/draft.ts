@@ -35,7 +35,7 @@ export function pointerOf(path: Path): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
 }
 
-/** The value at a path. Undefined where the path leads nowhere. */
+/** The value at a path. Undefined if the path leads nowhere. */
 export function valueAt(value: Json, path: Path): Json | undefined {
   let at: Json | undefined = value;
   for (const part of path) {
@@ -55,7 +55,7 @@ export function setAt(draft: ArgumentsDraft, path: Path, value: Json | undefined
   return { value: isObject(changed) ? changed : {}, texts: textsOutside(draft.texts, pointerOf(path)) };
 }
 
-/** The draft after a text was typed as JSON: with its value where the text is valid, else only with the text. */
+/** The draft after a text was typed as JSON: with its value if the text is valid, otherwise only with the text. */
 export function setText(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
   const read = readJson(text);
   const isWhole = path.length === 0;
@@ -83,7 +83,7 @@ function numberProblem(text: string): string {
   return isNumber(pointed) ? `has to be a number with a point: ${pointed.trim()}` : 'has to be a number';
 }
 
-/** The typed number. The text itself where it is not a number, or would become another number. */
+/** The typed number. The text itself if the text is not a number, or would become another number. */
 export function parseNumber(text: string): number | string {
   return isNumber(text) && isExact(text.trim()) ? Number(text) : text;
 }
@@ -170,7 +170,7 @@ function atField({ path, message }: Issue): Issue {
     : { path: `${path}${pointerOf([name])}`, message: 'is required' };
 }
 
-/** The issues of one path, without those of the paths below it. */
+/** The issues of one path, without the issues of the paths below it. */
 export function issuesAt(issues: readonly Issue[], path: Path): Issue[] {
   const pointer = pointerOf(path);
   return issues.filter((issue) => issue.path === pointer);
@@ -217,7 +217,7 @@ function inList(
   return [...before, ...(changed === undefined ? [] : [changed]), ...list.slice(index + 1)];
 }
 
-/** What a fork changes at a call. `same`: nothing, so that the same path is taken again. */
+/** The change that a fork makes at a call. `same`: no change, so that the turn takes the same path again. */
 export type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
 
 export const WAY_LABELS: Readonly<Record<Way, string>> = {
@@ -253,7 +253,7 @@ export function draftFor(call: CallView): ForkDraft {
   return { way: 'arguments', args, reason: '', reply: '', model: '', live: false };
 }
 
-/** What a fork can change at a call. Only a call with a request has a decision to change. */
+/** The changes that a fork can make at a call. Only a call with a request has a decision to change. */
 export function waysFor({ request }: CallView): Way[] {
   return request === undefined
     ? ['arguments', 'reply', 'same']

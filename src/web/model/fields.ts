@@ -3,7 +3,9 @@ import { isObject, type Json, type JsonObject } from '../../contract/json';
 import { findReference } from '../../contract/schema/reference';
 import { limitsOf } from './limits';
 
-/** The kind of input for a value. `nothing` is null. A `union` is one of several kinds. `json` fits every schema. */
+/**
+ * The kind of input for a value. `nothing` is null. A `union` is one of several kinds. `json` works for every schema.
+ */
 export type FieldKind =
   | ('text' | 'lines' | 'date' | 'number' | 'integer' | 'boolean' | 'choice' | 'nothing')
   | ('list' | 'object' | 'union' | 'json');
@@ -25,7 +27,7 @@ export interface Field {
   variants?: Field[];
   /** The limits of the value, in words. */
   limits?: string;
-  /** The most characters of a text, where the schema limits them. */
+  /** The most characters of a text, if the schema limits them. */
   mostCharacters?: number;
   /** The value with which a new entry starts. */
   initial: Json;
@@ -128,8 +130,8 @@ function firstNumber({ minimum }: Record<string, unknown>): number {
 }
 
 /**
- * The schemas of which a value has to fit one, including those inside another such choice. Empty where the schema is
- * not a choice.
+ * The schemas in a choice: a value has to fit one of them. A choice inside the choice is replaced by its own schemas.
+ * Empty if the schema is not a choice.
  */
 function branchesOf(schema: Record<string, unknown>, place: SchemaPosition): Record<string, unknown>[] {
   const { anyOf, oneOf, type } = schema;
@@ -144,7 +146,7 @@ function branchesOf(schema: Record<string, unknown>, place: SchemaPosition): Rec
   });
 }
 
-/** The form of a choice between schemas. Where each schema is a fixed value, the form is a single choice. */
+/** The form of a choice between schemas. If each schema is a fixed value, the form is a single choice. */
 function unionShape(branches: readonly Record<string, unknown>[], place: SchemaPosition): Shape {
   const below = { ...place, name: '', depth: place.depth + 1 };
   const variants = branches.map((branch) => fieldOf(branch, below));
@@ -201,8 +203,8 @@ function isFixed({ kind, options = [] }: Field): boolean {
 }
 
 /**
- * The index of the variant that a value is: the best fit, or the chosen variant where the value fits that, too. -1:
- * none.
+ * The index of the variant that a value is: the best fit, or the chosen variant if the value fits that one, too. -1: no
+ * variant fits.
  */
 export function variantOf(variants: readonly Field[], value: Json | undefined, chosen = -1): number {
   const fits = variants.map((variant) => fitOf(variant, value));
@@ -241,8 +243,8 @@ function fitOf(field: Field, value: Json | undefined): number {
 }
 
 /**
- * How well an object fits a variant. With another fixed value it does not fit. Otherwise, the more fields in common the
- * better.
+ * How well an object fits a variant. An object with another fixed value does not fit. Otherwise, an object fits better
+ * the more fields it has in common.
  */
 function objectFit({ fields = [] }: Field, value: JsonObject): number {
   let score = 0;

@@ -42,7 +42,7 @@ export function isFiltering({ sort: _, ...filter }: InboxFilter): boolean {
   return Object.values(filter).some((value) => value !== '');
 }
 
-/** How many items match, of how many: `100 of 1,980`. */
+/** The number of matching items and the number of all items: `100 of 1,980`. */
 export function countLabel({ matching, waiting }: Pick<InboxPage, 'matching' | 'waiting'>): string {
   return matching === waiting ? grouped(waiting) : `${grouped(matching)} of ${grouped(waiting)}`;
 }
@@ -73,7 +73,7 @@ export const MOST_ROWS = 200;
 /** Rows are read from a multiple of this number on, so that a small scroll reads nothing. */
 const STEP = 50;
 
-/** The first row to read, so that the rows around the first visible one are there, too. */
+/** The first row to read. The rows before and after the first visible row are then read, too. */
 export function offsetFor(firstVisible: number): number {
   return Math.max(0, Math.floor((firstVisible - STEP) / STEP) * STEP);
 }
@@ -112,7 +112,7 @@ export function rowWindow({ count, rowHeight, scrollTop, height }: RowViewport):
   };
 }
 
-/** Where to scroll to bring a whole row into view. Undefined where the row is in view. */
+/** The scroll position that brings a whole row into view. Undefined if the row is in view. */
 export function scrollFor(index: number, { rowHeight, scrollTop, height }: RowViewport): number | undefined {
   const top = index * rowHeight;
   if (top < scrollTop) return top;

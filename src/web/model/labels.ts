@@ -36,7 +36,8 @@ export function refusalText({ code, message, standing }: Refused): string {
 }
 
 /**
- * A failure in one line, with what to do. The server's messages are not whole sentences, but those of this page are.
+ * A failure in one line, with what to do. The server's messages are not whole sentences, but the messages of this page
+ * are.
  */
 export function errorText({ message, hint }: ApiError): string {
   if (hint === undefined) return message;
@@ -66,7 +67,7 @@ export function urgencyOf(deadline: string | null, now: number): 'none' | 'soon'
   return left <= SOON_MS ? 'soon' : 'none';
 }
 
-/** When a request expires, with seconds where that is soon: `in 4:05`, `in 3 h`, `expired 2 min ago`, `no deadline`. */
+/** When a request expires, with seconds if that is soon: `in 4:05`, `in 3 h`, `expired 2 min ago`, `no deadline`. */
 export function countdown(deadline: string | null, now: number): string {
   if (deadline === null) return 'no deadline';
   if (urgencyOf(deadline, now) !== 'soon') return expiry(deadline, now);
@@ -79,7 +80,7 @@ export type Connection = 'connecting' | 'live' | 'lost';
 
 /** The state of the connection to the web inbox, and to the Temporal server behind it. */
 interface ConnectionStatus {
-  /** `lost`: what the page shows may be old. */
+  /** `lost`: the content of the page may be old. */
   state: Connection;
   label: string;
   /** More about the state. */
@@ -89,8 +90,8 @@ interface ConnectionStatus {
 const LABELS = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' } as const;
 
 /**
- * The state in words. Where the Temporal server does not answer, the page is as outdated as without a web inbox, so
- * that is `lost`, too.
+ * The state in words. If the Temporal server does not answer, the page is as outdated as without a web inbox, so the
+ * state is `lost`, too.
  */
 export function connectionStatus(connection: Connection, trouble: ApiError | undefined): ConnectionStatus {
   const label = LABELS[connection];

@@ -15,7 +15,7 @@ function wordsIn(table: Readonly<Record<string, string>>, name: string): string 
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** The limits of a value in words, shown before a person breaks them. Undefined where the schema has none. */
+/** The limits of a value in words, shown before a person breaks them. Undefined if the schema has no limits. */
 export function limitsOf(schema: Schema): string | undefined {
   const parts = [...numberLimits(schema), ...textLimits(schema), ...listLimits(schema)];
   return parts.length === 0 ? undefined : parts.join(', ');

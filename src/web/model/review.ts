@@ -61,7 +61,7 @@ function textOf(value: Json | undefined): string {
 
 /** A person's choices for a request so far. */
 export interface Choice {
-  /** The new arguments, where they are edited. */
+  /** The new arguments, if they are edited. */
   edited?: JsonObject;
   /** Ids of the hunks that are ticked. */
   hunks: readonly string[];
@@ -119,7 +119,7 @@ export function decisionText(
 
 /** The state that may still prevent an approval. */
 export interface Review {
-  /** Whether the request has just replaced another one, for which a click may have been meant. */
+  /** Whether the request has just replaced another request. A click may have been meant for that other request. */
   fresh: boolean;
   /** How many blocks have not been in view yet. */
   unseen: number;
@@ -132,7 +132,7 @@ export interface Review {
   expired: boolean;
 }
 
-/** Why approving has to wait, in words. Undefined where nothing prevents it. */
+/** Why approving has to wait, in words. Undefined if nothing prevents it. */
 export function whyNot(review: Review): string | undefined {
   const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
   if (expired) return 'Its deadline has passed.';
@@ -167,7 +167,7 @@ export function spokenWhy(why: string | undefined): string {
   return SPOKEN.find(([part]) => part.test(why))?.[1] ?? '';
 }
 
-/** The counts in words. Empty where there are none. */
+/** The counts in words. Empty if there are none. */
 export function deceivingText({ hidden, alike, turned }: Deceiving): string {
   const parts = [
     hidden > 0 && `${counted(hidden, 'character')} that would not show`,

@@ -1,8 +1,8 @@
 import { defined } from '../../contract/defined';
 
 /**
- * A screen of the page. The route is in the fragment of the address, so the server has only one page. `query` says what
- * a list shows, as the part of a URL after `?`. Undefined: what the list showed last.
+ * A screen of the page. The route is in the fragment of the address, so the server has only one page. `query` chooses
+ * what a list shows, as the part of a URL after `?`. Undefined: the list shows the same as the last time.
  */
 export type Route =
   | { at: 'inbox'; query?: string }

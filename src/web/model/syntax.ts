@@ -62,12 +62,12 @@ function languageOf(path: string): ShjLanguageData | undefined {
   return isLanguage(language) ? language : undefined;
 }
 
-/** Checks a language. The package's own types do not fit each other where an absent property may not be undefined. */
+/** Checks a language. The package's own types do not fit each other if an absent property may not be undefined. */
 function isLanguage(value: unknown): value is ShjLanguageData {
   return typeof value === 'object' && value !== null;
 }
 
-/** How many lines before the first line are read with it: a comment or a string may have begun there. */
+/** How many lines before the first visible line are read, too, because a comment or a string may have begun in them. */
 const LINES_BEFORE = 40;
 /**
  * Longer texts are not coloured. The grammars are regular expressions, and a hostile text could keep one of them busy.

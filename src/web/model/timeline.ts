@@ -267,7 +267,7 @@ function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, lin
   );
 }
 
-/** Opens a stretch and ends the open one, unless both are of the same kind. */
+/** Ends the open stretch and opens a new one, unless both are of the same kind. */
 function open(line: Line, kind: StretchKind, at: string): void {
   const last = line.spans.at(-1);
   if (last !== undefined && last.to === undefined && last.kind === kind) return;

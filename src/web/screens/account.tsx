@@ -32,7 +32,8 @@ export function Account({ help, signOut }: AccountProps): JSX.Element {
   const session = useToday(ref);
   const close = (): void => ref.current?.closest<HTMLElement>('[popover]')?.hidePopover();
   const then = (act: () => void) => (): void => {
-    // The focus goes back to the button that opened the menu, so that closing a dialog leads back there, too.
+    // The focus goes back to the button that opened the menu. So the focus also returns to this button when a dialog
+    // closes.
     close();
     act();
   };

@@ -100,12 +100,13 @@ function nameOf(item: InboxItem): string {
   return `${item.kind} ${item.since} ${keyOf(item)}`;
 }
 
-/** Why a panel is open: the person wanted it, or the item came. */
+/** Why a panel is open: the person opened it, or the item has just come. */
 type Why = 'wanted' | 'came';
 
 /**
  * Which item is open. The first item that comes opens by itself, unless the person writes a message or has folded an
- * item up. It stays open until it is decided here or folded up, even if it is decided elsewhere.
+ * item up. An open item stays open until the person decides it here or folds it up, even if somebody decides it
+ * elsewhere.
  */
 function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWriting: () => boolean) {
   const { held } = useAppContext();
@@ -180,15 +181,15 @@ function useUndone(take: (key: string) => void): void {
 }
 
 /**
- * Whether the person has typed a message: a panel that opened now would push it away. The tab's storage is asked and
- * not the field, because the composer may load later.
+ * Whether the person has typed a message: a panel that opened now would push it away. We look into the tab's storage
+ * and not at the field, because the composer may load later.
  */
 function isMessageKept(user: string, session: string): boolean {
   const draft = readMessageDraft(loadTyped(user, messageName(session)));
   return draft !== undefined && draft.text.trim() !== '';
 }
 
-/** Moves the focus to the composer where the focused element is gone. */
+/** Moves the focus to the composer if the focused element is gone. */
 function toComposer(): void {
   if (isFocusLost()) document.querySelector<HTMLElement>('textarea#say')?.focus({ preventScroll: true });
 }

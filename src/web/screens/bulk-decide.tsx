@@ -128,7 +128,10 @@ interface Sent extends Pick<Reported, 'turn' | 'callId' | 'summary'> {
   lets: boolean;
 }
 
-/** The decision names the digest of what the person saw, so a call that changed meanwhile refuses it. */
+/**
+ * Makes the decision on one call. It names the digest of what the person saw, so it is refused if the call has changed
+ * meanwhile.
+ */
 function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reason: string): Sent {
   const { turn, callId } = item;
   const decision = toDecision(request, kind, { hunks: hunkIds(request), reason });
@@ -139,10 +142,7 @@ function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reas
 
 type Sending = Pick<AppContext, 'select' | 'carefully' | 'fail' | 'follow' | 'notify'>;
 
-/**
- * Sends one decision after the other, and reports each. It stops where the server does not answer: the rest is not
- * sent.
- */
+/** Sends one decision after the other, and reports each. If the server does not answer, the rest is not sent. */
 async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boolean): Promise<void> {
   const { select, carefully, fail, follow, notify } = context;
   let report: readonly Reported[] = all.map(({ turn, callId, summary }) => {

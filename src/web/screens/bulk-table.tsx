@@ -68,7 +68,7 @@ export function Differences({
   );
 }
 
-/** The call of a row, and how long it still waits. */
+/** The call of a row, and the time that is left to decide it. */
 function RowHead({ item, request, alone, now }: Chosen & { now: number }): JSX.Element {
   return (
     <th scope="row">

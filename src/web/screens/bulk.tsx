@@ -53,7 +53,7 @@ export function SelectionBar({ rows, look }: BarProps): JSX.Element | null {
 }
 
 interface PanelProps {
-  /** Whether its heading is the first of the page. */
+  /** Whether the heading of the panel is the first one of the page. */
   isFirst: boolean;
   back: () => void;
 }

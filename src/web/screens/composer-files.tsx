@@ -116,7 +116,7 @@ function useComing(takers: Takers) {
   return { coming, send };
 }
 
-/** The files that still fit into a message with `before` files, and in words why not all of them do. */
+/** The files that still fit into a message with `before` files. If not all of them fit, also the reason in words. */
 function whatFits(given: readonly File[], before: number): { fitting: File[]; problem: string | undefined } {
   const large = given.filter(({ size }) => size > LIMITS.fileBytes);
   const empty = given.filter(({ size }) => size === 0);
@@ -259,7 +259,7 @@ export function AttachButton({ of: { add }, isSending }: AttachProps): JSX.Eleme
         hidden
         onChange={({ currentTarget }) => {
           add([...(currentTarget.files ?? [])]);
-          // Cleared, so that choosing the same file again is a change, too.
+          // We clear the value, so that choosing the same file again is a change, too.
           currentTarget.value = '';
         }}
       />

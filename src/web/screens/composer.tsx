@@ -30,12 +30,12 @@ interface ComposerProps {
   start: string;
   /** Whether a turn runs, so that a message can go into it. */
   isRunning: boolean;
-  /** Whether the conversation takes no more messages. What was typed for it is still shown. */
+  /** Whether the conversation takes no more messages. The text that was typed for the conversation is still shown. */
   isOver: boolean;
   sent: () => void;
 }
 
-/** The field in which a person writes. What is typed and attached stays in the tab until it is sent. */
+/** The field in which a person writes. The typed text and the attached files stay in the tab until they are sent. */
 export function Composer(props: ComposerProps): JSX.Element | null {
   const { value, change, keep, problem, setProblem, isSending, send } = useMessage(props);
   const { isOver } = props;

@@ -15,7 +15,10 @@ import { Chip, Select } from '../ui/widgets';
 const readConversations = (agent: string): Promise<Reply<ConversationRow[]>> =>
   send('GET', `/api/conversations?${queryOf({ agent })}`);
 
-/** Conversations, the newest first, and the form that begins one. `query` says which are shown, as in the address. */
+/**
+ * Conversations, the newest first, and the form that begins one. `query` chooses the conversations that are shown, as
+ * in the address.
+ */
 export function ConversationsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
   const { agent } = parametersOf(query, ['agent']);
   const rows = useConversations(agent);
@@ -134,14 +137,13 @@ function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
   );
 }
 
-/** How many conversations the server returns where no limit is named. */
+/** How many conversations the server returns if no limit is named. */
 const MOST = 50;
 /** How many milliseconds are between two reads of the list: each read costs the Temporal server a query. */
 const EVERY_MS = 5_000;
 
 /**
- * Reads the list repeatedly while the tab is visible, because a new message changes nothing else that this page hears
- * of.
+ * Reads the list repeatedly while the tab is visible, because a new message causes no event that this page receives.
  */
 function useConversations(agent: string): readonly ConversationRow[] | undefined {
   const { fail } = useAppContext();

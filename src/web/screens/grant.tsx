@@ -162,7 +162,7 @@ function whyNot({ why, edit, hunks }: Review): string | undefined {
   return isWhole ? why : 'A grant goes with a call as it is: take your changes back.';
 }
 
-/** The conditions that replace "equal", by argument. */
+/** For each argument, the condition that replaces "equal". */
 function narrowingOf(ways: GrantPreview['ways'], chosen: Readonly<Record<string, number>>): Narrowing {
   const wider = ways.flatMap(({ name, ways: some }) => {
     const at = chosen[name] ?? 0;
@@ -172,7 +172,10 @@ function narrowingOf(ways: GrantPreview['ways'], chosen: Readonly<Record<string,
   return Object.fromEntries(wider);
 }
 
-/** What the grant would allow. It is asked anew with each choice, and only the answer to the last question counts. */
+/**
+ * The calls that the grant would allow. The page asks the server anew after each choice, and only the last answer
+ * counts.
+ */
 function usePreview(turn: string, body: GrantPlanBody): { preview?: GrantPreview; problem?: string } {
   const [state, setState] = useState<{ preview?: GrantPreview; problem?: string }>({});
   const key = JSON.stringify(body);

@@ -17,7 +17,7 @@ interface ListProps {
   rows: InboxRows;
   /** The address of the list. */
   query: string;
-  /** The index of the current row. -1 where there is none. */
+  /** The index of the current row. -1 if there is none. */
   current: number;
   now: number;
   /** Called with the first row in view, so that the rows around it can be read. */

@@ -90,7 +90,7 @@ function Filters({ filter, setFilter, page }: FiltersProps): JSX.Element {
   );
 }
 
-/** All names with their counts, and the chosen name even where nothing with that name waits any more. */
+/** All names with their counts, and the chosen name even if nothing with that name waits any more. */
 function named(all: string, counts: readonly NamedCount[] = [], chosen: string): [string, string][] {
   const options = counts.map(({ name, count }): [string, string] => [name, `${name} (${grouped(count)})`]);
   const isThere = chosen === '' || counts.some(({ name }) => name === chosen);
@@ -219,7 +219,7 @@ function useCursor({ page, offset }: InboxRows, open: OpenCall | undefined) {
     if (current >= 0) place.current = current;
   }, [current]);
   const decided = (): void => {
-    // The item may have left the list before its answer came. The next item then has its position.
+    // The item may have left the list before its answer came. The next item then has the position of this item.
     const isThere = opened !== undefined && opened >= 0;
     const from = Math.max(0, (isThere ? opened + 1 : place.current) - offset);
     const before = items.slice(0, isThere ? from - 1 : from).reverse();

@@ -72,8 +72,9 @@ function factsOf(statement: string): [name: string, value: string][] {
 }
 
 /**
- * Lets the person sign all that an answer asks for with their passkey, one after the other: first the decision, then the
- * grant. Undefined: they left one of them, so nothing is to be sent. `what` names the decision in words.
+ * Lets the person sign all that an answer asks for with their passkey, one after the other: first the decision, then
+ * the grant. Undefined: the person left one of them unsigned, so nothing may be sent. `what` names the decision in
+ * words.
  */
 export async function signAsked(
   { passkey: ask, grantPasskey: grantAsk }: ApiError,
@@ -103,7 +104,7 @@ const NEITHER = 'Send neither';
 /** The words of a dialog that asks for a signature. */
 interface SignWords {
   title: string;
-  /** What is signed. */
+  /** The name of the thing that is signed. */
   what: string;
   /** The button with which the person does not sign. */
   leave: string;
@@ -194,8 +195,8 @@ async function newLine({ rpId, person, ids }: PasskeyPlace): Promise<string> {
 }
 
 /**
- * The screen on which a person makes a passkey. It counts once an administrator has added its line to the approvers
- * file.
+ * The screen on which a person makes a passkey. The passkey counts once an administrator has added its line to the
+ * approvers file.
  */
 export function PasskeysScreen(): JSX.Element {
   const [place, setPlace] = useState<PasskeyPlace>();

@@ -5,8 +5,8 @@ import { send } from '../http';
 import { errorText } from '../model/labels';
 
 /**
- * The API for script addresses. With a strict policy, a page names the addresses that may become a script. This page
- * has one.
+ * The API for script addresses. With a strict policy, a page names the addresses from which scripts may be loaded. This
+ * page has one such address.
  */
 declare const trustedTypes:
   { createPolicy(name: string, rules: { createScriptURL(url: string): string }): ScriptUrls } | undefined;

@@ -59,7 +59,9 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
   );
 }
 
-/** The answer so far. Missing fields are reported once the person has tried to send it, wrong ones at once. */
+/**
+ * The answer so far. Wrong fields are reported at once, missing fields once the person has tried to send the answer.
+ */
 function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
   const { question, callKey } = asked;
   const open = withoutSecrets(question);
@@ -95,7 +97,10 @@ function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
   };
 }
 
-/** The values of secret fields. They stay in this screen: no reload and no other screen brings them back. */
+/**
+ * The values of secret fields. These values exist only in this screen. A reload or a visit to another screen loses
+ * them.
+ */
 function useSecrets(question: Question) {
   const [values, setValues] = useState<Record<string, string>>({});
   const fields = fieldsOf(question).filter((field) => field.secretFor !== undefined);

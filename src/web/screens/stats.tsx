@@ -10,7 +10,7 @@ import { Select } from '../ui/widgets';
 import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
 
-/** Reads stats. `since` is in milliseconds ago. */
+/** Reads stats. `since`: how many milliseconds ago the period begins. */
 const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
   send('GET', `/api/stats?${queryOf(query)}`);
 
@@ -77,7 +77,7 @@ function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
         aria-label="Agent"
         placeholder="every agent"
         maxLength={200}
-        // This is not `value`: an answer that comes meanwhile must not remove what a person types.
+        // We do not set `value`, because an answer that comes meanwhile must not remove what a person types.
         defaultValue={agent}
         onChange={({ currentTarget }) => choose({ agent: currentTarget.value.trim() })}
       />
@@ -173,7 +173,7 @@ interface BarsProps {
   rows: readonly BarRow[];
 }
 
-/** One row for each tool, with a bar and its numbers. Empty where there are no rows. */
+/** One row for each tool, with a bar and its numbers. Empty if there are no rows. */
 function Bars({ id, title, legend, rows }: BarsProps): JSX.Element | null {
   if (rows.length === 0) return null;
   return (

@@ -83,7 +83,7 @@ function useOriginal(of: string): { original?: readonly TurnEvent[]; problem?: s
   return state;
 }
 
-/** One step of both paths. What is equal in both is shown once. */
+/** One step of both paths. The parts that are equal in both paths are shown once. */
 function StepView({ step, left, right, same }: ComparedStep): JSX.Element {
   return (
     <section class="paths" aria-label={`Step ${step}`}>

@@ -185,7 +185,7 @@ export function showInList(route: Route, query: string): void {
 /** A good notice disappears after this many milliseconds. A bad notice stays until it is closed. */
 const STAYS_MS = 8_000;
 
-/** The notices: the last one, below those that stay. */
+/** The notices: the notices that stay, and below them the newest notice. */
 export function useNotices() {
   const [notices, setNotices] = useState<readonly Notice[]>([]);
   const close = (closed: Notice): void => setNotices((all) => all.filter((one) => one !== closed));

@@ -8,7 +8,10 @@ export interface Notice {
   text: string;
   tone: 'good' | 'bad' | 'quiet';
   to?: { label: string; route: Route };
-  /** Set where the notice says what happened to a decision: it stays above later notices until the person closes it. */
+  /**
+   * Set if the notice says what happened to a decision. Such a notice stays above later notices until the person closes
+   * it.
+   */
   stays?: true;
 }
 
@@ -16,7 +19,7 @@ export type Notify = (notice: Notice) => void;
 
 /** A decision that is not sent yet, so that it can be undone, or one that is being sent. */
 export interface Held {
-  /** The name of what is decided. Only one decision with the same key is held at a time. */
+  /** The key of the call or calls to decide. Only one decision with the same key is held at a time. */
   key: string;
   /** The decision in words. */
   what: string;
@@ -37,7 +40,7 @@ const SLOW_MS = 2_500;
 
 /**
  * Sends what a person decided, and always says what happened to it: over a lost connection the decision is not sent,
- * and where the connection is lost before the answer comes, the person reads that.
+ * and if the connection is lost before the answer comes, a notice says this.
  */
 export function useCareful(isLost: boolean, notify: Notify): Careful {
   const waiting = useRef(new Set<AbortController>()).current;
@@ -58,7 +61,7 @@ export function useCareful(isLost: boolean, notify: Notify): Careful {
   };
 }
 
-/** Decisions that wait to be sent. When the page or its connection ends, they end, too, and nothing is sent. */
+/** Decisions that wait to be sent. When the page or its connection ends, these decisions are dropped and not sent. */
 export function useHeld(
   ms: number,
   { isLost, isOpen }: { isLost: boolean; isOpen: boolean },

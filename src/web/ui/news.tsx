@@ -8,8 +8,8 @@ import type { Followed, Notice } from './app';
 import { Text } from './text';
 
 /**
- * How many milliseconds until the first look. It is short because most calls take a moment. Each next look comes after
- * twice the time.
+ * How many milliseconds until the first look. The time is short because most calls take a moment. Each next look comes
+ * after twice the time.
  */
 const FIRST_MS = 500;
 const LONGEST_MS = 30_000;
@@ -53,7 +53,7 @@ export function useFollowed(): {
   return { news, follow, clear: () => setNews([]) };
 }
 
-/** What a person who let a call run has to know. Undefined where the call went well or is not over. */
+/** The problem that a person who let a call run has to know about. Undefined if the call went well or is not over. */
 function troubleOf({ phase, result, doubt, request }: CallView): string | undefined {
   if (phase === 'in_doubt') return `is in doubt: ${doubt?.message ?? 'nobody knows whether it happened'}`;
   if (phase === 'requested' && request?.note !== undefined) return `waits again: ${request.note}`;

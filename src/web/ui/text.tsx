@@ -30,8 +30,8 @@ interface TextProps {
 }
 
 /**
- * The segments of such a text. They do not change the direction of the text around them, and that text does not change
- * theirs.
+ * The segments of such a text. The segments do not change the direction of the text around them, and the text around
+ * does not change the direction of the segments.
  */
 export function Pieces(props: PiecesProps): JSX.Element {
   return <Ordered {...props}>{drawPieces(props.of)}</Ordered>;

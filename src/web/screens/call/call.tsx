@@ -22,7 +22,7 @@ import { NOTHING_TYPED, readTyped } from '../../typed';
 import { Text } from '../../ui/text';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
-/** Phases that end soon without a person where a worker runs. */
+/** Phases that end soon if a worker runs, without a decision of a person. */
 const PASSING: readonly CallPhase[] = ['proposed', 'replanning', 'approved', 'running', 'lost'];
 const LOOK_AGAIN_MS = 1_000;
 
@@ -84,16 +84,16 @@ function useCall(
   const refresh = useCallback(() => {
     void readCall(turn, callId).then((reply) => {
       if (reply.ok) return setState({ details: reply.data });
-      // The screen stays as it is otherwise, because the connection may come back.
+      // After any other error the screen stays as it is, because the connection may come back.
       if (reply.status === 404) return setState({ problem: reply.error.message });
       fail(reply.status, reply.error);
     });
   }, [turn, callId, fail]);
-  // The server does not search for longer texts, and a call's id is at the end of this one.
+  // The server does not search for longer texts. We cut the beginning, because the id of the call is at the end.
   const query = queryOf({ text: `${turn}/${callId}`.slice(-200) });
   const { page } = useInboxRows({ query, offset: 0, limit: 20 }, inbox, fail);
   const item = page?.rows.find((one) => one.turn === turn && one.callId === callId);
-  // A vote of another person changes what this person may do.
+  // The vote of another person can change what this person may do.
   const votes = JSON.stringify(item?.voting);
   useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, votes, inbox.connection === 'live']);
   const phase = state.details?.view.calls.find((call) => call.callId === callId)?.phase;

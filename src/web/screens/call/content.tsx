@@ -18,7 +18,8 @@ import type { FilePlan } from '../../../contract/plan';
 interface ArgumentsProps {
   of: JsonObject;
   /**
-   * The change of a file that is shown above. Values that it shows are not shown again unless the person opens them.
+   * The change of a file that is shown above. Values that are in this change are not shown again unless the person
+   * opens them.
    */
   plan?: FilePlan | undefined;
 }
@@ -201,7 +202,7 @@ function resultTitle(result: ToolResult): string {
   return result.metadata.late === true ? 'Result, late' : 'Result';
 }
 
-/** One decision, resolution or answer: when, what, by whom and why. */
+/** One decision, resolution or answer: its time, its content, the person and the reason. */
 export function DecisionLine({ event }: { event: DecisionMade | Resolved | Answered }): JSX.Element {
   const what = wordIn(event);
   const { judgement } = event;

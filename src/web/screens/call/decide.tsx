@@ -158,7 +158,7 @@ export function DecisionBar({ request, review, ...props }: BarProps): JSX.Elemen
 interface Act {
   label: string;
   isAllowed: boolean;
-  /** Whether the button appeared a moment ago, so that a click was meant for what was there before. */
+  /** Whether the button appeared a moment ago. A click is then meant for the button that was there before. */
   isFresh?: boolean;
   act: () => void;
 }
@@ -166,7 +166,7 @@ interface Act {
 interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
   /** The reason that still prevents an approval. */
   why: string | undefined;
-  /** Goes to what prevents the approval. Undefined where there is nothing to go to. */
+  /** Goes to what prevents the approval. Undefined if there is nothing to go to. */
   showNext: (() => void) | undefined;
   isEdited?: boolean;
   deny: Act;
@@ -186,7 +186,8 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
   const reason = byteNote(typed.reason, LIMITS.reasonBytes);
   const isWhyMissing = typed.reason.trim() === '';
   const decide = ({ act }: Act): void => (reason.isOver ? focusReason() : act());
-  // The model reads the reason, so the first click without a reason asks for one. The second click denies without it.
+  // The model reads the reason, so the first click without a reason asks for a reason. The second click denies without
+  // a reason.
   const denyOrAsk = (): void => {
     if (!isWhyMissing || isWhyAsked) return decide(deny);
     setWhyAsked(true);

@@ -26,7 +26,7 @@ interface PreviewProps {
   preview: Preview;
   /** Ids of the ticked hunks. */
   ticked: readonly string[];
-  /** Undefined where hunks cannot be chosen. */
+  /** Undefined if hunks cannot be chosen. */
   choice?: HunkChoice | undefined;
 }
 

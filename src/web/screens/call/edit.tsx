@@ -116,8 +116,8 @@ interface ReasonProps {
 }
 
 /**
- * The field for the reason. Ctrl+Enter denies. With changed arguments it might be meant to approve them, so it then
- * only moves on to the buttons.
+ * The field for the reason. Ctrl+Enter denies. If the arguments are changed, the person might want to approve them, so
+ * Ctrl+Enter then only moves the focus to the buttons.
  */
 export function Reason({ typed, change, isOver, isEdited, deny }: ReasonProps): JSX.Element {
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -154,7 +154,10 @@ interface LeftOverProps {
   drop: () => void;
 }
 
-/** What a person had typed when the request changed or somebody else decided it. It stays until they drop it. */
+/**
+ * The text that a person had typed when the request changed or somebody else decided it. The text stays until the
+ * person drops it.
+ */
 export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | null {
   const text = typedParts(typed);
   const { args, reason, how, content } = typed;

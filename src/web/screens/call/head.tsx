@@ -20,7 +20,7 @@ interface Around {
   opened(title: HTMLElement): void;
 }
 
-/** Undefined where a panel is on its own, as in the inbox. */
+/** Undefined if no other screen contains the panel, as in the inbox. */
 export const AroundPanel = createContext<Around | undefined>(undefined);
 
 /** The level of a panel's heading: the first of the page, unless the panel is inside another screen. */
@@ -66,8 +66,8 @@ export function CallHead({ view, call, children }: HeadProps): JSX.Element {
 }
 
 /**
- * Whether the focused element is gone or hidden, such as the link that opened this panel. The keyboard would start at
- * the top of the page.
+ * Whether the focused element is gone or hidden, such as the link that opened this panel. Without a new focus, the
+ * keyboard would start at the top of the page.
  */
 export function isFocusLost(): boolean {
   const { activeElement } = document;
@@ -106,7 +106,7 @@ export function UserAsked({ view }: { view: TurnView }): JSX.Element {
   );
 }
 
-/** Who asked, and the metadata with which the turn was started. Nobody has checked these. */
+/** Who asked, and the metadata with which the turn was started. Nobody has checked these values. */
 function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): JSX.Element {
   const facts = describeFacts(metadata);
   return (
@@ -122,7 +122,7 @@ function OriginLine({ of: { requester, metadata = {} } }: { of: TurnOrigin }): J
   );
 }
 
-/** What the model said in the step of the call. It does not prove what the call does. */
+/** What the model said in the step of the call. The model's words do not prove what the call does. */
 export function ModelSays({ view, call }: { view: TurnView; call: CallView }): JSX.Element | null {
   const step = view.steps.find(({ step: n }) => n === call.step);
   if (step === undefined) return null;

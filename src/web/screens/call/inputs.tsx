@@ -33,7 +33,10 @@ export interface InputProps {
 /** Longer texts get an input with several lines. */
 const ONE_LINE = 48;
 
-/** An input for text of one or more lines. Where it would not show all characters, the text with marks is below it. */
+/**
+ * An input for text of one or more lines. If the input would not show all characters, the text with marks is below the
+ * input.
+ */
 export function TextInput({ field, path, draft, setDraft, ...rest }: InputProps): JSX.Element {
   const value = valueAt(draft.value, path);
   const text = typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
@@ -76,8 +79,8 @@ function widthOf({ mostCharacters = Infinity, limits = '' }: Field): string {
 type AreaProps = ReturnType<typeof common> & { text: string; take: (typed: string) => void };
 
 /**
- * A text area as high as its text, so that all of it is visible. A person has seen it once each screen of it was in
- * view.
+ * A text area as high as its text, so that the whole text is visible. A person has seen the text once each screen of it
+ * was in view.
  */
 export function TextArea({ text, take, ...rest }: AreaProps): JSX.Element {
   const ref = useRef<HTMLTextAreaElement>(null);

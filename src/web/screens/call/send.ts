@@ -18,7 +18,7 @@ export interface PanelProps {
   decided: () => void;
 }
 
-/** What the person typed here. It is kept when a new panel starts, on another screen and through a reload. */
+/** The text that the person typed here. It survives a new panel, a visit to another screen and a reload. */
 export interface KeptTyped {
   typed: Typed;
   change: (part: Partial<Typed>) => void;
@@ -32,14 +32,14 @@ export interface DecidingProps extends PanelProps, KeptTyped {
   setRefusal: (refusal: string | undefined) => void;
 }
 
-/** What the person's passkey signed of what is sent. */
+/** The signatures that the person's passkey made for a request to the server. */
 export type Signed = BodyPasskey & BodyGrantPasskey;
 type Identified<B> = B & Signed & { decisionId: string; runId: string };
-/** An answer, and what was done, in words, where it is other than what was sent. */
+/** An answer. If the server did something else than what was sent, `done` says in words what it did. */
 type Told = Answer & { done?: string };
 type Post<B> = (turn: string, body: Identified<B>, signal: AbortSignal) => Promise<Reply<Told>>;
 
-/** Decisions that let a call run. The person then reads what goes wrong with the call. */
+/** Decisions that let a call run. After such a decision, the person is shown what goes wrong with the call. */
 const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
 
 function letsRun(answer: Answer): boolean {
@@ -111,8 +111,8 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
 }
 
 /**
- * Sends a decision or what is said of a grant. Where its rule needs signatures, the person signs with their passkey, and
- * it is sent again.
+ * Sends a decision, or a request about a grant. If the rule needs signatures, the person signs with their passkey, and
+ * the request is sent again.
  */
 export async function sendSigned<T>(
   what: string,
@@ -131,8 +131,8 @@ interface Away {
 }
 
 /**
- * Makes the id of a decision. Where no answer came, the same content is sent again with the same id, so that it counts
- * once.
+ * Makes the id of a decision. If no answer came, the same content is sent again with the same id, so that the decision
+ * counts once.
  */
 function useDecisionId(): (content: unknown) => string {
   const last = useRef({ content: '', id: '' });

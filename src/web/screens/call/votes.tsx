@@ -32,7 +32,7 @@ function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): J
   const { isSending, send: say } = useSend(
     {
       ...props,
-      // The person stays at the request, and what they typed stays, too.
+      // The person stays at the request, so the typed text stays, too.
       forget: () => undefined,
       decided: () => {
         ref.current?.closest('article')?.querySelector<HTMLElement>('.call-title')?.focus();

@@ -117,7 +117,7 @@ function WhatIfDialog({ turn, call, close }: WhatIfProps & { close: () => void }
   );
 }
 
-/** Starts a fork and goes to it. Where it cannot start, the typed text stays. */
+/** Starts a fork and goes to it. If the fork cannot start, the typed text stays. */
 function useStart(turn: string, callId: string, forget: () => void) {
   const { notify, fail } = useAppContext();
   const [isSending, setSending] = useState(false);

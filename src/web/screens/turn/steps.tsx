@@ -127,7 +127,7 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
   );
 }
 
-/** The head of the text in the worker's heartbeat, where the worker does not stream to a web inbox. */
+/** The head of the text in the worker's heartbeat, if the worker does not stream to a web inbox. */
 function headOf({ runId, thinking }: TurnView, pending: Pending | undefined): LiveText | undefined {
   const activity = pending?.activities.find(({ what }) => what === 'think');
   if (activity?.text === undefined || thinking === undefined) return undefined;
@@ -145,7 +145,7 @@ interface WritingProps {
   pending: Pending | undefined;
 }
 
-/** The text that the model writes, while it writes it. The step then replaces it. */
+/** The text that the model is writing. The finished step then replaces this text. */
 export function Writing({ view, text, pending }: WritingProps): JSX.Element | null {
   const { thinking, runId } = view;
   const live = text ?? headOf(view, pending);

@@ -16,7 +16,7 @@ import { cancelTurn } from '../../http';
 import { errorText } from '../../model/labels';
 import { hrefOf } from '../../model/route';
 
-/** A turn with its picture, steps and result. Live until it ends. */
+/** A turn with its picture, steps and result. The screen is live until the turn ends. */
 export function TurnScreen({ turn, step }: { turn: string; step: string | undefined }): JSX.Element {
   const live = useTurn(turn);
   const { view, events, problem } = live;
@@ -146,7 +146,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
   );
 }
 
-/** What a turn has spent, where its budget is limited or it has a price. */
+/** What a turn has spent, if the turn has a budget or a price. */
 function Spending({ view: { budget, spent } }: { view: TurnView }): JSX.Element | null {
   const limits = budget === undefined ? '' : budgetText(budget);
   if (spent === undefined || (limits === '' && spent.money === undefined)) return null;
