@@ -13,7 +13,7 @@ import { digestJson, digestText } from '../contract/digest';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
 import { checkFile, type Known } from './check-file';
 import type { Condition } from './condition';
-import type { CheckedPasskeys, Passkey, PasskeySite } from './passkey';
+import type { CheckedPasskeys, Passkey, PasskeySite } from './passkeys/passkey';
 import { agentsIn, permitsOf } from './permits';
 import { actionBy, type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';

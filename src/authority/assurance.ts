@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Approvers } from './approvers';
-import { PASSKEY_FAULTS, type PasskeyFault, verifyPasskey } from './passkey';
+import { PASSKEY_FAULTS, type PasskeyFault, verifyPasskey } from './passkeys/passkey';
 import {
   INBOX_NAMESPACE,
   SIGNATURE_NAMESPACE,

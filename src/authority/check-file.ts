@@ -4,7 +4,7 @@ import { BUDGET_KINDS, raiseSchema } from '../contract/spending/budget';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type Condition, readCondition } from './condition';
 import { type CheckedKeys, checkKeys, checkRevoked, type RevokedKeys } from './check-keys';
-import { type CheckedPasskeys, checkPasskeys } from './passkey';
+import { type CheckedPasskeys, checkPasskeys } from './passkeys/passkey';
 import { checkPeople, checkRoster } from './check-people';
 import { checkPermits } from './permits';
 import type { ReadFile, RuleContent } from './read-file';

@@ -1,4 +1,4 @@
-import { PASSKEY, type Passkey, readPasskeyLine } from './passkey';
+import { PASSKEY, type Passkey, readPasskeyLine } from './passkeys/passkey';
 import type { ReadFile } from './read-file';
 import { readKeyLine, type SignerKey } from './ssh-key';
 import { SIGNATURE_NAMESPACE } from './ssh-signature';

@@ -2,7 +2,7 @@ import type { RosterLine } from '../contract/authority/roster';
 import { defined } from '../contract/defined';
 import type { Approvers } from './approvers';
 import type { Judge } from './assurance';
-import { PASSKEY, readPasskeyLine } from './passkey';
+import { PASSKEY, readPasskeyLine } from './passkeys/passkey';
 import { NONE_REVOKED } from './check-keys';
 import { readKeyLine } from './ssh-key';
 

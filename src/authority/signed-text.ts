@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { VoteSignature } from '../contract/decision';
 import type { Approvers } from './approvers';
 import { CLOCK_TOLERANCE, type VoteJudgement } from './assurance';
-import { verifyPasskey } from './passkey';
+import { verifyPasskey } from './passkeys/passkey';
 import { verifySshSignature } from './ssh-signature';
 
 /** What the worker itself knows, against which a signature is checked. */

@@ -10,13 +10,13 @@ import type { Oidc } from './auth/oidc';
 import type { FormatError } from './failure';
 import type { Hosts } from './address';
 import type { InboxFeed } from './inbox-feed';
-import type { DecidedReader } from './decided-reader';
+import type { DecidedReader } from './reading/decided-reader';
 import type { Push } from './push/store';
 import type { RefusalLog } from './refusal-log';
 import type { Reader, ReaderOf } from './scoped';
 import type { ShownCalls } from './shown-calls';
 import type { Signers } from './signer';
-import type { StatsReader } from './stats-reader';
+import type { StatsReader } from './reading/stats-reader';
 import type { TextStore } from './streamed-text';
 
 /** The files that people send to this web inbox for their messages. */

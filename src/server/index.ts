@@ -29,7 +29,7 @@ import type { AppDeps } from './deps';
 import { decisionRoutes } from './decisions';
 import { createErrorFormatter } from './failure';
 import { createSentFiles, fileRoutes } from './files';
-import { createDecidedReader } from './decided-reader';
+import { createDecidedReader } from './reading/decided-reader';
 import { awayRoutes } from './control/away';
 import { grantRoutes, grantsRoutes } from './control/grants';
 import { createFeed } from './inbox-feed';
@@ -55,7 +55,7 @@ import { createShownCalls } from './shown-calls';
 import { newsFor } from './reading/news';
 import type { Signers } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
-import { createStatsReader } from './stats-reader';
+import { createStatsReader } from './reading/stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
 import { forkRoutes, turnRoutes } from './turns';
 

@@ -15,7 +15,7 @@ import { createSessions } from '../../src/server/auth/sessions';
 import { createUsers, type Users } from '../../src/server/auth/users';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createHosts } from '../../src/server/address';
-import { createDecidedReader } from '../../src/server/decided-reader';
+import { createDecidedReader } from '../../src/server/reading/decided-reader';
 import { createShownCalls } from '../../src/server/shown-calls';
 import { createFeed } from '../../src/server/inbox-feed';
 import { createRefusalLog } from '../../src/server/refusal-log';
@@ -23,7 +23,7 @@ import type { AppDeps, SentFiles } from '../../src/server/deps';
 import type { Push } from '../../src/server/push/store';
 import { createReaders } from '../../src/server/scoped';
 import type { Signers } from '../../src/server/signer';
-import { createStatsReader } from '../../src/server/stats-reader';
+import { createStatsReader } from '../../src/server/reading/stats-reader';
 import { createTextStore, type TextStore } from '../../src/server/streamed-text';
 
 /** Where the tests' web inbox is. */

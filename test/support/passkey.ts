@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { PASSKEY } from '../../src/authority/passkey';
+import { PASSKEY } from '../../src/authority/passkeys/passkey';
 
 /** What a test wants to be otherwise than an honest browser and authenticator say it. */
 export interface PasskeyChanges {

@@ -1,12 +1,12 @@
-import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../contract/authority/passkeys';
-import type { VoteSignature } from '../contract/decision';
-import { defined } from '../contract/defined';
-import { CountersignError } from '../contract/errors';
-import { assuranceOf, CLOCK_TOLERANCE, VOTE_FAULTS } from './assurance';
-import type { SignedInVote } from './inbox-key';
-import type { ApproversSource } from './source';
-import { statementOf, statementText } from './statement';
-import { factsToSign, signatureOf, timesToSign } from './to-sign';
+import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../../contract/authority/passkeys';
+import type { VoteSignature } from '../../contract/decision';
+import { defined } from '../../contract/defined';
+import { CountersignError } from '../../contract/errors';
+import { assuranceOf, CLOCK_TOLERANCE, VOTE_FAULTS } from '../assurance';
+import type { SignedInVote } from '../inbox-key';
+import type { ApproversSource } from '../source';
+import { statementOf, statementText } from '../statement';
+import { factsToSign, signatureOf, timesToSign } from '../to-sign';
 
 /** Asks signed-in people for signatures with their passkeys, and checks these signatures. */
 export interface PasskeySigner {

@@ -1,5 +1,5 @@
-import { EVERYTHING } from '../../src/contract/authority/permits';
-import { createDecidedReader } from '../../src/server/decided-reader';
+import { EVERYTHING } from '../../../src/contract/authority/permits';
+import { createDecidedReader } from '../../../src/server/reading/decided-reader';
 
 it('asks once for a user who asks again at once, anew after a decision, and again after a failure', async () => {
   const looks: string[] = [];

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
-import { parseApprovers } from '../../src/authority/approvers';
-import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../src/authority/assurance';
+import { parseApprovers } from '../../../src/authority/approvers';
+import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../../src/authority/assurance';
 import {
   type CallFacts,
   type SignableVote,
   type Statement,
   statementOf,
   statementText,
-} from '../../src/authority/statement';
-import { isAssured } from '../../src/contract/authority/votes';
-import { LIMITS } from '../../src/contract/limits';
-import { newPasskey, type PasskeyChanges, SITE, type TestPasskey } from '../support/passkey';
-import { newSigner } from '../support/ssh';
-import { AT, FACTS, VOTE } from './signed';
+} from '../../../src/authority/statement';
+import { isAssured } from '../../../src/contract/authority/votes';
+import { LIMITS } from '../../../src/contract/limits';
+import { newPasskey, type PasskeyChanges, SITE, type TestPasskey } from '../../support/passkey';
+import { newSigner } from '../../support/ssh';
+import { AT, FACTS, VOTE } from '../signed';
 
 const [anna, edwards, rsa, bob, removed] = [
   newPasskey(),

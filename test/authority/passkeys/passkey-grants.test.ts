@@ -1,8 +1,8 @@
-import { parseApprovers } from '../../src/authority/approvers';
-import { grantText } from '../../src/authority/grant-statement';
-import { passkeyGrantSigner } from '../../src/authority/passkey-grants';
-import type { GrantTerms } from '../../src/contract/control/grants';
-import { newPasskey, SITE } from '../support/passkey';
+import { parseApprovers } from '../../../src/authority/approvers';
+import { grantText } from '../../../src/authority/grant-statement';
+import { passkeyGrantSigner } from '../../../src/authority/passkeys/passkey-grants';
+import type { GrantTerms } from '../../../src/contract/control/grants';
+import { newPasskey, SITE } from '../../support/passkey';
 
 const INSTALLATION = '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5';
 const [anna, bob] = [newPasskey(), newPasskey('EdDSA')];

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import type { Countersign, ListQuery } from '../client/types';
-import { readTurns } from '../client/read-turns';
-import { createStats } from '../history/stats';
-import type { Permit } from '../contract/authority/permits';
-import { defined } from '../contract/defined';
-import type { StatsAnswer } from './api';
-import type { RefusalLog } from './refusal-log';
+import type { Countersign, ListQuery } from '../../client/types';
+import { readTurns } from '../../client/read-turns';
+import { createStats } from '../../history/stats';
+import type { Permit } from '../../contract/authority/permits';
+import { defined } from '../../contract/defined';
+import type { StatsAnswer } from '../api';
+import type { RefusalLog } from '../refusal-log';
 
 /** Which turns are counted. */
 export interface StatsQuery {

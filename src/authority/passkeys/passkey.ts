@@ -1,11 +1,11 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
-import type { RosterSite } from '../contract/authority/roster';
-import { defined } from '../contract/defined';
-import { parseJson } from '../contract/json';
-import { LIMITS } from '../contract/limits';
-import type { FileContent, ReadFile } from './read-file';
-import type { Complain } from './yaml';
+import type { RosterSite } from '../../contract/authority/roster';
+import { defined } from '../../contract/defined';
+import { parseJson } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import type { FileContent, ReadFile } from '../read-file';
+import type { Complain } from '../yaml';
 
 /** A passkey of a person: a credential of WebAuthn, as its line in the approvers file says. */
 export interface Passkey {

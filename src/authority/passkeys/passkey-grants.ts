@@ -1,11 +1,11 @@
-import type { GrantPasskeyAsk, SignedByPasskey } from '../contract/authority/passkeys';
-import { grantSentence } from '../contract/control/grant-text';
-import type { VoteSignature } from '../contract/decision';
-import { CountersignError } from '../contract/errors';
-import { CLOCK_TOLERANCE, VOTE_FAULTS } from './assurance';
-import { assuranceOfGrant, givenBy, grantFault, grantText } from './grant-statement';
-import type { SignedInGrant } from './inbox-key';
-import type { ApproversSource } from './source';
+import type { GrantPasskeyAsk, SignedByPasskey } from '../../contract/authority/passkeys';
+import { grantSentence } from '../../contract/control/grant-text';
+import type { VoteSignature } from '../../contract/decision';
+import { CountersignError } from '../../contract/errors';
+import { CLOCK_TOLERANCE, VOTE_FAULTS } from '../assurance';
+import { assuranceOfGrant, givenBy, grantFault, grantText } from '../grant-statement';
+import type { SignedInGrant } from '../inbox-key';
+import type { ApproversSource } from '../source';
 
 /** Asks signed-in people to sign the grants that they give or confirm with their passkeys, and checks these signatures. */
 export interface PasskeyGrantSigner {

@@ -1,10 +1,10 @@
-import type { ListQuery, TurnSummary } from '../../src/client';
-import { EVERYTHING } from '../../src/contract/authority/permits';
-import { CountersignError } from '../../src/contract/errors';
-import type { TurnEvent } from '../../src/history/events';
-import type { StatsAnswer } from '../../src/server/api';
-import { createStatsReader } from '../../src/server/stats-reader';
-import { run, Script } from '../history/script';
+import type { ListQuery, TurnSummary } from '../../../src/client';
+import { EVERYTHING } from '../../../src/contract/authority/permits';
+import { CountersignError } from '../../../src/contract/errors';
+import type { TurnEvent } from '../../../src/history/events';
+import type { StatsAnswer } from '../../../src/server/api';
+import { createStatsReader } from '../../../src/server/reading/stats-reader';
+import { run, Script } from '../../history/script';
 
 const NOW = Date.parse('2026-02-01T00:00:00.000Z');
 

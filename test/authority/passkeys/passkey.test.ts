@@ -1,7 +1,7 @@
-import { parseApprovers } from '../../src/authority/approvers';
-import { readPasskeyLine } from '../../src/authority/passkey';
-import { CountersignError } from '../../src/contract/errors';
-import { newPasskey } from '../support/passkey';
+import { parseApprovers } from '../../../src/authority/approvers';
+import { readPasskeyLine } from '../../../src/authority/passkeys/passkey';
+import { CountersignError } from '../../../src/contract/errors';
+import { newPasskey } from '../../support/passkey';
 
 const [anna, edwards, rsa] = [newPasskey(), newPasskey('EdDSA'), newPasskey('RS256')];
 const [, id = '', key = ''] = anna.line.split(' ');
