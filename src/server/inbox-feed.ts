@@ -6,8 +6,7 @@ import type { TurnNews } from '../contract/streamed-text';
 import type { InboxPage, InboxPageQuery } from './api';
 import type { FormatError } from './failure';
 import { InboxShares } from './inbox-page';
-import { NamedTurns } from './reading/named';
-import { createAsyncEvent, Pace, type PaceTimes } from './reading/news';
+import { createAsyncEvent, NamedTurns, Pace, type PaceTimes } from './reading/news';
 import {
   isTrouble,
   noAnswerYet,
