@@ -38,7 +38,8 @@ class NewsSender implements News {
   ) {}
 
   note(turn: string): void {
-    if (this.turns.size < NEWS.turnsKept) this.turns.add(turn);
+    const isKept = this.turns.size < NEWS.turnsKept && turn.length <= NEWS.characters;
+    if (isKept) this.turns.add(turn);
     else if (!this.turns.has(turn)) this.isPart = true;
     this.plan();
   }

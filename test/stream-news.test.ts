@@ -55,6 +55,17 @@ it('says that it is there where nothing happens, and nothing before it begins or
   expect(taken).toHaveLength(4);
 });
 
+it('leaves out a name that no web inbox takes, and says so', async () => {
+  const { news, taken } = webInbox();
+  news.begin('agents');
+  await pass(0);
+  note(news, 'a'.repeat(NEWS.characters), 'b'.repeat(NEWS.characters + 1));
+  await pass(NEWS.batchMs);
+  expect(taken.slice(1)).toEqual([
+    { namespace: 'agents', turns: ['a'.repeat(NEWS.characters)], isPart: true },
+  ]);
+});
+
 it('names what is left when it ends', async () => {
   const { news, named } = webInbox();
   news.begin('agents');

@@ -28,8 +28,12 @@ interface Kept {
   /** How visibility describes it. */
   text: string;
   items: InboxItem[];
+  /** The time of the read on the clock of the process, which nobody sets. */
   readAt: number;
 }
+
+/** How the items of a turn changed when it was read. */
+type Change = 'same' | 'changed' | 'more';
 
 /** One pass over everything that is listed. */
 interface Pass {
@@ -45,8 +49,8 @@ interface Pass {
  */
 export class WaitingReader implements InboxReader {
   private readonly kept = new Map<string, Kept>();
-  /** When each turn was read by itself. Visibility may be behind. */
-  private readonly aheadSince = new Map<string, number>();
+  /** The last read of each turn by itself. Visibility may be behind. */
+  private readonly ahead = new Map<string, { readAt: number }>();
   private found = new Set<string>();
   private doubted = new Set<string>();
   private pass: Pass | undefined;
@@ -63,13 +67,16 @@ export class WaitingReader implements InboxReader {
   ) {}
 
   async read(turn: string): Promise<{ waiting: Waiting; isChanged: boolean }> {
-    const { version } = this;
     const listed = await waitingTurn(this.context, turn);
-    this.aheadSince.set(turn, Date.now());
+    this.ahead.set(turn, { readAt: performance.now() });
     this.doubted.delete(turn);
-    if (listed === undefined) this.drop(turn);
-    else if (this.isNews(listed)) await this.put(listed);
-    return { waiting: this.waiting(), isChanged: this.version !== version };
+    const isChanged = listed === undefined ? this.drop(turn) : await this.keepRead(listed);
+    return { waiting: this.waiting(), isChanged };
+  }
+
+  forget(turn: string): void {
+    this.ahead.delete(turn);
+    this.doubted.delete(turn);
   }
 
   async next(): Promise<WaitingStep> {
@@ -100,7 +107,8 @@ export class WaitingReader implements InboxReader {
 
   private async step(): Promise<void> {
     this.steps += 1;
-    for (const [turn, at] of this.aheadSince) if (at < Date.now() - AHEAD_MS) this.aheadSince.delete(turn);
+    const oldest = performance.now() - AHEAD_MS;
+    for (const [turn, { readAt }] of this.ahead) if (readAt < oldest) this.ahead.delete(turn);
     if (!this.isComplete || !this.isLong || this.steps % 2 === 1) await this.readOn();
     else await this.readNewest();
   }
@@ -138,34 +146,42 @@ export class WaitingReader implements InboxReader {
     for await (const page of listPages(this.context.reader, query, this.pageSize)) yield page.map(listedTurn);
   }
 
+  /** Keeps a turn that was read by itself. True where something else waits in it. */
+  private async keepRead(turn: ListedTurn): Promise<boolean> {
+    // It may wait since after its page of this pass was read.
+    this.pass?.seen.add(turn.id);
+    return this.isNews(turn) && (await this.put(turn)) !== 'same';
+  }
+
   /** Keeps what visibility lists. */
   private async keep(turns: readonly ListedTurn[]): Promise<void> {
     for (const { id } of turns) this.pass?.seen.add(id);
     const changed = turns.filter((turn) => this.isNews(turn) && !this.isAhead(turn.id));
-    const put = async (turn: ListedTurn) => ({ id: turn.id, isMore: await this.put(turn) });
-    for await (const { id, isMore } of mapOrdered(changed, AT_ONCE, put))
-      if (isMore && this.isComplete) this.found.add(id);
+    const put = async (turn: ListedTurn) => ({ id: turn.id, change: await this.put(turn) });
+    for await (const { id, change } of mapOrdered(changed, AT_ONCE, put))
+      if (change === 'more' && this.isComplete) this.found.add(id);
   }
 
-  /** Keeps what waits in a turn. True where something waits in it that did not wait before. */
-  private async put(turn: ListedTurn): Promise<boolean> {
-    const since = this.aheadSince.get(turn.id);
+  /** Keeps what waits in a turn. */
+  private async put(turn: ListedTurn): Promise<Change> {
+    const ahead = this.ahead.get(turn.id);
     const items = await itemsOf(this.context, turn);
     // The turn was read by itself meanwhile.
-    if (this.aheadSince.get(turn.id) !== since) return false;
+    if (this.ahead.get(turn.id) !== ahead) return 'same';
     const { items: before = [] } = this.kept.get(turn.id) ?? {};
-    this.kept.set(turn.id, { startedAt: turn.startedAt, text: textOf(turn), items, readAt: Date.now() });
-    if (JSON.stringify(before) === JSON.stringify(items)) return false;
+    const readAt = performance.now();
+    this.kept.set(turn.id, { startedAt: turn.startedAt, text: textOf(turn), items, readAt });
+    if (JSON.stringify(before) === JSON.stringify(items)) return 'same';
     this.version += 1;
-    return items.some(
-      ({ callId, kind }) => !before.some((one) => one.callId === callId && one.kind === kind),
-    );
+    const isNew = ({ callId, kind }: InboxItem): boolean =>
+      !before.some((one) => one.callId === callId && one.kind === kind);
+    return items.some(isNew) ? 'more' : 'changed';
   }
 
   /** Whether more is known of a turn than visibility says, which is something else. */
   private isAhead(turn: string): boolean {
-    const since = this.aheadSince.get(turn);
-    if (since === undefined || since < Date.now() - AHEAD_MS) return false;
+    const { readAt = -Infinity } = this.ahead.get(turn) ?? {};
+    if (readAt < performance.now() - AHEAD_MS) return false;
     this.doubted.add(turn);
     return true;
   }
@@ -173,7 +189,7 @@ export class WaitingReader implements InboxReader {
   private isNews(turn: ListedTurn): boolean {
     const known = this.kept.get(turn.id);
     if (known === undefined || known.text !== textOf(turn)) return true;
-    return isCut(turn) && Date.now() - known.readAt > REREAD_MS;
+    return isCut(turn) && performance.now() - known.readAt > REREAD_MS;
   }
 
   private dropMissing(listed: ReadonlySet<string>, isAmong: (kept: Kept) => boolean): void {
@@ -181,8 +197,11 @@ export class WaitingReader implements InboxReader {
       if (isAmong(kept) && !listed.has(id) && !this.isAhead(id)) this.drop(id);
   }
 
-  private drop(id: string): void {
+  /** True where something waited in the turn. */
+  private drop(id: string): boolean {
+    const { items = [] } = this.kept.get(id) ?? {};
     if (this.kept.delete(id)) this.version += 1;
+    return items.length > 0;
   }
 
   private items(): readonly InboxItem[] {

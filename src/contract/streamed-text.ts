@@ -62,6 +62,8 @@ export interface StreamSender {
 
 /** Limits of the news. Times are in milliseconds. */
 export const NEWS = {
+  /** The most characters of a name, which is Temporal's own limit. One longer name would have its whole batch refused. */
+  characters: 1_000,
   /** The most turns that are named at once. */
   turnsAtOnce: 200,
   /** The most turns that a worker keeps for a web inbox that does not answer. */

@@ -40,7 +40,7 @@ import type {
  * | `POST /api/session` `SignIn` | `Session` and the cookie, 401, 429 |
  * | `DELETE /api/session` | 204; `SignedOut` for whom an issuer signed in that signs out as well |
  * | `GET /api/inbox?` `InboxPageQuery` | `InboxPage`; 204 where nothing of it differs from the page whose `key` is `seen` |
- * | `GET /api/inbox/events` | server-sent events `waiting` with an `InboxPulse`, at the start and at each change; `trouble` with an `ApiError` while the Temporal server cannot be read, limits reading, or has not answered for 2.5 s, until the next `waiting` |
+ * | `GET /api/inbox/events` | server-sent events `waiting` with an `InboxPulse`, at the start and at each change; `trouble` with an `ApiError` while the Temporal server cannot be read, limits reading, or has not answered for 2.5 s, until the next `waiting` without `trouble` |
  * | `GET /api/turns?` `TurnsPageQuery` | `TurnsPage` |
  * | `GET /api/turns/:turn` | `TurnDetails` |
  * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn; `pending` with a `Pending`, the first one after all events so far; `trouble` with an `ApiError`; `end` with `{}`, and nothing comes any more. Every connection starts the turn over, from place 0 |
@@ -229,6 +229,11 @@ export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'comp
   version: string;
   /** The pauses that hold calls now, in words. Absent where there are none. */
   paused?: string[];
+  /**
+   * Why visibility cannot be read now. The pulse has what is known of single turns, and everything else is as old as
+   * `at` says.
+   */
+  trouble?: ApiError;
 }
 
 export interface TurnDetails {

@@ -1,15 +1,21 @@
-import { LIST_PAGE } from '../client/list';
-import type { Countersign, InboxReader, Waiting } from '../client/types';
+import type { Countersign, InboxReader } from '../client/types';
 import type { Whom } from '../contract/authority/open-votes';
-import { EVERYTHING, type Permit } from '../contract/authority/permits';
+import type { Permit } from '../contract/authority/permits';
 import type { Pauses } from '../contract/control/pauses';
-import { CountersignError } from '../contract/errors';
 import type { TurnNews } from '../contract/streamed-text';
-import { SERVER_HINTS } from '../contract/text/server-hints';
-import type { InboxPage, InboxPageQuery, InboxPulse } from './api';
+import type { InboxPage, InboxPageQuery } from './api';
 import type { FormatError } from './failure';
-import { heldBy, InboxShares } from './inbox-page';
+import { InboxShares } from './inbox-page';
 import { createAsyncEvent, NamedTurns, Pace, type PaceTimes } from './reading/news';
+import {
+  isTrouble,
+  noAnswerYet,
+  pulse,
+  type Read,
+  stillTroubled,
+  troubled,
+  type Update,
+} from './reading/updates';
 import type { ServerEvent } from './sse';
 
 /** The inbox, which is read once for everybody. Each person sees what their permit allows. */
@@ -73,7 +79,7 @@ class Feed implements InboxFeed {
   private readonly wake = createAsyncEvent();
   private shares = new InboxShares();
   private listeners = 0;
-  private leftAt = 0;
+  private leftAt = -Infinity;
   private isReading = false;
   private reader: InboxReader | undefined;
   private read: Read | undefined;
@@ -84,7 +90,11 @@ class Feed implements InboxFeed {
   private readonly pace: Pace;
   private readonly named = new NamedTurns({
     read: (turn) => this.readNamed(turn),
-    onLost: () => this.pace.doubt(),
+    onLost: (turn) => {
+      this.pace.doubt();
+      this.reader?.forget(turn);
+    },
+    onLate: () => this.pace.doubt(),
   });
 
   constructor(private readonly parts: FeedParts) {
@@ -104,8 +114,8 @@ class Feed implements InboxFeed {
   }
 
   /** Without listeners nothing is read. The next one gets everything anew. */
-  private name(turns: readonly string[], once = false): void {
-    if (this.isReading) for (const turn of turns) this.named.add(turn, once);
+  private name(turns: readonly string[]): void {
+    if (this.isReading) for (const turn of turns) this.named.add(turn);
   }
 
   async page(
@@ -168,7 +178,7 @@ class Feed implements InboxFeed {
 
   private leave(): void {
     this.listeners -= 1;
-    this.leftAt = Date.now();
+    this.leftAt = performance.now();
     if (this.isWanted() || this.listeners > 0) return;
     this.read = this.newest = undefined;
     this.wake.fire();
@@ -176,18 +186,18 @@ class Feed implements InboxFeed {
 
   private isWanted(): boolean {
     const { closing, lingerMs = LINGER_MS } = this.parts;
-    return !closing.aborted && (this.listeners > 0 || Date.now() - this.leftAt < lingerMs);
+    return !closing.aborted && (this.listeners > 0 || performance.now() - this.leftAt < lingerMs);
   }
 
   private async poll(): Promise<void> {
     while (this.isWanted()) {
-      const began = Date.now();
+      const began = performance.now();
       const isDue = this.isTroubled || this.pace.dueInMs() === 0;
+      if (isDue) this.pace.begin();
       const reading = this.readOnce(isDue);
       const update = await (isTrouble(this.newest) ? reading : this.reportSlow(reading));
-      this.publish(update);
       this.isTroubled = isTrouble(update);
-      if (isDue || this.isTroubled) this.pace.end({ ...update, tookMs: Date.now() - began });
+      if (isDue || this.isTroubled) this.pace.end({ ...update, tookMs: performance.now() - began });
       if (this.isWanted()) await this.wake.wait(this.waitMs());
     }
     // What was read is too old for a later listener.
@@ -205,23 +215,25 @@ class Feed implements InboxFeed {
     return this.isTroubled ? dueInMs : Math.min(dueInMs, PAUSES_MS);
   }
 
-  /** Reads visibility where that is due, and the pauses. */
+  /** Reads visibility where that is due, and the pauses. Publishes what is known then. */
   private async readOnce(isDue: boolean): Promise<Update> {
     try {
-      this.reader ??= this.parts.client.inboxReader();
-      const [read] = await Promise.all([isDue ? this.readOn(this.reader) : this.read, this.readPauses()]);
-      this.read = read ?? (await this.readOn(this.reader));
-      return this.pulse(this.read);
+      const reader = (this.reader ??= this.parts.client.inboxReader());
+      const isMissing = isDue || this.read === undefined;
+      const [read] = await Promise.all([isMissing ? this.readOn(reader) : undefined, this.readPauses()]);
+      // Named turns may have been read meanwhile. Without listeners what was read is gone.
+      this.read ??= read ?? (await this.readOn(reader));
+      return this.publish(pulse(this.known(this.read)));
     } catch (error) {
-      return troubleUpdate(error, this.parts);
+      return this.report(error);
     }
   }
 
   private async readOn(reader: InboxReader): Promise<Read> {
     const waiting = await reader.next();
     this.pace.found(waiting.found);
-    this.name(waiting.doubted, true);
-    return { waiting, at: new Date().toISOString() };
+    if (this.isReading) for (const turn of waiting.doubted) this.named.doubt(turn);
+    return (this.read = { waiting, at: new Date().toISOString() });
   }
 
   private async readNamed(turn: string): Promise<boolean> {
@@ -229,20 +241,22 @@ class Feed implements InboxFeed {
     if (reader === undefined) return false;
     const { waiting, isChanged } = await reader.read(turn);
     if (!isChanged || reader !== this.reader) return isChanged;
-    this.read = { waiting, at: new Date().toISOString() };
-    this.publish(this.pulse(this.read));
+    const read = (this.read = { waiting, at: this.read?.at ?? new Date().toISOString() });
+    const error = this.newest?.error;
+    const known = this.known(read);
+    this.publish(error === undefined ? pulse(known) : stillTroubled(error, this.parts.formatError, known));
     return true;
   }
 
   private async readPauses(): Promise<void> {
-    if (this.paused !== undefined && Date.now() - this.paused.at < PAUSES_MS) return;
+    if (this.paused !== undefined && performance.now() - this.paused.at < PAUSES_MS) return;
     const now = await this.parts.client.pauses();
-    this.paused = { at: Date.now(), now };
+    this.paused = { at: performance.now(), now };
   }
 
   /** The result of a read. Where a read takes long, trouble is published before its end. */
   private async reportSlow(reading: Promise<Update>): Promise<Update> {
-    const report = (): void => this.publish(troubleUpdate(noAnswerYet(), this.parts));
+    const report = (): void => void this.report(noAnswerYet());
     const timer = setTimeout(report, this.parts.slowMs ?? SLOW_MS);
     try {
       return await reading;
@@ -251,28 +265,19 @@ class Feed implements InboxFeed {
     }
   }
 
-  private publish(update: Update): void {
-    if (update.key === this.newest?.key) return;
-    this.newest = update;
-    this.news.fire();
+  private report(error: unknown): Update {
+    return this.publish(troubled(error, this.parts.formatError, this.known(this.read)));
   }
 
-  private pulse(read: Read): Update {
-    const { paused } = this;
-    const seenBy = (permit: Permit): Pulse => {
-      const { waiting, at } = read;
-      const share = this.shares.of(permit);
-      const { waiting: count, doubts } = share.totalsOf(waiting);
-      const version = share.versionOf(waiting);
-      const held = paused === undefined ? [] : heldBy(paused.now, permit);
-      const data: InboxPulse = {
-        ...{ version, waiting: count, doubts, complete: waiting.isComplete, at },
-        ...(held.length > 0 ? { paused: held } : {}),
-      };
-      return { key: version + JSON.stringify(held), event: { event: 'waiting', data } };
-    };
-    const { items, isComplete } = read.waiting;
-    return { key: seenBy(EVERYTHING).key, seenBy, isPart: !isComplete, isLong: items.length > LIST_PAGE };
+  private publish(update: Update): Update {
+    if (update.key === this.newest?.key) return update;
+    this.newest = update;
+    this.news.fire();
+    return update;
+  }
+
+  private known<R extends Read | undefined>(read: R) {
+    return { read, paused: this.paused?.now, shares: this.shares };
   }
 
   private async firstRead(): Promise<Read> {
@@ -282,44 +287,4 @@ class Feed implements InboxFeed {
       await this.news.wait();
     }
   }
-}
-
-/** The inbox as it was read, and the time of the read. */
-export interface Read {
-  waiting: Waiting;
-  at: string;
-}
-
-/** The event that a person gets for a read, and a key that changes with its content. */
-interface Pulse {
-  key: string;
-  event: ServerEvent;
-}
-
-/** The result of a read, and a key that changes with its content. */
-interface Update {
-  key: string;
-  seenBy(permit: Permit): Pulse;
-  /** Set where the read failed. */
-  error?: unknown;
-  /** Whether there is more to read. */
-  isPart?: boolean;
-  /** Whether more waits than one read shows. */
-  isLong?: boolean;
-}
-
-function isTrouble(news: Update | undefined): boolean {
-  return news?.error !== undefined;
-}
-
-function troubleUpdate(error: unknown, { formatError }: FeedParts): Update {
-  const { body } = formatError(error);
-  const pulse = { key: JSON.stringify(body), event: { event: 'trouble', data: body } };
-  return { key: pulse.key, seenBy: () => pulse, error };
-}
-
-function noAnswerYet(): CountersignError {
-  return new CountersignError('no_server', 'the Temporal server has not answered yet', {
-    hint: SERVER_HINTS.unanswered,
-  });
 }

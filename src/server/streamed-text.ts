@@ -169,8 +169,7 @@ function nextChange(turn: string, signal: AbortSignal, watchers: Watching['watch
 
 const count = z.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 
-/** A name, with Temporal's own limit. A single refused name would hold up the text of all turns. */
-const name = z.string().min(1).max(1_000);
+const name = z.string().min(1).max(NEWS.characters);
 
 const piecesSchema = z
   .array(

@@ -143,8 +143,9 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
     if (!isOpen) return;
     return listenShared('/api/inbox/events', 'waiting', {
       message: (data) => {
-        setTrouble(undefined);
-        setPulse(JSON.parse(data));
+        const pulse: InboxPulse = JSON.parse(data);
+        setTrouble(pulse.trouble);
+        setPulse(pulse);
       },
       trouble: (data) => setTrouble(JSON.parse(data)),
       connection: (state) => {

@@ -7,7 +7,7 @@ const item = (turn: string, extra: Partial<InboxItem> = {}): InboxItem => inboxI
 const away = new CountersignError('no_server', 'nobody answers');
 const NO_NEWS = { found: [], doubted: [] };
 const read = () => Promise.reject(new Error('no turn is read by itself here'));
-const silent = { next: () => new Promise<never>(() => undefined), read };
+const silent = { next: () => new Promise<never>(() => undefined), read, forget: () => undefined };
 const broken = new CountersignError('not_ready', 'no attributes');
 
 /** An inbox that is each of these in turn. */
@@ -19,7 +19,7 @@ const client = (...looks: (InboxItem[] | Error)[]) => {
   };
   let version = 0;
   const next = async () => ({ items: await inbox(), isComplete: true, version: version++, ...NO_NEWS });
-  return { inbox, inboxReader: () => ({ next, read }) };
+  return { inbox, inboxReader: () => ({ next, read, forget: () => undefined }) };
 };
 
 describe('looking at the inbox', () => {

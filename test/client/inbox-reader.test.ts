@@ -25,12 +25,16 @@ const infoOf = (workflowId: string, { requests, tool = 'pay' }: Turn, status = '
 
 /** A server, what its visibility shows of it, and a reader. */
 function serverWith(now: Record<string, Turn | 'ended'>, listed: Record<string, Turn> = {}) {
-  const state = { now: new Map(Object.entries(now)), listed: new Map(Object.entries(listed)), describes: 0 };
+  const state = {
+    now: new Map(Object.entries(now)),
+    listed: new Map(Object.entries(listed)),
+    answer: undefined as Promise<void> | undefined,
+  };
   const list = async function* () {
     for (const [id, turn] of state.listed) if (turn.requests > 0) yield infoOf(id, turn);
   };
   const describe = async (id: string) => {
-    state.describes += 1;
+    await state.answer;
     const turn = state.now.get(id);
     if (turn === undefined) throw new WorkflowNotFoundError('not there', id, undefined);
     return turn === 'ended' ? infoOf(id, { requests: 1 }, 'COMPLETED') : infoOf(id, turn);
@@ -100,6 +104,56 @@ test('says which turns visibility brought something new of, once everything was 
   // One request less is no request that somebody should have told of.
   state.listed.set('old', { requests: 1 });
   expect((await reader.next()).found).toEqual([]);
+});
+
+test('a request that came behind the place of a long pass stays until a pass could have seen it', async () => {
+  const many = Object.fromEntries(Array.from({ length: 2_500 }, (_, n) => [`t${n}`, { requests: 1 }]));
+  const { reader, turnsOf } = serverWith({ late: { requests: 1 } }, many);
+  const isShown = async (): Promise<boolean> => turnsOf(await reader.next()).includes('late');
+  // The first pass has three pages. The next one has read its first page.
+  for (let step = 0; step < 5; step++) expect(await isShown()).toBe(false);
+  expect(turnsOf((await reader.read('late')).waiting)).toContain('late');
+  pass(31_000);
+  // Every second step looks at the newest turns.
+  for (let step = 0; step < 4; step++) expect(await isShown()).toBe(true);
+  for (let step = 0; step < 6; step++) await reader.next();
+  expect(await isShown()).toBe(false);
+});
+
+test('a turn has not changed because another one has, which was read meanwhile', async () => {
+  const { state, reader } = serverWith({ a: { requests: 0 }, b: { requests: 1 } });
+  await reader.next();
+  let answer = (): void => undefined;
+  state.answer = new Promise((resolve) => (answer = resolve));
+  const slow = reader.read('a');
+  state.answer = undefined;
+  expect((await reader.read('b')).isChanged).toBe(true);
+  answer();
+  expect((await slow).isChanged).toBe(false);
+});
+
+test('a turn that was forgotten is shown as visibility has it', async () => {
+  const { state, reader, turnsOf } = serverWith({ t: { requests: 0 } }, { t: { requests: 1 } });
+  await reader.next();
+  await reader.read('t');
+  expect(turnsOf(await reader.next())).toEqual([]);
+  state.now.set('t', { requests: 1 });
+  reader.forget('t');
+  expect(await reader.next()).toMatchObject({ doubted: [], items: [{ turn: 't' }] });
+});
+
+describe('where the clock of the machine is set back by an hour', () => {
+  beforeEach(() => jest.setSystemTime(Date.now() + 3_600_000));
+  const setBack = (): void => void jest.setSystemTime(Date.now() - 3_600_000);
+
+  test('what was read of a turn counts no longer than before', async () => {
+    const { reader, turnsOf } = serverWith({ t: { requests: 1 } });
+    await reader.next();
+    await reader.read('t');
+    setBack();
+    pass(31_000);
+    expect(turnsOf(await reader.next())).toEqual([]);
+  });
 });
 
 test('whatever visibility shows, a turn that was just read is shown as it is, and in the end all is', async () => {

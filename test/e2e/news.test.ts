@@ -59,7 +59,7 @@ async function clientWith(visibility: Visibility, address: string): Promise<Coun
       ({ isComplete } = step);
       return step;
     };
-    return { next, read: (turn) => reader.read(turn) };
+    return { next, read: (turn) => reader.read(turn), forget: (turn) => reader.forget(turn) };
   };
   return { ...client, inboxReader };
 }

@@ -1,4 +1,4 @@
-import { EVERYTHING } from '../../src/contract/authority/permits';
+import { EVERYTHING, type Permit } from '../../src/contract/authority/permits';
 import type { Pauses } from '../../src/contract/control/pauses';
 import { CountersignError } from '../../src/contract/errors';
 import type { InboxItem, InboxReader, WaitingStep } from '../../src/client/types';
@@ -20,6 +20,7 @@ const unread = (): never => {
 const countedInbox = () => {
   const inbox = {
     ...{ reads: 0, atOnce: 0, most: 0, total: 0, looked: [] as string[] },
+    forgotten: [] as string[],
     /** How much waits once a turn was read by itself; and what visibility says beside what waits. */
     ...{ named: 0, found: [] as string[], doubted: [] as string[] },
     failing: undefined as Error | undefined,
@@ -39,7 +40,7 @@ const countedInbox = () => {
     inbox.total = inbox.named;
     return { waiting: { items: itemsOf(inbox.total), isComplete: true, version: inbox.total }, isChanged };
   };
-  const reader = (): InboxReader => ({ next, read });
+  const reader = (): InboxReader => ({ next, read, forget: (turn) => void inbox.forgotten.push(turn) });
   return { inbox, reader };
 };
 
@@ -60,7 +61,7 @@ const silentInbox = () => {
       inbox.fail = reject;
     });
   const parts = {
-    client: { inboxReader: () => ({ next, read: unread }), pauses: nothingPaused },
+    client: { inboxReader: () => ({ next, read: unread, forget: () => undefined }), pauses: nothingPaused },
     formatError: createErrorFormatter(() => undefined),
   };
   return {
@@ -94,11 +95,11 @@ const feedOf = (
   });
 
 /** Listens, and keeps each event. */
-const listen = (feed: InboxFeed) => {
+const listen = (feed: InboxFeed, permit: Permit = EVERYTHING) => {
   const stop = new AbortController();
   const received: ServerEvent[] = [];
   const ended = (async () => {
-    for await (const event of feed.listen(stop.signal, EVERYTHING)) received.push(event);
+    for await (const event of feed.listen(stop.signal, permit)) received.push(event);
   })();
   return {
     received,
@@ -364,15 +365,84 @@ describe('where turns are named', () => {
     await listener.stop();
   });
 
-  it('shows a turn that was named while visibility does not answer', async () => {
+  it('shows a turn that was named while visibility cannot be read, and still says so, and since when', async () => {
     const { inbox, feed, listener } = await once();
+    const stranger = listen(feed, { role: 'admin', agents: ['another'] });
     inbox.failing = new CountersignError('server_busy', 'too often', { data: { retryInMs: HOUR } });
     feed.refresh();
     await until('trouble', () => listener.received.length === 2);
     inbox.named = 1;
     feed.hear({ namespace, turns: ['t1'] });
     await until('the change', () => listener.received.length === 3);
-    expect(listener.received[2]).toMatchObject({ event: 'waiting', data: { waiting: 1 } });
+    const [first, , change] = listener.received;
+    const { at } = Object(first?.data);
+    expect(change).toMatchObject({
+      event: 'waiting',
+      data: { waiting: 1, at, trouble: { code: 'server_busy', retryInMs: HOUR } },
+    });
+    expect(await feed.page({}, EVERYTHING)).toMatchObject({ waiting: 1, at });
+    await expect(feed.whole(0)).rejects.toBe(inbox.failing);
+    const late = listen(feed);
+    await until('the late one', () => late.received.length === 1);
+    expect(late.received).toEqual([change]);
+    inbox.failing = undefined;
+    feed.refresh();
+    await until('its end', () => listener.received.length === 4);
+    expect(listener.received[3]).toMatchObject({ event: 'waiting', data: { waiting: 1 } });
+    expect(listener.received[3]?.data).not.toHaveProperty('trouble');
+    await Promise.all([listener, stranger, late].map(({ stop }) => stop()));
+    // Who may not see the turn hears of the trouble alone.
+    expect(stranger.received).toMatchObject([
+      { event: 'waiting' },
+      { event: 'trouble' },
+      { event: 'waiting' },
+    ]);
+  });
+
+  it('keeps what was read of a turn while the pauses were read', async () => {
+    const { inbox, reader } = countedInbox();
+    let answer = (_: Pauses): void => undefined;
+    const pauses = () => new Promise<Pauses>((resolve) => (answer = resolve));
+    const feed = feedOf(reader, { pace: pace(HOUR), lingerMs: HOUR, pauses });
+    const listener = listen(feed);
+    await until('the end of the read', () => inbox.reads === 1 && inbox.atOnce === 0);
+    inbox.named = 2;
+    feed.hear({ namespace, turns: ['t1'] });
+    await until('the change', () => listener.received.length === 1);
+    answer({ control: 'open', pauses: [] });
+    await new Promise(setImmediate);
+    inbox.named = 3;
+    feed.hear({ namespace, turns: ['t1'] });
+    await until('the next change', () => listener.received.length > 1);
+    await listener.stop();
+    expect(listener.received).toMatchObject([{ data: { waiting: 2 } }, { data: { waiting: 3 } }]);
+  });
+
+  it('reads everything again where that was asked for during a read', async () => {
+    const { inbox, reader } = countedInbox();
+    const feed = feedOf(reader, { pace: pace(HOUR), lingerMs: HOUR });
+    const listener = listen(feed);
+    await until('the read', () => inbox.atOnce === 1);
+    feed.refresh();
+    await until('the next read', () => inbox.reads === 2);
+    await listener.stop();
+  });
+
+  it('leaves a turn to visibility that it will not read', async () => {
+    const { inbox, feed, listener } = await once();
+    feed.hear({ namespace, turns: Array.from({ length: 502 }, (_, n) => `t${n}`) });
+    expect(inbox.forgotten).toEqual(['t500', 't501']);
+    await listener.stop();
+  });
+
+  it('reads visibility as usual where named turns are late', async () => {
+    const { inbox, feed, listener } = await once({ usual: 5 });
+    inbox.named = inbox.total;
+    feed.hear({ namespace, turns: Array.from({ length: 200 }, (_, n) => `t${n}`) });
+    await until('the end of the reading', () => inbox.atOnce === 0);
+    const before = inbox.reads;
+    await until('further readings', () => inbox.reads > before + 5);
+    expect(inbox.forgotten).toEqual([]);
     await listener.stop();
   });
 

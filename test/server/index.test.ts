@@ -205,7 +205,7 @@ it('ends open streams when it is stopped', async () => {
     return { items: [], isComplete: true, version: 1, found: [], doubted: [] };
   };
   const read = () => Promise.reject(new Error('no turn is read by itself here'));
-  const inboxReader = () => ({ next, read });
+  const inboxReader = () => ({ next, read, forget: () => undefined });
   const token = await createUsers(usersFile()).add('ann');
   const pauses = async () => ({ control: 'open' as const, pauses: [] });
   const client = {

@@ -49,6 +49,7 @@ export class Pace {
   private heardAt = -Infinity;
   private usualUntil = -Infinity;
   private jitter = 1;
+  private isHurried = false;
   private past: { read: PastRead; at: number } | undefined;
   /** The turns that there was news of, and the turns that visibility showed without any, by time. */
   private readonly told = new Map<string, number>();
@@ -56,7 +57,8 @@ export class Pace {
 
   constructor(
     private readonly times: PaceTimes = PACE,
-    private readonly now: () => number = Date.now,
+    /** The clock of the process, because nobody sets it back. */
+    private readonly now: () => number = () => performance.now(),
   ) {}
 
   hear({ turns, isPart }: TurnNews): void {
@@ -93,14 +95,21 @@ export class Pace {
     return this.now() < this.heardAt + SILENT_MS && this.now() >= this.usualUntil;
   }
 
+  /** A read begins. */
+  begin(): void {
+    this.isHurried = false;
+  }
+
   /** A read has ended. */
   end(read: PastRead): void {
     this.jitter = 1 + Math.random() * JITTER;
-    this.past = { read, at: this.now() };
+    // A read that began before the hurry may have missed what it was for.
+    this.past = this.isHurried ? undefined : { read, at: this.now() };
   }
 
   /** Visibility is to be read again now. */
   hurry(): void {
+    this.isHurried = true;
     this.past = undefined;
   }
 
@@ -135,11 +144,13 @@ function forget(times: Map<string, number>, before: number): void {
 export interface NamedParts {
   /** Reads one turn. False: nothing has changed in it yet. Rejects where it cannot be read. */
   read(turn: string): Promise<boolean>;
-  /** Called where a turn that was named will not be read, or could not be. */
-  onLost(): void;
+  /** Called where a turn will not be read, or could not be. */
+  onLost(turn: string): void;
+  /** Called where turns wait for longer than they should. */
+  onLate(): void;
 }
 
-/** The most turns that wait to be read. */
+/** The most turns of each kind that wait to be read. */
 const MOST_WAITING = 500;
 /** So many reads at once at first, and then so many a second. */
 const READS = { atFirst: 40, aSecond: 20 } as const;
@@ -149,6 +160,10 @@ const AT_ONCE = 8;
  * has the change.
  */
 const AGAIN_MS = [50, 200, 1_000] as const;
+/** Milliseconds after which a named turn that was not read yet is late. */
+const NAMED_MS = 1_000;
+/** Milliseconds after which a doubted turn is left to visibility, which has caught up by then. */
+const DOUBTED_MS = 2_000;
 
 interface Named {
   dueAt: number;
@@ -157,29 +172,45 @@ interface Named {
 }
 
 /**
- * Reads the turns that somebody named, each a few times until something has changed in it. Whoever names turns costs
- * the server a bounded number of reads, however many they name.
+ * Reads the turns that somebody named, each a few times until something has changed in it, and the turns that are
+ * doubted, each once. The two kinds take turns, so names do not hold up doubts. A turn is never read twice at once,
+ * because the older answer could come last. Whoever names turns costs the server a bounded number of reads, however
+ * many they name.
  */
 export class NamedTurns {
-  private readonly waiting = new Map<string, Named>();
+  private readonly named = new Map<string, Named>();
+  /** The doubted turns, and since when they wait. */
+  private readonly doubted = new Map<string, number>();
+  private readonly reading = new Set<string>();
+  private wasDoubted = false;
+  private round = 0;
   private spare: number = READS.atFirst;
   private filledAt = performance.now();
-  private reading = 0;
   private timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly parts: NamedParts) {}
 
-  /** `once`: the turn is read only once. */
-  add(turn: string, once = false): void {
-    const before = this.waiting.get(turn);
-    if (once && before !== undefined) return;
-    if (before === undefined && this.waiting.size >= MOST_WAITING) return this.parts.onLost();
-    this.waiting.set(turn, { dueAt: performance.now(), triesLeft: once ? 0 : AGAIN_MS.length });
+  /** Reads a turn in which something has changed, or will have. */
+  add(turn: string): void {
+    const { dueAt = Infinity } = this.named.get(turn) ?? {};
+    if (dueAt === Infinity && this.named.size >= MOST_WAITING) return this.parts.onLost(turn);
+    // A turn that is named again keeps its place.
+    this.named.set(turn, { dueAt: Math.min(dueAt, performance.now()), triesLeft: AGAIN_MS.length });
+    this.plan();
+  }
+
+  /** Reads a turn once of which visibility knows something else. */
+  doubt(turn: string): void {
+    if (this.doubted.has(turn) || this.reading.has(turn)) return;
+    if (this.doubted.size >= MOST_WAITING) return this.parts.onLost(turn);
+    this.doubted.set(turn, performance.now());
     this.plan();
   }
 
   clear(): void {
-    this.waiting.clear();
+    this.round += 1;
+    this.named.clear();
+    this.doubted.clear();
     clearTimeout(this.timer);
     this.timer = undefined;
   }
@@ -187,11 +218,11 @@ export class NamedTurns {
   private plan(): void {
     clearTimeout(this.timer);
     this.timer = undefined;
-    if (this.reading >= AT_ONCE || this.waiting.size === 0) return;
+    if (this.reading.size >= AT_ONCE) return;
     const now = performance.now();
-    const next = Math.min(...[...this.waiting.values()].map(({ dueAt }) => dueAt));
-    if (next === Infinity) return;
-    const wait = Math.max(next - now, this.spareMs(now));
+    const dueAt = Math.min(this.nextDoubted()?.dueAt ?? Infinity, this.nextNamed()?.dueAt ?? Infinity);
+    if (dueAt === Infinity) return;
+    const wait = Math.max(dueAt - now, this.spareMs(now));
     this.timer = setTimeout(() => this.readDue(), Math.max(0, wait)).unref();
   }
 
@@ -204,32 +235,66 @@ export class NamedTurns {
 
   private readDue(): void {
     const now = performance.now();
-    for (const [turn, named] of this.waiting) {
-      if (this.reading >= AT_ONCE || this.spareMs(now) > 0) break;
-      if (named.dueAt > now) continue;
+    this.giveUp(now);
+    while (this.reading.size < AT_ONCE && this.spareMs(now) === 0) {
+      const turn = this.nextDue(now);
+      if (turn === undefined) break;
       this.spare -= 1;
-      void this.readOne(turn, named);
+      void this.readOne(turn);
     }
     this.plan();
   }
 
-  private async readOne(turn: string, named: Named): Promise<void> {
-    this.reading += 1;
-    // Until its read has ended it is not due.
-    named.dueAt = Infinity;
+  /** Says what is late, and leaves doubted turns that waited too long to visibility. */
+  private giveUp(now: number): void {
+    if ((this.nextNamed()?.dueAt ?? now) < now - NAMED_MS) this.parts.onLate();
+    for (const [turn, since] of this.doubted) {
+      if (since > now - DOUBTED_MS) return;
+      this.doubted.delete(turn);
+      this.parts.onLost(turn);
+    }
+  }
+
+  /** The turn that is to be read now. */
+  private nextDue(now: number): string | undefined {
+    const [named, doubted] = [this.nextNamed(), this.nextDoubted()];
+    const dueNamed = named !== undefined && named.dueAt <= now ? named.turn : undefined;
+    this.wasDoubted = doubted !== undefined && (dueNamed === undefined || !this.wasDoubted);
+    return this.wasDoubted ? doubted?.turn : dueNamed;
+  }
+
+  /** The named turn that has been due for the longest time. */
+  private nextNamed(): { turn: string; dueAt: number } | undefined {
+    let next: { turn: string; dueAt: number } | undefined;
+    for (const [turn, { dueAt }] of this.named)
+      if (dueAt < (next?.dueAt ?? Infinity) && !this.reading.has(turn)) next = { turn, dueAt };
+    return next;
+  }
+
+  /** The turn that has been doubted for the longest time. */
+  private nextDoubted(): { turn: string; dueAt: number } | undefined {
+    for (const [turn, dueAt] of this.doubted) if (!this.reading.has(turn)) return { turn, dueAt };
+    return undefined;
+  }
+
+  private async readOne(turn: string): Promise<void> {
+    const { round } = this;
+    const { triesLeft = 0 } = this.named.get(turn) ?? {};
+    this.named.delete(turn);
+    this.doubted.delete(turn);
+    this.reading.add(turn);
     const isChanged = await this.parts.read(turn).catch(() => undefined);
-    this.reading -= 1;
-    // It may have been named again meanwhile, and is then read again.
-    if (this.waiting.get(turn) === named) this.note(turn, named, isChanged);
+    this.reading.delete(turn);
+    // A turn that was named again meanwhile is read again.
+    if (round === this.round && !this.named.has(turn)) this.note(turn, triesLeft, isChanged);
     this.plan();
   }
 
-  private note(turn: string, { triesLeft }: Named, isChanged: boolean | undefined): void {
-    this.waiting.delete(turn);
+  private note(turn: string, triesLeft: number, isChanged: boolean | undefined): void {
     const wait = AGAIN_MS[AGAIN_MS.length - triesLeft];
     if (isChanged === true || (wait === undefined && isChanged === false)) return;
-    if (wait === undefined) return this.parts.onLost();
-    this.waiting.set(turn, { dueAt: performance.now() + wait, triesLeft: triesLeft - 1 });
+    if (wait === undefined) return this.parts.onLost(turn);
+    this.named.set(turn, { dueAt: performance.now() + wait, triesLeft: triesLeft - 1 });
   }
 }
 

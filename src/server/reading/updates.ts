@@ -1,0 +1,95 @@
+import { LIST_PAGE } from '../../client/list';
+import type { Waiting } from '../../client/types';
+import { EVERYTHING, type Permit } from '../../contract/authority/permits';
+import type { Pauses } from '../../contract/control/pauses';
+import { CountersignError } from '../../contract/errors';
+import { SERVER_HINTS } from '../../contract/text/server-hints';
+import type { ApiError, InboxPulse } from '../api';
+import type { FormatError } from '../failure';
+import { heldBy, type InboxShares } from '../inbox-page';
+import type { ServerEvent } from '../sse';
+
+/** The inbox as it was read, and when visibility was read last. */
+export interface Read {
+  waiting: Waiting;
+  at: string;
+}
+
+/** Everything that was read so far. */
+export interface Known {
+  read: Read | undefined;
+  paused: Pauses | undefined;
+  shares: InboxShares;
+}
+
+/** The event that a person gets for a read, and a key that changes with its content. */
+interface Pulse {
+  key: string;
+  event: ServerEvent;
+}
+
+/** The result of a read, and a key that changes with its content. */
+export interface Update {
+  key: string;
+  seenBy(permit: Permit): Pulse;
+  /** Set where visibility could not be read. */
+  error?: unknown;
+  /** Whether there is more to read. */
+  isPart?: boolean;
+  /** Whether more waits than one read shows. */
+  isLong?: boolean;
+}
+
+/** The update after a read. With trouble, named turns were read, and visibility was not. */
+export function pulse(known: Known & { read: Read }, trouble?: ApiError): Update {
+  const { waiting, at } = known.read;
+  const seenBy = (permit: Permit): Pulse => {
+    const share = known.shares.of(permit);
+    const { waiting: count, doubts } = share.totalsOf(waiting);
+    const version = share.versionOf(waiting);
+    const held = known.paused === undefined ? [] : heldBy(known.paused, permit);
+    const data: InboxPulse = {
+      ...{ version, waiting: count, doubts, complete: waiting.isComplete, at },
+      ...(held.length > 0 ? { paused: held } : {}),
+      ...(trouble === undefined ? {} : { trouble }),
+    };
+    return { key: keyOf(version, held, trouble), event: { event: 'waiting', data } };
+  };
+  const { items, isComplete } = waiting;
+  return { key: seenBy(EVERYTHING).key, seenBy, isPart: !isComplete, isLong: items.length > LIST_PAGE };
+}
+
+function keyOf(version: string, held: readonly string[], trouble: ApiError | undefined): string {
+  return version + JSON.stringify([held, trouble]);
+}
+
+/** The update after a read that failed. */
+export function troubled(error: unknown, formatError: FormatError, known: Known): Update {
+  const { body } = formatError(error);
+  const event: ServerEvent = { event: 'trouble', data: body };
+  const { read } = known;
+  if (read === undefined)
+    return { key: JSON.stringify(body), seenBy: () => ({ key: JSON.stringify(body), event }), error };
+  // Who saw the trouble gets no event for a turn that they do not see.
+  const { key, seenBy } = pulse({ ...known, read }, body);
+  return { key, seenBy: (permit) => ({ key: seenBy(permit).key, event }), error };
+}
+
+/** The update where named turns were read while visibility could not be read. */
+export function stillTroubled(
+  error: unknown,
+  formatError: FormatError,
+  known: Known & { read: Read },
+): Update {
+  return { ...pulse(known, formatError(error).body), error };
+}
+
+export function isTrouble(update: Update | undefined): boolean {
+  return update?.error !== undefined;
+}
+
+export function noAnswerYet(): CountersignError {
+  return new CountersignError('no_server', 'the Temporal server has not answered yet', {
+    hint: SERVER_HINTS.unanswered,
+  });
+}
