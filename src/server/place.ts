@@ -65,10 +65,8 @@ export async function placeOf(
   const [all, file] = [await away(), await voters?.()];
   const nameOf = (name: string): string => file?.personOf(name) ?? name;
   const approver = nameOf(user);
-  const entries = all
-    .map((entry) => ({ ...entry, from: nameOf(entry.from), to: nameOf(entry.to) }))
-    .filter(({ to }) => isSameName(to, approver));
-  if (named === undefined && entries.length === 0) return {};
+  const entries = all.map((entry) => ({ ...entry, from: nameOf(entry.from), to: nameOf(entry.to) }));
+  if (named === undefined && !entries.some(({ to }) => isSameName(to, approver))) return {};
   const call = await callOf();
   const authority = call && authorityOn(call);
   const chosen = choosePlace({ authority, approver, named }, { entries, now: Date.now() });

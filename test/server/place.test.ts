@@ -57,6 +57,7 @@ it.each<[string, Away[], object, object]>([
   ['of nobody, where nobody named them', [away('dora', 'yan')], {}, {}],
   ['of nobody, before it begins', [away('dora', 'xena', HOUR)], {}, {}],
   ['of nobody, of who asked', [away('rita', 'xena')], {}, {}],
+  ['of nobody, of a delegate of who asked', [away('rita', 'dora'), away('dora', 'xena')], {}, {}],
   ['of nobody, where the rule names them', [away('dora', 'ed')], { approver: 'ed' }, {}],
 ])('is that %s', async (_what, entries, asked, expected) => {
   expect(await find(entries, asked)).toEqual(expected);
