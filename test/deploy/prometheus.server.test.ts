@@ -8,12 +8,11 @@ import { z } from 'zod';
 import { connect, type Countersign } from '../../src/client';
 import { freePorts } from '../../src/engine/server-args';
 import { startWeb } from '../../src/server';
-import type { Model } from '../../src/models/model';
 import { defineAgent } from '../../src/tools/define-agent';
 import { root } from '../support/build';
 import { askedTools, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
-import { readBack, scriptBook } from '../support/script-book';
+import { heldModel, readBack, scriptBook } from '../support/script-book';
 import { isThorough } from '../support/thorough';
 import { endInEveryWay } from '../support/turns';
 import { until } from '../support/until';
@@ -60,12 +59,6 @@ const Rules = z.object({
   ),
 });
 
-/** As where a provider has no room for a moment. */
-const waitForRoom: NonNullable<Model['admit']> = async ({ onWait }) => {
-  onWait();
-  return () => undefined;
-};
-
 /** A scrape of a second, so that rates have their two samples soon. */
 const configOf = (worker: string, web: string): string =>
   JSON.stringify({
@@ -83,7 +76,7 @@ told('Prometheus', () => {
   const agent = defineAgent({
     name: AGENT,
     instructions: 'do',
-    model: { ...book.model, admit: waitForRoom },
+    model: heldModel(book.model),
     tools: askedTools(effects),
   });
   /** Starts a turn as people do: the labels of what waits come from its search attributes. */
