@@ -17,7 +17,7 @@ beforeAll(async () => {
     generate: async (request: Parameters<typeof book.model.generate>[0]) => {
       await effects.add('asked');
       // Longer than all the turns need to ask for their place in the queue.
-      await setTimeout(100);
+      await setTimeout(250);
       return book.model.generate(request);
     },
   };
