@@ -146,7 +146,7 @@ test('the buttons follow what others do meanwhile', async () => {
   await fixture.client.workflow.getHandle(turn).result();
   go();
   await page.getByRole('alert').getByText('Another person decided it before you.').waitFor();
-  expect(await withdraw(page).count()).toBe(0);
+  await withdraw(page).waitFor({ state: 'detached' });
   expect(await effects.lines('meanwhile')).toEqual(['pay meanwhile']);
   await page.context().close();
 });
