@@ -208,7 +208,7 @@ export interface InboxReader {
    * @throws CountersignError as `next`.
    */
   read(turn: string): Promise<{ waiting: Waiting; isChanged: boolean }>;
-  /** Lets visibility say at once what waits in this turn. What was read of it by itself may be too old. */
+  /** Lets visibility say at once what waits in this turn: an earlier read of the turn may be too old. */
   forget(turn: string): void;
 }
 
