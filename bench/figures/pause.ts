@@ -1,6 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { lookAtControl } from '../../lib/activities/control/pauses';
 import { connect, type Countersign } from '../../lib/client';
 import { defineAgent, defineConfig, defineTool, scriptedModel, startWorker } from '../../lib/index';
@@ -74,11 +75,11 @@ async function lateStart(bench: Bench, { client, taskQueue }: Place, starts: num
     Array.from({ length: TURNS }, () => client.start({ agent: 'looping', prompt: 'go', taskQueue })),
   );
   const before = starts.length;
-  while (starts.length < before + TURNS * 5) await sleep(20);
+  while (starts.length < before + TURNS * 5) await delay(20);
   const asked = performance.now();
   await client.pause({ tool: EFFECT, reason: 'measured', by: 'bench' });
   const last = (): number => starts.at(-1) ?? asked;
-  while (performance.now() - Math.max(last(), asked) < QUIET_MS) await sleep(50);
+  while (performance.now() - Math.max(last(), asked) < QUIET_MS) await delay(50);
   const late = last() - asked;
   await Promise.all(turns.map(({ turn }) => client.cancel(turn)));
   await Promise.all(
@@ -132,5 +133,3 @@ function looping(starts: number[]) {
   const limits = { steps: STEPS + 1, repeats: false as const };
   return defineAgent({ name: 'looping', instructions: 'Do it.', model, tools: [effect], limits });
 }
-
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

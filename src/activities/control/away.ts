@@ -5,8 +5,6 @@ import { assuranceText, isAssured } from '../../contract/authority/votes';
 import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAwaySeen } from '../../contract/control/away-forms';
 import { errorMessage } from '../../contract/errors';
-import { QUERIES } from '../../contract/names';
-import { queryControl } from './ask-control';
 
 /** Says who is away or will be; or why nobody can tell. Never rejects. */
 export type AwayReader = () => Promise<readonly Away[] | { why: string }>;
@@ -15,14 +13,11 @@ export type AwayReader = () => Promise<readonly Away[] | { why: string }>;
 interface ReaderParts {
   /** How many there are, by the memo. */
   count(): Promise<number | { why: string }>;
-  query?(): Promise<unknown>;
+  query(): Promise<unknown>;
 }
 
 /** Asks anew each time, and only where the memo says that somebody is away: few votes are cast in another's place. */
-export function createAwayReader({
-  count,
-  query = () => queryControl(QUERIES.away),
-}: ReaderParts): AwayReader {
+export function createAwayReader({ count, query }: ReaderParts): AwayReader {
   return async () => {
     const known = await count();
     if (typeof known !== 'number') return known;

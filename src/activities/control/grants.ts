@@ -27,8 +27,8 @@ import { TIMES } from '../../contract/limits';
 import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
 import { contentDigest } from '../../tools/content-digest';
 import type { Tool } from '../../tools/types';
+import { within } from '../../tools/within';
 import { authorityWithAway, type AwayReader } from './away';
-import { inTime, queryControl } from './ask-control';
 
 /** Asks about grants in the name of calls. Nothing of it rejects. */
 export interface GrantsReader {
@@ -93,6 +93,21 @@ function reasonOf(error: unknown): string {
   if (cause instanceof ApplicationFailure) return cause.message;
   if (error instanceof WorkflowNotFoundError) return `${CONTROL.workflowId} does not run`;
   return `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`;
+}
+
+/** Asks the workflow that holds pauses, grants and who is away, by the client of the current activity. */
+export function queryControl(query: string): Promise<unknown> {
+  const { client } = Context.current();
+  return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(query));
+}
+
+/** Asks by the client of the current activity, for as long as a worker may take to answer. */
+async function inTime<T>(ask: () => Promise<T>): Promise<T> {
+  const { client } = Context.current();
+  const asked = client.withDeadline(Date.now() + TIMES.useAnswer, ask);
+  const { ended } = await within(asked, TIMES.useAnswer);
+  if (!ended) throw new Error('no worker answered');
+  return asked;
 }
 
 function claimByUpdate(asked: UseAsked): Promise<unknown> {

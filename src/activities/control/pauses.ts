@@ -8,9 +8,9 @@ import { type AboutToStart, type Pause, pauseOf, pauseText, readPauses } from '.
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
-import { CONTROL, FAILURES, MEMO, WORKFLOWS } from '../../contract/names';
+import { CONTROL, FAILURES, MEMO, QUERIES, WORKFLOWS } from '../../contract/names';
 import { type AwayReader, createAwayReader } from './away';
-import { createGrantsReader, type GrantsReader } from './grants';
+import { createGrantsReader, type GrantsReader, queryControl } from './grants';
 
 /**
  * The answer of the server about the workflow that holds the pauses and the grants. `absent`: there is no such
@@ -178,6 +178,6 @@ export function createControlReaders(): { pauses: PausesReader; grants: GrantsRe
   return {
     pauses,
     grants: createGrantsReader({ memo: pauses.grants }),
-    away: createAwayReader({ count: pauses.away }),
+    away: createAwayReader({ count: pauses.away, query: () => queryControl(QUERIES.away) }),
   };
 }

@@ -78,7 +78,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const plan = planned(view, callId, { terms, by: sender.approver });
       const said = { turn, callId, seenDigest, reason, decision: 'approved' } as const;
       const signed = await signApprovalAndGrant(deps, {
-        client: reader,
+        client: { view: async () => view, placeOf: (turn) => reader.placeOf(turn) },
         vote: { ...said, approver: sender.approver, passkey },
         grant: toSign(deps, plan, sender.approver),
         ...{ assurance: plan.assurance, grantPasskey },

@@ -1,11 +1,10 @@
 import { requireAssured } from '../../client/control/plan-grant';
-import type { Countersign } from '../../client/types';
 import type { GrantPasskeyAsk, PasskeyAsk, SignedByPasskey } from '../../contract/authority/passkeys';
 import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
-import { type GrantToSign, type SignedInVote, type Signers, signVote } from '../signer';
+import { type GrantToSign, type SignableTurns, type SignedInVote, type Signers, signVote } from '../signer';
 
 type GrantSigners = Pick<Signers, 'grantSigner' | 'grantPasskeys'>;
 
@@ -73,7 +72,7 @@ async function byInbox(
 }
 
 interface ApprovalAndGrant extends Wanted {
-  client: Pick<Countersign, 'view' | 'placeOf'>;
+  client: SignableTurns;
   vote: SignedInVote;
   grant: GrantToSign;
 }
