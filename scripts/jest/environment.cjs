@@ -28,6 +28,7 @@ module.exports = class SharedRealm {
       process: propertiesOf(process),
       variables: { ...process.env },
       folder: process.cwd(),
+      exitListeners: process.listeners('exit'),
     };
     globalThis.global = globalThis;
     this.moduleMocker = new ModuleMocker(globalThis);
@@ -45,11 +46,21 @@ module.exports = class SharedRealm {
   async teardown() {
     this.fakeTimers.dispose();
     this.fakeTimersModern.dispose();
+    this.exit();
     restore(globalThis, this.before.globals);
     restore(process, this.before.process);
     restore(process.env, propertiesOf(this.before.variables));
     process.chdir(this.before.folder);
     this.global = null;
+  }
+
+  /** Runs what the file left for the end of its process, such as removing folders: Jest may kill this process instead. */
+  exit() {
+    for (const listener of process.listeners('exit')) {
+      if (this.before.exitListeners.includes(listener)) continue;
+      process.removeListener('exit', listener);
+      listener.call(process, 0);
+    }
   }
 
   exportConditions() {

@@ -11,6 +11,7 @@ import type { Refusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
 import type { GrantOptions } from '../client/control/types';
+import type { Away, AwaySeen } from '../contract/control/away';
 import type { GrantSeen, GrantTerms } from '../contract/control/grants';
 import type { Condition } from '../contract/control/narrowing';
 import type { Role } from '../contract/authority/permits';
@@ -411,6 +412,8 @@ export type BodyOf<M, R extends keyof M> = Omit<M, FromSession | R> & Required<P
 
 export type {
   Answer,
+  Away,
+  AwaySeen,
   SentMessage,
   SessionEvent,
   SessionTurnEvent,

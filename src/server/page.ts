@@ -12,6 +12,7 @@ const SCRIPTS = [
   'account',
   'asks',
   'app',
+  'away',
   'bulk',
   'composer',
   'conversation',

@@ -20,7 +20,16 @@ export function checkStart(
     throw new Error(`the input of this ${what} cannot be read: ${unreadable.why}`);
   if (unreadable === undefined && isInput(input)) return;
   const [given, how] = what === 'turn' ? ['turns', '{ agent, prompt }'] : ['sessions', '{ agent }'];
-  throw refused(`this is not the input of a ${what}; start ${given} with the client, or with ${how}`);
+  throw misfit(`this is not the input of a ${what}; start ${given} with the client, or with ${how}`);
+}
+
+/**
+ * The error for an input that this build cannot take. Where the run before passed it on, a newer build wrote it. The
+ * task then fails and waits for that build, so that a deploy that is taken back ends nothing.
+ */
+export function misfit(message: string): Error {
+  if (workflowInfo().continuedFromExecutionRunId === undefined) return refused(message);
+  return new Error('another build passed on an input that this build does not know; it needs a newer worker');
 }
 
 function refused(message: string): ApplicationFailure {

@@ -1,6 +1,5 @@
 import {
   allHandlersFinished,
-  ApplicationFailure,
   CancellationScope,
   condition,
   makeContinueAsNewFunc,
@@ -46,6 +45,7 @@ import { describeIssues } from '../contract/read-json';
 import { messageCheck, messageGuard } from '../contract/schema/message';
 import type { MessageOf, MessageSchema } from '../contract/schema/message';
 import { whyUnreadable } from '../contract/unreadable';
+import { misfit } from './check-start';
 import { type HeldAway, awayInput, takeAway } from './control/away';
 import { readAs, refusal, take, takenOf } from './control/take';
 import {
@@ -169,7 +169,7 @@ function heldIn(input: unknown): Held {
   const away = readAway(given['away']);
   if (pauses !== undefined && grants !== undefined && away !== undefined)
     return { pauses, grants, away, updates: 0 };
-  throw ApplicationFailure.nonRetryable('this is not the input of the workflow that holds pauses and grants');
+  throw misfit('this is not the input of the workflow that holds pauses and grants');
 }
 
 function read<S extends MessageSchema>(message: RawValue, schema: S, what: string): MessageOf<S> {

@@ -22,13 +22,14 @@ export type Route =
   | { at: 'refused' }
   | { at: 'passkeys' }
   | { at: 'push' }
+  | { at: 'away' }
   /** The calls that may run without asking. */
   | { at: 'grants' }
   /** A place that the page does not have. */
   | { at: 'nowhere'; place: string };
 
 /** Screens without parameters. */
-const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'push', 'grants'] as const;
+const ALONE = ['stats', 'decided', 'refused', 'passkeys', 'push', 'grants', 'away'] as const;
 
 /** The route of a fragment such as `#/turns/t1/calls/1.2`. */
 export function parseRoute(fragment: string): Route {
@@ -71,6 +72,7 @@ export function hrefOf(route: Route): string {
     case 'passkeys':
     case 'push':
     case 'grants':
+    case 'away':
       return `#/${route.at}`;
     case 'turn':
       return `#/turns/${encodeURIComponent(route.turn)}${route.step === undefined ? '' : `/steps/${encodeURIComponent(route.step)}`}`;
