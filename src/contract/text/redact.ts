@@ -92,6 +92,7 @@ const SECRET_FLAG = /^--?(.+)$/;
  * A copy of a value for logs, with `[redacted]` in place of its secrets. Secrets are found by name (`password`,
  * `apiKey`, `X-Auth-Token`, a `--token` before its value, at any depth) and by shape, also inside text. Takes linear
  * time. Never throws.
+ *
  * It does not find every secret: a secret with a harmless name and without a known shape stays.
  */
 export function redactSecrets(value: unknown): unknown {
