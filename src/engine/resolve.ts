@@ -59,7 +59,8 @@ const noServer = (tried: string[]): CountersignError =>
   );
 
 /**
- * `COUNTERSIGN_TEMPORAL_CLI`, a path. A path that does not work stops the search: the user wants that binary.
+ * The route for `COUNTERSIGN_TEMPORAL_CLI`, the path of a binary. If that path does not work, the search stops, because
+ * the user wants that binary.
  * @throws CountersignError `no_server`
  */
 export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
@@ -76,7 +77,7 @@ export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
   },
 });
 
-/** `temporal` on PATH. */
+/** The route for `temporal` on PATH. */
 export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
   name: 'path',
   acquires: false,
@@ -86,7 +87,10 @@ export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
   },
 });
 
-/** The binary that an earlier run downloaded or built. A broken one is removed, so that a later route replaces it. */
+/**
+ * The route for the binary that an earlier run downloaded or built. A broken binary is removed, so that a later route
+ * replaces it.
+ */
 export const cacheRoute = (env: NodeJS.ProcessEnv, progress: Progress): Route => ({
   name: 'cache',
   acquires: false,
@@ -114,7 +118,7 @@ const tryBinary = async ({ binary, route, env }: Candidate): Promise<Attempt> =>
 
 const isAbsent = (attempt: Attempt): boolean => 'missed' in attempt && attempt.absent === true;
 
-/** The namespace of a server if the settings name no other. */
+/** The namespace of a server if the settings name none. */
 const NAMESPACE = 'default';
 
 /**
@@ -132,7 +136,7 @@ export const existingServer = (env: NodeJS.ProcessEnv): ExistingEngine | undefin
   };
 };
 
-/** The first route: a server that is there already. */
+/** The first route: a server that runs already. */
 export const existingRoute = (env: NodeJS.ProcessEnv): Route => ({
   name: 'existing',
   acquires: false,
