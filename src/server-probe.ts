@@ -77,7 +77,7 @@ function reasonWithTls(greeting: Greeting): NoAnswer {
   return NO_TLS.test(greeting) ? 'withoutTls' : 'nobody';
 }
 
-/** The TLS options. Undefined if TLS is off. With an API key, TLS is on unless it is switched off, like in the SDK. */
+/** The TLS options. Undefined if TLS is off. With an API key, TLS is on unless it is switched off, as in the SDK. */
 function tlsOptions({ connection }: ServerAddress): TlsOptions | undefined {
   const tls = connection?.tls ?? connection?.apiKey !== undefined;
   if (tls === false) return undefined;

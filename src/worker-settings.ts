@@ -19,7 +19,10 @@ export interface TurnWorkerSettings extends BuildSettings {
   logLevel?: LogLevel;
   /** The number of workflows that are kept in memory. @default the SDK's own measure of this machine */
   maxCachedWorkflows?: number;
-  /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
+  /**
+   * Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is
+   * encrypted
+   */
   encryption?: EncryptionOptions;
   /**
    * File with the private keys that decrypt secret answers, one JWK a line, newest first. Only its owner may read the

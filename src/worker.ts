@@ -46,7 +46,7 @@ export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
    */
   warn?: (line: string) => void;
   /**
-   * Where metrics go, Temporal's own and ours: `host:port` for Prometheus, or the address of an OpenTelemetry collector.
+   * Where Temporal's own metrics and ours go: `host:port` for Prometheus, or the address of an OpenTelemetry collector.
    * @default the config's
    */
   metrics?: string;

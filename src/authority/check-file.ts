@@ -64,7 +64,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
 }
 
 /**
- * Adds the requests for more budget to the tools, as dangerous tools. A turn asks for more budget like for a dangerous
+ * Adds the requests for more budget to the tools, as dangerous tools. A turn asks for more budget as for a dangerous
  * call, and rules can name these requests like tools.
  */
 function withRaises({ tools, ...known }: Known): Known {

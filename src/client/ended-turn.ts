@@ -27,8 +27,8 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
 }
 
 /**
- * The answer to a resolution on a turn that has ended. It is found like the answer of `answerDecision`, with
- * `not_in_doubt` in addition.
+ * The answer to a resolution on a turn that has ended. It is found as in `answerDecision`, with `not_in_doubt` in
+ * addition.
  */
 export function answerResolution(view: TurnView, resolution: Resolution): Answer {
   const call = view.calls.find((one) => one.callId === resolution.callId);
@@ -40,10 +40,7 @@ export function answerResolution(view: TurnView, resolution: Resolution): Answer
   return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
 }
 
-/**
- * The answer to a person's answer to a question, on a turn that has ended. It is found like the answer of
- * `answerDecision`.
- */
+/** The answer to a person's answer to a question, on a turn that has ended. It is found as in `answerDecision`. */
 export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
   const call = view.calls.find((one) => one.callId === answer.callId);
   const final = call?.answers.findLast((one) => one.judgement.accepted === true);

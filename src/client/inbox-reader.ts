@@ -28,7 +28,7 @@ const REREAD_MS = 5_000;
 /** A turn that waits, as it was last read. */
 interface Kept {
   startedAt: number;
-  /** How visibility describes it. */
+  /** The turn as visibility describes it, as one text that can be compared. */
   text: string;
   items: InboxItem[];
   /** The time of the read, by the clock of the process, which nobody sets. */

@@ -24,7 +24,10 @@ const HEARTBEAT_MS = 30_000;
 /** A worker that polls a queue. */
 export interface LiveWorker {
   identity: string;
-  /** Absent until the worker's first heartbeat, some seconds after its start, and where the server has no list of workers. */
+  /**
+   * Absent until the worker's first heartbeat, some seconds after its start, and where the server has no list of
+   * workers.
+   */
   agents?: readonly string[];
 }
 

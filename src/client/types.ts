@@ -189,7 +189,7 @@ export interface Waiting {
   version: number;
 }
 
-/** What waits after a query to visibility, and the turns to which that query drew attention. */
+/** The items that wait after a query to visibility, and the turns to which that query drew attention. */
 export interface WaitingStep extends Waiting {
   /**
    * The turns in which visibility showed something new since the last answer. Empty until everything has been read

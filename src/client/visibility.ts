@@ -180,8 +180,8 @@ export function makeRetries(isWorth: (details: string) => boolean): Interceptor 
 type NextCall = Parameters<Interceptor>[1];
 
 /**
- * Ends a retry after the connection was closed like a cancelled call. The SDK's retries do not notice that the
- * connection was closed: they throw out of a timer, which would end the whole process.
+ * Makes a retry end like a cancelled call where the connection was closed. The retries of the SDK do not notice that:
+ * they throw out of a timer, which would end the whole process.
  */
 function endedByClosing(next: NextCall): NextCall {
   let isRetry = false;

@@ -186,7 +186,7 @@ export interface RemoteCall extends CallHead {
 
 /**
  * A call whose result is taken from a record: in a fork from the record of the other turn, and after a move to another
- * build from the run before. It never runs.
+ * build from the previous run. It never runs.
  */
 export interface RecordedCall extends CallHead {
   kind: 'recorded';

@@ -91,7 +91,7 @@ function cutMark(leftOut: number): string {
   return `\n[... ${leftOut} characters left out to keep within the limit ...]\n`;
 }
 
-/** The index where the longest beginning of a text that takes at most this many bytes ends. */
+/** The index at which the longest beginning with at most this many bytes ends. */
 function headWithin(text: string, mostBytes: number): number {
   let index = 0;
   for (let room = mostBytes; ;) {
@@ -102,7 +102,7 @@ function headWithin(text: string, mostBytes: number): number {
   }
 }
 
-/** The index where the longest end of a text that takes at most this many bytes starts. */
+/** The index at which the longest end with at most this many bytes starts. */
 function tailWithin(text: string, mostBytes: number): number {
   let index = text.length;
   for (let room = mostBytes; index > 0;) {

@@ -26,7 +26,7 @@ export function toolSetDigest(tools: ToolDigests): string {
   return digestJson(tools).slice(0, DIGITS);
 }
 
-/** The digest of a worker's agents and tools, from its name; undefined for a worker that is not ours. */
+/** The digest of a worker's agents and tools, from its name. Undefined for a worker that is not one of our own. */
 export function toolSetIn(identity: string): string | undefined {
   return /^\d+@[^#]*#([0-9a-f]{8})$/.exec(identity)?.[1];
 }

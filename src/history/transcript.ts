@@ -88,7 +88,7 @@ function endStep(reading: TranscriptState): void {
   reading.contents.clear();
 }
 
-/** The outputs since the last reply, cut like the turn cut them. */
+/** The outputs since the last reply, cut as the turn cut them. */
 function cutStep({ entries }: TranscriptState, cutTo: number | undefined): TranscriptEntry[] {
   if (cutTo === undefined) return entries;
   const reply = entries.findLastIndex((entry) => entry.kind === 'reply');

@@ -100,7 +100,10 @@ function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
   return childTurnId(workflowInfo().workflowId, { callId: call.callId, replyId: turn.stepKey });
 }
 
-/** Counts a child turn and puts aside the budget for it, before a worker checks whether the child turn may start. */
+/**
+ * Counts a child turn and puts aside the budget for it. This happens before a worker checks whether the child turn may
+ * start.
+ */
 export function reserveChild(turn: Turn, state: CallState): void {
   if (state.call.settings.child === undefined || state.child !== undefined) return;
   const calls = [...turn.approvals.calls.values()].filter(

@@ -135,7 +135,7 @@ function finished(turn: Turn, call: PreparedCall): FinishedCall {
     : { call, result, contentDigest, ours: false };
 }
 
-/** Notes a step with its results. True: too many steps in a row were the same, so the turn ends. */
+/** Notes a step with its results. True: too many steps in a row were the same, and the turn ends. */
 export function noteStep(turn: Turn, calls: readonly PreparedCall[]): boolean {
   const digests = turn.results.map(({ digest }) => digest);
   turn.repeated = afterStep(turn, calls, digests);

@@ -186,8 +186,8 @@ export interface Assertion {
 }
 
 /**
- * Reads an assertion: the id of the passkey, authenticator data, client data and signature, each in base64url, with dots
- * between them. Undefined for anything else.
+ * Reads an assertion: the id of the passkey, authenticator data, client data and signature, each in base64url, with
+ * dots between them. Undefined for anything else.
  */
 export function readAssertion(text: string): Assertion | undefined {
   const parts = text.split('.', 5).map(readBase64url);

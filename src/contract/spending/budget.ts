@@ -16,7 +16,7 @@ export type Amounts = Partial<Record<BudgetKind, number>>;
 export interface Budget extends Amounts {
   /** The currency of `money`, such as `EUR`. */
   currency?: string;
-  /** What happens when an amount is used up: the turn ends with a text, or asks a person for more. @default 'end' */
+  /** At a crossing, when an amount is used up: end the turn with a text, or ask a person for more. @default 'end' */
   then?: 'end' | 'ask';
 }
 

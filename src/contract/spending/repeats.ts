@@ -29,7 +29,7 @@ export function afterStep(
   return { calls: signature, results, times: isAlike ? repeated.times + 1 : 1, refused: 0 };
 }
 
-/** The most characters of unparsed arguments that are compared. The results are compared, too. */
+/** The most characters that are compared of arguments that could not be parsed. The results are compared, too. */
 const RAW_CHARACTERS = 200;
 
 /** The calls of a step without their ids, for a comparison. */

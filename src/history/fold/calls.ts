@@ -223,8 +223,8 @@ function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> 
 }
 
 /**
- * Voids a decision, like the workflow. Only our own worker may say that a decision does not hold. For an unsafe call,
- * the secret of the call proves that our worker said so.
+ * Voids a decision, as the workflow does. Only our own worker may say that a decision does not hold. For an unsafe
+ * call, the secret of the call proves that our worker said so.
  */
 function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEvent[] {
   const { call } = held;

@@ -255,7 +255,7 @@ export function prepareCompleted(
 }
 
 /**
- * The call after its preparation, like in the workflow: sent on to the queue that has the tool, or first shown to a
+ * The call after its preparation, as in the workflow: sent on to the queue that has the tool, or first shown to a
  * person.
  */
 function preparedAs(asked: PreparedCall, prepared: PreparedCall): PreparedCall {

@@ -62,7 +62,7 @@ function lostBy(failure: DecodedFailure): LostActivity {
   return { ...rest, beaten, untaken, cancelled: rest.kind === 'canceled' };
 }
 
-/** Settles a failed activity of the user, like a gate. The code is not ours, so its errors are taken as they are. */
+/** Settles a failed activity of the user, as a gate does. The code is not ours, so its errors are taken as they are. */
 export function settleOwnFailure(failure: DecodedFailure, of: { effect: Effect; times: OpenTimes }): Settled {
   const settled = settleOwn({ ...of, activity: lostBy(failure), causes: causesOf(failure) });
   return 'doubt' in settled ? { doubt: { message: settled.doubt } } : { failure: settled.failure };
@@ -113,8 +113,8 @@ export function endRaised(head: EventHeader, held: CallFold | undefined): CallEn
 }
 
 /**
- * Settles a failure, like the workflow. Some failures prove that the call never started. Others leave an unsafe call in
- * doubt.
+ * Settles a failure, as the workflow does. Some failures prove that the call never started. Others leave an unsafe call
+ * in doubt.
  */
 export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; times: OpenTimes }): Settled {
   const activity = lostActivity(failure);

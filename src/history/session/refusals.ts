@@ -83,7 +83,7 @@ export class Refusals {
 type TurnStep = { type: string; turns?: number | undefined; status?: string; earlier?: readonly unknown[] };
 
 /**
- * Counts the turns that a run has word by word, like the session. A control by signal gets no answer, so this count
+ * Counts the turns that a run has word by word, as the session does. A control by signal gets no answer, so this count
  * tells which controls the session refuses.
  */
 export class KeptTurns {

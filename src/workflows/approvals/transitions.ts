@@ -148,8 +148,8 @@ export function settle(
 }
 
 /**
- * Whether a worker of ours asks for a person to look again. Our worker returns `askAgain` only for a request and, for
- * an unsafe call, only with its secret. From any other sender it proves nothing.
+ * Whether one of our workers really asks for a person to look again. It returns `askAgain` only for a request and, for
+ * an unsafe call, only with its secret. From any other sender, `askAgain` proves nothing.
  */
 function isAskable({ call, secret }: CallState, said: AskAgain): boolean {
   if (call.kind !== 'ask' && said.authority === undefined) return false;

@@ -48,8 +48,9 @@ export interface GateRequest<A extends object = JsonObject> {
    */
   schema?: JsonSchema | StandardJsonSchema<A>;
   /**
-   * What the approver sees beside the arguments: a text, or a function that makes it from them. When a person changes the
-   * arguments, they are asked about again, with a new preview from the function, or without one where it was a text.
+   * What the approver sees beside the arguments: a text, or a function that makes the text from them. When a person
+   * changes the arguments, people are asked again, with a new preview from the function, or without a preview where it
+   * was a text.
    * @default the arguments alone
    */
   preview?: string | ((args: A) => string);
@@ -88,8 +89,8 @@ export interface GateAllowed<A extends object = JsonObject> {
   approver: string;
   reason?: string;
   /**
-   * What the person changed or said, as a text for a model: each changed argument, who changed it, and why. Absent:
-   * nothing.
+   * A text for a model about what the person changed or said: each changed argument, who changed it, and why. Absent:
+   * the person changed and said nothing.
    */
   note?: string;
 }
