@@ -279,8 +279,8 @@ function missingText({ missing, missingGroups, mayVote, isStuck }: VoteCount, ve
 }
 
 /**
- * The grant by which a call runs, after some words: `, by use 2 of 3 of the grant 4f1c09aa of ann`. Empty where there
- * is no grant.
+ * The grant by which a call runs, after some words: `, by use 2 of 3 of the grant 4f1c09aa of ann`. Empty: the call
+ * runs without a grant.
  */
 export function grantText(words: string, grant: (GrantMark & Partial<GrantUse>) | undefined): string {
   if (grant === undefined) return '';
