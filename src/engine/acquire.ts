@@ -27,7 +27,7 @@ export interface DownloadOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;
   /**
-   * A test's service and archive, instead of `DOWNLOAD_SERVICE` and the pinned archives. No setting can change this.
+   * A test's service and archive, instead of `DOWNLOAD_SERVICE` and the pinned archives. No setting changes this value.
    */
   test?: { service: string; sha256: string };
 }
@@ -36,13 +36,10 @@ const CONNECT_MS = 10_000;
 const STALLED_MS = 30_000;
 const MOST_REDIRECTS = 5;
 const MIB = 1024 * 1024;
-/** The most bytes of a download: about ten times the size of an archive. */
+/** About ten times the size of an archive. */
 const MOST_BYTES = 512 * MIB;
 
-/**
- * The answer of the download service. `fileToExtract` is a relative path that leads down and that no program mistakes
- * for an option.
- */
+/** `fileToExtract` is a relative path that leads down and that no program mistakes for an option. */
 const Info = z.object({
   archiveUrl: z.url(),
   fileToExtract: z.string().regex(/^(?!.*(^|\/)\.\.?(\/|$))\w[\w.-]*(\/[\w.-]+)*$/),
@@ -84,7 +81,7 @@ const fetchInto = async (staging: string, options: DownloadOptions): Promise<str
   return unpack(archive, staging, info.fileToExtract);
 };
 
-/** Follows redirects with our own code, because each URL must be https or, in a test, name a server on this machine. */
+/** Follows redirects itself, because each URL must be https or, in a test, name a server on this machine. */
 const get = async (first: string, isTest: boolean): Promise<Response> => {
   let url = new URL(first);
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
@@ -143,7 +140,7 @@ const save = async (response: Response, file: string, progress: Progress): Promi
 
 const toMib = (bytes: number): string => `${(bytes / MIB).toFixed(0)} MiB`;
 
-/** Unpacks an archive with tar, which every Linux and macOS has. The checksum of gzip detects a broken archive. */
+/** tar is part of every Linux and macOS; gzip's checksum detects a broken archive. */
 const unpack = async (archive: string, directory: string, file: string): Promise<string> => {
   const { code, lines } = await run('tar', ['-xzf', archive, '-C', directory, '--', file]);
   if (code !== 0) throw new Error(`the archive is damaged: ${lines.slice(-2).join(' ')}`);
@@ -179,7 +176,7 @@ export const goBuildArgs = (output: string): string[] => [
   ...['-ldflags', `-s -w -X github.com/temporalio/cli/internal/temporalcli.Version=${CLI_VERSION}`, PACKAGE],
 ];
 
-/** The options for building with Go. */
+/** The options of the build. */
 interface GoOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;

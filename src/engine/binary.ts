@@ -44,7 +44,7 @@ const parts = (version: string): number[] => version.split('.').map(Number);
 /** The version that `temporal --version` printed, or why the binary cannot be used. */
 type Probe = { version: string } | Miss;
 
-/** The longest time for `--version`: a cold disk is slow, and a wrapper may hang. */
+/** How long `--version` may take: a cold disk is slow, and a wrapper may hang. */
 const PROBE_MS = 20_000;
 
 /** Runs `<binary> --version` and judges the answer. Never throws. */
@@ -77,7 +77,7 @@ const whyNotStarted = (binary: string, error: unknown): Miss => {
   return { missed: `${binary} cannot be run: ${describeError(error)}` };
 };
 
-/** The directory in which our binary is kept: in `XDG_CACHE_HOME`, or in the system's own place for caches. */
+/** The directory of our binary: `XDG_CACHE_HOME`, or the system's own place for caches. */
 export const cacheDirectory = (
   env: NodeJS.ProcessEnv,
   platform: NodeJS.Platform = process.platform,
@@ -92,7 +92,7 @@ export const cachedBinary = (directory: string): string => join(directory, 'temp
 
 /** The options for putting a binary into the cache. */
 interface Installation {
-  /** The cache directory, from `cacheDirectory`. */
+  /** From `cacheDirectory`. */
   directory: string;
   progress: Progress;
   /** Makes the binary inside `staging`, a fresh directory, and returns its path. */
@@ -100,9 +100,8 @@ interface Installation {
 }
 
 /**
- * Makes the binary in a staging directory, runs it once, and renames it into place, so that other processes see either
- * the complete binary or none. One process at a time makes the binary. The other processes wait and then use that
- * binary.
+ * Makes the binary in a staging directory, runs it once, and renames it into place, so that other processes see the
+ * complete binary or none. One process at a time makes the binary. The others wait and then use that binary.
  * @throws what `make` throws, and an Error when the binary does not run.
  */
 export const installBinary = async ({ directory, progress, make }: Installation): Promise<string> => {
@@ -131,7 +130,7 @@ const putInPlace = async (made: string, target: string): Promise<void> => {
 };
 
 /**
- * Removes the staging directories that killed processes left behind. We hold the lock, so no other process uses them.
+ * A killed process leaves its staging directory behind. We hold the lock, so no other process uses such a directory.
  */
 const removeLeftovers = async (directory: string): Promise<void> => {
   const names = (await readdir(directory)).filter((name) => name.startsWith(STAGING));

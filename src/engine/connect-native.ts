@@ -9,7 +9,8 @@ import { defined } from '../contract/defined';
 import { isSilent, reasonOfNoAnswer } from '../server-probe';
 
 /**
- * Where a server is. Missing fields come from `TEMPORAL_*` and `temporal.toml`, then `localhost:7233` and `default`.
+ * The place of a server. Missing fields come from `TEMPORAL_*` and `temporal.toml`, then `localhost:7233` and
+ * `default`.
  */
 export interface ServerPlace {
   address?: string;
@@ -84,10 +85,10 @@ function noServer(address: string, hint: string, cause?: unknown): CountersignEr
   return new CountersignError('no_server', `no Temporal server answers at ${address}`, { hint, cause });
 }
 
-/** The server refuses the key. We match the message, because errors of the SDK's core have no codes. */
+/** We match the message, because errors of the SDK's core have no codes. */
 const KEY_REFUSED = /unauthenticated|unauthorized|permission|valid authentication credentials/i;
 
-/** The server's own message, which the SDK's core quotes in its message. */
+/** The server's own message, which the SDK's core quotes inside its message. */
 function serverWords(said: string): string {
   return /, message: "([^"]+)"/.exec(said)?.[1] ?? said;
 }

@@ -7,7 +7,7 @@ export type Progress = (line: string) => void;
 export const ROUTES = ['existing', 'setting', 'path', 'cache', 'download', 'go'] as const;
 export type RouteName = (typeof ROUTES)[number];
 
-/** A server that runs already, so nothing is started. */
+/** A server that runs already: nothing is started. */
 export interface ExistingEngine {
   kind: 'existing';
   address: string;
@@ -28,10 +28,7 @@ export interface BinaryEngine {
 
 export type Engine = ExistingEngine | BinaryEngine;
 
-/**
- * Why a route found no server, in words for a person. `absent`: nothing is installed there, which is not worth a
- * message.
- */
+/** Why a route found no server, for a person. `absent`: nothing is installed there, which is not worth a message. */
 export interface Miss {
   missed: string;
   absent?: true;

@@ -59,8 +59,7 @@ const noServer = (tried: string[]): CountersignError =>
   );
 
 /**
- * The route for `COUNTERSIGN_TEMPORAL_CLI`, the path of a binary. If that path does not work, the search stops, because
- * the user wants that binary.
+ * `COUNTERSIGN_TEMPORAL_CLI`, a path. A path that does not work stops the search: the user wants that binary.
  * @throws CountersignError `no_server`
  */
 export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
@@ -77,7 +76,7 @@ export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
   },
 });
 
-/** The route for `temporal` on PATH. */
+/** `temporal` on PATH. */
 export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
   name: 'path',
   acquires: false,
@@ -87,10 +86,7 @@ export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
   },
 });
 
-/**
- * The route for the binary that an earlier run downloaded or built. A broken binary is removed, so that a later route
- * replaces it.
- */
+/** The binary that an earlier run downloaded or built. A broken one is removed, so that a later route replaces it. */
 export const cacheRoute = (env: NodeJS.ProcessEnv, progress: Progress): Route => ({
   name: 'cache',
   acquires: false,
@@ -118,7 +114,7 @@ const tryBinary = async ({ binary, route, env }: Candidate): Promise<Attempt> =>
 
 const isAbsent = (attempt: Attempt): boolean => 'missed' in attempt && attempt.absent === true;
 
-/** The namespace of a server if the settings name none. */
+/** The namespace of a server if the settings name no other. */
 const NAMESPACE = 'default';
 
 /**
@@ -136,7 +132,7 @@ export const existingServer = (env: NodeJS.ProcessEnv): ExistingEngine | undefin
   };
 };
 
-/** The first route: a server that runs already. */
+/** The first route: a server that is there already. */
 export const existingRoute = (env: NodeJS.ProcessEnv): Route => ({
   name: 'existing',
   acquires: false,

@@ -8,9 +8,9 @@ import { errnoOf } from '../contract/errors';
 export interface RunOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
-  /** Ends the command after this many milliseconds. Absent: there is no limit. */
+  /** Ends the command after this many milliseconds; no limit by default. */
   timeoutMs?: number;
-  /** Called with each line of either stream as it arrives. */
+  /** Called with each line of either stream as it comes. */
   onLine?: (line: string) => void;
 }
 
@@ -21,10 +21,7 @@ export interface RunResult {
   lines: string[];
 }
 
-/**
- * Runs a command without a shell and collects its lines. Rejects when the command cannot be started (`ENOENT`,
- * `EACCES`).
- */
+/** Runs a command without a shell and collects its lines; rejects when it cannot be started (`ENOENT`, `EACCES`). */
 export const run = async (command: string, args: string[], options: RunOptions = {}): Promise<RunResult> => {
   const child = spawn(command, args, {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -53,7 +50,7 @@ export const describeError = (error: unknown): string => {
   return error.cause === undefined ? error.message : describeError(error.cause);
 };
 
-/** Calls `tick` every `ms` milliseconds until it is stopped. It does not keep the process alive. */
+/** Calls `tick` every `ms` milliseconds until stopped; does not keep the process alive. */
 export const every = (ms: number, tick: () => void): { stop: () => void } => {
   const timer = setInterval(tick, ms);
   timer.unref();

@@ -3,8 +3,8 @@ import { SEARCH_ATTRIBUTES } from '../contract/names';
 import { errnoOf } from '../contract/errors';
 
 /**
- * The settings of our dev server, which has one shard. By default a shard polls its queues at most 20 times a second,
- * so every transition of a lone turn would wait 45 ms.
+ * Settings of our dev server, which has one shard. By default a shard polls its queues at most 20 times a second. Every
+ * transition of a lone turn would then wait 45 ms.
  */
 export const DYNAMIC_CONFIG: readonly string[] = [
   'history.transferProcessorMaxPollRPS=2000',
@@ -13,10 +13,7 @@ export const DYNAMIC_CONFIG: readonly string[] = [
   'system.enableActivityEagerExecution=true',
 ];
 
-/**
- * The most signals to one workflow. More signals would delay the other turns of its worker by seconds. Updates do not
- * count.
- */
+/** More signals to one workflow would delay the other turns of its worker by seconds. Updates do not count. */
 export const SIGNAL_LIMIT = 'history.maximumSignalsPerExecution=1000';
 
 /** The type of each search attribute of ours, as Temporal's command line spells it. */
@@ -29,21 +26,21 @@ export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
   [SEARCH_ATTRIBUTES.metadata]: 'KeywordList',
 };
 
-/** The lowest level of the server's own log that is kept. */
+/** How much of the server's own log is kept. */
 export type ServerLog = 'debug' | 'info' | 'warn' | 'error' | 'never';
 
-/** The settings with which `temporal server start-dev` is started. */
+/** The settings that `temporal server start-dev` is started with. */
 export interface ServerPlan {
   port: number;
   httpPort: number;
   metricsPort: number;
-  /** The port of the UI. Undefined: there is no UI. */
+  /** Undefined: no UI. */
   uiPort: number | undefined;
-  /** The database file. Undefined: all data is in memory. */
+  /** Undefined: in memory. */
   dbFile: string | undefined;
   namespace: string;
   log: ServerLog;
-  /** Each value is `key=value`. These values come after our own, so that they take precedence. */
+  /** Each value is `key=value`. These values come after ours, so that they take precedence. */
   dynamicConfig: readonly string[];
 }
 
@@ -67,19 +64,16 @@ export const serverArgs = (plan: ServerPlan): string[] => [
   ...Object.entries(ATTRIBUTE_TYPES).flatMap(([name, type]) => ['--search-attribute', `${name}=${type}`]),
 ];
 
-/**
- * The arguments for a database file: WAL with full sync, so that data that the server acknowledged survives a power
- * cut.
- */
+/** WAL with full sync, so that data which the server acknowledged survives a power cut. */
 const fileArgs = (dbFile: string): string[] => [
   ...['--db-filename', dbFile],
   ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=FULL'],
 ];
 
-/** The only address on which our servers listen. */
+/** The only address our servers listen on. */
 export const LOOPBACK = '127.0.0.1';
 
-/** Finds free ports, all different: each port is held open until the last one is found. */
+/** Free ports, all different: each is held open until the last one is found. */
 export const freePorts = async (count: number): Promise<number[]> => {
   const held = await Promise.all(Array.from({ length: count }, () => listen(0)));
   const ports = held.map(portOf);

@@ -19,10 +19,7 @@ export type ServerRecord = z.infer<typeof Record>;
 
 const recordFile = (dbFile: string): string => `${dbFile}.server.json`;
 
-/**
- * Writes the record of a server. It is written right after the start, before anything can fail, so that we never lose
- * track of a server.
- */
+/** Written right after the start, before anything can fail, so that we never lose track of a server. */
 export const writeRecord = (dbFile: string, record: ServerRecord): void =>
   writeFileSync(recordFile(dbFile), `${JSON.stringify(record, null, 2)}\n`);
 
@@ -46,7 +43,7 @@ const readRecord = (dbFile: string): ServerRecord | undefined => {
   }
 };
 
-/** Whether a process is still our server. Process ids are reused, so its command line is checked. */
+/** Process ids are reused, so we check by the command line whether this process is still our server. */
 const isServerOf = (pid: number, dbFile: string): boolean => {
   if (!isAlive(pid)) return false;
   const command = commandOf(pid);
@@ -64,7 +61,7 @@ const commandOf = (pid: number): string => {
   }
 };
 
-/** A new server needs about this many bytes on the disk. With less space, we take every failure for a full disk. */
+/** A new server needs about this much space on the disk. With less, we take every failure for a full disk. */
 const NEEDED_BYTES = 8 * 1024 * 1024;
 
 /** The error codes which mean that the server cannot write its data. */

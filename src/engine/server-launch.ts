@@ -29,7 +29,7 @@ export interface StartOptions {
   uiPort?: number;
   /** No UI. @default false */
   headless?: boolean;
-  /** The namespace. It is created if it is missing. @default 'default' */
+  /** The namespace, which is created if it is missing. @default 'default' */
   namespace?: string;
   /** The server's own log level. @default 'warn' */
   log?: ServerLog;
@@ -63,8 +63,8 @@ export interface LaunchOptions extends StartOptions {
 const START_MS = 30_000;
 const POLL_MS = 20;
 /**
- * The most times that ports are drawn. Two servers that start at the same time may draw the same free port, and one of
- * them then has to draw again.
+ * How often ports are drawn. Two servers that start at once may draw the same free port, and one of them has to draw
+ * again.
  */
 const DRAWS = 5;
 
@@ -128,7 +128,7 @@ const describe = (plan: ServerPlan, { pid, logFile, exited }: ServerProcess): Ru
 const remember = (dbFile: string, { pid, address, uiUrl, namespace, logFile }: RunningServer): void =>
   writeRecord(dbFile, { pid, owner: process.pid, address, uiUrl, namespace, logFile });
 
-/** Undefined once the server is usable. Otherwise the reason, followed by the last lines of the server's log. */
+/** Undefined once the server is usable; otherwise the reason, followed by the last lines of the server's log. */
 const whyUnusable = async (server: RunningServer, child: ServerProcess): Promise<string | undefined> => {
   let isGone = false;
   const gone = child.exited.then(() => (isGone = true));
@@ -146,10 +146,7 @@ const deathOf = async ({ exited, logFile }: ServerProcess): Promise<string> => {
   return `it ended at once ${signal === null ? `with code ${code}` : `by ${signal}`}\n${lastLines(logFile)}`;
 };
 
-/**
- * The error for a failed start. A server on a full disk may not even be able to write why it ended, so the disk is
- * checked.
- */
+/** A server on a full disk may not even be able to write why it ended. */
 const whyFailed = ({ dbFile }: ServerPlan, failure: string): CountersignError =>
   (dbFile === undefined ? undefined : fullDisk(dirname(dbFile))) ?? failed(failure);
 
@@ -165,16 +162,16 @@ const LAST_LINES = 12;
  */
 const START_BYTES = 4 * 1024 * 1024;
 
-/** The last lines that a server wrote. */
+/** The last lines a server wrote. */
 const lastLines = (logFile: string): string =>
   readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES).join('\n');
 
-/** Whether the server's log says that it listens. An answer on its port could be another server's. */
+/** True once the server's log says that it listens; an answer on its port could be another server's. */
 const saysItListens = (logFile: string): boolean => /^(Temporal )?Server:/m.test(readStart(logFile));
 
 /**
- * The line in which the server reports that one of its ports was taken. The line may not be among the last lines: a
- * server that loses an inner port goes on without the listener and panics later, with a long trace.
+ * The line in which the server reports that one of its ports was taken. The line may not be among the last ones,
+ * because a server that loses an inner port goes on without the listener and panics later, with a long trace.
  */
 const lostPort = (logFile: string): string | undefined =>
   /^.*address already in use.*$/m.exec(readStart(logFile))?.[0];

@@ -13,7 +13,7 @@ export interface ServerExit {
   signal: NodeJS.Signals | null;
 }
 
-/** A server that we started. */
+/** A server we started. */
 export interface ServerProcess {
   pid: number;
   logFile: string;
@@ -24,8 +24,8 @@ const STOP_MS = 10_000;
 const EXIT_POLL_MS = 50;
 
 /**
- * Starts the server with its output in a file. A pipe would break when this process dies, and would end the server at
- * its next line. The server has its own process group, so that Ctrl-C lets the worker finish before the server stops.
+ * Starts the server with its output in a file: a pipe would break when this process dies, and end the server at its
+ * next line. The server has a process group of its own, so that Ctrl-C lets the worker finish before the server stops.
  * @throws CountersignError `server_failed` when the binary cannot be started.
  */
 export const spawnServer = async (
@@ -47,7 +47,7 @@ export const spawnServer = async (
   }
 };
 
-/** The environment of the server. The caller's client settings must not change how our server runs. */
+/** The caller's client settings must not change how our server runs. */
 const serverEnv = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 
@@ -59,10 +59,7 @@ const pidOf = async (child: ChildProcess, binary: string): Promise<number> => {
   });
 };
 
-/**
- * Ends a server and waits until it is gone. After 10 s it is ended by force. A server without a file can get SIGKILL
- * immediately.
- */
+/** Ends a server and waits until it is gone; after 10 s by force. A server without a file can get SIGKILL at once. */
 export const endProcess = async (pid: number, first: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
   if (!signal(pid, first)) return;
   if (await isGone(pid, STOP_MS)) return;
@@ -80,7 +77,7 @@ const isGone = async (pid: number, ms: number): Promise<boolean> => {
   return true;
 };
 
-/** Sends a signal. False when there is no such process. */
+/** Sends a signal; false when there is no such process. */
 const signal = (pid: number, name: NodeJS.Signals): boolean => {
   try {
     return process.kill(pid, name);
@@ -92,13 +89,13 @@ const signal = (pid: number, name: NodeJS.Signals): boolean => {
 
 /**
  * Ends a server together with this process. When this process exits normally, an exit handler ends the server. When
- * this process is killed, nobody can find an in-memory server again. So a shell waits until our end of a pipe closes,
- * and then ends the server. A server with a file keeps running, and the next start with that file takes it over.
+ * this process is killed, nobody can find an in-memory server again, so a shell waits until our end of a pipe closes
+ * and then ends the server. A server with a file keeps running, and the next start on that file takes the server over.
  *
  * @returns a function that removes both guards.
  */
 export const endWithUs = (server: ServerProcess, inMemory: boolean): (() => void) => {
-  // SIGKILL, because the next start would take a server that is still ending for a running server.
+  // SIGKILL, because the next start would mistake a server that is still ending for a running one.
   const onExit = (): void => void signal(server.pid, 'SIGKILL');
   process.once('exit', onExit);
   const dismiss = inMemory ? watchFor(server.pid) : () => undefined;
@@ -131,7 +128,7 @@ interface ReadyOptions {
   gone?: Promise<unknown>;
 }
 
-/** Whether the server is usable. If not, `why` is the last reason, or empty when the server ended. */
+/** Whether the server is usable, and otherwise the last reason. The reason is empty when the server ended. */
 type Readiness = { ready: true } | { ready: false; why: string };
 
 const POLL_MS = 50;

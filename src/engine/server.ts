@@ -10,11 +10,10 @@ import { endProcess, type ServerExit, waitUntilReady } from './server-process';
 import { CountersignError } from '../contract/errors';
 
 /**
- * Starts a server on the loopback address. Resolves once it is usable: the namespace is there and the search attributes
- * are registered. A file has one server at most. A server that runs already is used, and taken over if the process that
- * started it has died.
- * @throws CountersignError `server_failed`: a port is taken, the disk is full, the server died (with its last lines),
- * or it never answered.
+ * Starts a server on the loopback address and resolves once it is usable: namespace there, search attributes
+ * registered. A file has one server at most. A server that runs already is used, and taken over if its starter has
+ * died.
+ * @throws CountersignError `server_failed`: a port is taken, the disk is full, the server died (with its last lines), or it never answered.
  */
 export const startServer = async (options: StartOptions): Promise<RunningServer> => {
   if (options.dbFile === undefined) return launchInMemory(options);
@@ -51,7 +50,7 @@ const launchInMemory = async (options: StartOptions): Promise<RunningServer> => 
   }
 };
 
-/** The real path of a file, so that a file has only one name. The record is found by this name. */
+/** The real path of a file, so that a file has one name only. The record is found by this name. */
 const absolute = async (file: string): Promise<string> => {
   const directory = dirname(resolve(file));
   await mkdir(directory, { recursive: true });
