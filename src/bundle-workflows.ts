@@ -16,7 +16,7 @@ import { WORKFLOWS } from './contract/names';
 import { sdkVersion } from './sdk-copies';
 import { LENIENT_CONVERTER } from './encryption/load';
 
-/** The parts of a bundle apart from the workflow of turns. */
+/** What a bundle contains apart from the workflow of turns. */
 export interface BundleWorkflowsOptions extends Pick<
   BundleOptions,
   'workflowInterceptorModules' | 'ignoreModules' | 'webpackConfigHook' | 'plugins' | 'logger'
@@ -27,9 +27,9 @@ export interface BundleWorkflowsOptions extends Pick<
 
 /**
  * Modules that are loaded once for each worker thread and not once for each workflow: our pure modules, with the
- * libraries that they need. They take longer to load than all the rest, and each copy would stay as long as its turn
- * waits. A module that imports the SDK must not be here: the SDK keeps the scope of a workflow in its modules, and ends
- * that scope when any workflow leaves the cache.
+ * libraries that they need. They take longer to load than all other modules, and each copy would stay in memory as long
+ * as its turn waits. A module that imports the SDK must not be listed here: the SDK keeps the scope of a workflow in
+ * its modules, and ends that scope when any workflow leaves the cache.
  */
 const SHARED = [
   ...[
@@ -50,7 +50,7 @@ const SHARED = [
 const TURNS = require.resolve('./workflows');
 
 /**
- * Bundles the workflow of turns together with your own workflows. A worker that is given sources does this when it
+ * Bundles the workflow of turns together with your own workflows. A worker that gets source files does this when it
  * starts. In production do it once, write the code to a file, and pass that file as `workflowBundle`.
  *
  * @example
@@ -95,8 +95,8 @@ function findsTheSdk(then: Hook = (configuration) => configuration): Hook {
 }
 
 /**
- * The exports of the bundle. A named export wins over a star, so your own file may also export workflows with these
- * names.
+ * The exports of the bundle. A named export takes precedence over a star, so your own file may also export workflows
+ * with these names.
  */
 function exportsOf(workflowsPath: string): string {
   const own = `export * from ${JSON.stringify(workflowsPath)};\n`;
@@ -104,7 +104,7 @@ function exportsOf(workflowsPath: string): string {
 }
 
 const BUILT = join(__dirname, 'workflow-bundle.js');
-/** The version of the SDK in the bundle: the workflow side has to have the version of the worker. */
+/** The file with the SDK's version in the bundle. The workflow side has to have the same version as the worker. */
 const BUILT_WITH = join(__dirname, 'workflow-bundle.sdk');
 
 /** The settings that decide which bundle a worker uses. */
@@ -114,8 +114,8 @@ interface BundleSource {
 }
 
 /**
- * The bundle that the build made or that the settings name. If there is no bundle, such as when we run from sources,
- * the workflows are bundled now.
+ * The bundle that the build made, or the bundle that the settings name. If there is none, for example when we run from
+ * sources, the workflows are bundled now.
  *
  * @throws CountersignError `config_invalid` for a bundle that cannot be read.
  */

@@ -28,7 +28,7 @@ export function readIfThere(path: string): Promise<string | undefined> {
   return unlessMissing(readFile(path, 'utf8'));
 }
 
-/** Makes the names in a folder durable. Without this, a new or renamed file could be lost in a crash of the machine. */
+/** Makes the names in a folder durable. Without this, a crash of the machine could lose a new or renamed file. */
 export async function syncFolder(path: string): Promise<void> {
   // Windows cannot open a folder.
   if (process.platform === 'win32') return;
@@ -52,7 +52,8 @@ export function replaceFile(
 
 /**
  * Creates a file that only its owner can access. Rejects with `EEXIST` if the file exists already. A reader sees the
- * whole content or no file, even if several processes create it at once. The file is durable once this resolves.
+ * whole content or no file, even if several processes create it at the same time. The file is durable once this
+ * resolves.
  */
 export function createWhole(path: string, content: string): Promise<void> {
   return throughDraft(path, { content, mode: 0o600 }, async (draft) => {
@@ -66,7 +67,7 @@ interface Draft {
   mode: number;
 }
 
-/** Writes a draft beside a file, then puts it in the place of the file by one file system operation. */
+/** Writes a draft beside a file, then puts the draft in the place of the file by one operation of the file system. */
 async function throughDraft(
   path: string,
   { content, mode }: Draft,
@@ -116,14 +117,14 @@ async function withHandle<T>(handle: FileHandle, work: (handle: FileHandle) => P
   }
 }
 
-/** Why a file does not count as private to its owner. */
+/** Why a file is not private to its owner. */
 export type PrivateFault =
   'missing' | 'unreadable' | 'not_a_file' | 'too_large' | 'not_yours' | 'open_to_others';
 
 /** The text of a private file, or why it is refused. */
 export type PrivateText = { text: string } | { fault: PrivateFault; cause?: unknown };
 
-/** How strict to be with a private file. */
+/** How strict the check of a private file is. */
 export interface PrivateOptions {
   /** The most bytes of the file. @default 65536 */
   limit?: number;
@@ -141,7 +142,7 @@ const OTHERS = 0o077;
  */
 export function readPrivateFile(path: string, options: PrivateOptions = {}): PrivateText {
   const { limit = PRIVATE_BYTES, strict = false } = options;
-  // Without O_NONBLOCK a pipe of that name would block us until somebody writes to it.
+  // Without O_NONBLOCK, a pipe with that name would block us until somebody writes to it.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK | (strict ? constants.O_NOFOLLOW : 0);
   let file: number | undefined;
   try {
@@ -150,7 +151,7 @@ export function readPrivateFile(path: string, options: PrivateOptions = {}): Pri
     if (!facts.isFile()) return { fault: 'not_a_file' };
     if (facts.size > limit) return { fault: 'too_large' };
     if (!isOurs(facts.uid, strict)) return { fault: 'not_yours' };
-    // Windows does not have such modes. There the permissions of the folder have to protect the file.
+    // Windows does not have such permission bits. There the permissions of the folder have to protect the file.
     if (process.platform !== 'win32' && (facts.mode & OTHERS) !== 0) return { fault: 'open_to_others' };
     return { text: readFileSync(file, 'utf8') };
   } catch (cause) {

@@ -1,5 +1,6 @@
 /**
- * Define agents and tools, start a worker. Approvers and starters use `countersign/client`, which loads nothing native.
+ * Define agents and tools, start a worker. Programs that start turns or approve calls use `countersign/client`, which
+ * loads nothing native.
  *
  * @module
  */

@@ -7,16 +7,21 @@ import { readIfThere, unlessMissing } from './files';
 export interface LockOptions {
   /** Called with a line now and then while another process holds the lock. */
   progress: (line: string) => void;
-  /** The work of the other process, in words such as "Temporal is being fetched". */
+  /** What the other process does, in words such as "Temporal is being fetched". */
   what: string;
 }
 
 const POLL_MS = 100;
 const SAY_EVERY_MS = 5_000;
-/** Taking over a lock takes only a few system calls, so a guard of this age was left by a crash. */
+/**
+ * The age from which a guard counts as left by a crash, in milliseconds. Taking over a lock takes only a few system
+ * calls.
+ */
 const GUARD_STALE_MS = 10_000;
 
-/** Runs `body` while holding the file `path`, which names our process. A lock of a dead process is taken over. */
+/**
+ * Runs `body` while it holds the lock, a file at `path` that names our process. A lock of a dead process is taken over.
+ */
 export const withLock = async <T>(path: string, options: LockOptions, body: () => Promise<T>): Promise<T> => {
   await acquire(path, options);
   try {
@@ -51,8 +56,8 @@ const create = async (path: string): Promise<boolean> => {
 };
 
 /**
- * Removes a lock whose process is dead. Only one process at a time holds the guard and decides, so no held lock is
- * removed.
+ * Removes a lock whose process is dead. Only one process at a time holds the guard and decides this, so a held lock is
+ * never removed.
  */
 const takeOver = async (path: string): Promise<boolean> => {
   if (!(await isStale(path))) return false;

@@ -4,12 +4,15 @@ import { CountersignError } from './contract/errors';
 import { threadSharingWorker } from './history/replay/sdk-internals';
 
 /**
- * How long the other workers may take to end after the first failure: calls have 10 s to finish and 2 s until they are
- * given up. The process of a command then ends within 15 s, on a busy machine too.
+ * The time within which the other workers have to end after the first failure: calls have 10 s to finish and 2 s until
+ * they are given up. The process of a command then ends within 15 s, even on a busy machine.
  */
 const END_MS = 12_000;
 
-/** The SDK ends a drain by force after 30 s. A drain that takes longer hangs. */
+/**
+ * A drain that takes longer than this hangs. With `shutdownForceTime` of `TIMING`, the SDK ends a drain by force after
+ * 30 s; this is 2 s later.
+ */
 const DRAIN_MS = 32_000;
 
 const LOOK_MS = 250;
@@ -74,7 +77,10 @@ function shutDown(workers: readonly Runnable[]): void {
   for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
 }
 
-/** Whether everything could be closed in time. The caller throws the first failure. Later failures go to the log. */
+/**
+ * Closes everything. Returns whether that worked in time. The caller throws the first failure. Later failures go to the
+ * log.
+ */
 async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>[]): Promise<boolean> {
   const clock = new AbortController();
   const late = delay(END_MS, 'late' as const, { signal: clock.signal });
@@ -92,7 +98,7 @@ async function endRest({ close, log }: WorkerGroup, runs: readonly Promise<void>
   return false;
 }
 
-/** Notices a failed worker early: the `run` of the worker rejects only when the worker has closed. */
+/** Notices a failed worker early, because the worker's `run` rejects only when the worker has closed. */
 function watchOver(workers: readonly Runnable[]) {
   let expectedAt: number | undefined;
   const expectEnd = (): void => void (expectedAt ??= performance.now());
@@ -123,7 +129,7 @@ function workerFailed(cause: unknown): CountersignError {
   return new CountersignError('worker_failed', `the worker failed: ${why}`, { hint, cause });
 }
 
-/** Makes all of the workers or none. Workers with the same workflows share their threads. */
+/** Makes either all of the workers or none. Workers with the same workflows share their threads. */
 export async function createWorkers(options: readonly WorkerOptions[], log: Logger): Promise<Worker[]> {
   const sharing = threadSharingWorker();
   const made = await Promise.allSettled(options.map((one) => sharing.create(one)));

@@ -4,10 +4,13 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { CountersignError } from './contract/errors';
 
-/** Packages of Temporal's SDK that have classes and state. A copy in another folder does not recognise these. */
+/**
+ * Packages of Temporal's SDK that have classes and state. A copy in one folder does not recognize objects of a copy in
+ * another folder.
+ */
 const PACKAGES = ['activity', 'client', 'common', 'worker', 'workflow'].map((name) => `@temporalio/${name}`);
 
-/** The first version that has everything we use, and the first version that may lack it. */
+/** The oldest version that has everything we use, and the first later version that may lack something. */
 const [LEAST, LIMIT] = ['1.24.0', '2.0.0'];
 
 /** One package of the SDK in one folder. */
@@ -22,7 +25,10 @@ export function sdkVersion(): string {
   return copyAt(__dirname, '@temporalio/worker')?.version ?? '0.0.0';
 }
 
-/** Every copy that is found from these folders and from the SDK's own folder. Folders without the SDK are skipped. */
+/**
+ * Every copy that is found from these folders and from the folder of the SDK itself. Folders without the SDK are
+ * skipped.
+ */
 export function sdkCopies(folders: readonly string[]): SdkCopy[] {
   const [worker] = folders.flatMap((folder) => copyAt(folder, '@temporalio/worker') ?? []);
   const places = worker === undefined ? folders : [...folders, worker.folder];
@@ -46,7 +52,7 @@ function manifestOf(place: string, name: string): string | undefined {
 }
 
 /**
- * The problem of these copies: two copies of one package, packages of two versions, or a version that we do not
+ * The problem with these copies: two copies of one package, packages of two versions, or a version that we do not
  * support.
  */
 export function sdkProblem(copies: readonly SdkCopy[]): string | undefined {
@@ -61,7 +67,7 @@ export function sdkProblem(copies: readonly SdkCopy[]): string | undefined {
 
 const lineOf = ({ name, version, folder }: SdkCopy): string => `  ${name} ${version} in ${folder}`;
 
-/** Whether a version is older. Compares the numbers, and `1.24.0-rc.1` counts as `1.24.0`. */
+/** Whether a version is older than another. Compares the numbers, and `1.24.0-rc.1` counts as `1.24.0`. */
 function isOlder(version: string, than: string): boolean {
   return version.localeCompare(than, 'en', { numeric: true }) < 0 && !version.startsWith(`${than}-`);
 }
@@ -71,8 +77,8 @@ export const SDK_HINT =
   'Install one version of all @temporalio packages: `npm ls @temporalio/common` shows who asks for which, and `overrides` in package.json can make them one.';
 
 /**
- * Checks that the application and this package share one copy of the SDK. Objects of one copy fail in another with errors
- * that do not say why, again and again.
+ * Checks that the application and this package share one copy of the SDK. Otherwise, objects of one copy fail again and
+ * again in the other, with errors that do not say why.
  *
  * @throws CountersignError `sdk_mismatch`, which names the copies.
  */

@@ -16,10 +16,10 @@ export type NoAnswer = Exclude<keyof typeof SERVER_HINTS, 'keyRefused'>;
 /** The outcome of a greeting: the server's settings, silence, or the code of the error. */
 type Greeting = 'settings' | 'silence' | (string & {});
 
-/** How long to wait for a server that sends nothing at all, in milliseconds. */
+/** The longest wait for a server that sends nothing at all, in milliseconds. */
 const SILENCE_MS = 10_000;
 
-/** How long to wait if we only look for the reason of a failure, in milliseconds. */
+/** The longest wait where we only look for the reason of a failure, in milliseconds. */
 const REASON_MS = 4_000;
 
 /**
@@ -33,8 +33,8 @@ export async function isSilent(server: ServerAddress, waitMs = SILENCE_MS): Prom
 }
 
 /**
- * Why a connection could not be made. The SDK's client only reports that time ran out, and its core has no error codes,
- * so this function makes a connection of its own.
+ * Why a connection could not be made. The SDK's client only reports that time ran out, and its core has no error codes.
+ * So this function makes its own connection.
  */
 export async function reasonOfNoAnswer(server: ServerAddress): Promise<NoAnswer> {
   const tls = tlsOptions(server);
@@ -61,8 +61,8 @@ const NO_CERTIFICATE = /CERTIFICATE_REQUIRED|HANDSHAKE_FAILURE/;
 const BAD_CERTIFICATE = /CERT|SIGNATURE|ISSUER/;
 
 /**
- * The reason for a connection without TLS. A server with TLS closes the connection on a plain greeting, as servers
- * other than Temporal's do.
+ * The reason for a connection without TLS. A server with TLS closes the connection after a plain greeting. Servers
+ * other than Temporal's do so, too.
  */
 async function reasonWithoutTls(address: string): Promise<NoAnswer> {
   const greeting = await greet(address, { rejectUnauthorized: false }, REASON_MS);
@@ -77,7 +77,7 @@ function reasonWithTls(greeting: Greeting): NoAnswer {
   return NO_TLS.test(greeting) ? 'withoutTls' : 'nobody';
 }
 
-/** The TLS options. Undefined if TLS is off. With an API key TLS is on unless it is switched off, as in the SDK. */
+/** The TLS options. Undefined if TLS is off. With an API key, TLS is on unless it is switched off, as in the SDK. */
 function tlsOptions({ connection }: ServerAddress): TlsOptions | undefined {
   const tls = connection?.tls ?? connection?.apiKey !== undefined;
   if (tls === false) return undefined;
@@ -104,8 +104,8 @@ const TYPE_AT = 3;
 const SETTINGS = 4;
 
 /**
- * Connects as a gRPC client does, waits for the first bytes of the answer, and closes the connection. Node's own HTTP/2
- * client does not report that a server asks for a certificate, so it is not used.
+ * Connects like a gRPC client, waits for the first bytes of the answer, and closes the connection. Node's own HTTP/2
+ * client is not used, because it does not report that a server asks for a certificate.
  */
 function greet(address: string, tls: TlsOptions | undefined, waitMs: number): Promise<Greeting> {
   const place = splitAddress(address);

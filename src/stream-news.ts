@@ -2,22 +2,25 @@ import type { Logger } from '@temporalio/common';
 import { errorMessage } from './contract/errors';
 import { NEWS, type SendNews, type StreamPlace, type TurnNews } from './contract/streamed-text';
 
-/** Tells a web inbox which turns have changed in what waits for a person. Never throws, and nobody waits for it. */
+/**
+ * Sends a web inbox the names of turns in which a request began or ceased to wait for a person. Never throws, and
+ * nobody waits for it.
+ */
 export interface News {
-  /** Names a turn soon. */
+  /** Sends the name of a turn soon. */
   note(turn: string): void;
-  /** Begins to tell of the turns in this namespace, and that this worker is there. */
+  /** Begins to send news about the turns of this namespace, and the news that this worker is there. */
   begin(namespace: string): void;
-  /** Names what is left, and ends. */
+  /** Sends the names that are left, and ends. */
   close(): void;
 }
 
-/** How long to wait after news that did not arrive, in milliseconds. The wait doubles each time. */
+/** The waits after news that did not arrive, in milliseconds. Each wait is twice the wait before. */
 const RETRY_MS = { first: 500, most: 15_000 } as const;
 
 /**
- * News that goes out in one batch at a time. While the web inbox does not answer, the worker keeps the names of some
- * turns. Where there are more, it says so, and the web inbox finds the others by itself.
+ * Makes a sender of news. It sends one batch at a time. While the web inbox does not answer, it keeps the names of
+ * turns, up to a limit. Where there are more turns, it says so, and the web inbox finds the other turns by itself.
  */
 export function createNews(send: SendNews, log: Pick<Logger, 'warn'>): News {
   return new NewsSender(send, log);
@@ -75,7 +78,7 @@ class NewsSender implements News {
     if (this.namespace === undefined) return;
     const turns = [...this.turns].slice(0, NEWS.turnsAtOnce);
     const news: TurnNews = { namespace: this.namespace, turns, ...(this.isPart ? { isPart: true } : {}) };
-    // A turn that changes again meanwhile is named again.
+    // A turn that changes again while the batch is sent is named again.
     for (const turn of turns) this.turns.delete(turn);
     this.isPart = false;
     this.isSending = true;
@@ -94,7 +97,7 @@ class NewsSender implements News {
     }
   }
 
-  /** Keeps what did not arrive for the next batch. */
+  /** Keeps the news that did not arrive for the next batch. */
   private keep({ turns, isPart }: TurnNews): void {
     if (isPart === true) this.isPart = true;
     for (const turn of turns) {
@@ -108,7 +111,7 @@ function retryMs(failures: number): number {
   return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));
 }
 
-/** How long a batch may take, in milliseconds. */
+/** The longest time for a batch, in milliseconds. */
 const SEND_MS = 5_000;
 
 /** Sends news to the process of a web inbox. Errors are those of `post`. */
@@ -118,7 +121,7 @@ export function sendNewsTo(place: StreamPlace): SendNews {
   };
 }
 
-/** Sends something to the process of a web inbox. An error says why it failed, without the token. */
+/** Sends a request to the process of a web inbox. An error says why it failed, without the token. */
 export async function post({ url, token }: StreamPlace, path: string, body: unknown): Promise<Response> {
   const response = await fetch(`${url}${path}`, {
     method: 'POST',

@@ -32,7 +32,7 @@ import { type RunningWorker, startWorker } from './worker';
 
 export { scriptedModel, type ScriptedCall, type ScriptedReply, type ScriptedStep } from './models/scripted';
 
-/** The request to wait for, and how long to wait. */
+/** The request to wait for, and the longest wait. */
 export interface WaitOptions {
   /** Waits only for a request of this tool. */
   tool?: string;
@@ -101,8 +101,8 @@ interface Watch {
 }
 
 /**
- * Waits for a view that fits. Past events are not checked one by one: a request that was once open may be decided by
- * now.
+ * Waits for a view that fits. Past events are not checked one by one, because a request that was once open may be
+ * decided by now.
  */
 async function watch(client: Countersign, turn: string, { timeoutMs, isThere }: Watch): Promise<TurnView> {
   const past = (await client.timeline(turn)).length;
@@ -113,7 +113,7 @@ async function watch(client: Countersign, turn: string, { timeoutMs, isThere }: 
     seen += 1;
     if (seen >= past && isThere(view.current())) return view.current();
   }
-  // The time was over, or the turn has ended. The record as it is now has more than the events that came in time.
+  // The time is over, or the turn has ended. The record now has more than the events that came in time.
   return client.view(turn);
 }
 
@@ -145,8 +145,8 @@ export interface NextOptions extends WaitOptions {
 /** How to approve. */
 export interface ApproveOptions extends NextOptions {
   /**
-   * The whole arguments that run in place of the proposed ones. The decision is then `modified`. If the new arguments
-   * get a new preview, that preview is approved, too.
+   * The whole arguments that replace the proposed arguments. The decision is then `modified`. If the new arguments get
+   * a new preview, that preview is approved, too.
    */
   arguments?: JsonObject;
   /** Approves only these hunks of a file proposal. */
@@ -251,7 +251,7 @@ function withoutSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(rest), TEMPORAL_CONFIG_FILE: '/nowhere/temporal.toml' };
 }
 
-/** The parts of a test environment: agents, and hooks, a runner or a log if a test needs them. */
+/** The options of a test environment: the agents, and hooks, a runner or a log if a test needs them. */
 export interface TestEnvironmentOptions extends Omit<ConfigOptions, 'taskQueue' | 'stateDir'> {
   /** The server from `startTestServer`, or the address of another server. */
   server: Pick<TestServer, 'address' | 'namespace'>;
@@ -259,7 +259,7 @@ export interface TestEnvironmentOptions extends Omit<ConfigOptions, 'taskQueue' 
   workflowBundle?: string;
 }
 
-/** A worker with a task queue of its own, and a client for it. */
+/** A worker with its own task queue, and a client for it. */
 export interface TestEnvironment {
   readonly client: Countersign;
   readonly taskQueue: string;
@@ -269,15 +269,15 @@ export interface TestEnvironment {
     prompt: string,
     origin?: Pick<StartRequest, 'requester' | 'metadata'>,
   ): Promise<StartedTurn>;
-  /** Drains and stops the worker as a deploy would, and starts another worker on the same task queue. */
+  /** Drains and stops the worker as a deployment would, and starts another worker on the same task queue. */
   restart(): Promise<void>;
   /** Ends the worker and the client, and removes what they stored. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a worker for these agents, with a task queue, a state directory and a client of its own. Environments do not
- * disturb each other, so one server is enough for all tests of a run. Calls are not logged unless `log` says so.
+ * Starts a worker for these agents, with its own task queue, state directory and client. Environments do not disturb
+ * each other, so one server is enough for all tests of a run. Calls are logged only if `log` says so.
  *
  * @throws CountersignError as `startWorker` and `connect`.
  */
@@ -312,7 +312,7 @@ export async function startTestEnvironment({
   };
 }
 
-/** The context for a handler, a preview or a verify that a test calls without a turn. Each part can be given. */
+/** The context for a handler, a preview or a verify that a test calls without a turn. Each part can be overridden. */
 export function testContext(given: Partial<CallContext> = {}): CallContext {
   const { signal = new AbortController().signal } = given;
   return {

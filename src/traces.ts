@@ -1,14 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type * as Otel from '@opentelemetry/api';
 
-/** The attributes of a span, named by OpenTelemetry's conventions or by ours. */
+/** The attributes of a span. Their names are from OpenTelemetry's conventions, or our own. */
 export type SpanFacts = Readonly<Record<string, string | number | boolean | string[] | undefined>>;
 
 /** The turn that a span belongs to. */
 export interface SpanPlace {
   namespace: string;
   turn: string;
-  /** The span in which somebody started the turn, as a W3C `traceparent`. Absent: the turn is a trace of its own. */
+  /** The span in which somebody started the turn, as a W3C `traceparent`. Absent: the turn is a separate trace. */
   trace?: string | undefined;
 }
 
@@ -36,11 +36,11 @@ export interface PastSpan extends NewSpan {
 }
 
 /**
- * Takes spans for the OpenTelemetry SDK that the application has registered. Without such an SDK they are dropped.
- * Contract: no method throws, or waits for the SDK.
+ * Takes spans for the OpenTelemetry SDK that the application has registered. Without such an SDK they are dropped. No
+ * method may throw, or wait for the SDK.
  */
 export interface Traces {
-  /** Whether spans contain prompts, replies, arguments and results, redacted. */
+  /** Whether spans contain prompts, replies, arguments and results, all of them redacted. */
   readonly hasContent: boolean;
   /** Runs `work` in a span. Spans that libraries make meanwhile are inside that span. */
   within<T>(place: SpanPlace, span: NewSpan, work: (open: OpenSpan) => Promise<T>): Promise<T>;
@@ -90,7 +90,7 @@ function traceparentOf(api: Api, context: Otel.Context): string | undefined {
   return `00-${found.traceId}-${found.spanId}-${(found.traceFlags & 1).toString(16).padStart(2, '0')}`;
 }
 
-/** The headers by which a message to another system names the caller's active span. Empty if no span is active. */
+/** The headers that a message to another system needs to name the caller's active span. Empty if no span is active. */
 export async function activeCarrier(): Promise<{ traceparent?: string }> {
   const traceparent = await activeTrace();
   return traceparent === undefined ? {} : { traceparent };
@@ -111,8 +111,8 @@ async function within<T>(
 }
 
 /**
- * Whether anybody takes the spans of a turn. Without a registered SDK, we only pass on the trace in which the turn was
- * started, to the systems that its calls ask.
+ * Whether anybody takes the spans of a turn. Without a registered SDK, we only pass the trace in which the turn was
+ * started on to the systems that its calls ask.
  */
 function isHeard({ trace, ProxyTracerProvider }: Api, place: SpanPlace): boolean {
   if (place.trace !== undefined) return true;
@@ -162,8 +162,7 @@ function given(facts: SpanFacts): Otel.Attributes {
 }
 
 /**
- * The ids of the span of a turn. Each process computes them by itself, because that span is written only when the turn
- * is over.
+ * The ids of a turn's own span. Each process computes them, because that span is written only when the turn is over.
  */
 interface TurnIds {
   traceId: string;
@@ -186,7 +185,7 @@ export interface SpanIds {
 
 /**
  * Gives the span of a turn the id that all other spans of the turn name as their parent. Pass this generator to the
- * tracer provider of each worker. Without it, the other spans are siblings of the span of their turn.
+ * tracer provider of each worker. Without it, the other spans are siblings of the turn's span.
  *
  * @example
  * const provider = new NodeTracerProvider({ idGenerator: turnSpanIds(), spanProcessors });
@@ -199,8 +198,8 @@ export function turnSpanIds(): SpanIds {
 }
 
 /**
- * Starts the span of a turn. A caller that never ends the span does not export it, and only learns whether the SDK
- * takes our ids and samples.
+ * Starts the span of a turn. A caller that never ends the span does not export it: it only learns whether the SDK uses
+ * our ids, and whether it samples the span.
  */
 function startTurn(
   { trace, ROOT_CONTEXT }: Api,

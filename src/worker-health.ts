@@ -9,16 +9,16 @@ import {
   type Reachable,
 } from './server/probes';
 
-/** The parts that the probes of a worker check. */
+/** What the probes of a worker check. */
 export interface HealthParts {
   workers: readonly Pick<Runnable, 'getState'>[];
   connection: Reachable;
 }
 
 /**
- * Opens `/health` and `/ready` of a worker. The process is healthy until one of its workers has failed, and then it has
- * to end. It is ready while all workers take tasks and Temporal's server answers. A draining process is healthy and not
- * ready.
+ * Opens `/health` and `/ready` of a worker. The process is healthy until one of its workers has failed, after which the
+ * process has to end. It is ready while all workers take tasks and Temporal's server answers. A draining process is
+ * healthy and not ready.
  *
  * @throws CountersignError `config_invalid`.
  */

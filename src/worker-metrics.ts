@@ -8,10 +8,10 @@ import type { Usage } from './contract/spending/usage';
 import { readListenAddress } from './server/probes';
 import type { Config } from './tools/define-config';
 
-/** The label for a name that is not registered: a model can make up any number of tool names. */
+/** The label for a name that is not registered, because a model can make up any number of tool names. */
 const UNKNOWN = 'unknown';
 
-/** Upper bounds of histograms. People decide within seconds or within days. */
+/** The upper bounds of histograms. People decide within seconds or within days. */
 const BUCKETS: Record<string, number[]> = {
   countersign_decision_wait: [1, 5, 15, 60, 300, 900, 3_600, 14_400, 86_400, 259_200, 604_800],
   countersign_model_latency: [0.25, 0.5, 1, 2.5, 5, 10, 20, 40, 60, 120, 300, 600],
@@ -86,7 +86,7 @@ function namesOf(config: Pick<Config, 'agents' | 'taskQueue'>): Names {
   };
 }
 
-/** A fact whose labels have only registered names. */
+/** A fact in which labels have only registered names. */
 function bounded(fact: Fact, { agents, tools }: Names): Fact {
   if (fact.kind === 'journal') return fact;
   const agent = agents.has(fact.agent) ? fact.agent : UNKNOWN;
@@ -146,7 +146,7 @@ function countWait({ decisions, wait }: Instruments, fact: Extract<Fact, { kind:
   wait.record(seconds(fact.at - fact.since), of);
 }
 
-/** Milliseconds as seconds, and never negative: a clock may have been set back meanwhile. */
+/** Milliseconds as seconds. Never negative, although a clock may have been set back meanwhile. */
 function seconds(ms: number): number {
   return Math.max(0, ms) / 1000;
 }

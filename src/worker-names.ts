@@ -30,8 +30,8 @@ function byName(tools: readonly Tool[]): Record<string, string> {
 }
 
 /**
- * The name of a worker. Two workers of a task queue have the same digest in their names if either of them can take a
- * task.
+ * The name of a worker. Two workers of a task queue have the same digest in their names if each of them can take the
+ * tasks of the other.
  */
 export function identityOn(config: Config, queue: string): string {
   const here = { pid: process.pid, host: hostname() };
@@ -40,20 +40,20 @@ export function identityOn(config: Config, queue: string): string {
     const tools = registry.list().filter((tool) => tool.taskQueue === queue);
     return tools.length === 0 ? [] : [[name, byName(tools)] as const];
   });
-  // The task queue is one of our own, which the config does not name. The SDK reports all workers of a connection under
-  // the identity of the last.
+  // The task queue belongs to us, and the config does not name it. The SDK reports all workers of a connection under
+  // the identity of the last one.
   return workerIdentity(here, far.length === 0 ? digestsOf(config) : Object.fromEntries(far));
 }
 
 /**
- * A build id from a version of this package and from the agents and tools as they are declared. It does not depend on
- * their code.
+ * A build id from a version of this package, and from the agents and tools as they are declared. It does not depend on
+ * the code of the agents and tools.
  */
 export function autoBuildId(config: Config, version: string): string {
   return `${version}-${toolSetDigest(digestsOf(config))}`;
 }
 
-/** Patterns for both names, which the server joins with a colon or a dot. */
+/** The patterns of both names. The server joins them with a colon or a dot. */
 const BUILD_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const DEPLOYMENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$/;
 

@@ -35,7 +35,7 @@ import { createSecrets, type Secrets } from './tools/secrets';
 import type { Tool } from './tools/types';
 import { openTraces } from './traces';
 
-/** The settings of a worker that you make yourself: its connection, and its work apart from turns. */
+/** The settings of a worker that you make yourself: its connection, and what it does apart from turns. */
 export interface CreateWorkerOptions extends Omit<TurnWorkerSettings, 'logLevel'> {
   connection: NonNullable<WorkerOptions['connection']>;
   /** @default 'default' */
@@ -103,7 +103,7 @@ function closingPlugin(close: () => Promise<void>): WorkerPlugin {
   };
 }
 
-/** The tools to open, and where lines about them go. */
+/** The tools to open, and the function for lines about them. */
 interface Opening {
   config: Config;
   queues: readonly string[];
@@ -130,7 +130,7 @@ export type Shared = Omit<ActivityDeps, OfQueue> & {
   callLog: CallLog;
   secrets: Secrets;
   encryption: Encryption;
-  /** Tells the web inbox which turns have changed. Undefined: no web inbox listens. */
+  /** Sends the web inbox the names of turns that have changed. Undefined: no web inbox is configured. */
   news?: News;
 };
 
@@ -141,14 +141,14 @@ export async function makeShared(
 ): Promise<Shared> {
   const answerKeys = await readAnswerKeys(answerKeyFile);
   const sender = streamSender(stream);
-  // All workers of a user share one folder, so that each sees which calls another worker started.
+  // All workers of a user share one folder, so that each knows which calls another worker started.
   const directory = join(stateDir ?? config.stateDir ?? userStateDir(), 'journal');
   const metrics = createMetrics(Runtime.instance().metricMeter);
   const journal = metrics.watchJournal(createJournal(directory, encryption.sealer()));
   await journal.prune();
   const callLog = createCallLog(new DefaultLogger(logLevel ?? 'INFO'), config.log);
   const authority = await openRules(config, callLog);
-  // All task queues share the secrets: a value that one call was given may appear in the output of another.
+  // All task queues share the secrets, because a value that was given to one call may appear in the output of another.
   const secrets = createSecrets(config.secrets, (message) => callLog.warn(message));
   const log = Runtime.instance().logger;
   const texts = createTextStreams({ ...defined({ send: sender?.text }), secrets, log: callLog });
@@ -192,15 +192,15 @@ export async function workerOptions(
   const { workflowsPath: _bundled, ...own } = (isMain ? settings.worker : undefined) ?? {};
   return {
     ...TIMING,
-    // How long a turn waits for the worker that has it in memory before another worker takes it, in case that worker
-    // was killed.
+    // The time that a turn waits for the worker that has it in memory. Then another worker takes it, because the first
+    // worker may have been killed.
     stickyQueueScheduleToStartTimeout: '2s',
     ...defined({ maxCachedWorkflows }),
     ...own,
     ...rateOf(config, place.taskQueue),
     ...place,
-    // The workers of every task queue have the build: a call must find a worker of the build that its turn is pinned
-    // to.
+    // The workers of every task queue belong to the build, because a call must find a worker of the build that its turn
+    // is pinned to.
     ...deploymentOptions(settings),
     identity: identityOn(config, place.taskQueue),
     plugins: [...config.agents.map(({ name }) => agentPlugin(name)), ...(own.plugins ?? [])],
@@ -213,7 +213,7 @@ export async function workerOptions(
   };
 }
 
-/** The rate limit of a task queue. The server keeps the rate that the last polling worker sent. */
+/** The rate limit of a task queue. The server keeps the rate that the worker that polled last has sent. */
 function rateOf(
   { callsPerMinute }: Config,
   taskQueue: string,
@@ -237,8 +237,8 @@ function withOwn(
 }
 
 /**
- * The SDK polls five times at once. We need more: many decisions at once are many workflow tasks, and each poll brings
- * one.
+ * The number of polls at the same time. The SDK's five are too few: many decisions at the same time make many workflow
+ * tasks, and each poll brings only one.
  */
 const POLLS = 50;
 
@@ -258,7 +258,7 @@ async function workflowSide(
   };
 }
 
-/** The sinks for the reports of workflows. Replayed code has reported before and does not report again. */
+/** The sinks for the reports of workflows. Replayed code reported before, and does not report again. */
 function ourSinks(observe: ReturnType<typeof observing>, news?: News): NonNullable<WorkerOptions['sinks']> {
   const changed = ({ workflowId }: { workflowId: string }): void => news?.note(workflowId);
   return {

@@ -4,7 +4,7 @@ import type { EncryptionOptions } from './encryption/keys';
 import type { Config } from './tools/define-config';
 import type { BuildSettings } from './worker-names';
 
-/** The settings of a worker of turns, whether we or the application make the worker. */
+/** The settings of a worker of turns. They are the same whether we or the application make the worker. */
 export interface TurnWorkerSettings extends BuildSettings {
   config: Config;
   /**
@@ -12,11 +12,17 @@ export interface TurnWorkerSettings extends BuildSettings {
    * @default the config's, then `$XDG_STATE_HOME/countersign`, then `~/.local/state/countersign`
    */
   stateDir?: string;
-  /** The lowest level that is written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines about calls */
+  /**
+   * The lowest level of messages that are written. @default 'WARN' for Temporal's own messages, 'INFO' for the lines
+   * about calls
+   */
   logLevel?: LogLevel;
-  /** How many workflows are kept in memory. @default the SDK's own measure of this machine */
+  /** The number of workflows that are kept in memory. @default the SDK's own measure of this machine */
   maxCachedWorkflows?: number;
-  /** Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is encrypted */
+  /**
+   * Keys that encrypt what Temporal keeps. @default those of `COUNTERSIGN_ENCRYPTION_*`; without any nothing is
+   * encrypted
+   */
   encryption?: EncryptionOptions;
   /**
    * File with the private keys that decrypt secret answers, one JWK a line, newest first. Only its owner may read the
@@ -25,8 +31,8 @@ export interface TurnWorkerSettings extends BuildSettings {
    */
   answerKeyFile?: string;
   /**
-   * The web inbox to which this worker reports the text that models write, while they write it, and the turns that have
-   * a new request. A function takes the texts in this process.
+   * The web inbox to which this worker sends the text of models while they write it, and the names of turns that have a
+   * new request. A function gets the texts in this process.
    * @default `COUNTERSIGN_STREAM_URL` and `COUNTERSIGN_STREAM_TOKEN`; without them heartbeats carry the head of a text
    */
   stream?: StreamPlace | SendText | StreamSender;

@@ -10,25 +10,28 @@ import type {
   WorkflowSlotInfo,
 } from '@temporalio/worker';
 
-/** Tasks at once: activities as in the SDK, and more workflow tasks, so that a burst can be noticed. */
+/**
+ * The most tasks at the same time: as many activities as in the SDK, and more workflow tasks, so that a burst can be
+ * noticed.
+ */
 const WORKFLOW_TASKS = 60;
 const ACTIVITIES = 100;
 
-/** So many workflow tasks at once are a burst. 32 turns that only take their steps cannot have so many. */
+/** This many workflow tasks at the same time are a burst. 32 turns that only take their steps cannot make so many. */
 const BURST = 36;
 
 /** A burst ends when there are fewer tasks than this. */
 const CALM = 4;
 
 /**
- * The longest rest, and the least time between two rests: a worker with many messages all day also has to run its
- * activities.
+ * The longest rest, and the least time between two rests, in milliseconds. A worker that gets many messages all day
+ * also has to run its activities.
  */
 const LONGEST_MS = 10_000;
 
 /**
- * Lets a worker start no activities during a burst of workflow tasks. If many decisions come at once, each approver
- * then has an answer before the calls of the others run.
+ * Keeps a worker from starting activities during a burst of workflow tasks. If many decisions arrive together, each
+ * approver gets an answer before the calls of the others run.
  */
 export class ActivityRest {
   private tasks = 0;
@@ -64,7 +67,7 @@ export class ActivityRest {
   }
 }
 
-/** Slots of one kind, in the order of the requests. No slots are given while `isClosed` is true. */
+/** Slots of one kind. They are given in the order of the requests, and no slots are given while `isClosed` is true. */
 export class Slots<I extends SlotInfo> implements CustomSlotSupplier<I> {
   readonly type = 'custom';
   private free: number;
@@ -148,7 +151,7 @@ export function makeTuner(): TunerHolder {
   };
 }
 
-/** The SDK takes either a tuner or numbers of tasks. */
+/** The options of the SDK that say how many tasks a worker takes. The SDK takes either a tuner or such numbers. */
 const SLOT_OPTIONS = [
   'tuner',
   'maxConcurrentWorkflowTaskExecutions',
@@ -157,7 +160,7 @@ const SLOT_OPTIONS = [
   'maxConcurrentNexusTaskExecutions',
 ] as const;
 
-/** Whether the options of a worker say how many tasks it takes at once. */
+/** Whether the options of a worker say how many tasks it takes at the same time. */
 export function hasOwnSlots(own: Partial<WorkerOptions>): boolean {
   return SLOT_OPTIONS.some((name) => own[name] !== undefined);
 }

@@ -36,7 +36,7 @@ import type { TurnWorkerSettings } from './worker-settings';
 import { metricsExporter, metricsFailed } from './worker-metrics';
 import { identityOn } from './worker-names';
 
-/** The settings with which a worker is started. */
+/** The settings of a worker that `startWorker` starts. */
 export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
   /** The task queues to work on. @default the config's own queue and every queue that a tool of it names */
   queues?: readonly string[];
@@ -46,11 +46,11 @@ export interface WorkerSettings extends ServerPlace, TurnWorkerSettings {
    */
   warn?: (line: string) => void;
   /**
-   * Where metrics go, Temporal's own and ours: `host:port` for Prometheus, or the address of an OpenTelemetry collector.
+   * Where Temporal's own metrics and ours go: `host:port` for Prometheus, or the address of an OpenTelemetry collector.
    * @default the config's
    */
   metrics?: string;
-  /** `host:port` on which `/health` and `/ready` are served. @default none */
+  /** The address (`host:port`) at which `/health` and `/ready` are served. @default none */
   health?: string;
 }
 
@@ -63,13 +63,13 @@ export interface RunningWorker {
   /** The config in use: its agents have the allowed tools of the MCP servers. */
   config: Config;
   /**
-   * Drains the worker: it takes nothing new, waits up to 10 s for what runs and then cancels it, and closes the
+   * Drains the worker. It takes nothing new, waits up to 10 s for what runs and then cancels that, and closes the
    * connection. Rejects as `done` does.
    */
   stop(): Promise<void>;
   /**
-   * Resolves when the worker has stopped. Rejects with CountersignError `worker_failed` when it failed, at most some 12
-   * s after the first failure. By then everything is closed or cannot be closed: end the process.
+   * Resolves when the worker has stopped. Rejects with CountersignError `worker_failed` when the worker failed, at most
+   * some 12 s after the first failure. By then everything is closed or cannot be closed, so end the process.
    */
   done: Promise<void>;
 }
@@ -83,7 +83,7 @@ export interface RunningWorker {
  */
 export async function startWorker(settings: WorkerSettings): Promise<RunningWorker> {
   requireOneSdk();
-  // Keys are read before the network is tried, because wrong keys are found without a server.
+  // Keys are read before the network is tried, because wrong keys can be found without a server.
   const encryption = loadEncryption(settings.encryption);
   // The server is checked before the runtime exists, because a runtime keeps the process alive.
   await requireAnswer(settings);
@@ -92,7 +92,7 @@ export async function startWorker(settings: WorkerSettings): Promise<RunningWork
   try {
     return await startAt(place, settings, encryption);
   } catch (error) {
-    // An open connection keeps the process alive. If closing fails too, the first error matters more.
+    // An open connection keeps the process alive. If closing fails, too, the first error matters more.
     await place.connection.close().catch(() => undefined);
     throw error;
   }
@@ -160,12 +160,15 @@ async function startWith(
   return { taskQueue: config.taskQueue, queues, address, namespace, config, ...running };
 }
 
-/** This worker takes the calls one by one as they come. The SDK's five polls would only cost the server more. */
+/**
+ * The number of polls. This worker takes the calls one by one as they come, so the SDK's five polls would only cost the
+ * server more.
+ */
 const HOLDER_POLLS = 2;
 
 /**
- * The options of the worker of this process alone, which takes calls whose state this process holds. Undefined if no
- * tool of these task queues has state.
+ * The options of the worker whose task queue belongs to this process alone. It takes calls whose state this process
+ * holds. Undefined if no tool of these task queues has state.
  */
 function holderOptions(
   config: Config,
@@ -175,8 +178,8 @@ function holderOptions(
   const tools = statefulTools(config, queues);
   if (tools.length === 0) return undefined;
   const taskQueue = shared.holderQueue;
-  // The worker has no build: its task queue belongs to this process, and calls of turns on other builds must reach the
-  // worker, too.
+  // The worker has no build, because its task queue belongs to this process, and calls of turns on other builds must
+  // reach it, too.
   return {
     ...TIMING,
     ...server,
@@ -191,7 +194,7 @@ function holderOptions(
 /**
  * The options of the worker for the one workflow that holds the pauses. Every process that takes turns has such a
  * worker, so that a person who pauses something always gets an answer. It caches no workflows, so the sticky queue of a
- * dead worker never delays the workflow.
+ * dead worker never delays that workflow.
  */
 function controlOptions(
   config: Config,
@@ -210,15 +213,15 @@ function controlOptions(
     workflowBundle,
     maxCachedWorkflows: 0,
     maxConcurrentWorkflowTaskPolls: 1,
-    // No task comes for these activities. Without any activity the SDK writes a warning into every log.
+    // No task comes for these activities. But without any activity, the SDK writes a warning into every log.
     activities: createActivities(activityDeps(config, { queue: CONTROL.taskQueue, tools: [] }, shared)),
     maxConcurrentActivityTaskPolls: 1,
   };
 }
 
 /**
- * Starts the workflow that holds the pauses. If this workflow was closed, it stays closed, because a person has to say
- * that nothing is paused.
+ * Starts the workflow that holds the pauses. If this workflow was closed, it stays closed, because starting it again
+ * means that nothing is paused, and only a person may say that.
  */
 async function ensureControl(
   { connection, namespace }: NativePlace,
@@ -233,7 +236,7 @@ async function ensureControl(
   }
 }
 
-/** Where the metrics of this process's runtime go. Undefined if we did not install the runtime. */
+/** Where the metrics of this process's runtime go. Undefined if the runtime is not ours. */
 let metricsPlace: string | undefined;
 
 /**
@@ -254,7 +257,7 @@ function installRuntime({ logLevel = 'WARN', config, metrics = config.metrics, w
     Runtime.install({
       logger: new DefaultLogger(logLevel),
       telemetryOptions: { logging, ...defined({ metrics: exporter }) },
-      // This is how soon `doctor` knows which agents a worker has.
+      // This decides how soon `doctor` knows which agents a worker has.
       workerHeartbeatInterval: '10s',
     });
   } catch (error) {
@@ -267,26 +270,26 @@ function installRuntime({ logLevel = 'WARN', config, metrics = config.metrics, w
 export interface StartingWorker {
   queue: string;
   identity: string;
-  /** Whether it also takes turns from the task queue, and not only calls. */
+  /** Whether the worker also takes turns from the task queue, and not only calls. */
   isMain: boolean;
 }
 
-/** The server of the workers, and where warnings about them go. */
+/** The server of the workers, and the function for warnings about them. */
 export interface WarningOptions {
   connection: ConnectionLike;
   namespace: string;
   warn(line: string): void;
 }
 
-/** How long a worker waits for a mere warning, in milliseconds. */
+/** The longest time that a worker waits for a mere warning, in milliseconds. */
 const ASK_MS = 2_000;
 
-/** How many workers a warning names. */
+/** The most workers that a warning names. */
 const MOST_NAMED = 3;
 
 /**
- * Warns if a task queue has workers with other agents or tools: a task may go to any of them, and the wrong worker
- * costs time. This is only a warning, so a worker starts even when the server cannot answer.
+ * Warns if a task queue has workers with other agents or tools. A task may go to any of these workers, and a wrong
+ * worker costs time. This is only a warning, so a worker starts even when the server cannot answer.
  */
 export async function warnOfOtherWorkers(
   starting: readonly StartingWorker[],
@@ -318,7 +321,7 @@ function lineOf(queue: string, others: readonly string[]): string | undefined {
   );
 }
 
-/** A name for a log line. Any poller can choose its own name, so the name is escaped. */
+/** A name for a log line. It is escaped, because any poller can choose its own name. */
 function shown(name: string): string {
   return escapeHidden(JSON.stringify(name.slice(0, 200)));
 }

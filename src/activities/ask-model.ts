@@ -13,13 +13,13 @@ import { lackOf, leaveToAnother, modelFailure } from './failures';
 import { EmptyReply, ModelTries } from './model-tries';
 import { inChatSpan } from './spans';
 
-/** The model that one attempt asks. */
+/** The model that an attempt asks, and what the attempt needs for that. */
 export interface Asking {
   model: Model;
   guard: AttemptGuard;
   /** The time that this attempt may still take, in milliseconds. */
   timeLeft(): number;
-  /** Waits until the provider has room for a request of `bytes` bytes. */
+  /** Waits until the provider has room for a request of this many bytes. */
   admit(bytes: number): Promise<Settle>;
   /** Called with the outcome of one question to the model. */
   note(asked: { outcome: string; since: number }): void;
@@ -33,7 +33,7 @@ interface AskedFor {
   /** One of the agent's `models`. */
   named: string | undefined;
   origin?: TurnOrigin | undefined;
-  /** The record of an earlier activity about its attempts to ask. */
+  /** The record that an earlier activity left of its attempts to ask. */
   tried?: JsonObject | undefined;
 }
 
@@ -101,8 +101,8 @@ export function agentOf(deps: ActivityDeps, name: string): Agent {
 }
 
 /**
- * The models of an agent, in the order in which they are asked: the agent's own or the named one, then those of
- * `fallback`. Another worker may have a model that this worker lacks.
+ * The models of an agent, in the order in which they are asked: the agent's own model or the named one, then the models
+ * of `fallback`. Another worker may have a model that this worker lacks.
  */
 function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined): [Model, ...Model[]] {
   const { name, models, fallback } = agent;
@@ -116,8 +116,8 @@ function modelsFor(deps: ActivityDeps, agent: Agent, named: string | undefined):
 type Generate = (request: Omit<ModelRequest, 'signal'>) => Promise<ModelReply>;
 
 /**
- * Lets `ask` ask the model once its provider has room for a request of `bytes` bytes, while the attempt has time and
- * was not given up. Errors name the model.
+ * Calls `ask` once the provider of the model has room for a request of `bytes` bytes, unless the time of the attempt is
+ * over or the attempt was given up. Errors name the model.
  */
 export async function inTime<T>(
   asking: Asking,
@@ -129,7 +129,7 @@ export async function inTime<T>(
     return await askWithin(asking, await asking.admit(bytes), ask);
   } catch (error) {
     const lostReason = guard.lost();
-    // The next attempt asks again. The model did not cause this failure.
+    // The next attempt asks again, because the model did not cause this failure.
     if (lostReason !== undefined)
       throw modelFailure(new Error(describeLostAttempt(lostReason), { cause: error }));
     throw named(model, error);
@@ -148,7 +148,7 @@ async function askWithin<T>(
   const generate: Generate = (request) =>
     unlessAborted(
       model.generate({ ...request, signal }),
-      // A model that ignores its signal must not hold the attempt.
+      // A model that ignores its signal must not keep the attempt waiting.
       signal,
       () => new Error('the request was ended by its caller'),
     );

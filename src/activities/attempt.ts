@@ -15,15 +15,17 @@ import { within } from '../tools/within';
 const HEARTBEAT_MS = 1000;
 
 /**
- * The time between two heartbeats: at most half the heartbeat timeout, because a heartbeat on its way does not count
- * yet.
+ * The time between two heartbeats: at most half the heartbeat timeout, because a heartbeat counts only once it has
+ * arrived.
  */
 function beatMs(): number {
   const { heartbeatTimeoutMs = Infinity } = Context.current().info;
   return Math.min(HEARTBEAT_MS, heartbeatTimeoutMs / 2);
 }
 
-/** The times that an attempt's timeouts count from: when it began here, and when the server last heard of it. */
+/**
+ * The times from which an attempt's timeouts count: when the attempt began here, and when the server last heard of it.
+ */
 export interface Since {
   began: Clocks;
   heard: Clocks;
@@ -31,9 +33,9 @@ export interface Since {
 
 /**
  * Does the work before a handler and sends heartbeats meanwhile, because a policy or a long history may take longer
- * than the heartbeat timeout. These heartbeats repeat the details that were there before: details of this attempt would
- * say that its handler may have started. Each heartbeat waits for the answer to the one before. So no heartbeat of the
- * timer arrives after those of the handler.
+ * than the heartbeat timeout. These heartbeats repeat the details of the earlier attempt: details of this attempt would
+ * say that its handler may have started. Each heartbeat waits for the answer to the one before, so none of them can
+ * arrive after the heartbeats of the handler.
  */
 export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: T; since: Since }> {
   const { isLocal, heartbeatTimeoutMs = Infinity, heartbeatDetails: details } = Context.current().info;
@@ -59,7 +61,7 @@ export async function whileBeating<T>(work: () => Promise<T>): Promise<{ value: 
   }
 }
 
-/** Whether the time passes before the signal aborts. */
+/** Returns true once the time has passed, and false if the signal aborts before that. */
 async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
   await delay(ms, undefined, { signal }).catch(() => undefined);
   return !signal.aborted;
@@ -78,30 +80,35 @@ export interface AttemptGuard {
   /** Checks the clocks now. Undefined: the attempt may still run. */
   lost(): AttemptLostReason | undefined;
   /**
-   * Asks the server by a heartbeat whether it still waits for this attempt. A heartbeat that was only sent proves
-   * nothing. The attempt is lost where the server says no or does not answer in time. Never rejects.
+   * Asks the server by a heartbeat whether it still waits for this attempt, because a heartbeat that was only sent
+   * proves nothing. The attempt is lost where the server says no or does not answer in time. Never rejects.
    */
   confirm(): Promise<void>;
-  /** The news that was reported so far. */
+  /** The progress, output and checkpoint that were reported so far. */
   news(): Beat;
-  /** Adds to the news that the heartbeats carry, and sends a heartbeat soon. */
+  /** Adds a report to the details of the heartbeats, and sends a heartbeat soon. */
   report(news: Beat): void;
-  /** Sends the checkpoint at once, before the attempt fails, so that the next attempt starts from it. Never rejects. */
+  /**
+   * Sends the checkpoint immediately, before the attempt fails, so that the next attempt starts from it. Never rejects.
+   */
   flush(): Promise<void>;
   /** Stops the heartbeats. */
   stop(): void;
 }
 
-/** A handler may report thousands of times a second, but people read only a few of these reports. */
+/**
+ * The least time between two heartbeats with reports. A handler may report thousands of times a second, but people read
+ * only a few of these reports.
+ */
 const NEWS_MS = 250;
 
 /**
- * Guards the current attempt. A timer sends its heartbeats, independent of the handler.
+ * Guards the current attempt. A timer sends its heartbeats, independently of the handler.
  *
- * @param first Sent at once and with every heartbeat, for a later attempt to find. Absent: the first heartbeat comes
- * after a second, so that a quick call costs the server no heartbeat.
- * @param since When the attempt began and the server last heard of it, where that is not now: the machine may have been
- * frozen since.
+ * @param first Details that a later attempt has to find. They are sent immediately and with every heartbeat. Absent:
+ * the first heartbeat comes after a second, so that a quick call costs the server no heartbeat.
+ * @param since When the attempt began and when the server last heard of it. It matters where this was some time ago,
+ * because the machine may have been frozen since.
  */
 export function startHeartbeat(first?: object, since: Since = beginning()): AttemptGuard {
   const context = Context.current();
@@ -146,8 +153,8 @@ export function startHeartbeat(first?: object, since: Since = beginning()): Atte
 }
 
 /**
- * The details of an attempt's heartbeats: `first` and what is reported. Calls `beat` some time after a report, and
- * never after `end`.
+ * Collects the details of an attempt's heartbeats: `first` and what is reported. Calls `beat` some time after a report,
+ * and never after `end`.
  */
 function collectNews(first: object | undefined, beat: () => void) {
   let news: Beat = {};
@@ -249,14 +256,16 @@ function passed(since: Clocks): number {
 
 // The SDK throttles its own heartbeats, and reports the server's answer only where the attempt has to stop.
 
-/** How long to wait for the server's answer, in milliseconds. */
+/** The time to wait for the server's answer, in milliseconds. */
 const ANSWER_MS = 2000;
 
 /**
  * Sends a heartbeat with the details that a later attempt should find, and waits for the server's answer. Without
- * details the heartbeat carries no payload: the SDK would encode `undefined`, and a later attempt would find it.
+ * details the heartbeat carries no payload, because the SDK would encode `undefined` and a later attempt would find
+ * that.
  *
- * @returns Undefined where the server still waits for this attempt. An error or a missing answer counts as given up.
+ * @returns Undefined where the server still waits for this attempt. After an error or without an answer, the attempt
+ * counts as given up.
  */
 async function askByHeartbeat(details: unknown): Promise<AttemptLostReason | undefined> {
   const { info, client, log } = Context.current();

@@ -34,13 +34,13 @@ export interface RuleOwner extends PolicyOwner {
 export interface CheckedCall {
   tool: PolicyTool & { schema?: Tool['schema'] };
   args: JsonObject;
-  /** The names of the people whose messages the turn had taken up. People without a name are left out. */
+  /** The names of the people whose messages the turn had taken up. People who gave no name are left out. */
   requesters: readonly string[];
 }
 
 /**
- * Opens the rules and the approvers file of a config. The code is loaded only where there is one: YAML and CEL are slow
- * to load.
+ * Opens the policy rules and the approvers file of a config. The code for them is loaded only where there is one of
+ * them, because YAML and CEL are slow to load.
  */
 export async function openRules(
   config: Config,
@@ -57,7 +57,7 @@ export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
   /** The record of the policy rules that fit. Absent where none fits. */
   ruling?: CallRuling;
-  /** The approvers file that was asked. */
+  /** The approvers file that the verdict is from. */
   file?: Approvers;
 }
 
@@ -113,7 +113,7 @@ function withRule(said: PolicyVerdict, by: FittingRule | undefined, safety: Safe
   }
   const decision = stricterAction(own.decision, action, safety);
   if (decision !== action) return own;
-  // The function already gave a reason.
+  // The function policy already gave a reason.
   if (own.decision === decision && own.reason !== undefined) return own;
   const what = action === 'ask' ? 'asks' : 'refuses it';
   return { decision, reason: because(`the rule '${rule.name}' ${what}`, by) };
@@ -154,32 +154,33 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
     : `the condition of the rule '${rule.name}' cannot be worked out: ${failed}`;
 }
 
-/** The place of a call, as the server reports it. The input of the call does not count. */
+/** Where a call belongs, as the server reports it. What the call's input says does not count. */
 export type SignedPlace = Pick<CallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
-/** The data that votes are checked with. */
+/** The data by which votes are checked. */
 export interface VoteCheck {
   /** The authority that this worker's own approvers file requires for a call. Absent: the call needs no votes. */
   own?: Authority | undefined;
   /** Absent: this worker has no approvers file, so no signature counts here. */
   file?: Approvers | undefined;
-  /** Called only where a vote is signed, or cast in somebody's place. */
+  /** The place of the call. Called only where a vote is signed, or cast in somebody's place. */
   place(): Promise<SignedPlace>;
-  /** Absent: no vote in somebody's place counts here. */
+  /** Reads who is away. Absent: no vote in somebody's place counts here. */
   away?: AwayReader | undefined;
   /** Milliseconds since 1970. */
   now: number;
 }
 
 /**
- * The result of the check: the votes let the call run, signed where the rule needs it, or a person has to look again.
+ * The result of the check: the votes let the call run, with signatures where the rule needs them, or a person has to
+ * look again.
  */
 export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
 
 /**
- * The last check of the votes, right before the handler. What a call needs comes from this worker's own approvers file.
- * The input of the call can only add to it. The votes that do not count are named, so that the others need not be cast
- * again.
+ * The last check of the votes, right before the handler. This worker's own approvers file says what a call needs. The
+ * input of the call can only add to that. The result names the votes that do not count, so that the other votes need
+ * not be cast again.
  *
  * @throws Where `place` throws.
  */
@@ -209,7 +210,7 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
 }
 
-/** The roster lines by which the signatures of votes were found valid. Undefined where there are none. */
+/** The lines of the approvers file by which the signatures of votes were accepted. Undefined where there are none. */
 async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promise<Roster | undefined> {
   const signed = [...judged].filter(([vote]) => vote.signature !== undefined);
   if (file === undefined || signed.length === 0) return undefined;
@@ -227,12 +228,12 @@ async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promi
 type Judged = Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
 type Judge = (vote: Vote) => Judged;
 
-/** Undefined: this worker has no file, or no vote is signed. */
+/** The judgement of each vote. Undefined: this worker has no approvers file, or no vote is signed. */
 type JudgedVotes = ReadonlyMap<Vote, Judged | undefined>;
 
 /**
- * Makes the check of signatures. Undefined: this worker has no approvers file. The code is loaded only where there is
- * one.
+ * Makes the function that checks signatures. Undefined: this worker has no approvers file. The code is loaded only
+ * where there is such a file.
  */
 async function judgeOf(
   { file, place, now }: VoteCheck,

@@ -19,9 +19,9 @@ import { isResetRun, readResetHistory } from './reset-history';
 import { traceHere } from './spans';
 
 /**
- * Checks whether the child turn of a call may start, right before it does. Nothing starts here. One command of the
- * workflow starts the child turn, so history always shows whether it started. Where an earlier run of the turn started
- * it, the call gets that child turn.
+ * Checks whether the child turn of a call may start, right before it starts. Nothing starts here: a command of the
+ * workflow starts the child turn, so history always shows whether it started. Where an earlier run of the turn has
+ * started it, the call gets that child turn.
  */
 export async function lookForChild(execution: Execution, child: SubAgent): Promise<CallOutput> {
   const failure = whyNot(execution, child);
@@ -34,9 +34,7 @@ export async function lookForChild(execution: Execution, child: SubAgent): Promi
   return { child: 'absent', ...defined({ trace: traceHere(execution.deps, execution.input.origin) }) };
 }
 
-/**
- * Whether an earlier run, from which a reset made this one, may have asked for the child turn. A deleted run may have.
- */
+/** Whether a run before a reset may have asked for the child turn. A run whose history is deleted may have. */
 async function mayHaveStarted(child: string): Promise<boolean> {
   const { bases, isCut } = await readResetHistory();
   const isIt = (event: (typeof bases)[number][number]): boolean =>
@@ -122,7 +120,7 @@ async function beat(over: AbortSignal): Promise<void> {
   }
 }
 
-/** How the child turn ended. Undefined where that is not known, and the next attempt waits again. */
+/** How the child turn ended. Undefined where that is not known. The next attempt then waits again. */
 function endOf(error: unknown): ChildEnd | undefined {
   if (!(error instanceof WorkflowFailedError)) return undefined;
   const { cause } = error;

@@ -39,8 +39,8 @@ export async function compact(deps: ActivityDeps, input: CompactInput): Promise<
 }
 
 /**
- * The agent with less time for its model: the session holds new messages until there is a summary, or goes on without
- * one.
+ * The agent with less time for its model. The session holds new messages until there is a summary, or goes on without a
+ * summary once this time is over.
  */
 function inSummaryTime(agent: Agent): Agent {
   const modelRetryForMs = Math.min(agent.modelRetryForMs, TIMES.summaryRetry);

@@ -22,7 +22,7 @@ import type { Agent } from '../tools/define-agent';
 import type { Secrets } from '../tools/secrets';
 import { readContext, type TurnFacts, withContext } from '../tools/hooks';
 
-/** The conversation of a step: from memory or, where parts are missing there, from the turn itself. */
+/** The conversation of a step, from memory. Where parts are missing there, it is read from the turn itself. */
 export async function conversationOf(input: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {
   const entries = fromMemory(input, memory) ?? (await readTranscript());
   return dropOutputs(entries, input.droppedBefore);
@@ -55,7 +55,7 @@ function resultEntries(
   return results;
 }
 
-/** The facts that are needed to find out what the model knows before a conversation. */
+/** The facts from which it follows what the model knows before a conversation. */
 interface KnownQuestion {
   agent: Agent;
   input: ThinkInput;
@@ -73,7 +73,7 @@ interface Known {
 }
 
 /**
- * The knowledge of the model before the conversation: the recorded context or, for the first reply of a turn, the
+ * What the model knows before the conversation: the context that was recorded or, for the first reply of a turn, the
  * context that the agent makes.
  */
 export async function knownBefore(question: KnownQuestion): Promise<Known> {
@@ -98,12 +98,12 @@ async function askContext({
   try {
     return await readContext(agent.context, facts, (text) => secrets?.hide(text) ?? text);
   } catch (error) {
-    // Asking again would lead to the same error.
+    // A retry would lead to the same error.
     throw error instanceof TypeError ? new ModelError('request', error.message, { retryable: false }) : error;
   }
 }
 
-/** The run that the conversation belongs to. A reset or a new run has another one. */
+/** The run that the conversation belongs to. A reset or continue-as-new makes another run. */
 export function runOf(): string {
   const execution = Context.current().info.workflowExecution;
   return `${execution?.workflowId ?? ''}/${execution?.runId ?? ''}`;
@@ -115,7 +115,7 @@ function readTranscript(): Promise<TranscriptEntry[]> {
   return readPages({ workflowId, runId }, 0);
 }
 
-/** Reads a transcript from one entry on, page by page. */
+/** Reads a transcript from an index on, page by page. */
 async function readPages(
   of: { workflowId: string; runId: string },
   first: number,
@@ -133,8 +133,8 @@ async function readPages(
 }
 
 /**
- * What was said before this turn in its session: from memory or, where parts are missing there, from the session
- * itself. It does not change while the turn runs. Empty where the turn does not belong to a session.
+ * The conversation before this turn in its session, from memory. Where parts are missing there, it is read from the
+ * session itself. It does not change while the turn runs. Empty where the turn does not belong to a session.
  */
 export async function earlierWords(
   session: Omit<SessionRef, 'messageId'> | undefined,
@@ -159,8 +159,8 @@ export async function earlierWords(
 }
 
 /**
- * Remembers the expected memory of a session, for the case that its turn ends with these entries. The next turn then
- * need not read it. Where the session holds other entries, its digest differs, and the next turn reads them.
+ * Remembers what the session will hold if its turn ends with these entries, so that the next turn need not read it.
+ * Where the session holds other entries, its digest differs, and the next turn reads them.
  */
 export function expectAfterTurn(
   { sessionId, digest }: Pick<SessionRef, 'sessionId' | 'digest'>,
@@ -174,14 +174,17 @@ export function expectAfterTurn(
   });
 }
 
-/** The expected memory has a key of its own, because a wrong expectation must not replace the present memory. */
+/**
+ * The key of the expected memory. It is a separate key, because a wrong expectation must not replace the present
+ * memory.
+ */
 function afterTurn(sessionId: string): string {
   return `${sessionId} after its turn`;
 }
 
 /**
- * The record that a session keeps of a turn that ended without a result. The turn replays its history for it. Null
- * where the history is deleted.
+ * The record that a session keeps of a turn that ended without a result. The turn replays its history to make it. Null
+ * where that history is deleted.
  */
 export async function recall({ turn }: { turn: string }): Promise<TurnRecord | null> {
   try {
@@ -192,7 +195,7 @@ export async function recall({ turn }: { turn: string }): Promise<TurnRecord | n
   }
 }
 
-/** A conversation as this worker last saw it: everything up to and including one reply. */
+/** A conversation as this worker last saw it, up to and including one reply. */
 interface Remembered {
   replyId: string;
   entries: readonly TranscriptEntry[];
@@ -200,14 +203,15 @@ interface Remembered {
 }
 
 /**
- * Texts that this worker has seen, so that they need not be sent again. Forgetting is always safe, because missing
- * texts are read from the turn. The least recently used texts are forgotten first, by bytes. Entries never change.
+ * Texts that this worker has seen, so that nobody has to send them again. It is always safe to forget them, because
+ * missing texts are read from the turn. The least recently used texts are forgotten first, once their bytes are over a
+ * limit. Entries never change.
  */
 export interface Memory {
   /** The conversation of a run, if it ends with this reply. */
   transcript(run: string, replyId: string): Remembered | undefined;
   remember(run: string, remembered: Remembered): void;
-  /** Content of a result by its digest. */
+  /** The content of a result, by its digest. */
   content(digest: string): string | undefined;
   keepContent(digest: string, content: string): void;
 }
@@ -239,8 +243,8 @@ export function bytesOf(entries: readonly TranscriptEntry[]): number {
 }
 
 /**
- * The sizes of entries. Every step has the entries of the steps before it, so counting anew would cost more the longer
- * a turn is.
+ * The sizes of entries, which are kept. Every step has the entries of all steps before it, so counting them anew would
+ * cost more the longer a turn is.
  */
 const sizes = new WeakMap<TranscriptEntry, number>();
 

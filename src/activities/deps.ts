@@ -19,11 +19,11 @@ import type { TextStreams } from './text-streams';
 /** The parts that the activities of one worker use. */
 export interface ActivityDeps {
   agents: ReadonlyMap<string, Agent>;
-  /** Names of the tools of this task queue. The agent of a call says which tool a name means. */
+  /** Names of the tools of this task queue. The agent of a call decides which tool a name means. */
   toolNames: ReadonlySet<string>;
   /** The task queue whose tools are prepared in `think` itself. */
   taskQueue: string;
-  /** The task queue of this process alone, for calls whose state it holds. */
+  /** The task queue that only this process polls, for calls whose state it holds. */
   holderQueue: string;
   /** The prices of models. */
   pricing: Pricing;
@@ -36,17 +36,19 @@ export interface ActivityDeps {
   files?: FileStore;
   /** Streams the text that models write to people who watch. Absent: nobody can watch. */
   texts?: TextStreams;
-  /** Takes news for the heartbeats. Absent: the attempt has heartbeats of its own. */
+  /** Takes reports for the heartbeats. Absent: the attempt sends its own heartbeats. */
   report?: (news: Beat) => void;
-  /** Says who may decide what. Absent: anybody may decide everything. */
+  /** The approvers file, which says who may decide what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
-  /** Absent: the config has no policy rules. */
+  /** The policy rules. Absent: the config has none. */
   rules?: PolicyRules;
-  /** Read before each call with an effect, and before each model call. Absent: nothing can be paused here. */
+  /**
+   * Reads the pauses before each call with an effect, and before each model call. Absent: nothing can be paused here.
+   */
   pauses?: PausesReader;
-  /** Read where a person would have to decide. Absent: a grant allows nothing here. */
+  /** Reads the grants where a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
-  /** Read where a vote is cast in somebody's place. Absent: no such vote counts here. */
+  /** Reads who is away where a vote is cast in somebody's place. Absent: no such vote counts here. */
   away?: AwayReader;
   /** The keys that decrypt secret answers. Absent: no secret can be asked for. */
   answerKeys?: AnswerKeys;

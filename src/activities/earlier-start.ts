@@ -17,9 +17,9 @@ import { errorMessage } from '../contract/errors';
 
 /**
  * Looks for proof that an unsafe call was started before, in everything that outlives a worker: the number of the
- * attempt, heartbeat details, the time of scheduling, and the description of the pending activity (an operator's
- * activity reset). In a run that a reset made, it also reads the history of this run and of the runs before the reset.
- * A history that cannot be read counts as a start. The call then stops, and a person is asked.
+ * attempt, heartbeat details, the time of scheduling, and the description of the pending activity (which shows an
+ * operator's activity reset). In a run that a reset made, it also reads the history of this run and of the runs before
+ * the reset. A history that cannot be read counts as a start. The call then stops, and a person is asked.
  *
  * @returns Why the call may have been started, or undefined where nothing says so.
  */
@@ -27,7 +27,7 @@ export async function earlierStart(input: CallInput): Promise<string | undefined
   const { info } = Context.current();
   if (info.attempt > 1) return `this is attempt ${info.attempt}; an earlier one was started`;
   if (info.heartbeatDetails !== undefined) return 'an earlier attempt had begun to beat';
-  // An operator's reset of a call that waits for its next attempt erases every other trace of the earlier one.
+  // An operator who resets a call that waits for its next attempt erases every other trace of the earlier attempt.
   if (info.currentAttemptScheduledTimestampMs > info.scheduledTimestampMs)
     return 'it was scheduled a second time';
   try {
@@ -38,8 +38,8 @@ export async function earlierStart(input: CallInput): Promise<string | undefined
 }
 
 /**
- * Reads what the server knows: an operator's reset counts attempts from 1 again, but the server still knows earlier
- * ones.
+ * Reads what the server knows about the activity. After an operator's reset, attempts are counted from 1 again, but the
+ * server still knows the earlier attempts.
  */
 async function describedStart(): Promise<string | undefined> {
   const pending = await pendingAttempt();
@@ -49,7 +49,10 @@ async function describedStart(): Promise<string | undefined> {
   return before ? 'an earlier attempt was started; an operator reset it' : undefined;
 }
 
-/** In a run that a reset made, only its own history can allow a start: another run may have started the call. */
+/**
+ * In a run that a reset made, only the run's own history can allow a start, because another run may have started the
+ * call.
+ */
 async function startInOtherRun(input: CallInput): Promise<string | undefined> {
   if (!isResetRun(input)) return undefined;
   const history = await readResetHistory();
@@ -68,7 +71,7 @@ const DECIDED_BEFORE = 'decided before the turn was reset';
 
 /**
  * Why a repeatable call needs another decision. In a run that a reset made, its decision counts only where the history
- * of this run proves that the decision was made after the reset. Undefined: the decision counts.
+ * of this run proves that it was made after the reset. Undefined: the decision counts.
  */
 export async function outdatedDecision(input: CallInput): Promise<string | undefined> {
   if (input.decision === undefined || !isResetRun(input)) return undefined;
@@ -97,8 +100,8 @@ export async function signedStart(input: CallInput): Promise<string | undefined>
 }
 
 /**
- * Why the call may have started in this run: each earlier round must have been given back by its worker, or never
- * taken.
+ * Why the call may have started in this run. It has not where the worker of each earlier round gave the call back, or
+ * never took it.
  */
 async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): Promise<string | undefined> {
   const { activityId } = Context.current().info;

@@ -27,7 +27,7 @@ import type { Secrets } from '../tools/secrets';
 import { SIGNALS, UPDATES } from '../contract/names';
 import { unlessAborted } from '../tools/within';
 
-/** A call to execute here. This worker may lack its tool. */
+/** A call that is to be executed here. This worker may lack its tool. */
 export interface AskedExecution {
   deps: ActivityDeps;
   tool: Tool | undefined;
@@ -43,13 +43,16 @@ export interface Execution extends AskedExecution {
   value: unknown;
   /** Only where the tool shares state between its calls. */
   state?: HeldState;
-  /** The use of a grant in the place of a decision. */
+  /** The use of a grant that replaces a decision. */
   grant?: GrantUse;
-  /** The roster by which the signatures of the decision were found valid. */
+  /** The roster by which the signatures of the decision were accepted. */
   roster?: Roster;
 }
 
-/** A final output. The worker keeps its text, so that the next step need not be sent the text again. */
+/**
+ * The output with a final result. The worker keeps the text of the result, so that it need not be sent for the next
+ * step.
+ */
 export function cachedOutput(deps: ActivityDeps, result: ToolResult): CallOutput {
   const digest = contentDigest(result.content);
   deps.memory.keepContent(digest, result.content);
@@ -71,7 +74,7 @@ export function notRunResult(
   return withNote(input, makeFailure(head, failure, facts));
 }
 
-/** Runs the handler as long as the attempt was not given up. */
+/** Runs the handler, which is aborted when the attempt is given up. */
 export async function execute(execution: Execution, guard: AttemptGuard): Promise<RunOutcome> {
   const { deps, tool, input, value, key, state, grant } = execution;
   const job: RunJob = {
@@ -82,8 +85,8 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     attempt: Context.current().info.attempt,
     idempotencyKey: key,
     signal: guard.signal,
-    // The machine may have been frozen since the last check, and a check aborts the signal. A repeatable call need not
-    // ask the server.
+    // The machine may have been frozen since the last check. A check of the clocks aborts the signal in that case. For
+    // a repeatable call the server need not be asked.
     beforeStart: tool.effect === 'unsafe' ? () => guard.confirm() : () => void guard.lost(),
     timeoutMs: input.timeoutMs,
     about: {
@@ -114,10 +117,13 @@ export function secretsOf(
   return withSealedAnswers(run.secrets, { tool, keys: answerKeys, ...defined({ sealed }) });
 }
 
-/** The most of a handler's output that a heartbeat carries. It carries the end of the output, which is newest. */
+/**
+ * The most characters of a handler's output that a heartbeat carries. It carries the end of the output, which is the
+ * newest part.
+ */
 const PARTIAL_CHARACTERS = 2000;
 
-/** Sends what a handler reports with the heartbeats of its attempt. */
+/** Puts what a handler reports into the heartbeats of its attempt. */
 function liveReporter(guard: AttemptGuard): Live {
   return {
     progress: (progress) => guard.report({ progress }),
@@ -130,10 +136,10 @@ function liveReporter(guard: AttemptGuard): Live {
 }
 
 /**
- * Asks a person on behalf of a running call, by an update of its own turn that waits for the answer. Undefined where a
- * call may not ask, and in a fork without effects, where nobody is asked. If this worker dies, the turn closes the
- * question together with the call. A withdrawal is sent once the turn has the question. The next question waits until
- * the turn has closed the withdrawn one.
+ * Makes the function with which a running call asks a person: it sends an update to its own turn and waits for the
+ * answer. Undefined where a call may not ask, and in a fork without effects, where nobody is asked. If this worker
+ * dies, the turn closes the question together with the call. A withdrawal is sent only once the turn has the question,
+ * and the next question waits until the turn has closed the withdrawn one.
  */
 function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
   const { info } = Context.current();
@@ -144,7 +150,7 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
   const head = { callId, callKey, generation, secret, attempt: info.attempt };
   const givenUp = (): Error => new Error('the call was given up');
   let number = 0;
-  // Settles once the turn has closed the question before. The turn takes one question at a time, and may read two
+  // Settles once the turn has closed the previous question. The turn takes one question at a time, and may read two
   // messages in one task.
   let closed: Promise<unknown> = Promise.resolve();
   const takeBack = async (asked: AskedQuestion, taken: Promise<unknown>): Promise<boolean> => {
@@ -166,7 +172,7 @@ function asker(input: CallInput, signal: AbortSignal): CallContext['ask'] {
     });
     const reply = update.then((taken) => taken.result());
     const taken: { back?: Promise<boolean> } = {};
-    // This runs at once. So a question that comes together with the withdrawal waits for it.
+    // This runs immediately, so a question that is asked together with the withdrawal waits for it.
     const onWithdraw = (): void => {
       taken.back = takeBack(asked, update);
       closed = taken.back.then((isSent) => (isSent ? Promise.allSettled([reply]) : undefined));
@@ -212,7 +218,7 @@ export function withNote(input: CallInput, result: ToolResult): ToolResult {
   return { ...result, content: withDecisionNote(input, result.content) };
 }
 
-/** Handlers that still run in this process although their calls were given up, by idempotency key. */
+/** Handlers that still run in this process although their calls were given up. The key is the idempotency key. */
 const abandonedHandlers = new Map<string, Promise<void>>();
 
 /** Remembers a handler until it has ended. */
@@ -222,18 +228,19 @@ function keepAbandoned(key: string, over: Promise<void>): void {
 }
 
 /**
- * Resolves when the handler of a given-up call has ended and its outcome is written. Undefined where no handler runs.
+ * Resolves when the handler of a call that was given up has ended and its outcome is written. Undefined where no such
+ * handler runs.
  */
 export function abandonedHandler(key: string): Promise<void> | undefined {
   return abandonedHandlers.get(key);
 }
 
-/** Handles a result that comes when nobody waits for it any more. Never rejects. */
+/** Handles a result that arrives after its call was given up. Never rejects. */
 type Report = (result: ToolResult) => Promise<void>;
 
 /**
- * Reports the outcome of a handler that ends after it was given up. A known outcome settles the doubt, unless a person
- * was first.
+ * Reports the outcome of a handler that ends after its call was given up. A known outcome settles the doubt, unless a
+ * person was first.
  */
 function lateReporter(execution: Execution): Report {
   const signal = outcomeSignal(execution);
@@ -246,8 +253,8 @@ function lateReporter(execution: Execution): Report {
 }
 
 /**
- * Signals the outcome to the current run of the turn. A reset may have made another run, and the key says which call
- * the outcome is for. The turn may be closed by then. The journal still has the outcome.
+ * Makes the function that signals the outcome to the current run of the turn. A reset may have made another run, but
+ * the key says which call the outcome is for. The turn may be closed by then. The journal has the outcome all the same.
  */
 export function outcomeSignal({ input }: Pick<Execution, 'input'>): Report {
   // The context is read now: when the outcome comes, the activity and its context are over.
@@ -263,7 +270,10 @@ export function outcomeSignal({ input }: Pick<Execution, 'input'>): Report {
   };
 }
 
-/** An outcome that cannot be written is logged and still returned: the effect has happened. */
+/**
+ * Writes an outcome to the journal. If that fails, the failure is logged and the outcome is still returned, because the
+ * effect has happened.
+ */
 export async function writeOutcome({ deps, input, key }: Execution, result: ToolResult): Promise<void> {
   try {
     await deps.journal.end(key, result);

@@ -15,7 +15,8 @@ import { ownEvents } from './reset-history';
 
 /**
  * The failure for an error of a model. An error that is not a ModelError counts as retryable. `waitMs` is the wait
- * until the next attempt, instead of the wait by the activity's retry policy. `last` says why asking is over.
+ * until the next attempt, in place of the wait by the activity's retry policy. `last` says why no model is asked any
+ * more.
  */
 export function modelFailure(
   error: unknown,
@@ -32,13 +33,13 @@ export function modelFailure(
   });
 }
 
-/** The failure for something that the worker lacks. Asking again on the same worker would not help. */
+/** The failure where the worker lacks something. Asking again on the same worker would not help. */
 export function setupFailure(message: string): ApplicationFailure {
   return ApplicationFailure.nonRetryable(message, `${FAILURES.model}.setup`);
 }
 
 /**
- * The failure of a call that may run again. It keeps the result so far and the roster. They are needed when the
+ * The failure of a call that may run again. It keeps the result so far and the roster, which are needed once all
  * attempts are used up.
  */
 export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFailure {
@@ -57,7 +58,7 @@ interface Needed {
   tool?: string;
 }
 
-/** The agent or tool that this worker lacks, in words. Undefined where it has both. */
+/** The agent or tool that this worker lacks for a task, in words. Undefined where it has both. */
 export function lackOf({ agents }: Pick<ActivityDeps, 'agents'>, needed: Needed): string | undefined {
   const agent = agents.get(needed.agent);
   const names = [...agents.keys()].join(', ');
@@ -72,12 +73,12 @@ export function notHere({ secret }: Pick<CallInput, 'secret'>, lack: string): No
   return { notHere: lack, ...defined({ secret }) };
 }
 
-/** The first wait: with two workers, the right one gets the task after a few tries. */
+/** The first wait, in milliseconds. With two workers, the right worker gets the task after a few tries. */
 const SOON_MS = 250;
 
 /**
  * The failure that leaves a task to another worker. The task is tried again soon and then every 5 s, on any worker of
- * the task queue, until `agentWait` has passed since it was first scheduled. Then it fails for good.
+ * the task queue, until `agentWait` has passed since it was first scheduled. After that it fails for good.
  */
 export function leaveToAnother(
   { agentWaitMs }: Pick<ActivityDeps, 'agentWaitMs'>,
@@ -98,10 +99,9 @@ export function waitedMs(): number {
 }
 
 /**
- * Why a call may have been started in an earlier round of this run. A worker may have given the call back. A completion
- * proves something only if it comes from the worker that had taken the call. Or the worker that held its state did not
- * take the call, and then history has to prove that. Undefined where there was no earlier round, or the call was
- * started in none.
+ * Why a call may have been started in an earlier round of this run. Undefined where there was no earlier round, or the
+ * call was started in none. Where a worker gave the call back, its completion counts only if it comes from the worker
+ * that had taken the call. Where the worker that held its state did not take the call, history has to prove that.
  */
 export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
   if (round === undefined) return undefined;
@@ -130,7 +130,7 @@ type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 const SCHEDULE_TO_START = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;
 
 /**
- * Whether the activity never started. Judges by the server's exact times, since the workflow knows only when it heard
+ * Whether the activity never started. Uses the exact times of the server, because the workflow only knows when it heard
  * of them.
  */
 export function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {

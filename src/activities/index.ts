@@ -25,7 +25,7 @@ import { compact } from './compact';
 import { think } from './think';
 import { verify } from './run-unsafe';
 
-/** Activities by type: our own, and one under the name of each tool of the task queue. */
+/** Activities by type: our own types, and the name of each tool of the task queue. */
 export type Activities = Record<string, (input: never) => Promise<unknown>>;
 
 /** Makes the activities of one worker. */
@@ -58,8 +58,8 @@ function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promi
 }
 
 /**
- * Gives a call of a tool that this worker's task queue lacks back to the turn, which waits for a worker that has the
- * tool. For an unsafe call, an earlier start is looked for first. Any other activity fails as in the SDK, but its
+ * Gives a call back to the turn where this worker's task queue lacks its tool. The turn waits for a worker that has the
+ * tool. Before that, an earlier start of an unsafe call is looked for. Any other activity fails as in the SDK, but its
  * arguments are not logged.
  */
 async function notRegistered(deps: ActivityDeps, input: unknown): Promise<CallOutput> {
@@ -71,7 +71,10 @@ async function notRegistered(deps: ActivityDeps, input: unknown): Promise<CallOu
   });
 }
 
-/** Whether the input is a call. Any activity may arrive here, also one of another application's workflow. */
+/**
+ * Whether the input is the input of a call. Any activity may arrive here, also an activity of another application's
+ * workflow.
+ */
 function isCall(input: unknown): input is CallInput {
   return isObject(input) && typeof input['callKey'] === 'string' && typeof input['agent'] === 'string';
 }

@@ -8,7 +8,7 @@ import { parseJson, type JsonObject } from '../contract/json';
 import type { ToolResult } from '../contract/result';
 import { appendLine, createWithLine, readIfThere } from '../files';
 
-/** The time that entries are kept. It is longer than any reset is likely to reach back. */
+/** The time for which entries are kept. It is longer than any reset is likely to reach back. */
 const KEEP_MS = 90 * 24 * 3600 * 1000;
 
 /** The state of one execution of an unsafe call, as far as this machine knows it. */
@@ -16,16 +16,17 @@ export type JournalEntry = { state: 'none' } | { state: 'started' } | { state: '
 
 /**
  * The machine's own record of unsafe calls: the intent is on disk before the effect, and the outcome after it. It
- * prevents a second start that Temporal cannot know about (an operator's reset, two attempts at once).
+ * prevents a second start that Temporal cannot know about (after an operator's reset, or by two attempts at the same
+ * time).
  */
 export interface Journal {
   read(key: string): Promise<JournalEntry>;
   /**
-   * Writes the intent. False where the key already has an intent, so that the call was started before. Throws where it
-   * cannot be written.
+   * Writes the intent. False where the journal already has an intent for the key, so the call was started before.
+   * Throws where it cannot be written.
    */
   begin(key: string): Promise<boolean>;
-  /** Writes the outcome. The call is done by then, so a failure to write is reported and changes nothing. */
+  /** Writes the outcome. The call has ended by then, so a failure to write is only reported. */
   end(key: string, result: ToolResult): Promise<void>;
   /** Removes entries that are older than 90 days. */
   prune(): Promise<void>;
@@ -43,7 +44,10 @@ export interface Sealer {
 
 const OPEN: Sealer = { seal: async (text) => text, open: async (text) => text };
 
-/** Whether an outcome belongs to this call: after a reset a person may have changed the arguments of a call that had run. */
+/**
+ * Whether an outcome belongs to this call. After a reset, a person may have changed the arguments of a call that had
+ * run before.
+ */
 export function isOutcomeOf(outcome: ToolResult, call: { arguments: JsonObject }): boolean {
   return digestJson(outcome.arguments) === digestJson(call.arguments);
 }
@@ -80,7 +84,7 @@ const EndLine = z.object({
 });
 
 /**
- * Reads the last line. A line that is torn or cannot be decrypted means an unknown outcome, and the call counts as
+ * Reads the last line. If the line is torn or cannot be decrypted, the outcome is unknown, and the call counts as
  * started.
  */
 function parseEnd(line: string | undefined): JournalEntry {

@@ -7,7 +7,7 @@ import type { Model, ModelCall, ModelFile, ModelMessage } from '../models/model'
 import type { FileStore } from '../store';
 import { fitsType, isText } from '../store/media-types';
 
-/** The model that reads the files of a conversation, and the store that has their bytes. */
+/** The model that reads the files of a conversation, and the store that holds their bytes. */
 export interface FileReader {
   model: Pick<Model, 'takes'>;
   /** Undefined: this worker has no file store. */
@@ -15,8 +15,8 @@ export interface FileReader {
 }
 
 /**
- * A conversation as a model reads it, with the bytes of the files that the model takes. For any other file the model
- * reads a text in its place. Where all files together are too large, the newest get the room first.
+ * A conversation as a model reads it, with the bytes of the files that the model takes. In place of any other file the
+ * model reads a text. Where all files together are too large, the newest files get the room first.
  */
 export async function toMessages(
   entries: readonly TranscriptEntry[],
@@ -41,7 +41,9 @@ function toModelCall(call: TranscriptCall): ModelCall {
   return { id: call.id, name: call.tool, arguments: call.raw ?? argumentsText(call) };
 }
 
-/** Entries never change, and each step of a turn asks with all entries before it. */
+/**
+ * The texts of calls, which are kept. Entries never change, and each step of a turn asks with all entries before it.
+ */
 const texts = new WeakMap<TranscriptCall, string>();
 
 function argumentsText(call: TranscriptCall): string {

@@ -19,18 +19,22 @@ export interface Asked {
 export class EmptyReply extends ModelError {}
 
 /**
- * Waits between attempts, doubled each time. They vary by a quarter, so that a thousand turns do not come back at once.
+ * Waits between attempts. Each is twice the wait before. They vary by a quarter, so that a thousand turns do not come
+ * back at the same time.
  */
 const WAIT_MS = { first: 1_000, most: 60_000 } as const;
 
 /** The wait before the next model is asked, in milliseconds. A wait of 0 would mean the wait of the retry policy. */
 const SOON_MS = 1;
 
-/** Limits for empty replies: their number, and the time after the first within which the model is asked again. */
+/**
+ * Limits for empty replies: their number, and the time after the first empty reply within which the model is asked
+ * again.
+ */
 const EMPTY = { most: 3, withinMs: 15_000 } as const;
 
 /**
- * The most workers that may die while they ask. A question that kills one worker could kill all of them, one after the
+ * The most workers that may die while they ask. A question that kills one worker could kill all workers, one after the
  * other.
  */
 const LOST_MOST = 10;
@@ -39,8 +43,8 @@ const LOST_MOST = 10;
 const MARGIN_MS = 15_000;
 
 /**
- * How the attempts of one step ended. The record passes from attempt to attempt in the heartbeat details. Time without
- * a worker that has the agent does not count, because the model did not cause it.
+ * How the attempts of one step ended. Each attempt passes this record to the next in its heartbeat details. The time
+ * without a worker that has the agent does not count, because the model did not cause it.
  */
 const triesSchema = z.object({
   failures: z.number(),
@@ -50,9 +54,9 @@ const triesSchema = z.object({
   /** Milliseconds since the epoch. 0 where no reply was empty. */
   emptySince: z.number(),
   lost: z.number(),
-  /** Whether an attempt has begun and has not said how it ended. */
+  /** Whether an attempt began and did not record how it ended. */
   open: z.boolean(),
-  /** Index of the model among the models of the step. */
+  /** The index of the present model among the models of the step. */
   at: z.int().nonnegative().default(0),
 });
 type Tries = z.infer<typeof triesSchema>;
@@ -60,8 +64,8 @@ type Tries = z.infer<typeof triesSchema>;
 const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 0 };
 
 /**
- * The requests to models for a step that failed at the end of a burst. It counts only in its own run. After a reset the
- * step is asked for anew, like any other.
+ * The record of the requests to models for a step, where asking failed at the end of a burst. It counts only in its own
+ * run. After a reset the models are asked anew, as for any other step.
  */
 const triedSchema = z.object({
   runId: z.string(),
@@ -76,7 +80,10 @@ function readTried(tried: JsonObject | undefined): Partial<z.infer<typeof triedS
   return read?.runId === runId ? { ...read } : {};
 }
 
-/** The facts that the next activity needs about a step that failed: how it was tried and, where asking is over, why. */
+/**
+ * What the next activity needs to know about a step that failed: how often and how long the models were asked and,
+ * where asking is over, why.
+ */
 export function triedOf(left: unknown, final: ApplicationFailure | undefined): JsonObject | undefined {
   const { runId } = Context.current().info.workflowExecution ?? {};
   const tries = triesSchema.safeParse(left).data;
@@ -91,7 +98,7 @@ function triesBefore(tried: JsonObject | undefined): Tries {
   return recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
 }
 
-/** The record of earlier attempts in the heartbeats of an attempt. Undefined: this is the first attempt. */
+/** The record of earlier attempts for the heartbeats of this attempt. Undefined: this is the first attempt. */
 export function openTries(tried: JsonObject | undefined): Tries | undefined {
   return Context.current().info.attempt === 1 ? undefined : { ...triesBefore(tried), open: true };
 }
@@ -101,7 +108,7 @@ export function openTries(tried: JsonObject | undefined): Tries | undefined {
  * object.
  */
 export class ModelTries {
-  /** A monotonic time, because time that passes when a clock is set must not count as time of the model. */
+  /** A monotonic time. A change of the clock must not count as time of the model. */
   private readonly from = performance.now();
   private readonly before: Tries;
 
@@ -128,14 +135,14 @@ export class ModelTries {
   }
 
   /**
-   * Details of this attempt's heartbeats. The first attempt has none, so that it costs the server no heartbeat if it is
-   * quick.
+   * The details of this attempt's heartbeats. The first attempt has none, so a quick first attempt costs the server no
+   * heartbeat.
    */
   get details(): Tries | undefined {
     return openTries(this.tried);
   }
 
-  /** The time that this attempt may ask from now on, in milliseconds. */
+  /** The time for which this attempt may still ask, in milliseconds. */
   timeLeft(): number {
     const { modelTimeoutMs, modelRetryForMs } = this.agent;
     const { startToCloseTimeoutMs } = Context.current().info;
@@ -157,7 +164,7 @@ export class ModelTries {
     throw modelFailure(new ModelError('server', message, { retryable: false }));
   }
 
-  /** The error that a failed attempt throws: a failure that is tried again after a wait, or one for good. */
+  /** The error that a failed attempt throws. It is tried again after a wait, or it is final. */
   failureOf(error: unknown): unknown {
     if (error instanceof ApplicationFailure || error instanceof CancelledFailure) return error;
     if (error instanceof ModelError && !error.options.retryable)

@@ -31,8 +31,8 @@ export type WaitEnd = (typeof WAIT_ENDS)[number];
  * - `doubted`: a call is in doubt.
  * - `turn`: a turn is over. `since` is when its first run started.
  * - `model`: a model was asked once. `outcome` is `success` or the kind of the error.
- * - `held`: a question waited here until the provider of its model had room.
- * - `usage`: how much of a model a reply used.
+ * - `held`: a model call waited on this worker until the provider of its model had room.
+ * - `usage`: a reply used tokens of a model.
  * - `journal`: the intent or outcome of an unsafe call was written, or could not be written.
  */
 export type Fact =
@@ -61,11 +61,11 @@ export type Fact =
   | { kind: 'usage'; agent: string; model: string; usage: Usage }
   | { kind: 'journal'; write: 'intent' | 'outcome'; outcome: 'success' | 'failed'; ms: number };
 
-/** Called with each fact. Contract: does not throw. */
+/** Called with each fact. It must not throw. */
 export type Observe = (fact: Fact) => void;
 
 /**
- * The sinks with which workflows report to their worker. Replayed code reports nothing. `changed`: what waits for a
- * person in the workflow is not what it was.
+ * The sinks with which workflows report to their worker. Replayed code reports nothing. `changed`: a request began or
+ * ceased to wait for a person in the workflow.
  */
 export type ObserveSinks = { countersign: { observe: Observe; changed: () => void } };

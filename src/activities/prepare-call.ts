@@ -28,7 +28,7 @@ export interface PrepareDeps extends Pick<
   ActivityDeps,
   'taskQueue' | 'run' | 'answerKeys' | 'approvers' | 'rules' | 'grants' | 'away'
 > {
-  /** The facts about the turn that previews get. */
+  /** The facts about the turn that preview functions get. */
   about?: AboutTurn;
   /** The origin of the turn. */
   origin?: TurnOrigin | undefined;
@@ -44,8 +44,8 @@ export interface AskedCall {
 }
 
 /**
- * Makes a call ready to run or to be asked about. First come the preparation and policy check that the executor makes
- * too, then the preview and the digests. Never throws: a fault becomes an error result that the model reads.
+ * Makes a call ready to run or to be asked about. The preparation and the policy check come first, which the executor
+ * repeats. The preview and the digests follow. Never throws: a fault becomes an error result that the model reads.
  */
 export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareDeps): Promise<PreparedCall> {
   const { name, policy, registry } = agent;
@@ -63,7 +63,7 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   return applyPolicy(verdict, ready, isAsAsked ? call : { ...call, proposed });
 }
 
-/** The model's arguments, as far as they can be read and belong to a tool. */
+/** The model's arguments, where they can be read and belong to a tool. */
 function wroteOf(
   { raw }: AskedCall,
   { tool, proposed }: UnfitCall,
@@ -76,7 +76,7 @@ function remote(asked: AskedCall, taskQueue: string): PreparedCall {
   return { kind: 'remote', callId, id, tool, raw, taskQueue };
 }
 
-/** A call that cannot run, with the result that says so. */
+/** A call that cannot run, with the result that says why. */
 export function invalidCall(
   asked: AskedCall,
   failure: ToolFailure,
@@ -129,7 +129,7 @@ function childSettings({ child, outputLimit }: Tool): CallSettings['child'] {
   return { agent: child.agent, outputBytes: outputLimit, ...defined({ taskQueue: child.taskQueue }) };
 }
 
-/** A call with what its preview needs. */
+/** A call, with the parts that its preview needs. */
 type Ready = ReadyCall & { agent: string; deps: PrepareDeps; registry: Registry };
 
 async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall): Promise<PreparedCall> {
@@ -137,14 +137,14 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
   if (decision === 'refuse')
     return { ...invalidAsked(call, policyRefusal(verdict, NOTHING_RAN)), ...defined({ ruling }) };
   const judged = { ...call, ...defined({ policyReason: reason, ruling }) };
-  // A question runs nothing, so nobody decides on it. Its answer is its result.
+  // A question runs nothing, so nobody decides on it. The person's answer is its result.
   if (ready.tool.asks !== undefined) return asked(judged, ready.tool.asks(ready.value), ready);
   if (decision === 'run') return judged;
   const shown = await withPreview(ready, { ...judged, ...defined({ authority }) });
   return shown.kind === 'ask' ? withGrant(shown, ready, verdict) : shown;
 }
 
-/** Adds the grant that replaces the decision of a person, where there is one. */
+/** Adds the grant that replaces a person's decision, where there is such a grant. */
 async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): Promise<ValidCall> {
   const { agent, tool, args, deps } = ready;
   const { authority, file, ruling } = verdict;
@@ -153,8 +153,8 @@ async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): 
 }
 
 /**
- * Makes a question. If it asks for secrets, it must name tools that exist, and it gets the key with which screens
- * encrypt them.
+ * Makes a question. If the question asks for secrets, it must name tools that exist, and it gets the key with which
+ * screens encrypt them.
  */
 function asked(call: ValidCall, question: Question, { deps, registry }: Ready): PreparedCall {
   const tools = [...secretFields(question).values()].flat();
@@ -196,14 +196,17 @@ function tooLarge(preview: Preview): boolean {
   return utf8Bytes(JSON.stringify(preview)) > LIMITS.previewBytes;
 }
 
-/** The call that is previewed. */
+/** The call for which a preview is made. */
 interface Previewed {
   tool: Tool;
   value: unknown;
   callId: string;
 }
 
-/** The tool's own preview of a call. Undefined where the tool has none. Throws what the tool throws, or after 30 s. */
+/**
+ * The tool's own preview of a call. Undefined where the tool has none. Throws what the tool throws, and throws after 30
+ * s.
+ */
 async function previewOf(
   { tool, value, callId }: Previewed,
   { run, about }: PrepareDeps,
@@ -221,17 +224,15 @@ export function notInTime(cause: unknown): Error {
   return new Error('it did not end in time', { cause });
 }
 
-/** The most calls that are prepared at once. A preview may read a file of many megabytes. */
+/** The most calls that are prepared at the same time. A preview may read a file of many megabytes. */
 const AT_ONCE = 8;
 
-/**
- * The most calls of one reply that get an answer. The answer may be an error. Further calls are left out of the reply.
- */
+/** The most calls of one reply that get a result, which may be an error. Further calls are left out of the reply. */
 const MOST_ANSWERED = 1000;
 
 /**
- * Prepares the calls of a step, in the model's order and a few at a time. A call whose text is over the limits becomes a
- * validation error before it is prepared, so that it costs no preview.
+ * Prepares the calls of a step, in the model's order and a few at a time. A call whose text is over the limits becomes
+ * a validation error before it is prepared, so no preview is made for it.
  */
 export async function prepareFitting(
   asked: readonly AskedCall[],
@@ -264,7 +265,7 @@ function excessByRaw(asked: readonly AskedCall[]): (string | undefined)[] {
   });
 }
 
-/** Bytes that a step's calls have used of its limits. */
+/** The bytes that the calls of a step have used so far, for each limit. */
 interface Used {
   arguments: number;
   previews: number;
@@ -272,12 +273,12 @@ interface Used {
 }
 
 /**
- * Keeps a step within its limits: calls beyond them become validation errors, in the model's order.
+ * Keeps a step within its limits: the calls beyond them become validation errors, in the model's order.
  *
- * @param textBytes How much of the result the reply's own text takes.
+ * @param textBytes The bytes of the result that the reply's own text takes.
  */
 export function fitStep(calls: readonly PreparedCall[], textBytes: number): PreparedCall[] {
-  // Calls over the limit are answered too. So room for their errors is taken first.
+  // Calls over the limit get an answer, too. So the room for their errors is subtracted first.
   const over = calls.slice(LIMITS.callsPerStep).map((call) => tooMuch(call, TOO_MANY));
   const used: Used = { arguments: 0, previews: 0, all: textBytes + jsonBytes(over) };
   return calls.map((call, index) => fitCall(call, index, used));

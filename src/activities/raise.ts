@@ -19,7 +19,10 @@ import { placeHere } from './reset-history';
 import { spentBefore, whatIsOther } from './run-tool';
 import { renewalRefusal } from './control/renewal';
 
-/** Who decides on a turn's request for more budget. For the rules it is a dangerous call of that name. */
+/**
+ * Asks the rules who decides on a turn's request for more budget. For the rules, the request is a dangerous call of
+ * that name.
+ */
 export async function prepareRaise(deps: ActivityDeps, input: PrepareInput): Promise<PrepareOutput> {
   const unfit = await renewalRefusal(deps.approvers, input);
   return unfit === undefined ? ruled(deps, input) : { call: unfit };
@@ -41,7 +44,7 @@ function refusedBy(input: PrepareInput, message: string): PreparedCall {
   return invalidCall(input, { code: 'refused', message }, {});
 }
 
-/** The ruling of the approvers file on such a request. Undefined: this worker has no such file. */
+/** What the approvers file says about such a request. Undefined: this worker has no approvers file. */
 async function rulingOn(
   approvers: ApproversSource | undefined,
   { agent, tool, args }: { agent: string; tool: string; args: JsonObject },
@@ -56,8 +59,8 @@ async function rulingOn(
 }
 
 /**
- * Checks the votes on a request for more budget, as is done before a handler. The turn adds to its budget by itself if
- * this check allows it.
+ * Checks the votes on a request for more budget, like the check before a handler. If this check allows it, the turn
+ * itself adds to its budget.
  */
 export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const { agent, tool, arguments: args, decision } = input;

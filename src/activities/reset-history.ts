@@ -19,23 +19,23 @@ const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED
 /** The histories that may hold a start or a decision of a call, in a run that a reset made. */
 export interface ResetHistory {
   own: readonly HistoryEvent[];
-  /** Histories of the run that this run was reset from, of the run that that run was reset from, and so on. */
+  /** The history of the run that this run was reset from, then of the run that the former was reset from, and so on. */
   bases: readonly (readonly HistoryEvent[])[];
   /** Whether the server has deleted a base run. */
   isCut: boolean;
 }
 
 /**
- * Whether a reset made this run. A reset gives the run a new id and keeps the original one. Continue-as-new begins a
- * new history.
+ * Whether a reset made this run. A reset gives the run a new id and keeps the original one. Continue-as-new does not:
+ * it begins a new history.
  */
 export function isResetRun({ originalRunId }: CallInput): boolean {
   return Context.current().info.workflowExecution?.runId !== originalRunId;
 }
 
 /**
- * Reads the history of this run and of the runs that it was reset from. Other runs that were reset from these are named
- * only by visibility, and visibility proves nothing.
+ * Reads the history of this run and of the runs that it was reset from. Other runs that were reset from these runs can
+ * only be found by visibility, and visibility proves nothing.
  *
  * @throws where a history cannot be read.
  */
@@ -53,7 +53,7 @@ export async function readResetHistory(): Promise<ResetHistory> {
   return { own, bases, isCut: false };
 }
 
-/** The run that the last reset started from: a reset leaves a failed workflow task that names that run. */
+/** The run that the last reset started from. A reset leaves a failed workflow task that names this run. */
 function baseRunIn(events: readonly HistoryEvent[]): string | undefined {
   return events.findLast(isReset)?.workflowTaskFailedEventAttributes?.baseRunId || undefined;
 }
@@ -62,7 +62,7 @@ function isReset({ workflowTaskFailedEventAttributes: failed }: HistoryEvent): b
   return failed?.cause === RESET;
 }
 
-/** The place of this activity, by the first event of its workflow as the server reports it. */
+/** Where this activity belongs, by the first event of its workflow as the server reports it. */
 export async function placeHere(): Promise<SignedPlace> {
   const { workflowExecution, namespace } = Context.current().info;
   const firstExecutionRunId = firstRunIn((await ownEvents())[0]);
@@ -72,8 +72,8 @@ export async function placeHere(): Promise<SignedPlace> {
 const read = new WeakMap<Context, Promise<HistoryEvent[]>>();
 
 /**
- * The events of this run, which an attempt reads once. The event that schedules the attempt is among them, and no later
- * event could have started its call earlier.
+ * The events of this run. An attempt reads them once. The event that schedules the attempt is among them, and no later
+ * event could have started its call before.
  */
 export async function ownEvents(): Promise<HistoryEvent[]> {
   const context = Context.current();
@@ -82,7 +82,7 @@ export async function ownEvents(): Promise<HistoryEvent[]> {
   return events;
 }
 
-/** Every event so far of a run of this workflow. */
+/** Every event of a run of this workflow so far. */
 async function eventsOfRun(runId: string): Promise<HistoryEvent[]> {
   const { info, client } = Context.current();
   const server = { connection: client.connection, namespace: info.namespace };
@@ -90,7 +90,7 @@ async function eventsOfRun(runId: string): Promise<HistoryEvent[]> {
   return (await readHistory(server, run)).events ?? [];
 }
 
-/** Whether a base run had already scheduled the same call (same key and generation). */
+/** Whether a run before a reset had already scheduled the same call (same key and generation). */
 export async function wasScheduledBefore({ bases }: ResetHistory, input: CallInput): Promise<boolean> {
   for (const event of bases.flat()) if (await isScheduleOf(event, input)) return true;
   return false;
@@ -106,7 +106,7 @@ export async function isScheduleOf(
   return name.data?.callKey === input.callKey && name.data.generation === input.generation;
 }
 
-/** The runs that this run continues, the latest first, as far as the server has them. */
+/** The runs that this run continues, the latest first, where the server still has them. */
 export async function readContinued(own: readonly HistoryEvent[]): Promise<HistoryEvent[][]> {
   const runs: HistoryEvent[][] = [];
   for (let events: readonly HistoryEvent[] | undefined = own; events !== undefined;) {
@@ -137,8 +137,8 @@ const CallName = z.object({ callKey: z.string(), generation: z.number() });
 
 /**
  * Whether this run's own history proves that the call was allowed after the last reset: by its decision or, where it
- * needs none, by the reply that asked for it. Events that a reset brings along prove nothing. Inherited events come
- * before the mark of the reset, and messages that are applied again come between that mark and the next workflow task.
+ * needs none, by the reply that asked for it. Events that a reset brings along prove nothing. Events from before the
+ * reset are before its mark, and messages that are applied again are between that mark and the next workflow task.
  */
 export async function isAllowedHere(history: ResetHistory, input: CallInput): Promise<boolean> {
   const { own, bases } = history;
@@ -147,7 +147,7 @@ export async function isAllowedHere(history: ResetHistory, input: CallInput): Pr
   if (input.decision === undefined) return isOfReplyHere(history, input);
   const here = await messagesIn(fresh);
   if (!here.some((message) => allows(message, input))) return false;
-  // A message from before the reset may have been sent again. It was written for what was shown at that time.
+  // A message from before the reset may have been sent again. It was written for the request as it was shown then.
   const before = await messagesIn([...own.slice(0, from), ...bases.flat()]);
   const { decisionId } = input.decision;
   return !before.some(({ content }) => content.decisionId === decisionId);
@@ -160,7 +160,9 @@ function firstFresh(own: readonly HistoryEvent[]): number {
   return reset === -1 || task === -1 ? own.length : task + 1;
 }
 
-/** Whether the reply that asked for a call was made after the last reset. The key of a call begins with the id of its reply. */
+/**
+ * Whether the reply that asked for a call was made after the last reset. A call's key begins with the id of its reply.
+ */
 export async function isOfReplyHere({ own }: ResetHistory, call: CallInput): Promise<boolean> {
   const fresh = own.slice(firstFresh(own));
   const thinks = new Set(own.filter(isThink).map(({ eventId }) => String(eventId)));
@@ -186,7 +188,7 @@ function isThink({ activityTaskScheduledEventAttributes: scheduled }: HistoryEve
 interface ReceivedMessage {
   kind: 'decision' | 'resolution';
   content: z.infer<typeof MessageContent>;
-  /** Whether a reset applied the message again, so that the update is in history a second time. */
+  /** Whether a reset applied the message again. The update is then in history a second time. */
   isAgain: boolean;
 }
 
@@ -230,8 +232,8 @@ interface SentMessage {
 }
 
 /**
- * The message in an event. An update that a reset applies again is admitted, and its acceptance does not repeat the
- * content.
+ * The message in an event. An update that a reset applies again has an event of its admission with the content. The
+ * event of its acceptance does not repeat the content.
  */
 function sentIn(event: HistoryEvent): SentMessage | undefined {
   const signal = event.workflowExecutionSignaledEventAttributes;
@@ -244,9 +246,9 @@ function sentIn(event: HistoryEvent): SentMessage | undefined {
 }
 
 /**
- * Whether a message is the decision that a call spends. A message without an id is recognised by its whole content:
- * another message, which was refused, must not stand for it. A message that was written for another run allows nothing
- * in this run.
+ * Whether a message is the decision by which a call runs. A message without an id is recognized by its whole content:
+ * another message, which was refused, must not count in its place. A message that was written for another run allows
+ * nothing in this run.
  */
 function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): boolean {
   const { decision } = input;
@@ -260,7 +262,7 @@ function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): 
   if (content.decision === 'modified') return digestOf(content.arguments) === input.argsDigest;
   if (content.decision !== 'approved' || JSON.stringify(content.hunks) !== JSON.stringify(decision.hunks))
     return false;
-  // An edit without a preview allows its arguments, but these were never shown for an approval.
+  // An edit without a preview allows its arguments, but nobody was shown these for an approval.
   return content.seenDigest === undefined
     ? decision.decision === 'approved'
     : content.seenDigest === decision.seenDigest;
@@ -273,7 +275,7 @@ function digestOf(args: unknown): string | undefined {
   return isSoundJson(args) ? digestJson(args, contentDigest) : undefined;
 }
 
-/** Decodes a payload of any sender. Undefined where it cannot be read. */
+/** Decodes a payload from any sender. Undefined where it cannot be read. */
 async function decodeOrNothing(payload: Payload | null | undefined): Promise<unknown> {
   return decode(payload).catch(() => undefined);
 }

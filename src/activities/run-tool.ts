@@ -34,8 +34,8 @@ import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
 
 /**
- * Runs one call. Its return value is final. It throws only where it is to run again, and never for an unsafe call. For
- * an unsafe call it first looks for an earlier start, because a tool that has changed or is gone does not undo that
+ * Runs one call. A return value is final. It throws only where the call is to run again, which an unsafe call never is.
+ * For an unsafe call, it first looks for an earlier start: a tool that has changed or is gone does not undo such a
  * start. The last checks come right before the start, because the machine may be frozen while the policy is asked.
  */
 export async function runTool(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
@@ -47,12 +47,12 @@ export async function runTool(deps: ActivityDeps, input: CallInput): Promise<Cal
   return withLeave(execution, withHolder(execution.state, await run(execution, since)));
 }
 
-/** Adds the use of a grant, or the roster of the signatures, by which a call started. */
+/** Adds to an output the use of a grant, or the roster of the signatures, by which its call started. */
 function withLeave({ grant, roster }: StartedBy, output: CallOutput): CallOutput {
   return 'result' in output || 'inDoubt' in output ? { ...output, ...defined({ grant, roster }) } : output;
 }
 
-/** A call that may start now, or the output of one that may not. */
+/** A call that may start now, or the output of a call that may not. */
 type Ready = { execution: Execution } | { output: CallOutput };
 
 async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
@@ -60,8 +60,8 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   const named = agent?.registry.get(input.tool);
   const tool = named && asCalled(named, input.arguments);
   const key = idempotencyKey(input);
-  // The server is asked about pauses while the signatures are checked. The check below uses this answer if it is under
-  // a second old.
+  // The server is asked about pauses while the signatures are checked. The check below uses the answer if it is less
+  // than a second old.
   if (input.decision?.votes?.some(({ signature }) => signature !== undefined))
     void pausedCall(deps, input, false);
   const checked =
@@ -81,7 +81,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (spent !== undefined) return { output: spent };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
-  // Where the grant does not count here, a person decides the call. A pause does not hold it then.
+  // Where the grant does not count here, a person decides the call. In that case a pause does not hold it.
   const unknown = checked.granted && (await voidGrant(deps.grants, input));
   if (unknown !== undefined) return { output: unknown };
   // Pauses are checked last, because the checks before may have taken some time.
@@ -97,7 +97,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   return { execution: { deps, tool, input, value, key, ...defined({ state, grant, roster }) } };
 }
 
-/** The output of a call that its signatures may have started before. Undefined: they have not. */
+/** The output of a call that may have been started before by its signatures. Undefined: it was not. */
 export async function spentBefore(input: CallInput): Promise<CallOutput | undefined> {
   try {
     const message = await signedStart(input);
@@ -108,8 +108,8 @@ export async function spentBefore(input: CallInput): Promise<CallOutput | undefi
 }
 
 /**
- * Gives back a call whose tool is missing on this task queue. The agent may have that tool. An unsafe call that had
- * started is in doubt.
+ * Gives back a call whose tool is missing on this task queue. The agent may still have that tool. An unsafe call that
+ * had started is in doubt.
  */
 export async function handBackUnregistered(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const asked = { deps, tool: undefined, input, key: idempotencyKey(input) };
@@ -122,8 +122,8 @@ export async function handBackUnregistered(deps: ActivityDeps, input: CallInput)
 }
 
 /**
- * Gives a call that did not start back to the turn, which reports in the end that nothing ran. A call that an earlier
- * attempt may have run is left to another worker instead, for as many attempts as it has.
+ * Gives a call that did not start back to the turn, which reports that nothing ran if no worker takes it. A call that
+ * an earlier attempt may have run is left to another worker instead, for as many attempts as it has.
  */
 function handBack(input: CallInput, lack: string): CallOutput {
   if (input.effect === 'pure' || !mayHaveRun()) return notHere(input, lack);
@@ -137,15 +137,16 @@ function withWhatRan(input: CallInput, failure: ToolFailure): ToolFailure {
 }
 
 /**
- * Whether an earlier attempt may have run, on this task queue or on that of the worker that held the state of the call.
+ * Whether an earlier attempt may have run, on this task queue or on the queue of the worker that held the state of the
+ * call.
  */
 function ranBefore(input: CallInput): boolean {
   return mayHaveRun() || input.mayHaveRun === true;
 }
 
 /**
- * Whether this is not the first attempt. An operator's reset sets the attempt count back, but not the time of the first
- * attempt.
+ * Whether this is not the first attempt. An operator's reset sets the number of attempts back, but not the time of the
+ * first attempt.
  */
 function mayHaveRun(): boolean {
   const { attempt, currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info;
@@ -153,8 +154,8 @@ function mayHaveRun(): boolean {
 }
 
 /**
- * Runs a pure or idempotent call. A lost attempt may run again with the same key. A decision is for one run of the turn
- * only.
+ * Runs a pure or idempotent call. A lost attempt may run again with the same key. A decision counts for only one run of
+ * the turn.
  */
 async function runRepeatable(execution: Execution, since: Since): Promise<CallOutput> {
   const guard = startHeartbeat(earlierBeat(), since);
@@ -182,8 +183,8 @@ function knownResult(execution: Execution, { handler, result }: RunOutcome): Too
 }
 
 /**
- * The arguments for the handler or, where this attempt must not run, the reason. Where this worker cannot decide that,
- * the part that it lacks.
+ * The arguments for the handler, or the reason why this attempt must not run. Where this worker cannot decide that, the
+ * part that it lacks.
  */
 type Rechecked =
   | { ok: true; value: unknown; isSigned: boolean; granted?: GrantedCall; roster?: Roster }
@@ -207,10 +208,10 @@ interface RecheckedBy {
 }
 
 /**
- * The last check before the handler. Tool, arguments and plan must be those that were approved. The arguments must
- * still fit, and the policy must still hold. A call that needs a decision must have one. A call in a dry fork must
- * change nothing. This attempt has run nothing yet, so a refusal is always safe. The caller takes care of earlier
- * attempts.
+ * The last check before the handler. The tool, the arguments and the plan must be the ones that were approved. The
+ * arguments must still fit, and the policy must still hold. A call that needs a decision must have one. A call in a dry
+ * fork must change nothing. This attempt has run nothing yet, so a refusal is always safe. The caller has to consider
+ * earlier attempts.
  */
 export async function recheck(
   { agent, tool, away, ...by }: RecheckedBy,
@@ -244,12 +245,12 @@ export async function recheck(
     const votes = await checkVotes({ own, file, away, place: placeHere, now: Date.now() }, input);
     return 'askAgain' in votes ? votes : { ...votes, value: parsed.value };
   } catch (error) {
-    // Votes that could not be checked are neither valid nor invalid.
+    // Votes that could not be checked count neither as valid nor as invalid.
     return { lack: `whose votes they are could not be checked: ${errorMessage(error)}` };
   }
 }
 
-/** The change since the call was prepared and approved, in words. Undefined where nothing has changed. */
+/** What has changed since the call was prepared and approved, in words. Undefined where nothing has changed. */
 function whatChanged(tool: Tool, input: CallInput): string | undefined {
   if (tool.digest !== input.toolDigest)
     return 'the tool changed since this call was prepared; ask for it again';
@@ -262,7 +263,7 @@ function whatChanged(tool: Tool, input: CallInput): string | undefined {
   return isOnlyRecorded ? 'its turn is a fork in a dry world' : undefined;
 }
 
-/** The difference from the call that was decided on, in words. Undefined where there is none. */
+/** How the call differs from the call that was decided on, in words. Undefined where it does not differ. */
 export function whatIsOther(input: CallInput): string | undefined {
   if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
     return 'the arguments are not those that were approved';
@@ -272,8 +273,8 @@ export function whatIsOther(input: CallInput): string | undefined {
 }
 
 /**
- * Whether the call is what the approver saw. The stored preview digest counts, since a preview may differ the next
- * time. The arguments and the plan are digested again.
+ * Whether the call is what the approver saw. The stored digest of the preview is used, because a new preview may
+ * differ. The arguments and the plan are digested again.
  */
 function isWhatWasSeen({ argsDigest, plan }: CallInput, decision: SpentDecision): boolean {
   const { seenDigest, previewDigest } = decision;

@@ -66,7 +66,7 @@ export async function startedBefore(asked: AskedExecution): Promise<CallOutput |
   if ('output' in entry) return (await startOnRecord(input)) ?? entry.output;
   if (entry.value.state === 'ended') {
     const { result } = entry.value;
-    // State that the call kept in memory is then on a worker that is not known.
+    // State that the call kept in memory is then on an unknown worker.
     const used = input.state === undefined ? {} : { holder: null };
     if (isOutcomeOf(result, input)) return { ...cachedOutput(deps, result), ...used };
     return inDoubt({ message: 'this machine had run it with other arguments before' });
@@ -94,7 +94,10 @@ async function notStarted(execution: Execution, lostReason: AttemptLostReason): 
   return recordOutcome(execution, notRunResult(execution, { code: 'cancelled', message }), lostReason);
 }
 
-/** Uses the journal. Without it a worker could not notice a second start, so the call is refused and nothing runs. */
+/**
+ * Uses the journal. Without the journal a worker could not notice a second start, so the call is refused and nothing
+ * runs.
+ */
 async function withJournal<T>(
   execution: AskedExecution,
   use: () => Promise<T>,
@@ -123,8 +126,8 @@ async function finish(execution: Execution, guard: AttemptGuard, outcome: RunOut
 }
 
 /**
- * Writes a known outcome to the journal. An attempt that was given up signals the outcome to the turn, as the server
- * drops its result.
+ * Writes a known outcome to the journal. If the attempt was given up, the outcome is also signalled to the turn,
+ * because the server drops the result of such an attempt.
  */
 async function recordOutcome(
   execution: Execution,
@@ -149,19 +152,19 @@ function inDoubt({ message, partial, progress }: Known): { inDoubt: InDoubt } {
   return { inDoubt: { message, ...defined({ partial: partial || undefined, progress }) } };
 }
 
-/** The doubt of a call that was asked to stop and did not: its effect may still come. */
+/** The output of a call that was asked to stop and did not stop. Its effect may still come. */
 function stillRunning({ message, ...known }: Known): CallOutput {
   const doubt = inDoubt({ ...known, message: `${message}; it may still be running` });
   return { inDoubt: { ...doubt.inDoubt, running: true } };
 }
 
-/** The server is not asked about calls that are quicker than this, because it hardly had time to give them up. */
+/** For calls that are quicker than this, the server is not asked: it hardly had time to give them up. */
 const LONG_MS = 1000;
 
 /**
  * Whether the server no longer waits for this attempt. The worker's own clocks notice that later, and the server
- * silently drops the result of an attempt that it gave up. False where the server cannot be asked: the result is then
- * sent, which costs nothing.
+ * silently drops the result of an attempt that it gave up. False where the server cannot be asked. The result is then
+ * sent, which does no harm.
  */
 async function isGivenUp({ metadata }: ToolResult): Promise<boolean> {
   if (metadata.execution_time_ms < LONG_MS) return false;
@@ -173,12 +176,12 @@ async function isGivenUp({ metadata }: ToolResult): Promise<boolean> {
   }
 }
 
-/** How many attempts may be lost with a worker or a disk during the wait for a worker that has the tool. */
+/** The most attempts that may be lost with a worker or a disk during the wait for a worker that has the tool. */
 const MOST_LOST = 5;
 
 /**
  * Finds out whether a call in doubt took effect, first from this machine's journal and then by the tool's own `verify`.
- * Changes nothing. A worker that lacks the tool leaves the task to another one until `agentWait` is over. Where the
+ * Changes nothing. A worker that lacks the tool leaves the task to another worker until `agentWait` is over. Where the
  * outcome stays unknown and the handler still runs here, this activity waits for the handler. The reason is that the
  * server may refuse the signal with the late outcome, because a run takes a limited number of signals.
  *
@@ -225,7 +228,7 @@ async function byTool(deps: ActivityDeps, input: VerifyInput, guard: AttemptGuar
 /** Waits until the handler has ended or nobody needs its answer any more. */
 async function untilEnded(over: Promise<void>, nobodyAsks: AbortSignal): Promise<void> {
   const { startToCloseTimeoutMs } = Context.current().info;
-  // Some time is left to report this: if the server ended the attempt, the call could be in doubt a while longer.
+  // Some time is left for the report. If the server ended the attempt, the call could stay in doubt for longer.
   const ended = AbortSignal.timeout(Math.max(1000, startToCloseTimeoutMs - 5000));
   await unlessAborted(over, AbortSignal.any([nobodyAsks, ended]), notInTime);
 }

@@ -11,7 +11,7 @@ export interface SealedAnswers extends Pick<CallInput, 'tool' | 'sealed'> {
 }
 
 /**
- * The secrets of a worker, and the secret answers of one call by their handles. Answers are redacted like other
+ * Joins the secrets of a worker and the secret answers of one call, by their handles. Answers are redacted like other
  * secrets.
  */
 export function withSealedAnswers(secrets: Secrets = createSecrets(), answers: SealedAnswers): Secrets {

@@ -8,7 +8,7 @@ import type { NewSpan, OpenSpan, SpanFacts, SpanPlace, Traces } from '../traces'
 import type { ActivityDeps } from './deps';
 import type { Fact, Observe } from './observed';
 
-/** The most characters of a text in a span: a collector does not take large ones. */
+/** The most characters of a text in a span, because collectors refuse large texts. */
 const MOST_CHARACTERS = 16_384;
 
 /** The turn that the current activity belongs to. */
@@ -24,7 +24,7 @@ export function traceHere({ traces }: ActivityDeps, origin: TurnOrigin | undefin
   return place && traces?.parentOf(place);
 }
 
-/** The model that is asked, and for which agent and turn. */
+/** The model that is asked, and the agent and the turn for which it is asked. */
 export interface AskedModel {
   agent: string;
   model: string;
@@ -67,7 +67,7 @@ function chatFacts({ agent, model }: AskedModel, { turn }: SpanPlace) {
   };
 }
 
-/** The provider name for models that have no provider in their id. */
+/** The provider's name for models that name no provider in their id. */
 const NAME = 'countersign';
 
 function replyFacts({ usage = {}, finishReason }: ModelReply): SpanFacts {
@@ -133,7 +133,7 @@ function toolFacts({ agent, tool, callId, callKey, turn }: OfCall) {
   };
 }
 
-/** The ends of calls whose handler never started. Such calls have no span of an activity. */
+/** The codes of calls whose handler never started. Such calls have no span of an activity. */
 const NEVER_RAN = new Set(['denied', 'expired', 'refused', 'validation', 'tool_not_found']);
 
 /** Takes the facts that workflows report, for metrics and, where traces are on, for spans. */
@@ -152,8 +152,8 @@ interface OfWorkflow {
 
 /**
  * Writes the span of a fact that a workflow reports: a decision that was waited for, a call that never ran, or a turn
- * that is over. Replayed code reports nothing, so no span comes twice. A workflow task that fails after the report and
- * is tried again may repeat a span. Both then have the same `countersign.call_key`.
+ * that is over. Replayed code reports nothing, so no span comes twice. But a workflow task that fails after the report
+ * and is tried again may repeat a span. Both spans then have the same `countersign.call_key`.
  */
 function recordFact(traces: Traces, turn: OfWorkflow, fact: Fact): void {
   if (fact.kind !== 'waited' && fact.kind !== 'ended' && fact.kind !== 'turn') return;

@@ -7,18 +7,18 @@ import type { HidingStream, Secrets } from '../tools/secrets';
 
 /** Takes the text of one attempt to ask a model, for people who watch. Never throws and never waits. */
 export interface TextWriter {
-  /** Takes more of what the model writes. */
+  /** Takes a further piece of the text that the model writes. */
   add(text: string): void;
   /** Takes the text of the finished reply, as history will have it. */
   finish(text: string): void;
-  /** Ends the attempt. Later text does not count. */
+  /** Ends the attempt. Later text is ignored. */
   end(): void;
 }
 
-/** Streams of all attempts of one worker. */
+/** The streams of all attempts of one worker. */
 export interface TextStreams {
   /**
-   * Opens the stream of the current attempt. `onHead` is called with the head of the text where the worker has no
+   * Opens the stream of the current attempt. `onHead` is called with the beginning of the text where the worker has no
    * receiver for the text. `from` is the first step of the burst that a later step belongs to.
    */
   open(step: number, onHead: (head: string) => void, from?: number): TextWriter;
@@ -26,14 +26,15 @@ export interface TextStreams {
 
 /** The parts that the streams of a worker use. */
 export interface TextStreamsParts {
-  /** Absent: heartbeats carry the head of the text. */
+  /** Sends pieces to the receiver. Absent: heartbeats carry the beginning of the text. */
   send?: SendText;
   secrets: Secrets;
   log: Pick<Logger, 'warn'>;
 }
 
 /**
- * Head and tail of a cut reply get half of the limit each, so the head up to this size is never cut. Bytes of UTF-8.
+ * When a reply is cut, its head and its tail get half of the limit each. So the beginning up to this size is never cut.
+ * Bytes of UTF-8.
  */
 const HEAD_BYTES = STREAM.textBytes / 2 - 100;
 
@@ -69,7 +70,10 @@ function aboutAttempt(step: number, from: number | undefined): About {
   return { namespace, turn, runId, step, ...defined({ from }), attempt, scheduledAt };
 }
 
-/** The text of one attempt. A batch has the text that was added since the batch before. So nothing waits in a queue. */
+/**
+ * The text of one attempt. Each batch has the text that was added since the batch before it, so nothing waits in a
+ * queue.
+ */
 interface Stream {
   readonly about: About;
   revision: number;
@@ -78,7 +82,7 @@ interface Stream {
   sent: number;
   /** The reply is finished. */
   done: boolean;
-  /** Whether the writer is closed, so that no more text is added. */
+  /** Whether the writer is closed and adds no more text. */
   over: boolean;
 }
 
@@ -98,7 +102,7 @@ function createWriter(
     half = HALF.exec(piece)?.[0] ?? '';
     const text = hiding.add(wellFormed(half === '' ? piece : piece.slice(0, -1)));
     const bytes = Buffer.byteLength(text);
-    // A longer text may be cut in its middle, so its rest comes with the finished reply.
+    // A longer text may be cut in its middle, so the text after this comes with the finished reply.
     if (bytes > room) return void (room = 0);
     if (text === '') return;
     room -= bytes;
@@ -120,12 +124,12 @@ function createWriter(
   return { add, finish, end: () => void (stream.over = true) };
 }
 
-/** Replaces half characters, which cannot be sent, by a replacement character. */
+/** Replaces half characters by a replacement character, because they cannot be sent. */
 function wellFormed(text: string): string {
   return text.replace(HALVES, '\ufffd');
 }
 
-/** How long to wait after a batch that could not be sent, in milliseconds. The wait doubles each time. */
+/** The waits after a batch that could not be sent, in milliseconds. Each wait is twice the wait before. */
 const RETRY_MS = { first: 500, most: 15_000 } as const;
 
 /** Sends one batch at a time. A receiver that is slow or gone only misses text. */
@@ -155,7 +159,7 @@ function createSender(send: SendText, log: Pick<Logger, 'warn'>): { send(stream:
       failures += 1;
       if (failures === 1)
         log.warn(`what models write cannot be streamed to the web inbox: ${errorMessage(error)}`);
-      // History has these replies by now, or soon.
+      // History has these replies by now, or will have them soon.
       for (const stream of open) if (stream.over) open.delete(stream);
     } finally {
       isSending = false;
@@ -181,7 +185,7 @@ interface Sending {
 }
 
 /**
- * The text that was added since the last batch, as much as one batch takes. Streams without a place come first in the
+ * The text that was added since the last batch, up to the size of a batch. Streams that do not fit come first in the
  * next batch.
  */
 function takeBatch(open: Set<Stream>): Sending[] {
@@ -202,12 +206,12 @@ function takeBatch(open: Set<Stream>): Sending[] {
   return batch;
 }
 
-/** The end of a piece, moved so that it is never in the middle of a character. */
+/** The end of a piece. It is moved where it would be in the middle of a character. */
 function wholeEnd(text: string, end: number): number {
   return end < text.length && HALF.test(text.charAt(end - 1)) ? end - 1 : Math.min(end, text.length);
 }
 
-/** Notes the characters that the receiver has now. Streams with nothing more to send are closed until more is added. */
+/** Notes how many characters the receiver has now. Streams with nothing more to send are closed until text is added. */
 function apply(open: Set<Stream>, batch: readonly Sending[], gaps: readonly StreamGap[]): void {
   for (const { stream, piece } of batch) {
     // A finished reply may have replaced the text that was sent meanwhile.

@@ -21,7 +21,7 @@ import type { RevokedKeys } from './check-keys';
 import type { SignerKey } from './ssh-key';
 import type { Mistake } from './yaml';
 
-/** The first rule that fits a call, and the action that follows. */
+/** The first rule that fits a call, and the action for the call. */
 export interface Ruling {
   /** The action that follows from the rule and the tool's safety together. */
   action: Exclude<RuleAction, 'by_safety'>;
@@ -29,7 +29,7 @@ export interface Ruling {
   ruleDigest: string;
   /** Why the condition of the rule could not be evaluated. The call is then refused. */
   failed?: string;
-  /** Names of the earlier rules for this tool and agent, which do not fit the call. */
+  /** The names of the earlier rules for this tool and agent. These rules do not fit the call. */
   passed: readonly string[];
 }
 
@@ -44,32 +44,31 @@ export interface Approvers {
   /** The first rule that fits a call. Never throws. */
   rulingOn(call: RuledCall): Ruling;
   /**
-   * The people who may decide under a rule, in the form that a request keeps. `asked`: the names that the people who
-   * asked for the turn gave.
+   * The authority under a rule, in the form that a request keeps. `asked`: the names that the people who asked for the
+   * turn gave.
    */
   authorityBy(ruling: Pick<Ruling, 'rule' | 'ruleDigest'>, asked: readonly string[]): Authority;
-  /** The person with this name or mail address. Case does not matter. */
+  /** The person with this name or mail address, in upper or lower case. */
   personOf(name: string): string | undefined;
   /** The person whose `oidc` equals this subject. */
   personOfSubject(subject: string): string | undefined;
   /** The person whose `slack` equals this id. */
   personOfSlack(id: string): string | undefined;
-  /** The `slack` of a person, by the name in the file. */
+  /** The `slack` of a person. Takes the name in the file. */
   slackOf(person: string): string | undefined;
-  /** Whether a person has an `oidc`, by the name in the file. */
+  /** Whether a person has an `oidc`. Takes the name in the file. */
   hasSubject(person: string): boolean;
-  /** The groups of a person, by the name in the file. */
+  /** The groups of a person. Takes the name in the file. */
   groupsOf(person: string): readonly string[];
   /**
-   * What a person may do and see in the web inbox. Takes a name or a mail address, also of somebody who is not in the
-   * file.
+   * The permit of a person in the web inbox. Takes a name or a mail address, also of somebody who is not in the file.
    */
   permitOf(name: string): Permit;
   /** Agents that `visibility` names. */
   readonly visibleAgents: readonly string[];
-  /** The keys of a person, by the name in the file. */
+  /** The keys of a person. Takes the name in the file. */
   keysOf(person: string): readonly SignerKey[];
-  /** The passkeys of a person, by the name in the file. */
+  /** The passkeys of a person. Takes the name in the file. */
   passkeysOf(person: string): readonly Passkey[];
   /** The site where passkeys are used. Undefined: the file names no site. */
   readonly passkeySite: PasskeySite | undefined;
@@ -160,7 +159,7 @@ function passkeysIn(
   };
 }
 
-/** Finds people by their subject at the OIDC issuer. */
+/** Makes the look-up of people by their subject at the OIDC issuer. */
 function subjectsOf(
   people: FileContent['people'],
 ): Pick<Approvers, 'personOfSubject' | 'hasSubject' | 'groupsOf'> {
@@ -175,7 +174,7 @@ function subjectsOf(
   };
 }
 
-/** Finds people by their member id at Slack, and the id by the person. */
+/** Makes the look-ups of people by their member id at Slack, and of the id by the person. */
 function slackIdsOf(people: FileContent['people']): Pick<Approvers, 'personOfSlack' | 'slackOf'> {
   const ids = new Map(
     Object.entries(people).flatMap(([name, { slack }]) =>

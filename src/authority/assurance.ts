@@ -22,8 +22,8 @@ import type { Assurance } from '../contract/authority/votes';
 import { SIGNATURE_KINDS } from '../contract/decision';
 
 /**
- * How far the clocks of signer and worker may differ, in milliseconds. A signature that is dated further in the future
- * is refused. A signature still counts for this long after its `notAfter`.
+ * The most by which the clocks of signer and worker may differ, in milliseconds. A signature that is dated further in
+ * the future is refused. A signature still counts for this long after its `notAfter`.
  */
 export const CLOCK_TOLERANCE = 10 * 60 * 1000;
 
@@ -31,8 +31,7 @@ const signature = z.strictObject({
   kind: z.enum(SIGNATURE_KINDS),
   armored: z.string(),
   /**
-   * The text that was signed. It proves nothing. If the signature does not match, this text shows which field
-   * differs.
+   * The text that was signed. It proves nothing. If the signature does not match, the text shows which field differs.
    */
   statement: z.string().optional(),
 });
@@ -51,7 +50,7 @@ const voteSchema = z.object({
   signature: signature.optional(),
 });
 
-/** A vote as it came in. */
+/** A vote as it arrived. */
 export type Vote = z.input<typeof voteSchema>;
 
 /** Converts a kept vote into the form in which votes are judged. */
@@ -101,7 +100,7 @@ export type VoteJudgement =
 
 type PasskeyParts = 'passkeysOf' | 'passkeySite' | 'ownerOfPasskey';
 
-/** What the worker itself knows, against which a vote is checked. */
+/** The facts that the worker itself knows and checks a vote against. */
 export interface Judge {
   facts: CallFacts;
   approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'ownerOf' | 'inboxKeys' | 'revoked' | PasskeyParts>;
@@ -110,8 +109,8 @@ export interface Judge {
 }
 
 /**
- * How sure it is that a vote is the approver's own. Does not check whether the approver may vote. The approvers file is
- * the current one: a key that was removed from it no longer counts. Never throws, whatever the vote.
+ * How sure it is that a vote is the approver's own. Whether the approver may vote is not checked here. The approvers
+ * file is the current one, so a key that was removed from it no longer counts. Never throws, whatever the vote.
  */
 export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   const read = voteSchema.safeParse(vote);
@@ -219,7 +218,7 @@ function faultOf(why: SshFault | PasskeyFault, { isOthers, mark, approvers }: Li
   return isOthers ? 'other_persons_key' : 'key_removed';
 }
 
-/** Each field with the fault for a difference in that field. The most important field comes first. */
+/** Each field with the fault that a difference in it means. The most important field comes first. */
 const FIELDS: readonly [keyof Statement, VoteFault][] = [
   ['installation', 'wrong_installation'],
   ['namespace', 'wrong_turn'],

@@ -5,13 +5,16 @@ import type { GrantPlace } from './grant-statement';
 import { assuranceOfText, type TextJudge } from './signed-text';
 import { AWAY_NAMESPACE, INBOX_AWAY_NAMESPACE } from './ssh-signature';
 
-/** The text that somebody signs to say that they are away: canonical JSON (RFC 8785). The text names its own kind. */
+/**
+ * The text that somebody signs to say that they are away: canonical JSON (RFC 8785). The text says that it is about an
+ * out-of-office.
+ */
 export function awayText({ id, from, to, start, end, at }: AwayTerms, place: GrantPlace): string {
   const { installation, namespace } = place;
   return canonicalJson({ v: 1, kind: 'away', installation, namespace, id, from, to, start, end, at });
 }
 
-/** How sure it is that the absent person made the entry themselves. Never throws, whatever the entry. */
+/** How sure it is that the absent person made the out-of-office entry themselves. Never throws, whatever the entry. */
 export function assuranceOfAway(
   entry: AwayAsked,
   { approvers, now, ...place }: GrantPlace & TextJudge,
@@ -23,7 +26,7 @@ export function assuranceOfAway(
   );
 }
 
-/** Why the signature does not count, in words. */
+/** Why the signature on an out-of-office entry does not count, in words. */
 export function awayFault({ why }: Extract<VoteJudgement, { ok: false }>): string {
   return why === 'does_not_match' ? 'it is not a signature over this' : VOTE_FAULTS[why];
 }

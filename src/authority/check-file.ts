@@ -10,15 +10,13 @@ import { checkPermits } from './permits';
 import type { ReadFile, RuleContent } from './read-file';
 import type { Complain, Mistake } from './yaml';
 
-/** The parts of a tool that rules are checked against. */
+/** The parts of a tool that the checks of rules need. */
 export interface RuledTool {
   safety: Safety;
   schema: JsonSchema;
 }
 
-/**
- * The tools and agents that the file is checked against. Without them, every name of a tool or an agent is accepted.
- */
+/** The tools and agents that a file may name. Without them, every name of a tool or an agent is accepted. */
 export interface Known {
   tools: ReadonlyMap<string, RuledTool>;
   agents: readonly string[];
@@ -41,7 +39,7 @@ export interface Checked {
   mistakes: Mistake[];
 }
 
-/** Checks what a file means. All mistakes are found at once, in the order of the file. */
+/** Checks the meaning of a file. Finds all mistakes in one pass, in the order of the file. */
 export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   const mistakes: Mistake[] = [];
   const complain: Complain = (path, message, into) => void mistakes.push(file.mistakeAt(path, message, into));
@@ -66,8 +64,8 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
 }
 
 /**
- * Adds the requests for more budget as dangerous tools. A turn asks for more budget as for a dangerous call, and rules
- * can name these requests as they name tools.
+ * Adds the requests for more budget to the tools, as dangerous tools. A turn asks for more budget as for a dangerous
+ * call, and rules can name these requests like tools.
  */
 function withRaises({ tools, ...known }: Known): Known {
   const safety: Safety = 'dangerous';
@@ -160,8 +158,8 @@ function mayHave({ properties, additionalProperties, ...schema }: JsonSchema, fi
 }
 
 /**
- * Checks for rules of the same name, and for rules that can never match because an earlier rule takes all of their
- * calls. `takes`: whether a rule decides every call that it fits.
+ * Checks for rules with the same name, and for rules that can never decide a call because an earlier rule decides all
+ * of their calls. `takes`: whether a rule decides every call that it fits.
  */
 export function checkCovered<R extends Matching>(
   rules: readonly R[],

@@ -53,8 +53,8 @@ export interface RevokedKeys {
   ssh: readonly SignerKey[];
   passkeys: readonly Passkey[];
   /**
-   * The time from which a key is revoked, as the file writes it. Takes the fingerprint of a key or the id of a passkey.
-   * Undefined: the key is not revoked.
+   * The time from which a key is revoked, as it is written in the file. Takes the fingerprint of a key or the id of a
+   * passkey. Undefined: the key is not revoked.
    */
   since(mark: string): string | undefined;
 }
@@ -63,7 +63,8 @@ export interface RevokedKeys {
 export const NONE_REVOKED: RevokedKeys = { ssh: [], passkeys: [], since: () => undefined };
 
 /**
- * Reads the keys that are revoked. The file may still list such a key for a person: revoking must take effect at once.
+ * Reads the keys that are revoked. The file may still list such a key for a person, because revoking must take effect
+ * immediately.
  */
 export function checkRevoked({ content }: ReadFile, complain: Complain): RevokedKeys {
   const times = new Map<string, string>();

@@ -53,7 +53,7 @@ function checkDelegates(people: ReadFile['content']['people'], complain: Complai
   for (const name of Object.keys(people)) walk(name, []);
 }
 
-/** Complains about names of groups that differ in case only, or are listed twice. */
+/** Complains about names of groups that differ only in case, or are listed twice. */
 function checkSpelling(
   named: ReadonlySet<string>,
   people: ReadFile['content']['people'],
@@ -74,7 +74,7 @@ function checkSpelling(
     }
 }
 
-/** The file that a check is about, the names of its groups, and where mistakes go. */
+/** The file that is checked, the names of its groups, and the function that reports mistakes. */
 interface AboutFile {
   file: ReadFile;
   named: ReadonlySet<string>;
@@ -137,7 +137,7 @@ export function groupIn(entry: string): string | undefined {
   return entry.startsWith(GROUP) ? entry.slice(GROUP.length) : undefined;
 }
 
-/** Complains if the file has no person or no group of that name. */
+/** Complains if the file has no person or group with the name of an entry. */
 export function checkEntry(
   entry: string,
   path: Path,

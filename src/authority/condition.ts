@@ -11,7 +11,7 @@ type Variable = (typeof VARIABLES)[number];
 /** The values of the variables that are known when a condition is evaluated. */
 export type Facts = Readonly<Partial<Record<Variable, CelInput>>>;
 
-/** A condition that was read. */
+/** A condition that was read and can be evaluated. */
 export interface Condition {
   text: string;
   /**
@@ -28,12 +28,12 @@ export interface Condition {
 export type ConditionMistake = { message: string; at: number };
 
 const LONGEST = 2_000;
-/** If a condition loops over a list or a map, no list or map in its facts may have more entries than this. */
+/** The most entries of a list or a map in the facts of a condition that loops over lists or maps. */
 const MOST_ENTRIES = 1_000;
 
 const env = celEnv({});
 
-/** Reads a condition in CEL. `known`: the variables it may name. */
+/** Reads a condition in CEL. `known`: the variables that it may name. */
 export function readCondition(
   text: string,
   known: readonly Variable[],
@@ -75,8 +75,8 @@ function outcomeOf(evaluate: () => unknown): boolean | { failed: string } {
 }
 
 /**
- * The parser's message lists everything that could stand at this position. The list is cut off, because the text that
- * the parser found says more.
+ * The parser's message without its list of everything that could stand at the position. The text that the parser found
+ * says more.
  */
 function shortMessage(error: unknown): string {
   const message = isObject(error) ? error['rawMessage'] : undefined;
@@ -100,7 +100,7 @@ interface Seen {
 }
 
 /**
- * Looks at each part of a condition once. Returns a message if a part is not allowed. `bound`: names that a loop in the
+ * Checks each part of a condition once. Returns a message if a part is not allowed. `bound`: names that a loop in the
  * condition defines.
  */
 function look(expression: Expression | undefined, seen: Seen, bound: readonly string[]): string | undefined {

@@ -15,8 +15,8 @@ export interface GrantPlace {
 
 /**
  * The text that somebody signs to give or confirm a grant: canonical JSON (RFC 8785). The text says that it is a grant,
- * so a check of decisions never accepts it. A confirmation has all terms of the grant, and also the person who confirms
- * and the time.
+ * so a check of decisions never accepts it. The text of a confirmation has all terms of the grant, and also the person
+ * who confirms it and the time.
  */
 export function grantText(terms: GrantTerms, place: GrantPlace, says: SaysOfGrant = givenBy(terms)): string {
   const { installation, namespace } = place;
@@ -24,17 +24,17 @@ export function grantText(terms: GrantTerms, place: GrantPlace, says: SaysOfGran
   return canonicalJson({ v: 1, kind: 'grant', installation, namespace, ...termsIn(terms), ...confirms });
 }
 
-/** Who gives a grant, and when. */
+/** The person who gives a grant, and when. */
 export function givenBy({ by: voter, at }: GrantTerms): SaysOfGrant {
   return { voter, at };
 }
 
-/** What the worker itself knows, against which a vote on a grant is checked. */
+/** The facts that the worker itself knows and checks a vote on a grant against. */
 export interface GrantJudge extends GrantPlace, TextJudge {}
 
 /**
- * How sure it is that a vote on a grant is the voter's own. The approvers file is the current one: a key that was
- * removed from it no longer counts. Never throws, whatever grant and vote.
+ * How sure it is that a vote on a grant is the voter's own. The approvers file is the current one, so a key that was
+ * removed from it no longer counts. Never throws, whatever the grant and the vote.
  */
 export function assuranceOfGrant(
   grant: GrantTerms,

@@ -28,7 +28,7 @@ export interface InboxKey {
   /** The line that an administrator adds to `inboxKeys` of the approvers file. */
   line: string;
   fingerprint: string;
-  /** Signs a statement. The signature has the form of OpenSSH and a namespace of its own. */
+  /** Signs a statement in the form of OpenSSH, with a namespace that is for web inboxes only. */
   sign(statement: Statement): string;
   /** Signs the text of a grant, with a namespace that is for grants only. */
   signGrant(text: string): string;
@@ -37,7 +37,7 @@ export interface InboxKey {
 }
 
 /**
- * Reads the key from a file that only its owner may read. If the file does not exist yet, creates it with a new key.
+ * Reads the key from a file that only its owner may read. If there is no such file yet, creates it with a new key.
  *
  * @throws CountersignError `inbox_key`.
  */
@@ -78,7 +78,9 @@ function refused(file: string, why: string, cause?: unknown): CountersignError {
   });
 }
 
-/** Generates the key as text: Node 20 hangs if it collects garbage while a key that it has just made is exported. */
+/**
+ * A new key as text. It is generated as text, because Node 20 hangs if it collects garbage while a new key is exported.
+ */
 function newKey(): string {
   const { privateKey } = generateKeyPairSync('ed25519', {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
@@ -125,12 +127,12 @@ export interface SignedInVote {
   /** The name under which the person is signed in. */
   approver: string;
   reason?: string;
-  /** In whose place they vote. */
+  /** The person in whose place they vote. */
   inPlaceOf?: InPlaceOf;
 }
 
 /**
- * Signs the votes of people who are signed in. Undefined if nobody would check the signature, or the file does not
+ * Signs the votes of people who are signed in. Undefined if nobody would check the signature, or if the file does not
  * name the person.
  */
 export function inboxSigner({
@@ -152,7 +154,10 @@ export function inboxSigner({
   };
 }
 
-/** A grant that a signed-in person gives. If `says` is set, the person confirms the grant, and `says` names them. */
+/**
+ * A grant that a signed-in person gives. If `says` is set, the person confirms the grant, and `says` has their name and
+ * the time.
+ */
 export interface SignedInGrant {
   terms: GrantTerms;
   namespace: string;
@@ -161,7 +166,10 @@ export interface SignedInGrant {
   says?: SaysOfGrant;
 }
 
-/** Signs the grants of people who are signed in. Undefined if the file names the person differently from the grant. */
+/**
+ * Signs the grants of people who are signed in. Undefined if the person's name in the file is not the name in the
+ * grant.
+ */
 export function inboxGrantSigner({
   key,
   approvers,
@@ -171,14 +179,17 @@ export function inboxGrantSigner({
 }): (grant: SignedInGrant) => Promise<VoteSignature | undefined> {
   return async ({ terms, namespace, user, says }) => {
     const { installation, personOf } = await approvers.current();
-    // The grant comes from a workflow, so it may name anybody with this user's mail address.
+    // The grant comes from a workflow, so it may name anybody as the person who signs.
     if (personOf(user) !== (says?.voter ?? terms.by)) return undefined;
     const armored = key.signGrant(grantText(terms, { installation, namespace }, says));
     return { kind: 'inbox', armored, at: (says ?? terms).at, notAfter: terms.until };
   };
 }
 
-/** Signs that somebody who is signed in is away. Undefined if the file names the person differently from the entry. */
+/**
+ * Signs the out-of-office of somebody who is signed in. Undefined if the person's name in the file is not the name in
+ * the entry.
+ */
 export function inboxAwaySigner({
   key,
   approvers,

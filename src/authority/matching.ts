@@ -9,7 +9,7 @@ export interface RuledCall {
   safety: Safety;
   effect: Effect;
   args: JsonObject;
-  /** Absent: conditions read every number without a fraction as a whole number. */
+  /** The schema of the arguments. Absent: conditions read every number without a fraction as a whole number. */
   schema?: JsonSchema;
 }
 
@@ -20,7 +20,7 @@ interface Matching {
   condition?: Condition | undefined;
 }
 
-/** A rule that was looked at, and whether it fits the call. `failed`: the condition could not be evaluated. */
+/** A rule that was checked, and whether it fits the call. `failed`: the condition could not be evaluated. */
 export interface Look<R> {
   rule: R;
   outcome: ReturnType<Condition['evaluate']>;
@@ -39,8 +39,8 @@ export function actionBy<Action extends string>(
 }
 
 /**
- * Looks at the rules for the tool and the agent of a call, one by one in their order, so that the caller may stop
- * early. The rules are indexed by tool, so that the rules of other tools cost nothing.
+ * Checks the rules for the tool and the agent of a call, one by one in their order, so that the caller may stop early.
+ * The rules are indexed by tool, so the rules of other tools cost nothing.
  */
 export function rulesThatFit<R extends Matching>(
   rules: readonly R[],

@@ -3,10 +3,10 @@ import { checkEntry, groupIn } from './check-people';
 import type { FileContent, ReadFile } from './read-file';
 import type { Complain, Path } from './yaml';
 
-/** The permit of a person, by the name in the file. Undefined stands for somebody who is not in the file. */
+/** Returns the permit of a person. Takes the name in the file, or undefined for somebody who is not in the file. */
 export type Permits = (person: string | undefined) => Permit;
 
-/** Works out roles and visibility once for all people. */
+/** Works out the roles and the visible agents of all people once. */
 export function permitsOf({ people, roles, visibility }: FileContent): Permits {
   const isIn = (list: readonly string[] | undefined, name: string): boolean =>
     list?.some((entry) => isOf(entry, name, people)) === true;
@@ -35,12 +35,12 @@ function isOf(entry: string, name: string, people: FileContent['people']): boole
   return group === undefined ? entry === name : people[name]?.groups.includes(group) === true;
 }
 
-/** Agents that visibility names. */
+/** The agents that `visibility` names. */
 export function agentsIn({ visibility = {} }: Pick<FileContent, 'visibility'>): string[] {
   return [...new Set(Object.values(visibility).flatMap((agents) => (agents === 'all' ? [] : agents)))];
 }
 
-/** Checks roles and visibility. The file does not list agents, so every name of an agent is accepted. */
+/** Checks `roles` and `visibility`. The file does not list agents, so every name of an agent is accepted. */
 export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, complain: Complain): void {
   const { people, roles, visibility = {} } = content;
   const about = { people, named, complain };

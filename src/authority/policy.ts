@@ -21,7 +21,7 @@ export interface FittingRule {
 export interface PolicyRuling {
   /** The first rule that fits. Absent if no rule fits. */
   by?: FittingRule;
-  /** Shadow rules that fit, from before the first rule that fits. */
+  /** The shadow rules that fit and come before the first rule that fits. */
   shadow: readonly FittingRule[];
 }
 
@@ -60,23 +60,23 @@ const policySchema = z.strictObject({
 type Content = z.output<typeof policySchema>;
 type RuleContent = Content['rules'][number];
 
-/** When a day ends, in milliseconds; NaN if it is not a day. */
+/** When a day ends, in milliseconds. NaN if the text is not a day. */
 function endOf(day: string): number {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
   // JavaScript reads the 30th of February as a day in March.
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY_MS : NaN;
 }
 
-/** The facts that rules are checked against. */
+/** What the rules of a policy are checked against. */
 export interface PolicyCheck {
-  /** Absent: every name of a tool or an agent is accepted. */
+  /** The known tools and agents. Absent: every name of a tool or an agent is accepted. */
   known?: Known;
   /** Milliseconds. @default now */
   now?: number;
 }
 
 /**
- * Loads the policy of a config: from a file of rules, in YAML or JSON, or from the rules themselves.
+ * Loads the policy of a config: from a file of rules in YAML or JSON, or from a list of rules.
  *
  * @throws CountersignError `policy_invalid` with each mistake, in a file with line and column; `file_failed` if there
  * is none to read.
@@ -130,7 +130,7 @@ interface Ruled {
   tools: readonly string[] | undefined;
   agents: readonly string[] | undefined;
   condition: Condition | undefined;
-  /** In milliseconds. From this time on the rule fits no call. */
+  /** The end of its last day, in milliseconds. From this time on the rule fits no call. */
   endsAt: number;
 }
 
@@ -160,8 +160,8 @@ function checked(
 }
 
 /**
- * Checks a rule with `until`: it says `run`, names its tools, and ends soon. A rule that has already ended is valid,
- * but fits no call.
+ * Checks a rule with `until`: it has to say `run`, to name its tools, and to end soon. A rule that has already ended is
+ * valid, but fits no call.
  */
 function checkUntil(
   { until, then, tools }: RuleContent,

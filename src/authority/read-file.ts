@@ -12,7 +12,10 @@ const MOST_REVOKED = 10_000;
 /** The most people who may vote on one request. The request keeps their names. */
 export const MOST_VOTERS = 200;
 
-/** Plain letters only: names go into history, where a look-alike would pass for another person. */
+/**
+ * The letters of a name. Only plain letters, because names go into history, where a look-alike would pass for another
+ * person.
+ */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 const NAME_RULE = 'must have letters, digits and . _ @ + - only, at most 64';
 const name = z.string().regex(NAME, NAME_RULE);
@@ -34,16 +37,19 @@ const time = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** An RSA key of 16,384 bits takes 2,800 characters. */
+/** Public keys of a person or of web inboxes. A line with an RSA key of 16,384 bits takes 2,800 characters. */
 const keys = z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]);
 
 const person = z.strictObject({
   groups: z.array(name).default([]),
   keys,
-  /** Lines that the page of the web inbox prints. An RSA key of 8,192 bits and the longest id take 2,800 characters. */
+  /**
+   * The lines that the page of the web inbox shows. A line with an RSA key of 8,192 bits and the longest id takes 2,800
+   * characters.
+   */
   passkeys: z.array(z.string().min(1).max(4096)).max(20, 'must be at most 20').default([]),
   delegates: z.array(name).default([]),
-  /** The member id at Slack. The id stays the same; names at Slack can change. */
+  /** The member id at Slack. It stays the same, while names at Slack can change. */
   slack: z
     .string()
     .regex(/^[UW][A-Z0-9]{1,20}$/, 'must be a member id of Slack, such as U02ABCDEF')
@@ -99,14 +105,14 @@ const fileSchema = z.strictObject({
   installation: z
     .string()
     .regex(/^[0-9a-f]{32}$/, 'must be 32 hex digits; `countersign approvers init` draws them'),
-  /** Public keys of web inboxes. With its key, a web inbox signs that the approver was signed in. */
+  /** Public keys of web inboxes. A web inbox signs with its key that the approver was signed in. */
   inboxKeys: keys,
   /** Where passkeys are made and used: the domain of the web inbox, and its addresses in a browser. */
   rpId: z
     .string()
     .max(253)
     .regex(
-      // Browsers do not allow passkeys at an IP address. A name without a dot would stand for all sites below it.
+      // Browsers do not allow passkeys at an IP address. A name without a dot would mean all sites below it.
       /^(localhost|([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]([a-z0-9-]*[a-z0-9])?)$/,
       'must be a domain such as inbox.example.com',
     )

@@ -9,7 +9,7 @@ import { readKeyLine } from './ssh-key';
 /** A signature that counts. */
 interface Proven {
   decisionId: string;
-  /** By the name in the file. */
+  /** The voter's name in the file. */
   voter: string;
   fingerprint: string;
 }
@@ -29,8 +29,8 @@ export function rosterLine(
 }
 
 /**
- * The parts of an approvers file that signatures are judged by, for one person with one key. Undefined: the line cannot
- * be read.
+ * The parts of an approvers file that are needed to judge signatures, for one person with one key. Undefined: the line
+ * cannot be read.
  */
 export function approversOfLine({ person, mail, line, site }: RosterLine): Judge['approvers'] | undefined {
   const names = [person, mail].map((name) => name?.toLowerCase());

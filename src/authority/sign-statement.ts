@@ -15,9 +15,9 @@ import { type Statement, statementText } from './statement';
 export interface SigningOptions {
   /** A private key file, or a public key file whose private key the agent or a security key holds. */
   keyFile: string;
-  /** The keys of the person who signs. Absent: any key is accepted, for a person who has no approvers file at hand. */
+  /** The keys of the person who signs. Absent: any key is accepted, because there is no approvers file at hand. */
   keys?: readonly SignerKey[];
-  /** Called at once with a line that says what the person has to do now. */
+  /** Called immediately with a line that says what the person has to do now. */
   onWait?: (line: string) => void;
   /** How long the person may take to type a passphrase or to touch the key, in milliseconds. @default 120000 */
   timeoutMs?: number;
@@ -35,7 +35,7 @@ export interface SignedStatement extends SshSigner {
 const TIMEOUT = 120_000;
 
 /**
- * Signs a statement with OpenSSH's own `ssh-keygen`, which asks for passphrase and PIN at the terminal by itself. The
+ * Signs a statement with OpenSSH's own `ssh-keygen`, which itself asks for passphrase and PIN at the terminal. The
  * signature is checked before it is returned.
  *
  * @throws CountersignError `ssh_keygen_missing`, `signing_key` for a key that is missing or does not count, and
@@ -80,7 +80,10 @@ function keysIn(armored: string): SignerKey[] {
   return read.ok ? [{ ...read.signature.key, line: '' }] : [];
 }
 
-/** The public key of a key file: from the `.pub` file beside it, or from the file itself if that is a public key. */
+/**
+ * The public key that belongs to a key file: from the `.pub` file beside it, or from the file itself if that is a
+ * public key.
+ */
 async function publicKeyOf(keyFile: string): Promise<SignerKey | undefined> {
   for (const file of [`${keyFile}.pub`, keyFile]) {
     const text = await readIfThere(file).catch(() => undefined);
@@ -106,7 +109,7 @@ interface Ended {
 
 const MOST_OUTPUT = 64 * 1024;
 
-/** Runs ssh-keygen. The statement goes through stdin, so that no file has to hold it. */
+/** Runs ssh-keygen. The statement goes through stdin, so that it need not be written to a file. */
 async function runSshKeygen(
   message: Buffer,
   options: SigningOptions & { namespace: string },
@@ -157,7 +160,7 @@ function signingFailed(message: string, hint = 'Nothing was decided: try again.'
   return new CountersignError('signing_failed', message, { hint });
 }
 
-/** The error for a message of ssh-keygen. No locale changes these messages. */
+/** The error that a message of ssh-keygen leads to. These messages are the same in every locale. */
 function failure({ stderr }: Ended, keyFile: string): CountersignError {
   const words = stderr.replace(/^Signing data on standard input\s*/, '').trim();
   const has = (pattern: RegExp): boolean => pattern.test(words);

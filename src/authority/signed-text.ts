@@ -5,7 +5,7 @@ import { CLOCK_TOLERANCE, type VoteJudgement } from './assurance';
 import { verifyPasskey } from './passkeys/passkey';
 import { verifySshSignature } from './ssh-signature';
 
-/** What the worker itself knows, against which a signature is checked. */
+/** The facts that the worker itself knows and checks a signature against. */
 export interface TextJudge {
   approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'inboxKeys' | 'passkeysOf' | 'passkeySite'>;
   /** Milliseconds since 1970. */
@@ -15,7 +15,7 @@ export interface TextJudge {
 /** A statement of a person that holds until a time. */
 interface SignedText {
   signature: VoteSignature | undefined;
-  /** The person who makes the statement, by a name of the approvers file. */
+  /** The person who makes the statement: a name of the approvers file. */
   signer: string;
   /** The text that must have been signed. */
   text: string;
@@ -31,8 +31,8 @@ interface Uses {
 }
 
 /**
- * How sure it is that the named person made a statement that holds until a time. The approvers file is the current one:
- * a key that was removed from it no longer counts. Never throws.
+ * How sure it is that the named person made a statement that holds until a time. The approvers file is the current one,
+ * so a key that was removed from it no longer counts. Never throws.
  */
 export function assuranceOfText(
   { signature, signer, text, at, until }: SignedText,
@@ -61,8 +61,9 @@ export function assuranceOfText(
 }
 
 /**
- * A passkey has no namespace, but each text names its own kind. As with votes, a passkey does not protect against the
- * web server, whose page chooses the text: the statement is `signed`, never `signed_ssh`.
+ * Checks a signature by a passkey. A passkey has no namespace, but each text says what it is about. As with votes, a
+ * passkey does not protect against the web server, whose page chooses the text. So the statement is `signed`, never
+ * `signed_ssh`.
  */
 function byPasskey(
   assertion: string,

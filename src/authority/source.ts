@@ -16,7 +16,7 @@ export interface ApproversSource {
 export interface SourceOptions {
   file: string;
   known?: Known;
-  /** Called with a line when the file cannot be used, once for each change. */
+  /** Called with a line that says why the file cannot be used, once for each change of the file. */
   warn(line: string): void;
 }
 
@@ -26,8 +26,8 @@ const LOOK_MS = 1000;
 /**
  * Reads the file now, and again whenever it has changed.
  *
- * @throws CountersignError as `loadApprovers`, for the first read only. After a later mistake, warns of it and keeps
- * the last valid content.
+ * @throws CountersignError as `loadApprovers`, for the first read only. If the file has mistakes later, the source
+ * warns and keeps the last valid content.
  */
 export async function openApprovers({ file, known, warn }: SourceOptions): Promise<ApproversSource> {
   let mark = await markOf(file);
@@ -69,7 +69,7 @@ export interface AuthoritySources {
 
 /**
  * Opens the approvers file and the policy that a config names. The policy is read only once: a rule may let a dangerous
- * call run, so a change takes effect only with a new worker, as a change of the config does.
+ * call run, so a change takes effect only with a new worker, like a change of the config.
  *
  * @throws CountersignError as `loadApprovers` and `loadPolicy`.
  */

@@ -15,7 +15,7 @@ export interface PublicKey {
   application?: string;
 }
 
-/** A key of the approvers file, with the uses and the period for which it counts. */
+/** A key of the approvers file, with the namespaces and the period for which it counts. */
 export interface SignerKey extends PublicKey {
   /** The line as it is in the file. */
   line: string;
@@ -46,8 +46,8 @@ const LEAST_RSA_BITS = 2048;
 const MOST_RSA_BITS = 16_384;
 
 /**
- * Reads `[options] type base64 [comment]`: a line of `allowed_signers` without the names in front. The file already
- * says to whom the key belongs.
+ * Reads `[options] type base64 [comment]`: a line of `allowed_signers` without the names in front. The approvers file
+ * already says whom the key belongs to.
  */
 export function readKeyLine(line: string): ReadKeyLine {
   try {
@@ -77,7 +77,7 @@ function keyOf(line: string): SignerKey {
 
 type Options = Pick<SignerKey, 'namespaces' | 'validAfter' | 'validBefore'>;
 
-/** A line without a key type is more likely not a key at all than a key with wrong options. */
+/** Matches a key type. A line without one is more likely not a key at all than a key with wrong options. */
 const KEY_TYPE = / (ssh-|ecdsa-|sk-)/;
 const OPTION = /([A-Za-z][A-Za-z0-9@._-]*)(?:="([^"\\]*)")?(,| +|$)/y;
 
@@ -204,7 +204,8 @@ function rsa(wire: WireReader): Parts {
 }
 
 /**
- * A security key made for a web site has a domain as its application. Such a key must not pass for a key of OpenSSH.
+ * The application of a security key. A key made for a web site has a domain as its application, and must not pass for a
+ * key of OpenSSH.
  */
 function applicationIn(wire: WireReader): { application: string } {
   const application = wire.text();

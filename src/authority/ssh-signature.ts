@@ -10,12 +10,12 @@ export const SIGNATURE_NAMESPACE = 'countersign';
 /** The namespace of the web inbox's own signature, so that it never passes for a person's signature. */
 export const INBOX_NAMESPACE = 'countersign-inbox';
 /**
- * The namespaces of signatures on grants. A signature on one call never passes for a signature on a grant, and a
- * signature on a grant never passes for one on a call.
+ * The namespaces of signatures on grants. So a signature on one call never passes for a signature on a grant, nor the
+ * other way round.
  */
 export const GRANT_NAMESPACE = 'countersign-grant';
 export const INBOX_GRANT_NAMESPACE = 'countersign-inbox-grant';
-/** The namespaces of signatures on out-of-office statements. */
+/** The namespaces of signatures on out-of-office entries. */
 export const AWAY_NAMESPACE = 'countersign-away';
 export const INBOX_AWAY_NAMESPACE = 'countersign-inbox-away';
 
@@ -35,12 +35,12 @@ export const SSH_FAULTS = {
 } as const;
 export type SshFault = keyof typeof SSH_FAULTS;
 
-/** A signature to check, and what it is checked against. */
+/** A signature to check, and the data to check it against. */
 export interface SshCheck {
   /** The signature as `ssh-keygen -Y sign` writes it. */
   armored: string;
   message: Uint8Array;
-  /** Keys of the one person who is named as the signer. */
+  /** Keys of the person who is named as the signer. */
   keys: readonly SignerKey[];
   namespace: string;
   /** Refuses signatures of a security key that nobody touched. */
@@ -93,7 +93,7 @@ export interface SshSignature {
   flags: Buffer;
 }
 
-/** An RSA key of 16,384 bits and its signature take 6 KB. */
+/** The most characters of a signature. An RSA key of 16,384 bits and its signature take 6 KB. */
 const MOST_CHARACTERS = 16_384;
 const ARMOR =
   /^-----BEGIN SSH SIGNATURE-----\r?\n([A-Za-z0-9+/=\r\n]+)\n-----END SSH SIGNATURE-----(?:\r?\n)?$/;
@@ -183,7 +183,7 @@ function isOver(signature: SshSignature, message: Uint8Array): boolean {
   const signed = sshSignedBytes(message, namespace, hash);
   try {
     if (key.application === undefined) return isSignedBy(signature, signed);
-    // The bytes that a security key signs: OpenSSH's PROTOCOL.u2f.
+    // A security key signs these bytes, by OpenSSH's PROTOCOL.u2f.
     return isSignedBy(signature, Buffer.concat([sha256(key.application), flags, sha256(signed)]));
   } catch {
     return false;

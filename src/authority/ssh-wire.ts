@@ -1,9 +1,7 @@
 /** Thrown for bytes that are not in the form of SSH (RFC 4251, section 5). */
 export class WireError extends Error {}
 
-/**
- * Reads values of SSH one after another. Each method throws a `WireError` if the bytes are not the value that it reads.
- */
+/** Reads SSH values one after another. Each method throws a `WireError` if the next bytes are not such a value. */
 export interface WireReader {
   byte(): number;
   uint32(): number;
@@ -57,7 +55,7 @@ export function wireString(content: string | Uint8Array): Buffer {
   return Buffer.concat([length, bytes]);
 }
 
-/** The bytes of a text in base64. Undefined if the text is not the one spelling of these bytes. */
+/** The bytes of a text in base64. Undefined if the text is not the one correct spelling of these bytes. */
 export function readBase64(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64');
   return bytes.toString('base64') === text ? bytes : undefined;

@@ -23,7 +23,10 @@ const moment = z
   .max(30)
   .refine(isMoment, 'must be a time in UTC with milliseconds, such as 2026-11-24T12:00:00.000Z');
 
-/** Allows only one text for each moment, because a signature is over the text. */
+/**
+ * Whether a text is the one allowed form of a moment. A signature covers the text, so each moment may have only one
+ * text.
+ */
 function isMoment(value: string): boolean {
   const at = Date.parse(value);
   return !Number.isNaN(at) && new Date(at).toISOString() === value;
@@ -39,7 +42,7 @@ const statementFields = z.strictObject({
   workflowId: id,
   firstExecutionRunId: id,
   callKey: id,
-  /** 0 at first, and one more with each *run again*. */
+  /** 0 at first. Each *run again* adds one. */
   generation: z.int().min(0),
   agent: id,
   tool: id,
@@ -62,7 +65,7 @@ const statementFields = z.strictObject({
   inPlaceOf: z.strictObject({ person: id, entry: id }).optional(),
   /** The time of the signature, by the signer's clock. */
   at: moment,
-  /** The time until which the call may start by this vote. */
+  /** The time until which this vote lets the call start. */
   notAfter: moment,
 });
 const statementSchema = statementFields.refine(
@@ -70,7 +73,7 @@ const statementSchema = statementFields.refine(
   'must be of version 2 with inPlaceOf, and of version 1 without',
 );
 
-/** The content that a countersignature is over. */
+/** The content that a countersignature covers. */
 export type Statement = z.output<typeof statementSchema>;
 
 function sorted(names: readonly string[]): string[] {
@@ -94,7 +97,7 @@ export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 
   inPlaceOf?: InPlaceOf | undefined;
 }
 
-/** The statement of a vote on a call. Undefined if a part is not in its form. */
+/** The statement of a vote on a call. Undefined if a part does not have its form. */
 export function statementOf(facts: CallFacts, vote: SignableVote): Statement | undefined {
   const { installation, namespace, workflowId, firstExecutionRunId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;
@@ -121,8 +124,8 @@ export function readStatement(written: string): Statement | undefined {
 }
 
 /**
- * The text that is signed, as UTF-8: canonical JSON (RFC 8785). Unicode is not normalised: two spellings give two
- * texts.
+ * The text that is signed, as UTF-8: canonical JSON (RFC 8785). Unicode is not normalised, so two spellings are two
+ * different texts.
  */
 export function statementText(statement: Statement): string {
   return canonicalJson(statementSchema.parse(statement));

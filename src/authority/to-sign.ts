@@ -5,7 +5,7 @@ import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
 import type { CallFacts, Statement } from './statement';
 
-/** The place of a call as the server names it, and the installation of the approvers file. */
+/** Where a call belongs, as the server names it, and the installation of the approvers file. */
 export type SignedAt = Pick<CallFacts, 'installation' | 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
 /** The parts of a call that a signature covers, as a person is shown them. */
@@ -26,8 +26,8 @@ export interface ShownCall {
 }
 
 /**
- * The facts that a signature on a call covers, taken from what a person is shown. Undefined if no rule says who
- * decides the call: nobody would check a signature.
+ * The facts that a signature on a call covers, taken from what a person is shown. Undefined if no rule says who decides
+ * the call, because nobody would check a signature.
  */
 export function factsToSign(
   { agent }: Pick<CallFacts, 'agent'>,
@@ -49,8 +49,8 @@ export function factsToSign(
 }
 
 /**
- * The time of a vote, and the time until which the call may start by it. That is an hour after the request expires, or
- * a week from now if the request never expires.
+ * The time of a vote, and the time until which the vote lets the call start: an hour after the request expires, or a
+ * week from now if the request never expires.
  */
 export function timesToSign(
   { request }: Pick<ShownCall, 'request'>,
@@ -64,7 +64,7 @@ export function timesToSign(
   };
 }
 
-/** A signature in the form that is sent with a decision. The signed text is included only if it is short. */
+/** A signature in the form in which it is sent with a decision. The signed text is included only if it is short. */
 export function signatureOf(
   kind: VoteSignature['kind'],
   armored: string,

@@ -1,25 +1,27 @@
 import { isNode, isScalar, LineCounter, parseDocument, type Document } from 'yaml';
 import type { z } from 'zod';
 
-/** A place in the file: the keys and positions that lead to it. */
+/** A place in a file: the keys and positions that lead to it. */
 export type Path = readonly (string | number)[];
 
-/** Something wrong with the file. Lines and columns count from 1. */
+/** A mistake in a file. Lines and columns count from 1. */
 export interface Mistake {
   line: number;
   column: number;
   message: string;
 }
 
-/** Reports a mistake at a path. `into`: how many characters after the beginning of a text the mistake is. */
+/**
+ * Reports a mistake at a path. `into`: the number of characters between the beginning of a text and the mistake in it.
+ */
 export type Complain = (path: Path, message: string, into?: number) => void;
 
 /** The content of a file, and the position of each part in its text. */
 export interface ReadYaml<T> {
   content: T;
   /**
-   * A mistake at the position of a path, or of the nearest existing part around it. `into`: how many characters after
-   * the beginning of a text the mistake is.
+   * A mistake at the position of a path, or of the nearest existing part around it. `into`: the number of characters
+   * between the beginning of a text and the mistake in it.
    */
   mistakeAt(path: Path, message: string, into?: number): Mistake;
 }
@@ -51,7 +53,7 @@ function contentOf(document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
   } catch {
-    // The aliases expand without end. Nothing of the file is used.
+    // The aliases expand without end, so nothing of the file is used.
     return null;
   }
 }

@@ -20,7 +20,10 @@ export function openOn({ deployment = DEPLOYMENT, build }: BuildId, type: string
   return `ExecutionStatus = 'Running' AND WorkflowType = '${type}' AND ${VERSION} = ${version}`;
 }
 
-/** The builds of a deployment and what is open on each. Undefined where no worker was ever started as one. Needs no worker. */
+/**
+ * The builds of a deployment and what is open on each. Undefined where no worker was ever started as a build. Needs no
+ * worker.
+ */
 export async function readBuilds(
   context: ClientContext,
   deployment = DEPLOYMENT,
@@ -30,7 +33,7 @@ export async function readBuilds(
   const { current } = found;
   const builds: Build[] = [];
   for (const { build, state } of found.builds) {
-    // The server reports that nothing is open on such a build.
+    // The server says itself that nothing is open on such a build.
     const isOver = state === 'drained' || state === 'unused';
     builds.push({ build, state, ...(isOver ? NOTHING : await countOpen(context, { deployment, build })) });
   }
@@ -45,11 +48,11 @@ const NOTHING: Counts = { turns: 0, waiting: 0, inDoubt: 0, sessions: 0 };
 interface Deployment {
   current: string | null;
   builds: Pick<Build, 'build' | 'state'>[];
-  /** Another build was made current, and not every queue follows yet. */
+  /** Another build was made current, and some queues do not follow it yet. */
   isChanging: boolean;
 }
 
-/** A deployment. Undefined where no worker was ever started as a build of it. */
+/** A deployment. Undefined where no worker was ever started as one of its builds. */
 async function readDeployment(context: ClientContext, deployment: string): Promise<Deployment | undefined> {
   const info = await describe(context, deployment);
   if (info === undefined) return undefined;
@@ -68,7 +71,9 @@ async function readDeployment(context: ClientContext, deployment: string): Promi
 const FOLLOW_MS = 15_000;
 const LOOK_MS = 100;
 
-/** A deployment once every queue follows its current build. A turn that moves earlier could get the old build again. */
+/**
+ * A deployment once every queue follows its current build. A turn that moves before that could get the old build again.
+ */
 export async function settledDeployment(
   context: ClientContext,
   deployment: string,
@@ -123,17 +128,21 @@ async function countOpen(context: ClientContext, build: BuildId): Promise<Counts
   };
 }
 
-/** For how long we try. The server learns the build of a new worker some moments after its start, queue by queue. */
+/**
+ * The time for which making a build current is retried. The server learns the build of a new worker some moments after
+ * its start, queue by queue.
+ */
 const KNOWN_MS = 20_000;
 
 /**
- * Makes a build the current one, on which new turns begin. Waits for a while where its workers have only just started.
+ * Makes a build the current one, on which new turns begin. Waits for a while where the workers of the build have only
+ * just started.
  */
 export async function makeCurrent(
   context: ClientContext,
   { deployment = DEPLOYMENT, build }: BuildId,
 ): Promise<void> {
-  // The server takes an empty name for "no build": turns would begin on workers without a build.
+  // The server reads an empty name as "no build", so turns would begin on workers without a build.
   if (build.trim() === '') throw new CountersignError('usage', 'a build needs a name');
   const { client, connection, namespace } = context;
   const { identity } = client.options;

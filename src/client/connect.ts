@@ -45,7 +45,9 @@ const READY_MS = 60_000;
 /** The time that one request waits for a server that limits reading. */
 const PATIENCE_MS = 8_000;
 
-/** One page of history holds up to 256 events of up to 2 MiB. The SDK sets this limit too, under a misspelt name. */
+/**
+ * One page of history holds up to 256 events of up to 2 MiB. The SDK sets this limit, too, but under a misspelt name.
+ */
 const CHANNEL = { 'grpc.max_receive_message_length': 128 * 1024 * 1024 };
 
 /**
@@ -96,8 +98,8 @@ function limitOf(connection: ConnectionLike): VisibilityLimit {
 type Listing = Pick<ClientOptions, 'namespace' | 'identity' | 'dataConverter'>;
 
 /**
- * Options of the client that lists. A memo that cannot be read is left out, so that one turn does not hide the others.
- * A user's own converter is kept.
+ * Options of the client that lists turns. A memo that cannot be read is left out, so that one turn does not hide the
+ * others. A user's own converter is kept.
  */
 function listingOf(client: Client): Listing {
   const { namespace, identity, loadedDataConverter } = client.options;
@@ -109,7 +111,10 @@ function listingOf(client: Client): Listing {
   return { namespace, identity, dataConverter };
 }
 
-/** The SDK's retries, except where a turn is busy with other updates: it is free again soon, so the sender retries. */
+/**
+ * The SDK's retries. There is no retry where a turn is busy with other updates: it is free again soon, so the sender
+ * retries.
+ */
 const RETRIES = makeRetries((details) => !isUpdateLimit(details));
 
 async function dial(
@@ -246,7 +251,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
   };
 }
 
-/** @throws CountersignError with the code of a refusal. */
+/** Throws where an answer is a refusal. @throws CountersignError with the code of a refusal. */
 function takenOrThrow(answer: Answer): TakenAnswer {
   if (answer.status !== 'refused') return answer;
   const { verdict } = answer;

@@ -8,16 +8,19 @@ import type { VisibilityLimit } from './visibility';
 /** The parts that every operation of the client uses. */
 export interface ClientContext {
   client: Client;
-  /** Lists turns. A part of one turn that cannot be decoded does not hide the other turns. */
+  /** Lists turns. If a part of one turn cannot be decoded, the other turns are still listed. */
   lister: Client;
-  /** As `lister`, for reading the inbox again and again: a call that the server refuses for its limit fails at once. */
+  /**
+   * Like `lister`, for reading the inbox again and again: a call that the server refuses for its limit fails
+   * immediately.
+   */
   reader: Client;
   /** The limit that all calls to visibility go through. */
   limit: VisibilityLimit;
   connection: ConnectionLike;
   namespace: string;
   source: HistorySource;
-  /** Decisions and resolutions are sent through this. */
+  /** Sends decisions and resolutions. */
   outbox: Outbox;
   /** The store for the files of messages. Undefined where none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;

@@ -31,8 +31,8 @@ export async function cancelTurn(context: ClientContext, turn: string, reason = 
 /**
  * Cancels a turn and lets it end with its calls in doubt unresolved.
  *
- * @throws CountersignError `not_allowed` where the rule of one of them does not name the person who gives it up. Then
- * nothing is sent.
+ * @throws CountersignError `not_allowed` where the rule of one of these calls does not name the person who gives it up.
+ * Nothing is sent in that case.
  */
 export async function abandonTurn(
   context: ClientContext,
@@ -47,8 +47,8 @@ export async function abandonTurn(
 }
 
 /**
- * Checks whether this person may give a call up. The turn checks it, too, but it cannot answer a signal. So the error
- * has to come from here.
+ * Checks whether this person may give a call up. The turn checks it, too, but cannot answer a signal, so the error has
+ * to come from here.
  */
 function requireNamed(
   turn: string,
@@ -75,7 +75,7 @@ async function unlessEnded(context: ClientContext, turn: string, act: () => Prom
   }
 }
 
-/** The server answers so both where there is no such workflow and where it is closed. */
+/** Whether an error says that a workflow does not exist or is closed. The server answers both cases in the same way. */
 export function isNotFound(error: unknown): boolean {
   return (
     statusOf(error) === STATUS.notFound || (error instanceof Error && error.name === 'WorkflowNotFoundError')
@@ -94,7 +94,7 @@ export async function planTurnReset(
   return planReset(await decodeRuns(context.source, await readHistories(context.source, turn)), before);
 }
 
-/** Resets a turn as planned, if it has not changed since. */
+/** Resets a turn as planned, if the turn has not changed since the plan was made. */
 export async function resetTurn(
   context: ClientContext,
   plan: ResetPlan,
@@ -117,7 +117,7 @@ export async function resetTurn(
   return { turn, runId: answer.runId ?? '' };
 }
 
-/** The server must not apply decisions or cancellations from after the reset point again. */
+/** The messages that the server must not apply again: decisions and cancellations from after the reset point. */
 const NOTHING_AGAIN = [
   ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_SIGNAL,
   ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_UPDATE,
@@ -129,7 +129,7 @@ function reasonText({ before }: ResetPlan, { reason, approver = 'somebody' }: Re
   return `${approver} went back to before ${before}${reason === undefined || reason === '' ? '' : `: ${reason}`}`;
 }
 
-/** Refuses a reset of a turn that has changed since the plan, because a person agreed only to the plan. */
+/** Refuses a reset of a turn that has changed since the plan was made, because a person agreed only to the plan. */
 async function assertUnchanged(
   context: ClientContext,
   { turn, runId, lastEventId }: ResetPlan,

@@ -35,9 +35,9 @@ const UNKNOWN_RETRY_MS = 200;
 
 /**
  * Decides a request by update, or by signal with the same `decisionId` where no worker answers in time. Changed
- * arguments go by signal only where no worker polls the turn's queue. Many decisions at once wait for each other: see
- * `Outbox`.
- * A refusal is an answer. `unknown_call` is asked again for a while: the request may be about to be registered.
+ * arguments go by signal only where no worker polls the turn's queue. Many decisions at the same time wait for each
+ * other, see `Outbox`. A refusal is an answer. After `unknown_call`, the turn is asked again for a while, because the
+ * request may be about to be registered.
  */
 export function decideCall(context: ClientContext, turn: string, decision: Decision): Promise<Answer> {
   const content = identified(decision);
@@ -45,14 +45,14 @@ export function decideCall(context: ClientContext, turn: string, decision: Decis
   return send(context, message, (view) => answerDecision(view, content));
 }
 
-/** Resolves a call in doubt. Everything else is as for `decideCall`. */
+/** Resolves a call in doubt. In all other respects this is like `decideCall`. */
 export function resolveCall(context: ClientContext, turn: string, resolution: Resolution): Promise<Answer> {
   const content = identified(resolution);
   const message: Message = { turn, update: UPDATES.resolve, signal: SIGNALS.resolution, content };
   return send(context, message, (view) => answerResolution(view, content));
 }
 
-/** Answers a question. Everything else is as for `decideCall`. */
+/** Answers a question. In all other respects this is like `decideCall`. */
 export function answerQuestion(
   context: ClientContext,
   turn: string,
@@ -64,7 +64,7 @@ export function answerQuestion(
   return send(context, message, (view) => answerAnswer(view, content));
 }
 
-/** A message with one id for update and signal, so that it counts once where it comes twice. */
+/** A message with the same id for update and signal, so that it counts once even if it arrives twice. */
 function identified<T extends Sent>(message: T): T & { channel: string; decisionId: string } {
   const { channel = 'client', decisionId = randomUUID() } = message;
   return { ...message, channel, decisionId };
@@ -85,7 +85,10 @@ async function send(
   }
 }
 
-/** Sends by signal only where no worker answers: a signal is in history before its content is checked. */
+/**
+ * Sends a message. It goes by signal only where no worker answers, because a signal is in history before its content is
+ * checked.
+ */
 async function sendOnce(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
   const answer = await untilAnswered(context, message);
   if (answer !== 'silence') return answer;
@@ -96,7 +99,10 @@ async function sendOnce(context: ClientContext, message: Message): Promise<Answe
   return taken === 'sent' ? { status: 'recorded', decisionId: message.content.decisionId } : 'closed';
 }
 
-/** Refuses an unencrypted secret where no worker does, because a signal would put the secret into history as it is. */
+/**
+ * Refuses a secret that is not encrypted. A worker would refuse it, but a signal would put the secret into history as
+ * it is.
+ */
 async function refuseBare(context: ClientContext, { turn, content }: Message): Promise<Answer | undefined> {
   if (!('answer' in content) || content.content === undefined) return undefined;
   const view = viewOf(await readTimeline(context.source, turn));
@@ -111,7 +117,7 @@ async function refuseBare(context: ClientContext, { turn, content }: Message): P
   };
 }
 
-/** Sends by update only, for a turn that takes no more signals, as long as a worker is there to answer. */
+/** Sends by update only, for a turn that takes no more signals, while there is a worker to answer. */
 async function byUpdateAlone(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
   const until = Date.now() + TIMES.busyAnswer;
   while (Date.now() < until && (await isServed(context, message.turn))) {
@@ -140,7 +146,7 @@ async function untilAnswered(
   const most = isEdit || first === 'full' ? TIMES.busyAnswer : TIMES.updateAnswer;
   const second = await sendUpdate(context, message, most - TIMES.updateLook);
   if (isAnswer(second)) return second;
-  // The worker may have gone meanwhile.
+  // The worker may have gone by now.
   if (!isEdit || !(await isServed(context, turn))) return 'silence';
   throw unanswered(turn);
 }
@@ -176,13 +182,16 @@ const BUSY_MS = 10_000;
 const SIGNAL_MS = 5_000;
 
 /**
- * How an update ended: its answer; `closed` where the turn has ended or is not there; `silence` where no worker
- * answered, or a worker fails at the turn; `full` where the turn had all the updates in flight that the server allows,
- * and `spent` where the turn had all the updates that it ever takes.
+ * How an update ended. The answer to it, or: `closed` where the turn has ended or does not exist; `silence` where no
+ * worker answered, or a worker fails at the turn; `full` where the turn has as many updates in flight as the server
+ * allows; `spent` where the turn has had as many updates as it can ever take.
  */
 type UpdateEnd = Answer | 'closed' | 'silence' | 'full' | 'spent';
 
-/** Sends by update and waits for `waitMs`. Its id is the id of the decision, so sending it again is the same update. */
+/**
+ * Sends by update and waits for `waitMs`. The update's id is the id of the decision, so sending it again is the same
+ * update.
+ */
 async function sendUpdate(context: ClientContext, message: Message, waitMs: number): Promise<UpdateEnd> {
   const { turn, update, content } = message;
   const handle = context.client.workflow.getHandle(turn);
@@ -228,10 +237,12 @@ function notATurn(turn: string, cause?: unknown): CountersignError {
   });
 }
 
-/** `closed` where the turn has ended or is not there; `full` where it had all the signals that the server allows. */
+/**
+ * `closed` where the turn has ended or does not exist. `full` where it has had as many signals as the server allows.
+ */
 type SignalEnd = 'sent' | 'closed' | 'full';
 
-/** Sends by signal: durable as soon as the server has it. */
+/** Sends by signal. The message is durable as soon as the server has it. */
 async function sendSignal(context: ClientContext, { turn, signal, content }: Message): Promise<SignalEnd> {
   const handle = context.client.workflow.getHandle(turn);
   const send = () => handle.signal(signal, content);
@@ -245,7 +256,7 @@ async function sendSignal(context: ClientContext, { turn, signal, content }: Mes
   }
 }
 
-/** Sends again while a turn is busy: one that is just closing or continuing as new is busy for a moment. */
+/** Sends again while a turn is busy. A turn that is just closing or continuing as new is busy for a moment. */
 function whileBusy<T>(act: () => Promise<T>): Promise<T> {
   const passes = (error: unknown): boolean =>
     isTransient(error) && !isSilence(error) && !isUpdateLimit(detailsOf(error));

@@ -8,17 +8,17 @@ import { wordOf } from './ended-turn';
 import { AT_ONCE, mapOrdered, readTurns } from './read-turns';
 import type { Countersign, ListQuery, TurnSummary } from './types';
 
-/** A decision or an answer of a person, and the outcome of the call. */
+/** A person's decision or answer, and the outcome of the call. */
 export interface DecidedCall {
   turn: string;
   agent: string;
   callId: string;
   tool: string;
-  /** One line: tool and arguments. */
+  /** One line with the tool and the arguments. */
   summary: string;
   what: DecisionKind | ResolutionKind | AnswerKind;
   approver: string;
-  /** The channel says that the approver was signed in there. */
+  /** The channel says that the approver was signed in there. It is only claimed. */
   authenticated?: true;
   /** The kind of signature that came with the decision. Absent: none. */
   signedBy?: SignatureKind;
@@ -27,17 +27,17 @@ export interface DecidedCall {
   reason?: string;
   /** The time of the decision, ISO 8601. */
   at: string;
-  /** Where the call is now. */
+  /** The phase of the call now. */
   phase: CallPhase;
-  /** How it ended. Absent where it is not over. */
+  /** How the call ended. Absent where it is not over. */
   outcome?: ResultKind;
-  /** Why it failed, in words. */
+  /** Why the call failed, in words. */
   message?: string;
   /** The time when the call was over, ISO 8601. */
   endedAt?: string;
 }
 
-/** The last decision of each person on each call of a turn. Only decisions that were accepted. */
+/** The last decision of each person on each call of a turn. Only accepted decisions are listed. */
 export function decidedIn(view: TurnView): DecidedCall[] {
   return view.calls.flatMap((call) => {
     const taken = [...call.decisions, ...call.resolutions, ...call.answers].filter(
@@ -105,8 +105,8 @@ export interface KnownDecisions {
 const TURNS = 200;
 
 /**
- * The decisions of a person in the newest turns. They come from the histories of the turns, which hold every decision,
- * by update or by signal. Names are as claimed. Turns that cannot be decrypted here are left out.
+ * A person's decisions in the newest turns. They are read from the histories of the turns, which hold every decision,
+ * whether it came by update or by signal. Names are as claimed. Turns that cannot be decrypted here are left out.
  *
  * @throws CountersignError as `Countersign.list` and `timeline`.
  */

@@ -17,10 +17,10 @@ const { VersioningBehavior } = temporal.api.enums.v1;
 
 type Execution = temporal.api.workflow.v1.IWorkflowExecutionInfo;
 
-/** The most turns that are asked at once. */
+/** The most turns that are asked at the same time. */
 const AT_ONCE = 10;
 /**
- * The turns that are asked in a second, on average. The limit is needed because each turn is prepared anew on the
+ * The average number of turns that are asked in a second. The limit is needed because each turn is prepared anew on the
  * current build.
  */
 const PER_SECOND = 20;
@@ -32,9 +32,9 @@ interface Open {
 }
 
 /**
- * Asks every open turn and session of a build to move to the current build. It asks them at random moments, and reports
- * the outcome of each. A turn moves only while it waits for people and nobody has decided anything in it, and a session
- * only between turns. Needs workers of both builds.
+ * Asks every open turn and session of a build to move to the current build. Each is asked at a random moment, and the
+ * outcome of each is reported. A turn moves only while it waits for people and nobody has decided anything in it. A
+ * session moves only between turns. Needs workers of both builds.
  */
 export async function* drainBuild(
   context: ClientContext,
@@ -61,7 +61,7 @@ export async function* drainBuild(
     while (running.size >= AT_ONCE) yield next();
     await delay(Math.max(0, at - Date.now()));
     const self: Promise<Ended> = drainOne(context, { open, build }).then((drained) => ({ self, drained }));
-    // The listing may fail before anybody waits for it. Then `next` throws the error later.
+    // The listing may fail before anybody waits for it. The error is then thrown later, by `next`.
     self.catch(() => undefined);
     running.add(self);
   }
@@ -73,7 +73,10 @@ interface Ended {
   drained: Drained;
 }
 
-/** @throws CountersignError `build_not_found`, `build_refused` for the current build. */
+/**
+ * Checks that a build exists and is not the current one. @throws CountersignError `build_not_found`, `build_refused`
+ * for the current build.
+ */
 async function requireOther(context: ClientContext, { deployment, build }: Required<BuildId>): Promise<void> {
   const found = await settledDeployment(context, deployment);
   if (found?.builds.some((one) => one.build === build) !== true) throw buildNotFound({ deployment, build });
@@ -103,7 +106,7 @@ function noWorker(build: string): CountersignError {
 }
 
 /**
- * The most times that one turn is asked. A turn may agree and then stay, because a decision came at the same moment.
+ * The most times that a turn is asked. A turn may agree and then stay, because a decision arrived at the same moment.
  */
 const MOST_ASKED = 3;
 
@@ -149,7 +152,7 @@ function isSilence(error: unknown): boolean {
   return isOver || statusOf(error) === STATUS.deadlineExceeded;
 }
 
-/** Why a turn stays. Undefined for the failure of a run that ends at this moment: whether it moved is read later. */
+/** Why a turn stays. Undefined where its run ends at this moment. Whether the turn moved is read later. */
 function heldBy({ cause }: WorkflowUpdateFailedError): Held | undefined {
   if (!(cause instanceof ApplicationFailure) || cause.type === 'AcceptedUpdateCompletedWorkflow')
     return undefined;

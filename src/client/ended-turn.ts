@@ -9,9 +9,9 @@ import type { Answer } from './types';
 
 /**
  * The answer to a decision on a turn that has ended. No workflow can judge the decision, so this function judges it by
- * history. The same `decisionId` as the decision that stands is a repeat and accepted, or `malformed` with other
- * content; `already_decided` if somebody decided, `expired` if its time was over, `unknown_call` if it never was a
- * request, otherwise `cancelled`.
+ * history. The same `decisionId` as that of the decision that stands is a repeat: it is accepted, or `malformed` if it
+ * has other content. Otherwise the answer is `already_decided` if somebody decided, `expired` if the time of the
+ * request was over, `unknown_call` if the call never was a request, and `cancelled` in all other cases.
  */
 export function answerDecision(view: TurnView, decision: Decision): Answer {
   const call = view.calls.find((one) => one.callId === decision.callId);
@@ -27,7 +27,8 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
 }
 
 /**
- * The answer to a resolution on a turn that has ended. It is as for `answerDecision`, with `not_in_doubt` in addition.
+ * The answer to a resolution on a turn that has ended. It is found as in `answerDecision`, with `not_in_doubt` in
+ * addition.
  */
 export function answerResolution(view: TurnView, resolution: Resolution): Answer {
   const call = view.calls.find((one) => one.callId === resolution.callId);
@@ -39,7 +40,7 @@ export function answerResolution(view: TurnView, resolution: Resolution): Answer
   return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
 }
 
-/** The verdict on an answer to a question of a turn that has ended. It is as for `answerDecision`. */
+/** The answer to a person's answer to a question, on a turn that has ended. It is found as in `answerDecision`. */
 export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
   const call = view.calls.find((one) => one.callId === answer.callId);
   const final = call?.answers.findLast((one) => one.judgement.accepted === true);
@@ -69,7 +70,7 @@ function noRequest(callId: string): string {
   return `no call ${callId} of this turn waited for a decision`;
 }
 
-/** A message of a person to a turn. */
+/** A person's message to a turn. */
 export type Sent = Decision | Resolution | QuestionAnswer;
 
 function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved | Answered): Answer {
@@ -96,7 +97,7 @@ export function wordOf(final: DecisionMade | Resolved | Answered): Accepted['dec
   return (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
 }
 
-/** A recorded answer as it was sent: with the encrypted values in place of the handles that are shown. */
+/** A recorded answer as it was sent. It has the encrypted values in place of the handles that are shown. */
 function asSent<T extends DecisionMade | Resolved | Answered>(final: T): T {
   if (final.type !== 'answered' || final.sealed === undefined) return final;
   const { content = {}, sealed } = final;
@@ -107,7 +108,7 @@ function asSent<T extends DecisionMade | Resolved | Answered>(final: T): T {
   return { ...final, content: Object.fromEntries(sent) };
 }
 
-/** The content that must be the same in a repeat. */
+/** The parts of a message that must be the same in a repeat. */
 function contentOf(said: Sent | DecisionMade | Resolved | Answered): JsonObject {
   const { arguments: args, hunks, decision, resolution, answer, content, reason } = { ...NOTHING, ...said };
   return defined({ args, hunks, decision, resolution, answer, content, reason });

@@ -43,7 +43,7 @@ export async function agentsOf(
   return { agent: typeof agent === 'string' ? agent : UNKNOWN_AGENT, ...defined({ callers }) };
 }
 
-/** Whether there is a turn of exactly this id, open or closed, or another workflow that gates calls. */
+/** Whether there is a turn with exactly this id, open or closed, or another workflow with this id that gates calls. */
 export async function isTurn(context: ClientContext, turn: string): Promise<boolean> {
   const { type, searchAttributes } = (await describeTurn(context, turn))?.workflowExecutionInfo ?? {};
   return type?.name === WORKFLOWS.turn || searchAttributes?.indexedFields?.[SEARCH_ATTRIBUTES.agent] != null;
@@ -54,8 +54,8 @@ async function startingWith(context: ClientContext, prefix: string): Promise<str
 }
 
 /**
- * Ids that start with one of these prefixes, sorted. Where there are more than `most` ids, the list has one id more
- * than `most`.
+ * Ids that start with one of these prefixes, sorted. Where there are more than `most` ids, the list has exactly one
+ * more than `most`.
  */
 async function idsWith(
   { lister }: ClientContext,
@@ -73,17 +73,15 @@ async function idsWith(
   return [...ids].sort();
 }
 
-/** The most ids to shorten at once. With more, the query would be long, and a screen would not show them. */
+/** The most ids that are shortened. With more ids, the query would be long, and a screen would not show them. */
 const SHORTENED = 50;
-/**
- * The least part of an id that is kept: the part that turns of one time share, or the name of a schedule and its day.
- */
+/** The least part of an id that is kept. Turns of the same time, or of one schedule and day, share that part. */
 const KEPT = 0.6;
 const NEIGHBOURS = 500;
 
 /**
- * For each id, the shortest beginning that no other turn's id has, for narrow screens. `findTurn` takes it. An id that
- * is missing here has to be shown whole, because there are too many ids to ask about, or too many that begin like it.
+ * For each id, the shortest beginning that no other turn's id has, for narrow screens. `findTurn` accepts it. An id
+ * that is missing here has to be shown whole: there are too many ids to ask about, or too many that begin like it.
  */
 export async function shortIds(
   context: ClientContext,
@@ -102,7 +100,10 @@ function keptOf(id: string): number {
   return Math.ceil(id.length * KEPT);
 }
 
-/** The shortest beginning that only this id has. Its neighbours in order share the longest beginnings with it. */
+/**
+ * The shortest beginning that only this id has. In a sorted list, an id shares the longest beginnings with its
+ * neighbours.
+ */
 function shortest(id: string, sorted: readonly string[]): string {
   const at = sorted.indexOf(id);
   const shared = [sorted[at - 1], sorted[at + 1]].map((other) => sharedStart(id, other ?? ''));

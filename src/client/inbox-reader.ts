@@ -17,18 +17,21 @@ import {
   waitingTurn,
 } from './waiting';
 
-/** For how long what was read of one turn counts more than visibility, in milliseconds. */
+/** The time for which a read of one turn counts more than visibility, in milliseconds. */
 const AHEAD_MS = 30_000;
-/** How often the history of a turn is read again that has more open than its memo names, if the memo stays the same. */
+/**
+ * The time, in milliseconds, after which the history of a turn is read again although its memo stays the same. Only for
+ * a turn that has more open than its memo names.
+ */
 const REREAD_MS = 5_000;
 
 /** A turn that waits, as it was last read. */
 interface Kept {
   startedAt: number;
-  /** How visibility describes it. */
+  /** The turn as visibility describes it, as one text that can be compared. */
   text: string;
   items: InboxItem[];
-  /** The time of the read on the clock of the process, which nobody sets. */
+  /** The time of the read, by the clock of the process, which nobody sets. */
   readAt: number;
 }
 
@@ -44,12 +47,12 @@ interface Pass {
 
 /**
  * Keeps everything that waits in memory. Visibility cannot say what changed, so everything is listed again and again: a
- * page of up to 1,000 turns a step. Where there are more, every second step looks at the turns that started last, which
- * have most new requests. A turn that somebody names is read by itself.
+ * page of up to 1,000 turns in each step. Where there are more turns, every second step reads the turns that started
+ * last, which have most of the new requests. A turn that somebody names is read separately.
  */
 export class WaitingReader implements InboxReader {
   private readonly kept = new Map<string, Kept>();
-  /** The last read of each turn by itself. Visibility may be behind. */
+  /** The last separate read of each turn. Visibility may be behind it. */
   private readonly ahead = new Map<string, { readAt: number }>();
   private found = new Set<string>();
   private doubted = new Set<string>();
@@ -113,7 +116,7 @@ export class WaitingReader implements InboxReader {
     else await this.readNewest();
   }
 
-  /** The next page of everything. */
+  /** Reads the next page of everything. */
   private async readOn(): Promise<void> {
     const pass = (this.pass ??= { pages: this.pagesOf(filterOf(this.filter)), read: 0, seen: new Set() });
     const { value: turns = [] } = await pass.pages.next();
@@ -127,7 +130,10 @@ export class WaitingReader implements InboxReader {
     this.pass = undefined;
   }
 
-  /** Reads the first page. Visibility lists the newest turns first, so a newer turn that is missing waits no longer. */
+  /**
+   * Reads the first page. Visibility lists the newest turns first. So a turn that is missing there, and newer than the
+   * page's last turn, no longer waits.
+   */
   private async readNewest(): Promise<void> {
     const turns = await this.readPage(filterOf(this.filter));
     await this.keep(turns);
@@ -146,9 +152,9 @@ export class WaitingReader implements InboxReader {
     for await (const page of listPages(this.context.reader, query, this.pageSize)) yield page.map(listedTurn);
   }
 
-  /** Keeps a turn that was read by itself. True where something else waits in it. */
+  /** Keeps a turn that was read separately. True where something else waits in it now. */
   private async keepRead(turn: ListedTurn): Promise<boolean> {
-    // It may wait since after its page of this pass was read.
+    // The turn may have begun to wait after its page of this pass was read.
     this.pass?.seen.add(turn.id);
     return this.isNews(turn) && (await this.put(turn)) !== 'same';
   }
@@ -166,7 +172,7 @@ export class WaitingReader implements InboxReader {
   private async put(turn: ListedTurn): Promise<Change> {
     const ahead = this.ahead.get(turn.id);
     const items = await itemsOf(this.context, turn);
-    // The turn was read by itself meanwhile.
+    // The turn was read separately meanwhile.
     if (this.ahead.get(turn.id) !== ahead) return 'same';
     const { items: before = [] } = this.kept.get(turn.id) ?? {};
     const readAt = performance.now();
@@ -178,7 +184,7 @@ export class WaitingReader implements InboxReader {
     return items.some(isNew) ? 'more' : 'changed';
   }
 
-  /** Whether more is known of a turn than visibility says, which is something else. */
+  /** Whether a separate read of a turn counts more than what visibility says. */
   private isAhead(turn: string): boolean {
     const { readAt = -Infinity } = this.ahead.get(turn) ?? {};
     if (readAt < performance.now() - AHEAD_MS) return false;
@@ -197,7 +203,7 @@ export class WaitingReader implements InboxReader {
       if (isAmong(kept) && !listed.has(id) && !this.isAhead(id)) this.drop(id);
   }
 
-  /** True where something waited in the turn. */
+  /** Drops a turn. True where something waited in it. */
   private drop(id: string): boolean {
     const { items = [] } = this.kept.get(id) ?? {};
     if (this.kept.delete(id)) this.version += 1;
@@ -205,7 +211,7 @@ export class WaitingReader implements InboxReader {
   }
 
   private items(): readonly InboxItem[] {
-    // Which items are old enough changes with time, and who may decide changes with the file.
+    // Which items are old enough changes with time. Who may decide changes with the file.
     const isTimed = this.filter.olderThanMs !== undefined || this.filter.whom !== undefined;
     if (this.sorted?.version !== this.version || isTimed) {
       const all = [...this.kept.values()].flatMap(({ items }) => items);

@@ -18,14 +18,14 @@ import {
 const LIMIT = 100;
 
 /**
- * Requests and calls in doubt of all turns and of all other workflows that gate calls: calls in doubt first, then by
- * deadline. Requests that never expire come last, oldest first. Read from visibility, so it works with every worker
- * down. The history of a turn is read only where more is open than its memo names.
+ * Requests and calls in doubt of all turns and of all other workflows that gate calls. Calls in doubt come first, then
+ * the earliest deadlines. Requests that never expire come last, oldest first. They are read from visibility, so this
+ * works with every worker down. The history of a turn is read only where more is open than its memo names.
  */
 export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
   const { limit = LIMIT, ...filter } = query;
-  // For so many, listing all of them takes no more queries than looking for the earliest ones. Visibility does not know
-  // who may decide. So a page may have no item that is wanted.
+  // For so many items, listing all of them takes no more queries than looking for the earliest ones. And visibility
+  // does not know who may decide, so a page of it may have no item that is wanted.
   if (limit >= LIST_PAGE || filter.whom !== undefined)
     return (await readAllWaiting(context, filter)).slice(0, limit);
   const turns = await mostUrgentTurns(context, filter, limit);
@@ -34,14 +34,14 @@ export async function readInbox(context: ClientContext, query: InboxQuery): Prom
   return mostUrgentFirst(wanted).slice(0, limit);
 }
 
-/** The turns that may hold the most urgent items. A turn in doubt is one of them, and may have no deadline. */
+/** The turns that may hold the most urgent items. Turns in doubt belong to them, and may have no deadline. */
 async function mostUrgentTurns(
   context: ClientContext,
   filter: WaitingFilter,
   limit: number,
 ): Promise<ListedTurn[]> {
   const query = filterOf(filter);
-  // A filter by age asks for another moment each time.
+  // A filter by age uses another moment each time, so its query cannot be the key.
   const earliest = await earliestTurns(context, query, limit, JSON.stringify(filter));
   if (earliest.length < limit) return earliest;
   const inDoubt = await listUpTo(context, `${query} AND ${SEARCH_ATTRIBUTES.state} = 'in_doubt'`, limit);
@@ -51,11 +51,12 @@ async function mostUrgentTurns(
 /** The number of requests and calls in doubt that wait in all turns. @throws CountersignError as `readInbox`. */
 export async function countWaiting(context: ClientContext, filter: WaitingFilter = {}): Promise<number> {
   const { tool, olderThanMs, whom } = filter;
-  // Visibility knows how many calls of a turn wait, and not which.
+  // Visibility knows how many calls of a turn wait, but not which.
   if (tool !== undefined || olderThanMs !== undefined || whom !== undefined)
     return (await readAllWaiting(context, filter)).length;
   let total = 0;
-  // Visibility has no sum, so we add the counts of turns with at least 1, at least 2, … Few turns wait with many calls.
+  // Visibility cannot add up counts, so we add the counts of turns with at least 1, at least 2, … waiting calls. Few
+  // turns wait with many calls.
   for (let least = 1; ; least++) {
     const count = await countTurns(
       context,
@@ -67,14 +68,15 @@ export async function countWaiting(context: ClientContext, filter: WaitingFilter
 }
 
 /**
- * A bound is lowered until at most so many pages are before it: sorting more in memory costs more than another query.
+ * A bound is lowered until at most this many pages are before it, because sorting more turns in memory costs more than
+ * another query.
  */
 const PAGES = 3;
 
 /**
- * The turns with the earliest deadlines that match a query, at least `limit` of them where there are so many, in no
- * order. Visibility cannot sort, so a bound is looked for under which there is about one page. Looks of one `kind` try the
- * last bound first.
+ * The turns with the earliest deadlines that match a query, in no order: at least `limit` of them where there are so
+ * many. Visibility cannot sort, so a time is looked for before which about one page of turns has its deadline. Calls
+ * with the same `kind` try the last such time first.
  */
 export async function earliestTurns(
   context: ClientContext,
@@ -96,16 +98,19 @@ export async function earliestTurns(
   return listUpTo(context, `${query} AND ${before(bound)}`, range.most);
 }
 
-/** A second look mostly finds the same turns: the bound holds until about a page of them is decided. */
+/**
+ * The last bound of each client. A second look mostly finds the same turns, so the bound holds until about a page of
+ * them is decided.
+ */
 const lastBounds = new WeakMap<ClientContext, { kind: string; bound: number }>();
 
-/** The turns before a bound. Undefined where by now there are too few or too many of them. */
+/** The turns before a bound. Undefined where there are now too few or too many of them. */
 async function listAtBound(
   context: ClientContext,
   query: string,
   { least, most, at }: Pick<BoundSearch, 'least' | 'most'> & { at: number },
 ): Promise<ListedTurn[] | undefined> {
-  // Listing one turn too many shows as much as a count would, and saves a query.
+  // Listing one turn more than wanted shows as much as a count would, and saves a query.
   const turns = await listUpTo(context, `${query} AND ${before(at)}`, most + 1);
   return turns.length >= least && turns.length <= most ? turns : undefined;
 }
@@ -145,26 +150,26 @@ interface BoundSearch {
   count(at: number): Promise<number>;
 }
 
-/** A time, and how many turns have a deadline before it. */
+/** A time, and the number of turns with a deadline before it. */
 interface Point {
   at: number;
   below: number;
 }
 
 /**
- * The search so far. The bound is after `low`. `high` would do as a bound, but too many turns have a deadline before
+ * The state of the search. The bound is after `low`. `high` is late enough, but too many turns have a deadline before
  * it.
  */
 interface Known {
   low: Point | undefined;
   high: Point;
-  /** The previous `high`. The two of them show how dense deadlines are there. */
+  /** The previous `high`. Together with `high` it shows how dense deadlines are there. */
   above: Point | undefined;
 }
 
-/** The most steps: enough to come down to a millisecond from anywhere. */
+/** The most steps of a search: enough to come down to a millisecond from anywhere. */
 const STEPS = 60;
-/** Where nothing is known, the first step is an hour, and each further step is much longer. */
+/** Where nothing is known yet, the first step is an hour, and each further step is this many times longer. */
 const STRIDE_MS = 60 * 60_000;
 const LONGER = 16;
 const END = Date.parse(NEVER);
@@ -189,17 +194,17 @@ export async function findBound(search: BoundSearch): Promise<number> {
 }
 
 /**
- * How many turns the bound should have before it. There is room on both sides, and with the usual limit so many come in
- * one answer of visibility.
+ * The number of turns that should be before the bound. It leaves room on both sides. With the usual limit, so many
+ * turns come in one answer of visibility.
  */
 function aimOf({ least, most }: BoundSearch): number {
   return (3 * least + most) / 4;
 }
 
 /**
- * Times to try first. The first one is right if the sample resembles all turns. The second one is the sample's earliest
- * time, in case the sample has only the latest turns. The third one is its last time, in case the sample has only the
- * earliest turns.
+ * The times to try first. The first time is right if the sample resembles all turns. The second is the sample's
+ * earliest time, in case the sample has only the latest turns. The third is the sample's last time, in case the sample
+ * has only the earliest turns.
  */
 function pivotsOf(search: BoundSearch, all: number): number[] {
   const sorted = search.sample.filter((at) => at < END).sort((a, b) => a - b);
@@ -209,7 +214,7 @@ function pivotsOf(search: BoundSearch, all: number): number[] {
   return [alike + 1, earliest, last + 1];
 }
 
-/** Nothing has a deadline before the epoch. */
+/** The time that the bound is after. Nothing has a deadline before the epoch. */
 function floorOf({ low }: Known): number {
   return low?.at ?? 0;
 }
@@ -224,7 +229,7 @@ function between(known: Known, at: number): number {
 
 function learn({ low, high, above }: Known, point: Point, least: number): Known {
   if (point.below < least) return { low: point, high, above };
-  // Up to the turns that never expire there is no density to measure.
+  // Between here and the turns that never expire there is no density to measure.
   return { low, high: point, above: high.at === END ? undefined : high };
 }
 
@@ -239,11 +244,11 @@ function nextGuess(known: Known, step: number, aim: number): number {
   const isLikely = dense > (low?.at ?? Math.min(now, high.at - 1));
   if (step % 2 === 0 && isLikely) return dense;
   if (low !== undefined) return (low.at + high.at) / 2;
-  // Few deadlines are in the past, so most often the bound is after now.
+  // Few deadlines are in the past, so the bound is mostly after now.
   return high.at > now ? now : high.at - Math.max(STRIDE_MS, (now - high.at) * LONGER);
 }
 
-/** The time to which the density of the last two counts points. NaN where the counts show no density. */
+/** The time that the density between the last two counts suggests. NaN where the counts show no density. */
 function byDensity({ high, above }: Known, aim: number): number {
   if (above === undefined || above.below === high.below) return NaN;
   return high.at - ((high.below - aim) * (above.at - high.at)) / (above.below - high.below);

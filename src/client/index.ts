@@ -1,6 +1,6 @@
 /**
- * The starter's and approver's side: start turns, follow them, decide on their requests.
- * Loads nothing native and needs no worker; only a route to the Temporal server.
+ * The side of those who start turns and those who approve calls: start turns, follow them, decide on their requests.
+ * Loads nothing native. Needs no worker, only a connection to the Temporal server.
  */
 export { connect } from './connect';
 export { loadEncryption, type Encryption } from '../encryption/load';
@@ -110,7 +110,8 @@ export { stateAt, stateAfter, type TurnMoment } from '../history/moment';
 export { timelineOf, type Timeline, type TimelineCall, type TimelineStep } from '../history/timeline';
 
 /**
- * Encrypts the fields that the form of a question calls secret, for the workers alone. Its code is loaded on first use.
+ * Encrypts the fields that the form of a question marks as secret, so that only the workers can read them. The code for
+ * this is loaded on first use.
  *
  * @returns the content with ciphertext in the place of each secret, as `answer` takes it.
  */

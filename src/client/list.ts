@@ -16,7 +16,7 @@ import { toCountersignError, ask } from '../history/server-errors';
 const LIMIT = 50;
 const TURNS_LIMIT = 200;
 
-/** The most turns that are looked at for words of a prompt. This is needed because visibility cannot search prompts. */
+/** The most turns in which words of a prompt are looked for here, because visibility cannot search prompts. */
 const MOST_SEARCHED = 2_000;
 
 /** Turns, newest first. A turn with several runs is listed once, by its newest run. Works with every worker down. */
@@ -47,10 +47,10 @@ export async function listTurnsPage(context: ClientContext, query: TurnsQuery): 
   return { turns, older: edge === undefined ? null : writeEdge(edge), ...defined({ searched }) };
 }
 
-/** The turns to collect from those that a query lists. */
+/** Which of the turns that a query lists are collected. */
 interface CollectWish {
   limit: number;
-  /** Text that has to be in the id, the agent or the prompt's head. */
+  /** Text that must occur in the id, the agent or the beginning of the prompt. */
   text?: string;
   /** Turns that are listed already. */
   without?: readonly string[];
@@ -62,7 +62,7 @@ interface Collected {
   turns: TurnSummary[];
   /** The number of turns that were looked at. */
   looked: number;
-  /** The place where the rest begins. Undefined where there is none. */
+  /** Where the next page begins. Undefined where there is no further page. */
   edge: Edge | undefined;
 }
 
@@ -106,7 +106,7 @@ function holds({ turn, agent, prompt }: TurnSummary, words: string): boolean {
   return [turn, agent, prompt].some((text) => text.toLowerCase().includes(words));
 }
 
-/** A place in the list, after these turns: the last ones that started, or ended, in the same millisecond. */
+/** A place in the list. `turns` are the turns before it that started, or ended, in the same millisecond. */
 interface Edge {
   isOpen: boolean;
   /** For open turns, the time when they started. For other turns, the time when they ended. ISO 8601. */
@@ -120,7 +120,10 @@ function edgeAt({ turn, startedAt, endedAt }: TurnSummary, before: Edge | undefi
   return { ...place, turns: [...(isSame ? before.turns : []), turn] };
 }
 
-/** Visibility keeps parts of milliseconds, so the whole millisecond is listed again. */
+/**
+ * A filter for the turns after a place. Visibility keeps fractions of milliseconds, so the whole millisecond is listed
+ * again.
+ */
 function afterEdge({ isOpen, at }: Edge): string {
   const next = new Date(Date.parse(at) + 1).toISOString();
   return isOpen
@@ -159,7 +162,7 @@ function turnQuery(query: ListQuery & TurnsQuery): string {
   return [...ours, ...Object.values(filters), ...facts].join(' AND ');
 }
 
-/** A turn that was ended from outside keeps its last attributes, so its status decides. */
+/** A filter by state. A turn that was ended from outside keeps its last attributes, so its status decides. */
 function stateFilter(state: TurnSummary['state']): string {
   const own = `${SEARCH_ATTRIBUTES.state} = '${state}'`;
   switch (state) {
@@ -207,8 +210,8 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
 const forkMemo = z.object({ of: z.string(), lineage: z.unknown().optional() });
 
 /**
- * The agents of the turns that led to a turn, by its memo: for a child turn, and for a fork of one. Undefined where no
- * turn did. With a memo that cannot be read, the agents are not known. `isTurn`: the memo has to have a prompt, as for
+ * The agents of the turns that led to a child turn, or to a fork of a child turn, by its memo. Undefined where no turn
+ * led to it. Where the memo cannot be read, the agents are not known. `isTurn`: the memo must have a prompt, as for
  * every turn.
  */
 export function callersIn(memo: Record<string, unknown> = {}, isTurn = true): string[] | undefined {
@@ -252,7 +255,7 @@ function attribute(info: WorkflowExecutionInfo, name: string): unknown {
  */
 export async function* listRuns(context: ClientContext, query: RunQuery): AsyncGenerator<RunSummary> {
   try {
-    // Without a deadline over all: a namespace may have a million runs, and the SDK asks page by page.
+    // There is no deadline for the whole list: a namespace may have a million runs, and the SDK asks page by page.
     for await (const info of context.lister.workflow.list({ query: runQuery(query), pageSize: SMALL_PAGE })) {
       const { workflowId: turn, runId, startTime, status } = info;
       yield { turn, runId, startedAt: startTime.toISOString(), open: status.name === 'RUNNING' };
@@ -280,12 +283,15 @@ function activeSince(since: string): string {
   return `(ExecutionStatus = 'Running' OR CloseTime >= '${since}')`;
 }
 
-/** Turns in one page of a list: as many as a server gives. A query costs the same, however many turns it returns. */
+/**
+ * The number of turns in one page of a list: as many as a server gives. A query costs the same, however many turns it
+ * returns.
+ */
 export const LIST_PAGE = 1_000;
 
 /**
- * The same for a user's own connection, which takes 4 MiB by default: each turn comes with a memo and search attributes
- * of some 5 KiB, or 20 KiB for other workflows that gate calls.
+ * The same for a user's own connection, which accepts 4 MiB by default. Each turn comes with a memo and search
+ * attributes of some 5 KiB, or of 20 KiB for other workflows that gate calls.
  */
 export const SMALL_PAGE = 200;
 

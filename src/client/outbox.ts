@@ -1,4 +1,4 @@
-/** Lets at most `size` jobs run at once. The others wait in the order in which they came. */
+/** Lets at most `size` jobs run at the same time. Further jobs wait in the order in which they came. */
 export class Pool {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
@@ -28,17 +28,18 @@ export class Pool {
 }
 
 /**
- * The most messages that one client sends at once. More of them would wait at the server and would count as unanswered.
+ * The most messages that one client sends at the same time. Further messages would wait at the server and count as
+ * unanswered.
  */
 const AT_ONCE = 50;
 
 /**
- * The most messages that go to one turn at once. The server takes ten updates of a run at a time, and other clients may
- * send some, too.
+ * The most messages that go to one turn at the same time. The server takes ten updates of a run at a time, and other
+ * clients may send some, too.
  */
 const AT_ONCE_PER_TURN = 8;
 
-/** Sends the messages of one client: at most 50 at once, and 8 to the same turn. */
+/** Sends the messages of one client: at most 50 at the same time, and at most 8 to the same turn. */
 export class Outbox {
   private readonly all = new Pool(AT_ONCE);
   private readonly turns = new Map<string, Pool>();
@@ -47,7 +48,8 @@ export class Outbox {
     const own = this.turns.get(turn) ?? new Pool(AT_ONCE_PER_TURN);
     this.turns.set(turn, own);
     try {
-      // The turn first: many messages to one turn must not hold the places of others while they wait for each other.
+      // A message waits for its turn first. So many messages to one turn do not hold the places of others while they
+      // wait.
       return await own.run(() => this.all.run(job));
     } finally {
       if (own.isIdle) this.turns.delete(turn);

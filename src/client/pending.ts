@@ -116,7 +116,8 @@ type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Failure = temporal.api.failure.v1.IFailure;
 
 /**
- * The most events that we look at for the reason. Pages are small: an event may have 2 MiB, and a connection takes 4.
+ * The most events that are read to find the reason. Pages are small, because an event may have 2 MiB and a connection
+ * takes 4 MiB.
  */
 const PAGE = { size: 2, most: 20 } as const;
 const MOST_CHARACTERS = 500;
@@ -145,7 +146,7 @@ async function reasonOf(
     const failure = end?.workflowTaskFailedEventAttributes?.failure;
     return failure ? await failureText(context, failure) : undefined;
   } catch (error) {
-    // The turn is shown all the same, with a note in place of the reason.
+    // The turn is still shown, with a note in place of the reason.
     if (error instanceof CountersignError) return `the reason cannot be read: ${error.message}`;
     throw error;
   }
@@ -179,7 +180,8 @@ function isEnd(event: HistoryEvent): boolean {
 }
 
 /**
- * The text of a failure. Decoded without an owner: a worker encrypts a task's failure before it knows which workflow.
+ * The text of a failure. It is decoded without an owner, because a worker encrypts the failure of a task before it
+ * knows the workflow.
  *
  * @throws CountersignError `key_missing`.
  */
@@ -195,12 +197,12 @@ function bounded(reason: string): string {
   return first.length > MOST_CHARACTERS ? `${first.slice(0, MOST_CHARACTERS - 1)}…` : first;
 }
 
-/** The longest wait for an answer that only leads to a warning. A person waits meanwhile. */
+/** The longest wait for an answer that only leads to a warning. A person waits for it. */
 const ANSWER_MS = 2_000;
 
 const answer = z.array(z.object({ callId: z.string(), now: z.enum(['changed', 'gone']) }));
 
-/** Asks the worker of a turn which of its requests have a tool that changed. Undefined where no worker answers. */
+/** Asks the worker of a turn for the requests whose tool has changed. Undefined where no worker answers. */
 export async function changedTools(
   context: ClientContext,
   turn: string,

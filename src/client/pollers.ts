@@ -6,15 +6,15 @@ import { toIso } from '../history/decode/proto';
 
 const { TaskQueueType, WorkerStatus } = temporal.api.enums.v1;
 
-/** A queue's name, and which of its two halves: turns or activities. */
+/** The name of a queue, and which of its two halves is meant: the half for turns or the half for activities. */
 export interface PolledQueue {
   name: string;
   half: 'turns' | 'activities';
 }
 
 /**
- * The longest time since the last poll of a live worker. One poll takes less than this. The server remembers pollers
- * for minutes.
+ * The longest time since the last poll of a live worker. One poll takes less time than this. The server remembers
+ * pollers for minutes.
  */
 const RECENT_MS = 70_000;
 
@@ -24,15 +24,19 @@ const HEARTBEAT_MS = 30_000;
 /** A worker that polls a queue. */
 export interface LiveWorker {
   identity: string;
-  /** Absent until the worker's first heartbeat, some seconds after its start, and where the server has no list of workers. */
+  /**
+   * Absent until the worker's first heartbeat, some seconds after its start, and where the server has no list of
+   * workers.
+   */
   agents?: readonly string[];
 }
 
 type Server = Pick<ConnectionLike, 'workflowService'>;
 
 /**
- * The workers that poll a queue, without workers that shut down. A killed worker counts for another minute. The server
- * names the pollers of only one partition of a queue. We know the pollers of the other partitions by their heartbeats.
+ * The workers that poll a queue, except workers that shut down. A killed worker counts for another minute. The server
+ * names the pollers of only one partition of a queue. The pollers of the other partitions are known by their
+ * heartbeats.
  */
 export async function workersOf(
   server: Server,
@@ -52,17 +56,17 @@ export async function workersOf(
 }
 
 /**
- * The time that a worker which shuts down may poll after its last heartbeat. Another worker of its name may follow
- * soon.
+ * The time for which a worker that shuts down may poll after its last heartbeat. Another worker with its name may
+ * follow soon.
  */
 const LAST_POLLS_MS = 100;
 
-/** Whether a worker that polled at a time reported its end then, or just before. */
+/** Whether a worker had reported that it ends, at or shortly before the time of its poll. */
 function hasLeft(last: LastHeartbeat | undefined, pollAt: string): boolean {
   return last?.leftAt !== undefined && Date.parse(pollAt) < Date.parse(last.leftAt) + LAST_POLLS_MS;
 }
 
-/** The workers that have polled a queue lately, with times. */
+/** The workers that have polled a queue lately, each with the time. */
 async function polledAt(
   { workflowService }: Server,
   namespace: string,
@@ -85,11 +89,11 @@ async function polledAt(
 }
 
 /**
- * Errors for which recent pollers have to be enough: older servers do not know the call, or a key may not permit it.
+ * Errors after which recent pollers have to be enough: older servers do not know the call, or a key does not permit it.
  */
 const NO_HEARTBEATS: readonly (number | undefined)[] = [
   ...[STATUS.unimplemented, STATUS.permissionDenied],
-  // A busy server: the pollers of the queue have to be enough.
+  // The server is busy.
   ...[STATUS.deadlineExceeded, STATUS.resourceExhausted],
 ];
 
@@ -115,7 +119,8 @@ async function heartbeatsOf(
       const one = heartbeatOf(heartbeat, queue);
       const identity = heartbeat.workerIdentity ?? '';
       const known = heartbeats.get(identity);
-      // A process may have several workers, and a later process the same name: a running one wins.
+      // A process may have several workers, and a later process may have the same name. A running worker takes
+      // precedence.
       if (one !== undefined && (known === undefined || isLater(one, known))) heartbeats.set(identity, one);
     }
   } catch (error) {
@@ -129,7 +134,10 @@ function isLater(one: LastHeartbeat, other: LastHeartbeat): boolean {
   return goesOn === (other.leftAt === undefined) ? one.at > other.at : goesOn;
 }
 
-/** The last heartbeat of a worker. Undefined where the worker polls only the other half, or where none is recent. */
+/**
+ * The last heartbeat of a worker. Undefined where the worker polls only the other half, or where its heartbeat is too
+ * old.
+ */
 function heartbeatOf(
   heartbeat: temporal.api.worker.v1.IWorkerHeartbeat,
   { half }: PolledQueue,

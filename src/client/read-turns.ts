@@ -3,12 +3,14 @@ import { CountersignError } from '../contract/errors';
 import type { TurnEvent } from '../history/events';
 import { unlessGone } from '../history/server-errors';
 
-/** The most histories that are read at once. This is enough to hide the latency, and does not load the server. */
+/**
+ * The most histories that are read at the same time. This is enough to hide the latency, and does not load the server.
+ */
 export const AT_ONCE = 8;
 
 /**
- * The events of turns, in their order. Turns that the server deleted meanwhile are left out. Turns whose payloads
- * cannot be decrypted here are left out, too, and `onUnread` gets the reason.
+ * The events of turns, in the order of the turns. A turn that the server has deleted meanwhile is left out. A turn
+ * whose payloads cannot be decrypted here is left out, too, and `onUnread` gets the reason.
  */
 export async function* readTurns(
   client: Pick<Countersign, 'timeline'>,
@@ -33,7 +35,7 @@ function isUndecryptable(error: unknown): error is CountersignError {
   );
 }
 
-/** Does something with each item, `most` at a time, and gives the results in the order of the items. */
+/** Calls a function for each item, at most `most` at a time, and yields the results in the order of the items. */
 export async function* mapOrdered<T, R>(
   items: Iterable<T>,
   most: number,
@@ -42,7 +44,7 @@ export async function* mapOrdered<T, R>(
   const running: Promise<R>[] = [];
   for (const item of items) {
     const started = work(item);
-    // The failure is thrown when its turn comes. Until then, it must not count as unhandled.
+    // The failure is thrown when the item's place in the order comes. Until that it must not count as unhandled.
     started.catch(() => undefined);
     running.push(started);
     if (running.length >= most) yield* next(running);

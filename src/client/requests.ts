@@ -8,9 +8,7 @@ import type { Whom } from '../contract/authority/open-votes';
 export interface StartRequest {
   agent: string;
   prompt: string;
-  /**
-   * Up to 8 files for the model to read. Their bytes go to the store of files, and only references go into the history.
-   */
+  /** Up to 8 files for the model to read. Their bytes go to the file store, and only references go into the history. */
   files?: readonly (NewFile | FileRef)[];
   /**
    * Letters, digits, `.`, `_`, `:` and `-`, at most 200. It must never have been used before. @default `turn-` and a
@@ -19,7 +17,7 @@ export interface StartRequest {
   id?: string;
   /** @default `countersign` */
   taskQueue?: string;
-  /** Who asks, in at most 200 characters. Handlers get this name. Nobody checks it. @default nobody */
+  /** The person who asks, in at most 200 characters. Handlers get this name. Nobody checks it. @default nobody */
   requester?: string;
   /**
    * Up to 16 facts for handlers, such as a user and a tenant. Names are lower-case letters, digits, `_`, `.` and `-`,
@@ -34,19 +32,18 @@ export interface StartRequest {
   budget?: Omit<Budget, 'currency'>;
   /**
    * The order in a task queue with a backlog, as in Temporal: `priorityKey` from 1 (first) to 5 by default, and a
-   * `fairnessKey`, such as a tenant, of at most 64 bytes, with a `fairnessWeight` from 0.001 to 1000. Child turns inherit
-   * it. A call that a person decided always has key 1. Fairness needs a server that has it on. @default the server's, key 3
+   * `fairnessKey`, such as a tenant, of at most 64 bytes, with a `fairnessWeight` from 0.001 to 1000. Child turns
+   * inherit it. A call that a person decided always has key 1. Fairness works only on a server that has it on.
+   * @default the server's, key 3
    */
   priority?: Priority;
 }
 
 /** Options for following a turn or a session. */
 export interface FollowOptions {
-  /** Ends the following. Nothing is thrown then. */
+  /** Ends the following. Nothing is thrown in that case. */
   signal?: AbortSignal;
-  /**
-   * Called each time when all events so far were given, before the wait for more. Not called for a turn that has ended.
-   */
+  /** Called whenever all events so far were given, before the wait for more. Not called for a turn that has ended. */
   onCaughtUp?: () => void;
 }
 
@@ -57,7 +54,8 @@ export interface InboxQuery {
   /** Only items that have waited for longer than this, in milliseconds. */
   olderThanMs?: number;
   /**
-   * Only items that this person may decide and has not voted on. Called for each look: the file may change meanwhile.
+   * Only items that this person may decide and has not voted on. It is called for each look, because the file may
+   * change.
    */
   whom?: () => Whom;
   /** @default 100 */

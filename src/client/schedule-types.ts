@@ -1,51 +1,53 @@
 /**
- * The rule for a turn that is due while another turn of the schedule is open. `skip`: nothing. `buffer-one`: one turn
- * starts when the open turn ends. `buffer-all`: each starts, one after another. `cancel-other`: the open turn is
- * cancelled, and the new one starts when it has ended. `allow-all`: the turns run side by side. No policy terminates a
- * turn, because its calls could not be cancelled then.
+ * What happens when a turn is due while another turn of the schedule is open. `skip`: nothing. `buffer-one`: one turn
+ * starts when the open turn ends. `buffer-all`: all due turns start, one after another. `cancel-other`: the open turn
+ * is cancelled, and the new turn starts when it has ended. `allow-all`: the turns run side by side. No policy
+ * terminates a turn, because its calls could not be cancelled then.
  */
 export const OVERLAP_POLICIES = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
 
-/** When the turns of a schedule start. Exactly one of `cron` and `everyMs`. */
+/** When the turns of a schedule start. Exactly one of `cron` and `everyMs` is set. */
 export interface ScheduleTimes {
   /** Minute, hour, day of the month, month and day of the week, or a shorthand such as `@daily`. */
   cron?: string;
   /**
-   * The time between two turns, in milliseconds. It is in whole seconds and counted from 1970, so each hour means on
+   * The time between two turns, in milliseconds. It must be whole seconds. It is counted from 1970, so an hour means on
    * the hour.
    */
   everyMs?: number;
   /** IANA name of the time zone in which `cron` is read. @default 'UTC' */
   timeZone?: string;
-  /** Each turn starts up to so many milliseconds later, at random. @default 0 */
+  /** Each turn starts up to this many milliseconds later, at random. @default 0 */
   jitterMs?: number;
   /** @default 'skip' */
   overlap?: OverlapPolicy;
   /**
-   * After an outage of the server: the most that a turn may start late, in milliseconds. At least 10 s. @default one
-   * day
+   * The most that a turn may start late after an outage of the server, in milliseconds. At least 10 s. @default one day
    */
   catchUpMs?: number;
-  /** Starts nothing until it is resumed. @default false */
+  /** The schedule starts no turn until it is resumed. @default false */
   paused?: boolean;
 }
 
-/** A schedule, as a list knows it. It may be some seconds old. */
+/** A schedule, as a list shows it. It may be some seconds old. */
 export interface ScheduleSummary {
   id: string;
   agent: string;
-  /** The head of the prompt. */
+  /** The beginning of the prompt. */
   prompt: string;
   /** The cron expression, or `every 90m`, or a description where the schedule was changed elsewhere. */
   when: string;
   timeZone: string;
   paused: boolean;
-  /** Why it is paused. */
+  /** Why the schedule is paused. */
   note?: string;
-  /** Its next times with jitter, at most ten, ISO 8601. Empty where it never starts again. */
+  /**
+   * The next times at which it starts a turn, with jitter. At most ten, ISO 8601. Empty where it never starts a turn
+   * again.
+   */
   next: string[];
-  /** The newest turn that it started. Absent where it started none. */
+  /** The newest turn that the schedule started. Absent where it started none. */
   last?: ScheduledTurn;
 }
 
@@ -58,7 +60,7 @@ export interface ScheduledTurn {
 
 /** A schedule in full. */
 export interface ScheduledTurns extends ScheduleSummary {
-  /** Who asks for its turns. */
+  /** The person who asks for its turns. */
   requester?: string;
   metadata?: Record<string, string>;
   taskQueue: string;
@@ -73,6 +75,6 @@ export interface ScheduledTurns extends ScheduleSummary {
   missed: number;
   /** The newest turns that it started, newest first. */
   recent: ScheduledTurn[];
-  /** Turns that it started and that are open, as far as the schedule knows. */
+  /** The turns that it started and that are open, according to the schedule. */
   open: string[];
 }

@@ -35,10 +35,10 @@ const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
 };
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
-/** Temporal adds a dash and 20 characters. */
+/** The most characters of a schedule's id. Temporal adds a dash and 20 characters. */
 const ID_CHARACTERS = 150;
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** The least catch-up window: the server would make a smaller one larger. */
+/** The least catch-up window. The server would make a smaller window larger. */
 const LEAST_CATCH_UP_MS = 10_000;
 const MOST_TIMES = 1_000;
 
@@ -59,7 +59,7 @@ export function makeSchedules(context: ClientContext): Schedules {
     list: () => listSchedules(context),
     times: async (id, from, to) => {
       const { connection, namespace } = context;
-      // The server would also answer for a schedule that was removed.
+      // The server would give times even for a schedule that was removed.
       await get(id);
       const range = { startTime: msToTs(Date.parse(from)), endTime: msToTs(Date.parse(to)) };
       const { startTime } = await on(context, checkId(id), 'reading', () =>
@@ -89,7 +89,7 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
       taskQueue,
       args: [input],
       ...shown,
-      // The SDK sends it, though its types do not name it here.
+      // The SDK sends the priority, although its types do not name it here.
       ...defined({ priority: priorityGiven(request) }),
     },
     policies: { overlap: OVERLAPS[overlap], catchupWindow: catchUpMs },
@@ -100,7 +100,10 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
   await on(context, id, 'making', () => scheduleClient(context, id).create(options));
 }
 
-/** A cron expression without `#`. Temporal keeps a comment after `#`: we keep the expression as it was given there. */
+/**
+ * A cron expression without `#`. Temporal treats text after `#` as a comment, in which we keep the expression as it was
+ * given.
+ */
 const CRON = /^[^\p{C}#]{1,200}$/u;
 
 function specOf({ cron, everyMs, timeZone = 'UTC', jitterMs = 0 }: ScheduleRequest): ScheduleSpec {
@@ -138,7 +141,7 @@ function scheduleClient({ client, connection, namespace }: ClientContext, id: st
   return new ScheduleClient({ connection, namespace, identity, dataConverter });
 }
 
-/** Asks the server something about one schedule. */
+/** Asks the server about one schedule. */
 async function on<T>(
   context: ClientContext,
   id: string,
@@ -182,7 +185,7 @@ async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]>
   });
 }
 
-/** The pause between two looks whether the turn has started, and the longest wait. */
+/** The time between two looks whether the turn has started, and the longest wait. */
 const RUN_EVERY_MS = 100;
 const RUN_MS = 5_000;
 const SECOND_MS = 1_000;
@@ -191,7 +194,7 @@ async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise
   const recent = async (): Promise<ScheduledTurn[]> => recentOf(await schedule.describe());
   const id = schedule.scheduleId;
   const before = await on(context, id, 'reading', recent);
-  // The names of turns have the second in them, so two turns of one second would have the same name.
+  // The name of a turn contains its second, so two turns of the same second would have the same name.
   const [{ at } = { at: '' }] = before;
   if (Date.now() - Date.parse(at) < SECOND_MS) await delay(SECOND_MS);
   await on(context, id, 'running', () => schedule.trigger('ALLOW_ALL'));
@@ -203,7 +206,7 @@ async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise
   return undefined;
 }
 
-/** Newest first. */
+/** The turns that a schedule started, newest first. */
 function recentOf({ info }: Pick<Listed, 'info'>): ScheduledTurn[] {
   const turns = info.recentActions.map(({ action, takenAt }) => ({
     turn: action.workflow.workflowId,
@@ -258,7 +261,7 @@ function timesOf({ calendars = [], intervals = [] }: ScheduleSpecDescription): s
   return each.join('; ');
 }
 
-/** A span of time as `--every` takes it: in the largest unit that fits. */
+/** A span of time in the form that `--every` takes: in the largest unit that fits. */
 function spanOf(ms: number): string {
   const units = [
     ['h', 3_600_000],

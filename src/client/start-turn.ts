@@ -22,13 +22,15 @@ import { recordOf } from '../history/fork-record';
 import { parseExport } from '../history/exported';
 import { decodeRuns, readHistories } from '../history/read';
 
-/** A prompt is one payload, and the transcript carries it through the whole turn. */
+/** The most bytes of a prompt. A prompt is one payload, and the transcript carries it through the whole turn. */
 const PROMPT_BYTES = 1024 * 1024;
 const AGENT_CHARS = 200;
 const NOT_READY_WAIT_MS = 500;
 const START_MS = 10_000;
 
-/** Starts a turn. Waits while the namespace does not know our search attributes yet: a worker registers them. */
+/**
+ * Starts a turn. Waits while the namespace does not know our search attributes yet, because a worker registers them.
+ */
 export async function startTurn(context: ClientContext, request: StartRequest): Promise<StartedTurn> {
   const turn = request.id === undefined ? drawTurnId() : checkTurnId(request.id);
   const { prompt, taskQueue = TASK_QUEUE } = request;
@@ -65,7 +67,7 @@ export function priorityGiven({ priority }: Pick<StartRequest, 'priority'>): Pri
 }
 
 /**
- * Puts the files of a message into the store, and returns the references that the message has in their place.
+ * Puts the files of a message into the store, and returns the references that replace them in the message.
  *
  * @throws CountersignError `usage`, `file_failed`, `config_invalid`.
  */
@@ -116,7 +118,7 @@ export function budgetGiven({ budget }: Pick<StartRequest, 'budget'>): Budget | 
   });
 }
 
-/** @throws CountersignError `usage`. */
+/** The origin of a turn that is to be started. @throws CountersignError `usage`. */
 export function originGiven({
   requester,
   metadata,
@@ -179,7 +181,7 @@ async function startOnce(
       taskQueue,
       ...startOf(input, prompt),
       ...defined({ priority }),
-      // A turn's id names its record: it is never used for a second one.
+      // The id of a turn names its record, so it is never used for a second turn.
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
     });
@@ -192,7 +194,7 @@ function turnExists(turn: string): CountersignError {
   return new CountersignError('turn_exists', `there is or was a turn ${turn}`, { hint, data: { turn } });
 }
 
-/** Forks a turn: plans the fork from the record, then starts it as a turn of its own. */
+/** Forks a turn: plans the fork from the record, then starts it as a separate turn. */
 export async function forkTurn(context: ClientContext, request: ForkTurnRequest): Promise<StartedFork> {
   const { id, taskQueue: queue } = request;
   const turn = id === undefined ? drawTurnId() : checkTurnId(id);
@@ -217,7 +219,7 @@ async function historiesOf(
 /** The form of a turn's id. It has no `/`, because `<turn>/<call>` names a call. */
 const TURN_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,199}$/;
 
-/** Draws an id: by time first, so that newer turns sort after older ones. */
+/** Draws an id for a turn. The id begins with the time, so that newer turns sort after older ones. */
 export function drawTurnId(now = Date.now()): string {
   return `turn-${now.toString(36).padStart(9, '0')}${randomInt(36 ** 4)
     .toString(36)
@@ -230,16 +232,17 @@ export function isTurnId(text: string): boolean {
 }
 
 /**
- * Temporal takes any text as an id. The command line takes a `/` for the beginning of a call, and a blank for an end.
+ * Temporal accepts any text as an id. On the command line, a `/` begins the name of a call, and a blank ends an
+ * argument.
  */
 const ANY_ID = /^[^\p{C}\s/]{1,1000}$/u;
 
-/** Whether text can be the id of a turn or of another workflow that gates calls, or the beginning of one. */
+/** Whether text can be the id, or the beginning of the id, of a turn or of another workflow that gates calls. */
 export function mayBeId(text: string): boolean {
   return ANY_ID.test(text);
 }
 
-/** @throws CountersignError `usage` for a text that cannot be an id. */
+/** Checks that a text can be the id of a turn. @throws CountersignError `usage` for a text that cannot be an id. */
 export function checkTurnId(id: string): string {
   if (isTurnId(id)) return id;
   const hint = 'use letters, digits, ".", "_", ":" and "-", at most 200, with a letter or digit first';

@@ -14,7 +14,7 @@ import type { ClientContext } from './context';
 import type { FollowOptions } from './requests';
 
 /**
- * The web inbox for streamed text: as given, or as the environment says. Undefined where neither names a place.
+ * The web inbox for streamed text: the given one, or the one in the environment. Undefined where there is neither.
  *
  * @throws CountersignError `config_invalid`. The error never shows the token.
  */
@@ -40,7 +40,10 @@ function checkPlace(place: StreamPlace, urlName: string, tokenName: string): Str
   return { url: url.href.replace(/\/$/, ''), token: requireStreamToken(token, tokenName) };
 }
 
-/** @throws CountersignError `config_invalid` for a token that a header cannot carry or that could be guessed. */
+/**
+ * Checks a token. @throws CountersignError `config_invalid` for a token that a header cannot carry or that could be
+ * guessed.
+ */
 export function requireStreamToken(token: string, tokenName: string): string {
   if (/^[\x21-\x7e]{16,200}$/.test(token)) return token;
   throw new CountersignError('config_invalid', `${tokenName} is not a token of 16 to 200 characters`, {
@@ -49,7 +52,7 @@ export function requireStreamToken(token: string, tokenName: string): string {
 }
 
 /**
- * What sends for a worker: as given, or to the web inbox that is named.
+ * The sender that a worker uses: the given sender, or a sender to the web inbox that is named.
  *
  * @throws CountersignError `config_invalid`.
  */
@@ -95,7 +98,10 @@ export async function* followWithText(
   }
 }
 
-/** Gives each delta in its place: an early delta waits for the event `thinking` of its step, a late one is dropped. */
+/**
+ * Gives each delta at its place among the events. An early delta waits for the event `thinking` of its step, and a late
+ * delta is dropped.
+ */
 async function* inOrder(
   events: AsyncGenerator<TurnEvent>,
   texts: AsyncGenerator<TextDelta>,
@@ -163,9 +169,9 @@ function createPlace(): Place {
   };
 }
 
-/** The wait between two tries to reach the web inbox, in milliseconds: doubled each time. */
+/** The wait between two tries to reach the web inbox, in milliseconds. Each wait is twice the wait before. */
 const RETRY_MS = { first: 500, most: 10_000 } as const;
-/** After so many milliseconds of silence a connection counts as lost. The web inbox sends a beat every 5 s. */
+/** A connection counts as lost after this many milliseconds of silence. The web inbox sends a beat every 5 s. */
 const SILENT_MS = 18_000;
 
 const deltaSchema = z.object({
@@ -205,7 +211,7 @@ async function* textAt(
         yield delta;
       }
     } catch {
-      // The text is a view only: the reply comes with the events, which report a server that is gone.
+      // The text is only a view. The reply comes with the events, and these report a server that is gone.
     } finally {
       clearTimeout(watchdog);
       lost.abort();
@@ -244,7 +250,7 @@ async function* textInBeats(
   while (!signal.aborted) {
     await delay(LOOK_MS, undefined, { signal, ref: false }).catch(() => undefined);
     if (signal.aborted || !isThinking()) continue;
-    // Following the turn meets the same error, and reports it.
+    // Following the turn fails with the same error, and reports it.
     const now = await headInBeat(context, turn).catch(() => undefined);
     if (now === undefined) continue;
     const isSame = last?.runId === now.runId && last.step === now.step && last.attempt === now.attempt;

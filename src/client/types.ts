@@ -77,33 +77,36 @@ export interface Build {
    * `unused`: it was never current.
    */
   state: 'current' | 'ramping' | 'draining' | 'drained' | 'unused';
-  /** Open turns. */
+  /** The number of open turns. */
   turns: number;
-  /** The open turns that wait for people, with no call in doubt. */
+  /** The number of open turns that wait for people and have no call in doubt. */
   waiting: number;
-  /** The open turns with a call in doubt. */
+  /** The number of open turns with a call in doubt. */
   inDoubt: number;
-  /** Open sessions. */
+  /** The number of open sessions. */
   sessions: number;
 }
 
 /** The builds of a deployment. */
 export interface Builds {
   deployment: string;
-  /** Null where no build is current. Then new turns begin on workers without a build id. */
+  /**
+   * The build on which new turns begin. Null where no build is current: new turns then begin on workers without a build
+   * id.
+   */
   current: string | null;
   builds: Build[];
 }
 
 /** How a build is drained. */
 export interface DrainOptions {
-  /** Over how long its turns are spread, in milliseconds. @default 50 for each turn */
+  /** The time over which the moves of its turns are spread, in milliseconds. @default 50 for each turn */
   spreadMs?: number;
 }
 
 /**
- * The outcome for an open turn or session of a build that is drained. `held`: it stays, because something in it runs or
- * is decided (`busy`), or because no worker answered for it (`no_worker`).
+ * The outcome for an open turn or session of a build that is drained. `held`: it stays on the build, because something
+ * in it runs or was decided (`busy`), or because no worker answered for it (`no_worker`).
  */
 export type Drained =
   | { id: string; outcome: 'moved' | 'ended' }
@@ -117,9 +120,9 @@ export interface StartedTurn {
 
 /** A fork to start: from a turn on this server, or from an exported history. */
 export interface ForkTurnRequest extends ForkRequest {
-  /** The turn to fork. Exactly one of this and `history`. */
+  /** The turn to fork. Exactly one of `turn` and `history` is set. */
   turn?: string;
-  /** An exported history, as text or parsed: the turn need not be on this server. */
+  /** An exported history, as text or parsed. The turn need not be on this server. */
   history?: unknown;
   /** The id of the fork. @default as for `start` */
   id?: string;
@@ -127,7 +130,7 @@ export interface ForkTurnRequest extends ForkRequest {
   taskQueue?: string;
 }
 
-/** Why a turn is reset, and by whom. This is kept on record. */
+/** Why a turn is reset, and by whom. Both are kept on record. */
 export interface ResetReason {
   /** @default none */
   reason?: string;
@@ -137,9 +140,9 @@ export interface ResetReason {
 
 /** A fork that was started. */
 export interface StartedFork extends StartedTurn {
-  /** The turn it was forked from. */
+  /** The turn that was forked. */
   of: string;
-  /** Every event of that turn so far, to compare with. */
+  /** Every event of that turn so far, for a comparison. */
   events: readonly TurnEvent[];
 }
 
@@ -163,52 +166,61 @@ export interface InboxItem extends OpenItem {
   turn: string;
   agent: string;
   callKey: string;
-  /** The head of the prompt. */
+  /** The beginning of the prompt. */
   prompt: string;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The session that its turn belongs to; absent where there is none. */
+  /** The session that its turn belongs to. Absent: the turn belongs to none. */
   session?: string;
-  /** As in `TurnSummary`. */
+  /** See `TurnSummary`. */
   callers?: string[];
 }
 
 /** The waiting items that have been read so far. */
 export interface Waiting {
   /**
-   * Calls in doubt first, then by deadline. Items that never expire come last. The same list until something changes.
+   * Calls in doubt come first, then the earliest deadlines. Items that never expire come last. The list stays the same
+   * object until something changes.
    */
   items: readonly InboxItem[];
-  /** False until everything was read once. */
+  /** False until everything has been read once. */
   isComplete: boolean;
   /** Increases with every change. */
   version: number;
 }
 
-/** What waits after a look at visibility, and what visibility knows otherwise. */
+/** The items that wait after a query to visibility, and the turns to which that query drew attention. */
 export interface WaitingStep extends Waiting {
-  /** The turns in which visibility showed something new since the last answer. Empty until everything was read once. */
+  /**
+   * The turns in which visibility showed something new since the last answer. Empty until everything has been read
+   * once.
+   */
   found: readonly string[];
-  /** The turns of which visibility knows something other than what was read of them. It is behind, or they changed. */
+  /**
+   * The turns for which visibility differs from what was read of them. Either visibility is behind, or the turns
+   * changed.
+   */
   doubted: readonly string[];
 }
 
-/** Keeps everything that waits in memory. A program that watches the inbox has one. */
+/** Keeps everything that waits in memory. A program that watches the inbox has one reader. */
 export interface InboxReader {
   /**
-   * Reads on: one query to visibility, a page of up to 1,000 turns. Begins again after the last page, and after an
-   * error. Waits where there would be more than two queries a second.
+   * Reads the next page: one query to visibility, up to 1,000 turns. Begins again after the last page, and after an
+   * error. Waits where there would otherwise be more than two queries a second.
    *
-   * @throws CountersignError `no_server`, `server_busy` with `data.retryInMs`, `not_ready`, `key_missing`, `server_failed`.
+   * @throws CountersignError `no_server`, `server_busy` with `data.retryInMs`, `not_ready`, `key_missing`,
+   * `server_failed`.
    */
   next(): Promise<WaitingStep>;
   /**
-   * Reads one turn as the server has it now, without visibility, which lags. `isChanged`: something else waits in it.
+   * Reads one turn as the server has it now, without visibility, which lags behind. `isChanged`: something else waits
+   * in it.
    *
    * @throws CountersignError as `next`.
    */
   read(turn: string): Promise<{ waiting: Waiting; isChanged: boolean }>;
-  /** Lets visibility say at once what waits in this turn: an earlier read of the turn may be too old. */
+  /** Makes visibility decide again what waits in this turn, because an earlier read of the turn may be too old. */
   forget(turn: string): void;
 }
 
@@ -217,23 +229,26 @@ export interface TurnSummary {
   turn: string;
   runId: string;
   agent: string;
-  /** `terminated` and `timed_out` are done from outside. */
+  /** `terminated` and `timed_out`: the turn was ended from outside. */
   state: TurnState | 'terminated' | 'timed_out';
-  /** Requests, questions and calls in doubt. */
+  /** The number of requests, questions and calls in doubt. */
   pending: number;
-  /** The turn that it is a fork of; absent where it is not one. */
+  /** The turn of which this turn is a fork. Absent: this turn is not a fork. */
   forkOf?: string;
-  /** The schedule that started it; absent where somebody did. */
+  /** The schedule that started the turn. Absent: no schedule started it. */
   schedule?: string;
-  /** The session that it belongs to; absent where there is none. */
+  /** The session that the turn belongs to. Absent: it belongs to none. */
   session?: string;
-  /** Agents of the turns that led to a child turn, or to a fork of one. '' stands for an agent that is not known. */
+  /**
+   * Agents of the turns that led to a child turn, or to a fork of a child turn. '' stands for an agent that is not
+   * known.
+   */
   callers?: string[];
-  /** The head of the prompt. */
+  /** The beginning of the prompt. */
   prompt: string;
   /** ISO 8601. */
   startedAt: string;
-  /** ISO 8601; null while it is open. */
+  /** ISO 8601. Null while the turn is open. */
   endedAt: string | null;
 }
 
@@ -242,11 +257,11 @@ export interface ListQuery {
   agent?: string;
   /** Only turns of these agents. The turns that led to them have to be of these agents, too. */
   agents?: readonly string[];
-  /** Only turns that this schedule started, by its id. */
+  /** Only turns that the schedule with this id started. */
   schedule?: string;
-  /** Only turns that were started with these facts, all of them. */
+  /** Only turns that were started with all of these facts. */
   metadata?: Record<string, string>;
-  /** Only turns that are open, or ended at that time or later. ISO 8601. */
+  /** Only turns that are open, or ended at this time or later. ISO 8601. */
   since?: string;
   /**
    * The beginning of the id, or a part of the prompt's beginning. For the prompt, the newest 2,000 turns are looked at.
@@ -256,47 +271,53 @@ export interface ListQuery {
   limit?: number;
 }
 
-/** Which turns to list, and from where. */
+/** Which turns to list, and where to begin. */
 export interface TurnsQuery {
   state?: TurnSummary['state'];
   agent?: string;
-  /** As in `ListQuery`. */
+  /** See `ListQuery`. */
   agents?: readonly string[];
-  /** Only turns that started then or later. ISO 8601. */
+  /** Only turns that started at this time or later. ISO 8601. */
   from?: string;
-  /** Only turns that started before. ISO 8601. */
+  /** Only turns that started before this time. ISO 8601. */
   to?: string;
-  /** Beginning of the id. */
+  /** The beginning of the id. */
   id?: string;
   /** Only turns in which this tool ever asked a person. */
   tool?: string;
-  /** Part of the id, the agent or the prompt's head. Looks at the next 2,000 turns that match the other fields. */
+  /**
+   * A part of the id, the agent or the beginning of the prompt. The next 2,000 turns that match the other fields are
+   * searched.
+   */
   text?: string;
-  /** The `older` of the page before. */
+  /** The `older` of the previous page. */
   older?: string;
   /** @default 200 */
   limit?: number;
 }
 
-/** Some turns: open turns first, then the turns that ended last. */
+/** A page of turns: open turns first, then the turns that ended last. */
 export interface TurnsPage {
   turns: TurnSummary[];
-  /** Where the next page begins; null where there is none. A turn that was reset may come once more there, with an earlier run. */
+  /**
+   * Where the next page begins. Null where there is none. A turn that was reset may occur once more on a later page,
+   * with an earlier run.
+   */
   older: string | null;
-  /** With `text`: how many turns were looked at, and whether these were all. */
+  /** With `text`: the number of turns that were searched, and whether these were all. */
   searched?: { turns: number; isAll: boolean };
 }
 
 /** The runs to list. Without any field, all runs are listed. */
 export interface RunQuery {
-  /** A visibility query of your own. The other fields then have no effect. */
+  /** Your own visibility query. The other fields then have no effect. */
   query?: string;
   /** The whole id of a turn. */
   turn?: string;
   agent?: string;
-  /** Only runs that are open, or closed at that time or later. ISO 8601. */
+  /** Only runs that are open, or closed at this time or later. ISO 8601. */
   since?: string;
-  /** Only runs that started before. ISO 8601. */
+  /** Only runs that started before this time. ISO 8601. */
   until?: string;
 }
 
@@ -312,63 +333,66 @@ export interface RunSummary {
 /** One activity that is not closed yet. History has it only when it closes. */
 export interface PendingActivity {
   what: 'think' | 'prepare' | 'call' | 'child' | 'verify' | 'held';
-  /** Absent for `think`. */
+  /** The call of the activity. Absent for `think`. */
   callId?: string;
   /** The tool, or the activity's type. */
   name: string;
   state: 'scheduled' | 'started' | 'cancel_requested' | 'paused';
   taskQueue: string;
   attempt: number;
-  /** 0: no limit. */
+  /** The most attempts that are made. 0: there is no limit. */
   maximumAttempts: number;
-  /** Identity of the worker that has it, or had it last. */
+  /** The identity of the worker that has the activity, or had it last. */
   worker?: string;
   startedAt?: string;
   lastHeartbeatAt?: string;
   nextAttemptAt?: string;
   lastFailure?: string;
-  /** The progress that its handler reports. It is at most some seconds old. */
+  /** The progress that the handler reports. It may be some seconds old. */
   progress?: CallProgress;
-  /** The end of its output so far. */
+  /** The end of the output so far. */
   partial?: string;
   /**
    * Only for `think`: the beginning of the text that the model has written, where its worker streams to no web inbox.
    */
   text?: string;
-  /** Only of a burst: the step of that text. */
+  /** Only for a burst: the step that `text` belongs to. */
   step?: number;
 }
 
 /** A workflow task that fails and is tried again. The turn stands still until one attempt succeeds. */
 export interface FailingTask {
-  /** The attempt that comes or runs now: 2 or more. */
+  /** The number of the attempt that comes next or runs now: 2 or more. */
   attempt: number;
-  /** Why the task fails, as the server has it on record: the first line, at most 500 characters. Absent: not known. */
+  /**
+   * Why the task fails, as recorded by the server: the first line, at most 500 characters. Absent: the reason is not
+   * known.
+   */
   reason?: string;
 }
 
 /** The activities that run right now, and the queues without a worker. */
 export interface Pending {
-  /** Absent where the workflow task does not fail. */
+  /** The workflow task of the turn, where it fails. Absent: it does not fail. */
   failingTask?: FailingTask;
   activities: PendingActivity[];
-  /** Queues that something waits on and no worker polls. */
+  /** Queues that the turn waits on and that no worker polls. */
   idleQueues: string[];
 }
 
 /** A schedule to make, and the turn that it starts each time. `requester` owns the schedule. */
 export interface ScheduleRequest extends ScheduleTimes, Omit<StartRequest, 'id'> {
-  /** As the id of a turn, at most 150 characters. The turns are called `<id>-<time in UTC>`. */
+  /** The same form as the id of a turn, at most 150 characters. The turns are called `<id>-<time in UTC>`. */
   id: string;
 }
 
 /**
- * Turns that start by themselves: Temporal Schedules that each start turns. Each method may throw `schedule_not_found`,
- * `no_server`, `server_failed`.
+ * Schedules that start turns, as Temporal Schedules. Each method may throw `schedule_not_found`, `no_server`,
+ * `server_failed`.
  */
 export interface Schedules {
   /**
-   * Makes a schedule. Whether any worker has the agent is not asked.
+   * Makes a schedule. It is not checked whether any worker has the agent.
    *
    * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come. `schedule_exists`
    * where the id is taken.
@@ -378,49 +402,51 @@ export interface Schedules {
   list(): Promise<ScheduleSummary[]>;
   get(id: string): Promise<ScheduledTurns>;
   /**
-   * The times between two moments at which it starts a turn, with jitter. It does not matter whether the schedule is
-   * paused. ISO 8601, at most 1,000.
+   * The times between two moments at which the schedule starts a turn, with jitter. It does not matter whether the
+   * schedule is paused. ISO 8601, at most 1,000.
    */
   times(id: string, from: string, to: string): Promise<string[]>;
-  /** Deletes it. Turns that it started go on. */
+  /** Deletes a schedule. Turns that it started go on. */
   remove(id: string): Promise<void>;
   pause(id: string, reason?: string): Promise<void>;
   resume(id: string, reason?: string): Promise<void>;
-  /** Starts a turn now, also while it is paused or another one is open. Undefined where the server does not name the turn within 5 s. */
+  /**
+   * Starts a turn now, even if the schedule is paused or another turn is open. Undefined where the server does not name
+   * the turn within 5 s.
+   */
   run(id: string): Promise<string | undefined>;
 }
 
 /**
- * A connection to the turns of one namespace, for those who start turns and those who approve calls. Loads nothing
+ * A connection to the turns of one namespace, for people and programs that start turns or approve calls. Loads nothing
  * native.
  */
 export interface Countersign {
   readonly client: Client;
   readonly namespace: string;
-  /** The store for the files of messages; undefined where none is named. @throws CountersignError `config_invalid`. */
+  /** The store for the files of messages. Undefined where none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
   /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
   /**
-   * Starts a turn that takes everything before a call from the record of another one and goes on from there. Calls that
-   * have run are not executed again. In a dry world (the default), no call with an effect runs at all.
+   * Starts a turn that takes everything before a call from the record of another turn and goes on from there. Calls
+   * that have run are not executed again. In a dry world (the default), no call with an effect runs at all.
    *
    * @throws CountersignError `usage`, `turn_not_found`, `call_not_found`, `fork_refused`, `bad_history`, `key_missing`,
    * and those of `start`.
    */
   fork(request: ForkTurnRequest): Promise<StartedFork>;
   /**
-   * The effect that a reset to before a call would have. Changes nothing.
+   * The effects of resetting a turn to the point before a call. Changes nothing.
    *
    * @throws CountersignError `turn_not_found`, `call_not_found`, `reset_refused`, `bad_history`, `key_missing`.
    */
   planReset(turn: string, before: string): Promise<ResetPlan>;
   /**
-   * Resets a turn as planned, open or closed. Decisions after that point are spent: no signal and no update is applied
-   * again, and we never start an unsafe call again that ran.
+   * Resets a turn as planned, whether it is open or closed. Decisions after the reset point are spent: no signal and no
+   * update is applied again, and an unsafe call that ran is never started again.
    *
-   * @throws CountersignError `reset_refused` where the turn has changed
-   * since, `turn_not_found`, `server_failed`.
+   * @throws CountersignError `reset_refused` where the turn has changed since, `turn_not_found`, `server_failed`.
    */
   reset(plan: ResetPlan, reason?: ResetReason): Promise<StartedTurn>;
   /**
@@ -430,15 +456,15 @@ export interface Countersign {
    */
   find(prefix: string): Promise<string>;
   /**
-   * The agent of a turn with exactly this id, and the agents of the turns that led to a child turn, or to a fork of
-   * one.
+   * The agent of the turn with exactly this id, and the agents of the turns that led to a child turn, or to a fork of a
+   * child turn.
    *
    * @throws CountersignError `turn_not_found`.
    */
   agentsOf(turn: string): Promise<Pick<TurnSummary, 'agent' | 'callers'>>;
   /**
-   * The beginning of each id that no other turn has now, which `find` takes. An id is missing where too many ids begin
-   * like it.
+   * For each id, the shortest beginning that no other turn has now. `find` accepts it. An id is missing where too many
+   * ids begin like it.
    */
   shortIds(turns: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
@@ -448,23 +474,24 @@ export interface Countersign {
    */
   decide(turn: string, decision: Decision): Promise<Answer>;
   /**
-   * As `decide`, but a refusal is an error with the refusal's own code. `data.verdict` has the whole refusal.
+   * Like `decide`, but a refusal is an error with the code of the refusal. `data.verdict` has the whole refusal.
    *
    * @throws CountersignError `unknown_call`, `already_decided`, `stale_args`, `invalid_arguments`, `expired`,
    * `malformed`, `cancelled`, and those of `decide`.
    */
   decideOrThrow(turn: string, decision: Decision): Promise<TakenAnswer>;
-  /** Resolves a call in doubt. As `decide`. */
+  /** Resolves a call in doubt. In all other respects this is like `decide`. */
   resolve(turn: string, resolution: Resolution): Promise<Answer>;
-  /** Answers a question, or declines to. It lets nothing run. As `decide`. */
+  /** Answers a question, or declines to. An answer lets nothing run. In all other respects this is like `decide`. */
   answer(turn: string, answer: QuestionAnswer): Promise<Answer>;
   /**
-   * Asks a turn to end: requests are closed, running calls cancelled and waited for.
+   * Asks a turn to end. Its requests are closed. Its running calls are cancelled, and the turn waits until they have
+   * ended.
    *
    * @throws CountersignError `turn_not_found`.
    */
   cancel(turn: string, reason?: string): Promise<void>;
-  /** Cancels a turn and lets it end although calls are in doubt. @throws CountersignError `turn_not_found`. */
+  /** Cancels a turn and lets it end even if calls are in doubt. @throws CountersignError `turn_not_found`. */
   abandon(turn: string, abandonment: Abandonment): Promise<void>;
   /**
    * Every event of a turn from its start, then live until it ends. Survives a restart of the server.
@@ -473,7 +500,7 @@ export interface Countersign {
    */
   follow(turn: string, options?: FollowOptions): AsyncIterable<TurnEvent>;
   /**
-   * As `follow`, and also gives the text of the model while it writes it. Each attempt begins anew, with `at: 0`. The
+   * Like `follow`, and also gives the text of the model while it writes it. Each attempt begins anew, with `at: 0`. The
    * event `step` has the finished reply, and may come before the last piece of its text.
    *
    * @throws CountersignError `turn_not_found`.
@@ -483,20 +510,22 @@ export interface Countersign {
   timeline(turn: string): Promise<TurnEvent[]>;
   /** The turn as it is now. @throws CountersignError `turn_not_found`. */
   view(turn: string): Promise<TurnView>;
-  /** The place of a turn that a signed decision names, as the server gave it when the turn was read. */
+  /** Where a turn belongs, as the server named it when the turn was read. A signed decision contains this. */
   placeOf(view: Pick<TurnView, 'turn' | 'firstRunId'>): TurnPlace;
   /**
-   * The requests of a turn whose tool has changed since they were made. The worker of the turn is asked. If they are
-   * approved, they are refused before they run. Undefined where no worker answers within 2 s.
+   * The requests of a turn whose tool has changed since they were made. If such a request is approved, its call is
+   * refused before it runs. The worker of the turn is asked. Undefined where no worker answers within 2 s.
    */
   changedTools(turn: string): Promise<readonly ChangedTool[] | undefined>;
-  /** What runs right now. @throws CountersignError `turn_not_found`. */
+  /** The activities of a turn that run right now. @throws CountersignError `turn_not_found`. */
   pendingActivities(turn: string): Promise<Pending>;
-  /** Requests, questions and calls in doubt of all turns, calls in doubt first, then the earliest deadline. Needs no worker. */
+  /**
+   * Requests, questions and calls in doubt of all turns. Calls in doubt come first, then the earliest deadlines. Needs
+   * no worker.
+   */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
   /**
-   * The number of requests, questions and calls in doubt that wait in all turns. With a filter, only those that match
-   * are counted.
+   * The number of requests, questions and calls in doubt that wait in all turns. A filter counts only those that match.
    */
   countWaiting(filter?: Omit<InboxQuery, 'limit'>): Promise<number>;
   /** A reader for a program that watches the inbox, or a part of it. Needs no worker. */
@@ -512,12 +541,12 @@ export interface Countersign {
   /** The history of one run, as the server keeps it. @throws CountersignError `turn_not_found`. */
   history(run: Pick<RunSummary, 'turn' | 'runId'>): Promise<History>;
   /**
-   * The history of each run of a turn, first one first, as the server keeps it.
+   * The history of each run of a turn, as the server keeps it. The first run comes first.
    *
    * @throws CountersignError `turn_not_found`.
    */
   histories(turn: string): Promise<History[]>;
-  /** The builds of a deployment, and what is open on each; undefined where it has none. */
+  /** The builds of a deployment, and what is open on each. Undefined where the deployment has no builds. */
   builds(deployment?: string): Promise<Builds | undefined>;
   /**
    * Makes a build the current one, on which turns begin.
@@ -528,38 +557,41 @@ export interface Countersign {
   makeCurrent(build: BuildId): Promise<void>;
   /**
    * Moves turns and sessions of a build to the current build. A turn moves while it only waits for people, and a
-   * session between turns. Returns the outcome of each.
+   * session between turns. Yields the outcome of each.
    *
    * @throws CountersignError `build_not_found`, `build_refused` for the current build, `still_waiting` where no worker
    * of the build answers.
    */
   drain(build: BuildId, options?: DrainOptions): AsyncIterable<Drained>;
-  /** Turns that start by themselves. */
+  /** Schedules that start turns. */
   readonly schedules: Schedules;
-  /** A session by its id. Asks the server nothing. @throws CountersignError `usage` for what cannot be an id. */
+  /**
+   * A session by its id. No request is sent to the server. @throws CountersignError `usage` for what cannot be an id.
+   */
   session(id: string, options?: SessionOptions): Session;
   /** Sessions, newest first. Needs no worker. */
   sessions(query?: SessionsQuery): Promise<SessionSummary[]>;
   /**
-   * Pauses calls with an effect: those of an agent, those of a tool, or all. With `models`, model calls are paused,
-   * too. Resolves once no worker starts such a call any more. Requests that wait for a person may be decided meanwhile.
-   * Needs a worker.
+   * Pauses calls with an effect: the calls of an agent, the calls of a tool, or all. With `models`, model calls are
+   * paused, too. Resolves once no worker starts such a call any more. Requests that wait for a person may be decided
+   * during a pause. Needs a worker.
    *
    * @throws CountersignError `usage`, `pauses_full`, `control_unavailable`.
    */
   pause(asked: PauseAsked): Promise<PauseTaken>;
   /**
-   * Ends the pause of this agent and tool, or all; returns what ended. Held calls go on within some 75 s. Needs a worker.
+   * Ends the pause of this agent and tool, or all pauses, and returns the pauses that ended. Held calls go on within
+   * some 75 s. Needs a worker.
    *
    * @throws CountersignError `pause_not_found`, `control_unavailable`.
    */
   resume(asked: ResumeAsked): Promise<Pause[]>;
-  /** What is paused now. Needs no worker. */
+  /** The pauses that hold now. Needs no worker. */
   pauses(): Promise<Pauses>;
-  /** Calls that may run without being asked about. */
+  /** Grants, which let calls run without a decision. */
   grants: Grants;
-  /** Who is away, and who votes in their place. */
+  /** The absences, and the people who vote in the place of those who are away. */
   away: AwayList;
-  /** Closes the connection, unless it was given. */
+  /** Closes the connection, unless you gave your own. */
   close(): Promise<void>;
 }

@@ -12,21 +12,26 @@ const COUNTED: ReadonlySet<string> = new Set([
   ...['listWorkers', 'describeTaskQueue', 'listSchedules'],
 ]);
 
-/** Two calls a second. */
+/** The time between two calls: two calls a second. */
 const EVERY_MS = 500;
 /**
- * Calls that need not wait when a program starts, or when it made none for five seconds. So a command that ends soon is
- * quick.
+ * The number of calls that need not wait when a program starts, or when it has made no call for five seconds. So a
+ * command that ends soon is quick.
  */
 const AT_ONCE = 10;
 /** The first pause after a refusal, and the longest. */
 const FIRST_PAUSE_MS = 1_000;
 const MOST_PAUSE_MS = 30_000;
 
-/** `reader`: calls of a program that reads the inbox again and again. These calls and all other calls take turns. */
+/**
+ * `reader`: calls of a program that reads the inbox again and again. These calls and all other calls are let through
+ * alternately.
+ */
 type Lane = 'reader' | 'others';
 
-/** Lets two calls to visibility through in a second. After the server refused a call, lets none through for a while. */
+/**
+ * Lets two calls a second through to visibility. After the server has refused a call, lets none through for a while.
+ */
 export class VisibilityLimit {
   private readonly waiting: Record<Lane, (() => void)[]> = { reader: [], others: [] };
   private last: Lane = 'others';
@@ -43,14 +48,14 @@ export class VisibilityLimit {
     return Math.max(0, this.pausedUntil - Date.now());
   }
 
-  /** From now on no call goes out early: the program reads again and again. */
+  /** From now on no call goes out early, because the program reads again and again. */
   beStrict(): void {
     this.isStrict = true;
     this.spare = 0;
   }
 
   /**
-   * Makes one call when it may go out. A call that the server refuses for its limit is made again.
+   * Makes one call when it may go out. A call that the server refuses because of its limit is made again.
    *
    * @throws CountersignError `server_busy` once the next attempt would be later than `patienceMs` from now.
    */
@@ -73,7 +78,10 @@ export class VisibilityLimit {
     }
   }
 
-  /** Pauses twice as long after each refusal, with a random part: several programs must not come back together. */
+  /**
+   * Pauses twice as long after each refusal. A part of the pause is random, so that several programs do not come back
+   * together.
+   */
   private pause(): void {
     const longest = Math.min(MOST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.refusals++);
     this.pausedUntil = Date.now() + longest * (0.5 + Math.random() / 2);
@@ -118,7 +126,7 @@ export class VisibilityLimit {
   }
 }
 
-/** The way in which the calls of a connection are sent. */
+/** How the calls of a connection are sent. */
 interface LimitedBy {
   limit: VisibilityLimit;
   lane: Lane;
@@ -126,10 +134,7 @@ interface LimitedBy {
   patienceMs: number;
 }
 
-/**
- * A connection whose calls to visibility go through the limit. The server's deadline for a call begins after the wait
- * there.
- */
+/** A connection whose calls to visibility go through the limit. The deadline of a call begins after its wait there. */
 export function limitVisibility<C extends ConnectionLike>(connection: C, by: LimitedBy): C {
   const { limit, lane, patienceMs } = by;
   const workflowService = new Proxy(connection.workflowService, {
@@ -155,7 +160,8 @@ type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 type Decider = ReturnType<typeof defaultGrpcRetryOptions>['retryableDecider'];
 
 /**
- * The SDK's retries, for errors that `isWorth` accepts. We retry calls to visibility that the server's limit refuses.
+ * The SDK's retries, for errors that `isWorth` accepts. Calls to visibility that the server's limit refuses are retried
+ * by our own code.
  */
 export function makeRetries(isWorth: (details: string) => boolean): Interceptor {
   const usual = defaultGrpcRetryOptions();
@@ -174,8 +180,8 @@ export function makeRetries(isWorth: (details: string) => boolean): Interceptor 
 type NextCall = Parameters<Interceptor>[1];
 
 /**
- * The SDK's retries do not know that the connection was closed meanwhile: they throw out of a timer, which would end
- * the whole process. Here such a call ends like a cancelled call.
+ * Makes a retry end like a cancelled call where the connection was closed. The retries of the SDK do not notice that:
+ * they throw out of a timer, which would end the whole process.
  */
 function endedByClosing(next: NextCall): NextCall {
   let isRetry = false;
@@ -183,7 +189,7 @@ function endedByClosing(next: NextCall): NextCall {
     try {
       return next(options);
     } catch (error) {
-      // The caller of a first try gets the error.
+      // The caller gets the error of a first try.
       if (!isRetry) throw error;
       return closedCall(errorMessage(error));
     } finally {
@@ -192,7 +198,7 @@ function endedByClosing(next: NextCall): NextCall {
   };
 }
 
-/** A call that ends at once, with these words. */
+/** A call that ends immediately, with these words. */
 function closedCall(details: string): ReturnType<NextCall> {
   return {
     start: (metadata, listener) =>

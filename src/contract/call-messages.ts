@@ -6,9 +6,9 @@ import type { ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
 import { utf8Bytes } from './text/bytes';
 
-/** Why a text cannot be the reason of a person, which the model reads. Undefined where it can. */
+/** Why a text cannot be a person's reason, which the model reads. Undefined where it can. */
 export function reasonProblem(text: string): string | undefined {
-  // Nobody types these. In a reason they could only deceive its reader.
+  // Nobody types control characters. In a reason they could only deceive its reader.
   if (/[^\P{Cc}\n\t]/u.test(text)) return 'control characters are not allowed';
   return utf8Bytes(text) > LIMITS.reasonBytes ? `over ${LIMITS.reasonBytes} bytes` : undefined;
 }
@@ -48,7 +48,7 @@ export const ENDINGS = {
     code: 'cancelled',
     message: 'The turn was cancelled before this call started. Nothing ran.',
   },
-  /** The model asked for the same again and again. */
+  /** The model asked for the same calls again and again. */
   repeated: {
     code: 'refused',
     message:
@@ -88,7 +88,7 @@ export function afterDoubt(failure: ToolFailure): ToolFailure {
   return { ...failure, message: failure.message.replace(/Nothing ran\.$/, MAY_HAVE_RUN) };
 }
 
-/** The person who said something about a call, and the reason. */
+/** The person who decided, answered or resolved a call, and the reason. */
 interface Said {
   approver: string;
   reason?: string | undefined;
@@ -109,21 +109,23 @@ export function declined({ approver, reason }: Said): ToolFailure {
 const HANDLES =
   'A text that begins with answer: names a secret that you cannot read; give it to the tool it is for as it is.';
 
-/** A person's answer, as the model reads it: first who answered, then the content as JSON. An answer allows nothing. */
+/**
+ * A person's answer as the model reads it: first the name, then the content as JSON. An answer allows nothing to run.
+ */
 export function answered({ approver, reason }: Said, content: JsonObject, hasSecrets = false): string {
   const remark = reason === undefined || reason === '' ? '' : ` Remark: ${reason}`;
   const note = hasSecrets ? ` ${HANDLES}` : '';
   return `${approver} answered.${remark}${note}\n\n${JSON.stringify(content)}`;
 }
 
-/** A person found that an interrupted call did not take effect. */
+/** The failure of an interrupted call that, as a person found, did not take effect. */
 export function didNot(said: Said): ToolFailure {
   return { code: 'transport', message: found(said, 'did not take effect') };
 }
 
 /**
- * A person found that an interrupted call took effect. The content is the result of the call, as far as the person
- * knows it.
+ * The result of an interrupted call that, as a person found, took effect. `content` is the call's result where the
+ * person knows it.
  */
 export function happened(said: Said, content: string | undefined): string {
   const note = found(said, 'did take effect');
@@ -135,13 +137,13 @@ function found({ approver, reason }: Said, what: string): string {
   return `The call was interrupted. ${approver} found that it ${what}.${why}`;
 }
 
-/** Why the arguments that a person gave a call were not taken. The request stays as it was before. */
+/** Why the arguments that a person changed were not taken. The request stays as it was. */
 export function unpreviewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
   const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
   return `the edit could not be previewed: ${why}`;
 }
 
-/** Why a call was not prepared anew. The request stays as it was before. */
+/** Why a call was not prepared anew. The request stays as it was. */
 export function notRenewed(prepared: Exclude<PreparedCall, ValidCall> | ToolResult): string {
   const why = 'content' in prepared ? prepared.content : whyInvalid(prepared);
   return `it was not asked again: ${why}`;
@@ -152,10 +154,10 @@ export function whyInvalid(prepared: Exclude<PreparedCall, ValidCall>): string {
   return prepared.kind === 'remote' ? 'its tool moved to another queue' : prepared.result.content;
 }
 
-/** The end of an activity that gave no outcome, in Temporal's terms. */
+/** How an activity without an outcome ended, in Temporal's terms. */
 export interface LostActivity {
   cancelled: boolean;
-  /** Whether the activity was cancelled while no worker had it, so that the server ended it by itself. */
+  /** Whether the activity was cancelled before a worker had it, so that the server ended it by itself. */
   untaken: boolean;
   /** The kind of timeout that ended the activity. */
   timeout?: string | undefined;
@@ -168,18 +170,19 @@ export interface LostActivity {
 }
 
 /**
- * The time that a call may wait for a worker, in milliseconds. The wait for the worker that holds its state is short.
+ * The time that a call may wait for a worker, in milliseconds. A call waits only for a short time for the worker that
+ * holds its state.
  */
 export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs'>, isHeld: boolean): number {
   return isHeld ? Math.min(startWithinMs, TIMES.holderAnswer) : startWithinMs;
 }
 
-/** Why a call goes to another worker than the worker that held its state. */
+/** Why a call goes to another worker than the one that held its state. */
 export const HOLDER_GONE = 'the worker that held the state of its tool did not take it';
 
 /**
- * Whether a call on the queue of the worker that held its state goes to another worker. An unsafe call does so only
- * where it is proven that it never started; any other call may run again.
+ * Whether a call on the queue of the worker that held its state goes to another worker. An unsafe call goes there only
+ * where it is proven that it never started. Any other call may run again.
  */
 export function goesElsewhere(
   activity: LostActivity,
@@ -189,7 +192,7 @@ export function goesElsewhere(
   return isLate && (effect !== 'unsafe' || unstarted(activity, times) !== undefined);
 }
 
-/** The most attempts of a call. We never repeat a lost attempt of an unsafe call. */
+/** The most attempts of a call. A lost attempt of an unsafe call is never repeated. */
 export function mostAttempts({ effect, retry }: Pick<CallSettings, 'effect' | 'retry'>): number {
   return effect === 'unsafe' ? 1 : retry.maximumAttempts;
 }
@@ -197,12 +200,16 @@ export function mostAttempts({ effect, retry }: Pick<CallSettings, 'effect' | 'r
 /** The time that an activity was open, and its timeouts. All in milliseconds. */
 export interface OpenTimes {
   /**
-   * From the workflow task that scheduled the activity to the task that saw its end: at least as long as it was open.
+   * The time from the workflow task that scheduled the activity to the workflow task that saw its end. The activity was
+   * open for at most this time.
    */
   openMs: number;
   heartbeatMs: number;
   startWithinMs: number;
-  /** The most attempts that its retry policy allows. Earlier attempts leave no trace while the activity is open. */
+  /**
+   * The most attempts that the retry policy of the activity allows. Earlier attempts leave no trace while the activity
+   * is open.
+   */
   maximumAttempts: number;
 }
 
@@ -212,7 +219,7 @@ export function unstarted(activity: LostActivity, times: OpenTimes): ToolFailure
   return ending === undefined || mayHideStart(activity, times) ? undefined : ending.failure;
 }
 
-/** Whether no worker had started the last attempt of an activity when it ended. */
+/** Whether the last attempt of an activity ended before a worker had started it. */
 export function endedUntaken(activity: LostActivity): boolean {
   return endingUntaken(activity) !== undefined;
 }
@@ -240,11 +247,11 @@ const UNTAKEN = {
 } as const satisfies Record<string, { failure: ToolFailure; what: string }>;
 
 /**
- * Whether an earlier attempt of an activity may have started. The end of an activity is about its last attempt only.
- * Where the retry policy allows more than one attempt, an earlier one may have run and failed at once. Otherwise an
- * operator may have given the activity more attempts, or reset it. But an attempt that started and was lost is not
- * noticed before its heartbeat is missed. So an activity that was open for less than the heartbeat timeout plus the
- * time that it may wait for a worker had no other attempt.
+ * Whether an earlier attempt of an activity may have started. The end of an activity shows only how its last attempt
+ * ended. Where the retry policy allows more than one attempt, an earlier attempt may have run and failed immediately.
+ * Otherwise an operator may have given the activity more attempts, or reset it. But an attempt that started and was
+ * lost is noticed only when its heartbeat is missed. So an activity that was open for less than the heartbeat timeout
+ * plus the time that it may wait for a worker had no other attempt.
  */
 function mayHideStart({ beaten, timeout }: LostActivity, times: OpenTimes): boolean {
   const { openMs, heartbeatMs, startWithinMs, maximumAttempts } = times;
@@ -252,12 +259,12 @@ function mayHideStart({ beaten, timeout }: LostActivity, times: OpenTimes): bool
   return beaten || maximumAttempts !== 1 || !(openMs < waits + heartbeatMs);
 }
 
-/** The result of a call that no worker could start in time, because none had what it needs. */
+/** The result of a call that no worker could start in time, because no worker had what the call needs. */
 export function nobodyHad({ notHere }: NotHere): ToolFailure {
   return { code: 'expired', message: `This call could not start in time: ${notHere}. Nothing ran.` };
 }
 
-/** A person ended a cancelled turn although this call was in doubt. */
+/** The result of a call in doubt whose cancelled turn a person ended. */
 export function unresolved({ approver = 'somebody', reason }: Abandonment): ToolFailure {
   const why = reason === undefined ? '' : ` ${reason}`;
   return {
@@ -278,7 +285,7 @@ export function doubt(activity: LostActivity): string {
     : 'the call was not heard of again after it started';
 }
 
-/** The result of a call that may run again, and whose attempts were all lost. */
+/** The result of a call that may run again and whose attempts were all lost. */
 export function lost(activity: LostActivity): ToolFailure {
   const ending = endingUntaken(activity);
   if (ending !== undefined) return { code: ending.failure.code, message: `${ending.what}. ${MAY_HAVE_RUN}` };
@@ -290,7 +297,7 @@ export function lost(activity: LostActivity): ToolFailure {
     : { code: 'timeout', message: 'The call did not end in time, at any attempt.' };
 }
 
-/** Why the outcome of a call is unknown: its activity returned something that we did not write. */
+/** Why the outcome of a call is unknown: its activity returned a value that our code did not write. */
 export const UNREADABLE = 'what its activity returned cannot be read; an operator may have completed it';
 
 /** The result of a call that may run again, where the result of its activity cannot be read. */
@@ -306,7 +313,7 @@ export function unprepared(tool: string, why: string): ToolFailure {
 
 const VALUE_CHARS = 300;
 
-/** The part of a call that its note is about. */
+/** The part of a call that its note describes. */
 type NotedCall = Pick<CallInput, 'decision' | 'proposed' | 'arguments'>;
 
 /**
@@ -353,7 +360,7 @@ function show(value: unknown): string {
   return text.length <= VALUE_CHARS ? text : `${text.slice(0, VALUE_CHARS)}… (${text.length} characters)`;
 }
 
-/** The content of a result as the model reads it: after the note, which is never added twice. */
+/** The content of a result as the model reads it: the note first, unless the content has it already. */
 export function withDecisionNote(call: NotedCall, content: string): string {
   const note = decisionNote(call);
   return note === undefined || content.startsWith(note) ? content : `${note}\n\n${content}`;

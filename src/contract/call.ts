@@ -35,11 +35,14 @@ export interface ChildAsked {
   depth: number;
   /** Child turns that this turn has started before. */
   started: number;
-  /** A kind of the turn's budget of which nothing is left. Absent: something of each kind is left. */
+  /** A kind of budget that the turn has used up. Absent: something of each kind is left. */
   none?: BudgetKind;
 }
 
-/** The result of a worker's check before a child turn starts. `there`: an earlier run of this turn has started it. */
+/**
+ * The result of a worker's check before a child turn starts. `there`: an earlier run of the calling turn has started
+ * it.
+ */
 export const CHILD_LOOKS = ['absent', 'there'] as const;
 export type ChildLook = (typeof CHILD_LOOKS)[number];
 
@@ -47,7 +50,7 @@ export type ChildLook = (typeof CHILD_LOOKS)[number];
 export interface CallHead {
   /** `<step>.<n>`, unique in its turn. */
   callId: string;
-  /** The model's own id. It is made up where the model gave no id, or the same id twice. It is unique. */
+  /** The model's own id. An id is made up where the model gave no id, or the same id twice. So it is unique. */
   id: string;
   tool: string;
 }
@@ -65,23 +68,24 @@ export interface CallSettings {
   /** Null: the request never expires. */
   requestExpiresMs: number | null;
   startWithinMs: number;
-  /** Its requests must be decided one by one. Absent: no. */
+  /** Requests of this tool must be decided one by one. Absent: they may be decided together. */
   noBatch?: boolean;
   /**
-   * `none`: no grant replaces a decision on the call. `equal`: only a grant for the same arguments. Absent: any grant.
+   * `none`: no grant replaces a decision on the call. `equal`: only a grant for the same arguments does. Absent: any
+   * grant does.
    */
   grants?: 'none' | 'equal';
   /**
-   * The time that the call may wait for answers of people while it runs, in milliseconds. It does not count for the
-   * timeout. Absent: it may not ask.
+   * The time that the call may wait for people's answers while it runs, in milliseconds. This time does not count
+   * towards the timeout. Absent: the call may not ask.
    */
   askMs?: number;
-  /** The MCP server that has the tool. Absent: it is our own. */
+  /** The MCP server that has the tool. Absent: the tool is not from an MCP server. */
   server?: string;
-  /** Absent: its calls share no state. */
+  /** Absent: calls of this tool share no state. */
   state?: StateSettings;
   /**
-   * Set where a user's own workflow asks. `activity` is the activity by which its gate runs the call. Without it, the
+   * Set where a user's own workflow asks. `activity` is the activity that runs the call for the gate. Without it, the
    * workflow runs the call itself.
    */
   gate?: { activity?: string };
@@ -90,22 +94,22 @@ export interface CallSettings {
 }
 
 /**
- * A grant by which a call starts without a decision of its own. Its worker first claims a use and checks the whole
+ * A grant that lets a call start without a decision. Before the start, its worker claims a use and checks the whole
  * grant.
  */
 export interface GrantMark {
   id: string;
-  /** Who gave it. */
+  /** The person who gave the grant. */
   by: string;
   /** The people who confirmed it, where one person was not enough. */
   confirmedBy?: readonly string[];
   /** ISO 8601. */
   until: string;
-  /** For how many calls. */
+  /** The number of calls that the grant allows. */
   times: number;
 }
 
-/** The use of a grant by which a call started, as its worker found it. */
+/** The use of a grant by which a call started, as its worker checked it. */
 export interface GrantUse extends GrantMark {
   /** The number of the use. The first use is 1. */
   use: number;
@@ -118,23 +122,23 @@ export interface InvalidCall extends CallHead {
   kind: 'invalid';
   /** The verdicts of the policy rules, where one fitted. */
   ruling?: CallRuling;
-  /** The text of the model where it could not be parsed. Cut to 4 KiB. */
+  /** The text that the model wrote as arguments, where it could not be parsed. Cut to 4 KiB. */
   raw?: string;
   /** The arguments that the model asked for. `{}` where they could not be parsed. */
   proposed: JsonObject;
   result: ToolResult;
 }
 
-/** A call that may run: at once (`run`) or when a person has decided (`ask`). */
+/** A call that may run: immediately (`run`) or when a person has decided (`ask`). */
 export interface ValidCall extends CallHead {
   kind: 'run' | 'ask';
-  /** The arguments with defaults, which run unless a person changes them. */
+  /** The arguments with defaults filled in. The call runs with them unless a person changes them. */
   arguments: JsonObject;
-  /** The arguments that the model asked for. Only where defaults changed them. */
+  /** The arguments that the model asked for. Set only where defaults changed them. */
   proposed?: JsonObject;
   /** SHA-256 over the RFC 8785 form of `arguments`. */
   argsDigest: string;
-  /** SHA-256 over name, description, schema, safety and effect of the tool. */
+  /** SHA-256 over the tool's name, description, schema, safety and effect. */
   toolDigest: string;
   settings: CallSettings;
   /** Only where `kind` is `ask`. */
@@ -147,13 +151,20 @@ export interface ValidCall extends CallHead {
   policyReason?: string;
   /** The verdicts of the policy rules, where one fitted. */
   ruling?: CallRuling;
-  /** Only where `kind` is `ask`: who decides. Absent: the worker has no approvers file, so anybody may. */
+  /**
+   * Only where `kind` is `ask`: the authority that decides. Absent: the worker has no approvers file, so anybody may
+   * decide.
+   */
   authority?: Authority;
   /**
-   * Only where `kind` is `ask`: the grant by which nobody is asked, unless the grant turns out not to allow the call.
+   * Only where `kind` is `ask`: the grant that replaces the decision. A person is asked only if the grant turns out not
+   * to allow the call.
    */
   grant?: GrantMark;
-  /** Only where `kind` is `ask`: the question to a person. The answer is its result, and the call never runs. */
+  /**
+   * Only where `kind` is `ask`: a question to a person. The person's answer is the result of the call, which never
+   * runs.
+   */
   question?: Question;
   /** Only for a question that a call asks while it runs: the id of the call that asks and gets the answer. */
   askedBy?: string;
@@ -165,7 +176,9 @@ export interface RemoteCall extends CallHead {
   taskQueue: string;
   /** Arguments as the model wrote them. */
   raw: string;
-  /** In a fork, or on another build: why a person has to decide on it, even where safety and policy would let it run. */
+  /**
+   * In a fork, or on another build: why a person has to decide the call, even where safety and policy would let it run.
+   */
   askFirst?: string;
   /** Only for a call that was asked about on another build: the digest of its tool on that build. */
   toolDigest?: string;
@@ -173,25 +186,25 @@ export interface RemoteCall extends CallHead {
 
 /**
  * A call whose result is taken from a record: in a fork from the record of the other turn, and after a move to another
- * build from the run before. It never runs.
+ * build from the previous run. It never runs.
  */
 export interface RecordedCall extends CallHead {
   kind: 'recorded';
-  /** The text of the model where it could not be parsed. */
+  /** The text that the model wrote as arguments, where it could not be parsed. */
   raw?: string;
-  /** What the model asked for. */
+  /** The arguments that the model asked for. */
   proposed: JsonObject;
   result: ToolResult;
 }
 
 export type PreparedCall = InvalidCall | ValidCall | RemoteCall | RecordedCall;
 
-/** Whether a call may run, at once or once a person has decided. */
+/** Whether a call may run, either immediately or once a person has decided. */
 export function isValidCall(call: PreparedCall): call is ValidCall {
   return call.kind === 'run' || call.kind === 'ask';
 }
 
-/** The person who asked for a turn, and facts that were given with it. The starter of the turn only claims both. */
+/** The person who asked for a turn, and further facts. Whoever starts the turn only claims them. */
 export interface TurnOrigin {
   requester?: string;
   /** Other people whose messages the turn has taken up since. */
@@ -204,45 +217,46 @@ export interface TurnOrigin {
 /** Input of a tool's activity. */
 export interface CallInput extends CallHead {
   agent: string;
-  /** Unique to this call of this reply. Stays the same when a reset keeps the reply. */
+  /** The key of this call of this reply. It stays the same when a reset keeps the reply. */
   callKey: string;
-  /** 0, and one more with each `run-again`. */
+  /** 0 at first. Each `run-again` adds one. */
   generation: number;
   arguments: JsonObject;
   argsDigest: string;
   toolDigest: string;
   effect: Effect;
   timeoutMs: number;
-  /** The decision that is spent by this call. Absent for calls that need none. */
+  /** The decision by which this call runs, which no other call can use. Absent for calls that need no decision. */
   decision?: SpentDecision;
-  /** The grant by which the call may start without a decision. */
+  /** The grant that lets the call start without a decision. */
   grant?: GrantMark;
-  /** Who had to decide when the request was made. The worker's own file can only add to this. */
+  /** The authority when the request was made. The worker's own file can only make it stricter. */
   authority?: Authority;
-  /** What the model asked for. Only where a person changed it. */
+  /** The arguments that the model asked for. Set only where a person changed them. */
   proposed?: JsonObject;
   /** The approved file plan. */
   plan?: FilePlan;
-  /** The turn is a fork in a dry world: nothing but a pure call that needs no decision may reach its handler. */
+  /** The turn is a fork in a dry world, so only a pure call that needs no decision may reach its handler. */
   dry?: true;
   /** Only for a call that shares state with others: where the state is, as far as the turn knows. */
   state?: PlacedState;
   /**
-   * Only for unsafe calls, and for calls that may ask people. The workflow draws it for this execution. Everybody who
-   * reports the outcome late, or asks in the name of the call, has to know it. No memo has the secret, so that people
-   * who list turns cannot forge a report.
+   * Only for unsafe calls, and for calls that may ask people. The workflow draws it for this execution. Whoever reports
+   * the outcome late, or asks in the name of the call, has to know it. The secret is in no memo, so people who list
+   * turns cannot forge a report.
    */
   secret?: string;
   /**
-   * The call waited for the worker that held its state, where an attempt may have run. Never set for an unsafe call.
+   * The call waited for the worker that held its state, and an attempt may have run there. Never set for an unsafe
+   * call.
    */
   mayHaveRun?: true;
   /**
-   * The number of times that this call was given back: a worker lacked the agent or tool, a pause held the call, or the
-   * worker that held its state did not take it. Absent: never.
+   * The number of times that a worker gave this call back: the worker lacked the agent or tool, a pause held the call,
+   * or the worker that held the state did not take the call. Absent: never.
    */
   round?: number;
-  /** As in its settings. */
+  /** See `CallSettings`. */
   askMs?: number;
   /** Secret answers that the arguments name, encrypted. */
   sealed?: SealedValues;
@@ -250,26 +264,28 @@ export interface CallInput extends CallHead {
   child?: ChildAsked;
   /** The origin of its turn. */
   origin?: TurnOrigin;
-  /** The run that first held this workflow: another one means that an operator reset it. */
+  /** The first run of this workflow. A different run means that an operator reset the workflow. */
   originalRunId: string;
 }
 
-/** The part of its decision that a call keeps. `hunks`: the accepted hunks. Absent means all. */
+/** The part of a decision that its call keeps. `hunks`: the accepted hunks. Absent: all hunks. */
 export interface SpentDecision {
   decisionId: string;
   decision: 'approved' | 'modified';
   approver: string;
   /** The digest of what the decision allows: arguments, preview and plan. See `seenDigestOf`. */
   seenDigest: string;
-  /** The digest of the preview that was shown: the worker cannot make that preview again. Absent: none was shown. */
+  /**
+   * The digest of the preview that was shown. The worker cannot make that preview again. Absent: no preview was shown.
+   */
   previewDigest?: string;
   reason?: string;
   hunks?: string[];
   /** Only where rules say who decides: the votes that made the decision. */
   votes?: Vote[];
   /**
-   * The person who changed the arguments, and the reason. It is another person than the approver where the edit had to
-   * be looked at again.
+   * The person who changed the arguments, and the reason. This is not the approver where somebody had to look at the
+   * changed call again.
    */
   edit?: { approver: string; reason?: string };
 }
@@ -277,13 +293,15 @@ export interface SpentDecision {
 /** The grant and the signatures by which a call started. */
 export interface StartedBy {
   grant?: GrantUse;
-  /** The roster by which the worker accepted the signatures. Only for the record: anybody may have written this. */
+  /**
+   * The roster by which the worker accepted the signatures. It serves only as a record: anybody may have written it.
+   */
   roster?: Roster;
 }
 
 /**
- * Output of a tool's activity: the outcome (with the SHA-256 of its content), or that nobody knows the outcome, that
- * the decision does not hold, or that the call did not start.
+ * Output of a tool's activity. It is the outcome with the SHA-256 of its content, or a note that nobody knows the
+ * outcome, that the decision does not hold, or that the call did not start.
  */
 export type CallOutput =
   | ({ result: ToolResult; contentDigest: string } & StartedBy & UsedState)
@@ -300,40 +318,45 @@ export interface ChildReady {
   trace?: string;
 }
 
-/** The handler was not called: the decision does not count in this run, or not by the rules. */
+/** The handler was not called: the decision does not count in this run, or the rules do not accept it. */
 export interface AskAgain {
   /** Why a person has to look again. */
   askAgain: string;
   /** The voters whose votes do not count. Other votes still count. Absent: the decision as a whole does not count. */
   struck?: string[];
-  /** Who decides, by the worker's own file. Absent: as before. */
+  /** The authority by the worker's own file. Absent: it has not changed. */
   authority?: Authority;
-  /** The secret of the input, for an unsafe call: only its worker knows that the call did not start. */
+  /**
+   * The secret of the call's input. Only for an unsafe call: it proves that the worker itself says that the call did
+   * not start.
+   */
   secret?: string;
 }
 
-/** The worker that took the call lacks its agent or tool. The call did not start, and its decision still allows it. */
+/** The worker that took the call lacks its agent or tool. The call did not start, and its decision remains valid. */
 export interface NotHere {
   /** The missing part, in words. */
   notHere: string;
-  /** The secret of the input, for an unsafe call. An operator who completes a running call does not know it. */
+  /**
+   * The secret of the call's input. Only for an unsafe call. An operator who completes a running call does not know it.
+   */
   secret?: string;
 }
 
 /**
- * Somebody paused the call, or it is not known whether it is paused. It did not start, and its decision still allows
- * it.
+ * Somebody paused the call, or the worker could not find out whether it is paused. The call did not start, and its
+ * decision remains valid.
  */
 export interface Paused {
-  /** Which pause holds the call, or why that is not known, in words. */
+  /** The pause that holds the call, or why it is not known, in words. */
   paused: string;
-  /** The secret of the input, as in `NotHere`. */
+  /** The secret of the call's input. See `NotHere`. */
   secret?: string;
   /** An attempt before this one may have run. Never set for an unsafe call. */
   mayHaveRun?: true;
 }
 
-/** Input of `countersign.held`, which ends once no pause holds the call. */
+/** Input of `countersign.held`, an activity that ends once no pause holds the call. */
 export interface HeldInput {
   agent: string;
   tool: string;
@@ -341,21 +364,21 @@ export interface HeldInput {
 
 /** The progress of a call, as its handler reports it. */
 export interface CallProgress {
-  /** From 0 to 1. */
+  /** The part that is done, from 0 to 1. */
   fraction?: number;
   text?: string;
 }
 
 /** The details in the heartbeats of an attempt, for people who watch and for a later attempt. */
 export interface Beat {
-  /** Only for an unsafe call: its idempotency key. A later attempt must not run the call again. */
+  /** Only for an unsafe call: its idempotency key. It tells a later attempt not to run the call again. */
   key?: string;
   progress?: CallProgress;
-  /** The end of its output so far. */
+  /** The end of the output that the handler has reported so far. */
   partial?: string;
   /** The data that the handler keeps for the next attempt. */
   checkpoint?: Json;
-  /** Only for `think`, where the text is not streamed: the beginning of the text that the model has written. */
+  /** Only for `think`, where the text is not streamed: the beginning of the text that the model has written so far. */
   text?: string;
   /** Only for a burst: the step that `text` belongs to. */
   step?: number;
@@ -369,7 +392,8 @@ export interface InDoubt {
   /** The last progress that the call reported. */
   progress?: CallProgress;
   /**
-   * The handler was aborted and still ran at this moment, so a check that finds no effect proves nothing. Absent: no.
+   * The handler was aborted and still ran at this moment. So a check that finds no effect proves nothing. Absent: the
+   * handler did not run any more.
    */
   running?: true;
 }
@@ -391,16 +415,16 @@ export type VerifyOutput =
   | { outcome: 'cannot_tell'; message: string };
 
 /**
- * Names a question of a call that runs. It is also the payload of the `withdraw` signal, which says that nobody waits
- * for the answer any more.
+ * Names a question that a running call asked. It is also the payload of the `withdraw` signal, which says that nobody
+ * waits for the answer any more.
  */
 export interface AskedQuestion {
   callId: string;
   callKey: string;
   generation: number;
-  /** The secret of the execution that asks. See CallInput. */
+  /** The secret of the execution that asks. See `CallInput`. */
   secret: string;
-  /** The attempt of its activity. A later attempt takes the place of one that was lost. */
+  /** The attempt of the call's activity. A later attempt replaces an attempt that was lost. */
   attempt: number;
   /** Counts the questions of one attempt, so that a withdrawal never takes back a later question. */
   number: number;
@@ -418,11 +442,11 @@ export interface CallQuestion extends AskedQuestion {
 export type CallReply =
   { answer: 'answered'; content: JsonObject } | { answer: 'declined' } | { answer: 'unanswered' };
 
-/** Payload of the `outcome` signal. By it, a call that had been given up reports its result when it ends late. */
+/** Payload of the `outcome` signal. A call that had been given up sends it to report its result when it ends late. */
 export interface OutcomeReport {
   callKey: string;
   generation: number;
-  /** The secret of the execution that reports. See CallInput. */
+  /** The secret of the execution that reports. See `CallInput`. */
   secret: string;
   result: ToolResult;
 }

@@ -14,7 +14,10 @@ const callId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
 const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const text = { type: 'string', maxLength: 1000 } as const;
 
-/** Whose key signs. `ssh`, `passkey`: the approver's own key. `inbox`: the web inbox, which says who was signed in. */
+/**
+ * The owner of the key that signs. `ssh`, `passkey`: the approver. `inbox`: the web inbox, which says who was signed
+ * in.
+ */
 export const SIGNATURE_KINDS = ['ssh', 'inbox', 'passkey'] as const;
 export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
 
@@ -26,12 +29,12 @@ const SIGNATURE = {
     /** The signature in the form of `ssh-keygen -Y sign`, or the assertion of a passkey, see `readAssertion`. */
     armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
     /**
-     * When it was signed, by the signer's clock, and until when a call may start by it. Both in the form that was
-     * signed.
+     * When it was signed, by the signer's clock, and until when a call may start by it. Both are written as in the
+     * signed text.
      */
     at: { type: 'string', maxLength: 30 },
     notAfter: { type: 'string', maxLength: 30 },
-    /** The text that was signed, for people who want to see it. No check relies on this. */
+    /** The text that was signed, for people who want to see it. No check reads it. */
     statement: { type: 'string', maxLength: LIMITS.statementCharacters },
   },
   required: ['kind', 'armored', 'at', 'notAfter'],
@@ -41,7 +44,7 @@ const SIGNATURE = {
 /** A signature on a person's message. */
 export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
 
-/** The person in whose place a delegate says it. `entry` is the id of the out-of-office entry that names both. */
+/** The person in whose place a delegate acts. `entry` is the id of the out-of-office entry that names both. */
 const IN_PLACE_OF = {
   type: 'object',
   properties: { person: { type: 'string', minLength: 1, maxLength: 200 }, entry: id },
@@ -55,10 +58,10 @@ const COMMON = {
   reason: { type: 'string', maxLength: LIMITS.reasonBytes },
   /** The name that was claimed. */
   approver: text,
-  /** `cli`, `web` and so on. `signal` where none is given. */
+  /** `cli`, `web` and so on. `signal` where the sender names no channel. */
   channel: text,
   /**
-   * The approver was signed in at the channel. Like the name, this is only claimed. Everybody who may signal can say
+   * The approver was signed in at the channel. Like the name, this is only claimed: whoever may send a signal can claim
    * it.
    */
   authenticated: { const: true },
@@ -66,7 +69,10 @@ const COMMON = {
   callKey: id,
   /** The run in which the person saw the call. In another run, which a reset made, the message starts nothing. */
   runId: id,
-  /** The id of this message. Drawn if missing. A repeat with the same content gets the first verdict again. */
+  /**
+   * The id of this message. It is drawn if it is missing. A repeated message with the same content gets the first
+   * verdict again.
+   */
   decisionId: id,
 } as const;
 
@@ -84,7 +90,8 @@ export const DECISION = {
     /** Only with `approved` and `seenDigest`: ids of the accepted hunks of the plan. An empty list is a denial. */
     hunks: { type: 'array', items: id, maxItems: 10_000 },
     /**
-     * The digest of what the person saw: arguments, preview and plan. Without it, the decision is not bound to that.
+     * The digest of what the person saw: arguments, preview and plan. Without it, the decision is not bound to what was
+     * shown.
      */
     seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
     inPlaceOf: IN_PLACE_OF,
@@ -94,21 +101,22 @@ export const DECISION = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What a person says to a request. */
+/** A person's decision on a request. */
 export interface Decision extends MessageOf<typeof DECISION> {}
 
 export const RESOLUTIONS = ['happened', 'did-not', 'run-again'] as const;
 export type ResolutionKind = (typeof RESOLUTIONS)[number];
 
 /**
- * A person's word on a call in doubt. Payload of signal `resolution` and update `resolve`. The one schema, as above.
+ * A person's finding on a call in doubt. Payload of signal `resolution` and update `resolve`. The type, the checks and
+ * the reading of history come from this schema, too.
  */
 export const RESOLUTION = {
   type: 'object',
   properties: {
     ...COMMON,
     resolution: { enum: RESOLUTIONS },
-    /** Only with `happened`: the result of the call, as far as the person knows it. */
+    /** Only with `happened`: the result of the call, where the person knows it. */
     content: { type: 'string', maxLength: LIMITS.outputBytes },
     inPlaceOf: IN_PLACE_OF,
     signature: SIGNATURE,
@@ -117,15 +125,15 @@ export const RESOLUTION = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What a person says to a call in doubt. */
+/** A person's finding on a call in doubt. */
 export interface Resolution extends MessageOf<typeof RESOLUTION> {}
 
 export const ANSWERS = ['answered', 'declined'] as const;
 export type AnswerKind = (typeof ANSWERS)[number];
 
 /**
- * A person's answer to a question. Payload of signal `answer` and update `answer`. The one schema, as above. An answer
- * does not decide: it lets nothing run.
+ * A person's answer to a question. Payload of signal `answer` and update `answer`. The type, the checks and the reading
+ * of history come from this schema, too. An answer does not decide: it lets nothing run.
  */
 export const QUESTION_ANSWER = {
   type: 'object',
@@ -139,7 +147,7 @@ export const QUESTION_ANSWER = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** What a person says to a question. */
+/** A person's answer to a question. */
 export interface QuestionAnswer extends MessageOf<typeof QUESTION_ANSWER> {}
 
 /** Payload of the `abandon` signal: end a cancelled turn although calls are in doubt. */
@@ -175,15 +183,19 @@ export interface Accepted {
   /** Workflow time, ISO 8601. */
   at: string;
   /**
-   * Set where a call needs a new look: an edit has changed what is shown, or the call is prepared anew. It becomes a
-   * request again.
+   * Set where somebody has to look at the call again, because an edit changed what is shown or the call is prepared
+   * anew. The call becomes a request again.
    */
   asksAgain?: true;
   /**
-   * Set where the sender did not name the digest of what was seen. Such a decision is not bound to a certain request.
+   * Set where the sender did not name the digest of what was seen. Such a decision is not bound to the request that was
+   * shown.
    */
   unbound?: true;
-  /** The votes that are still needed where the decision counts as one vote of several. Absent: it decided the call. */
+  /**
+   * Set where the decision counts as one of several votes: the votes that are still needed. Absent: it decided the
+   * call.
+   */
   needs?: VotesNeeded;
 }
 
@@ -203,9 +215,9 @@ export interface Refused {
   message: string;
   callId: string;
   decisionId?: string;
-  /** `invalid_arguments`, `invalid_answer`: the problems, with their places. */
+  /** Only with `invalid_arguments` and `invalid_answer`: the problems, with their places. */
   issues?: Issue[];
-  /** `already_decided`: the decision that stands. */
+  /** Only with `already_decided`: the decision that stands. */
   standing?: { decision: string; approver: string; at: string };
 }
 
@@ -216,20 +228,20 @@ export interface SignalVerdict {
   verdict: 'accepted' | RefusalCode;
   decisionId: string;
   at: string;
-  /** As in the verdict. */
+  /** See `Accepted`. */
   asksAgain?: true;
-  /** It counts as a vote, and the call still waits for others. */
+  /** The decision counts as a vote, and the call still waits for other votes. */
   stillWaits?: true;
-  /** Only in the last verdict: the number of signals that had come by then and were not judged yet. Absent: none. */
+  /** Only in the last verdict: the number of signals that had arrived by then and were not judged yet. Absent: none. */
   behind?: number;
 }
 
-/** Whether a call may run by a decision. */
+/** Whether a decision lets its call run. */
 export function isApproval(decision: Partial<Pick<Decision, 'decision' | 'hunks'>>): boolean {
   return !isDenial(decision) && (decision.decision === 'approved' || decision.decision === 'modified');
 }
 
-/** Whether nothing may run by a decision: accepting no hunk is a denial. */
+/** Whether a decision lets nothing run. A decision that accepts no hunk is a denial, too. */
 export function isDenial({ decision, hunks }: Partial<Pick<Decision, 'decision' | 'hunks'>>): boolean {
   return decision === 'denied' || hunks?.length === 0;
 }

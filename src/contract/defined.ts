@@ -1,4 +1,7 @@
-/** Whether a field is left out where it is undefined. A field of type `unknown`, or of any name, stays as it is. */
+/**
+ * Whether the field K is left out where its value is undefined. A field of type `unknown` is kept, and so are the
+ * fields of an index signature.
+ */
 type Optional<K, V> = unknown extends V
   ? false
   : string extends K
@@ -7,7 +10,7 @@ type Optional<K, V> = unknown extends V
       ? true
       : false;
 
-/** The same fields, optional where they may be undefined. */
+/** The same fields. Those that may be undefined are optional. */
 export type Defined<T> = {
   [K in keyof T as Optional<K, T[K]> extends true ? never : K]: string extends K
     ? Exclude<T[K], undefined>
@@ -16,7 +19,7 @@ export type Defined<T> = {
   [K in keyof T as Optional<K, T[K]> extends true ? K : never]?: Exclude<T[K], undefined>;
 };
 
-/** Leaves out the fields that are undefined: absent and undefined are two things in our types. */
+/** Leaves out the fields that are undefined, because our types distinguish an absent field from an undefined one. */
 export function defined<T extends object>(fields: T): Defined<T>;
 export function defined(fields: object): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

@@ -109,7 +109,9 @@ export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(errorMessage(thrown));
 }
 
-/** The system's own code of an error, such as `ENOENT`. Undefined for others. Errors may come from another V8 context. */
+/**
+ * The system's code of an error, such as `ENOENT`. Undefined for other errors. Errors may come from another V8 context.
+ */
 export function errnoOf(error: unknown): string | undefined {
   const code = isObject(error) ? error['code'] : undefined;
   return typeof code === 'string' ? code : undefined;
@@ -128,7 +130,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EFBIG: 'the file would be too large',
 };
 
-/** Why the system refused to work with a file, in words. Undefined where it is another error. */
+/** Why the system refused to work with a file, in words. Undefined for any other error. */
 export function systemReason(error: unknown): string | undefined {
   return REASONS[errnoOf(error) ?? ''];
 }

@@ -4,7 +4,7 @@ import type { ThinkOutput } from './think';
 import { type DryKind, makeSuccess, type ToolResult } from './result';
 import type { Effect } from './tool';
 
-/** `dry`: calls that have an effect or need a decision do not run, they are recorded. `live`: they do run. */
+/** `dry`: calls that have an effect or need a decision do not run, and are only recorded. `live`: these calls run. */
 export const WORLDS = ['dry', 'live'] as const;
 export type World = (typeof WORLDS)[number];
 
@@ -12,15 +12,15 @@ export type World = (typeof WORLDS)[number];
 export interface ForkOrigin {
   /** The turn it was forked from. */
   of: string;
-  /** The call, or the step, from which on the fork differs. */
+  /** The call or the step at which the fork begins to differ. */
   from: string;
   world: World;
-  /** The change at that point. Absent: nothing, or only the model. */
+  /** The change at that point. Absent: nothing was changed, or only the model. */
   changed?: 'arguments' | 'decision' | 'reply';
   /** One of the agent's `models`, by name. Absent: the agent's own model. */
   model?: string;
   /**
-   * The knowledge of its model before the conversation, from the record. Only where the fork begins with the first
+   * What its model knew before the conversation, taken from the record. Set only where the fork begins with the first
    * reply.
    */
   context?: string;
@@ -30,7 +30,7 @@ export interface ForkOrigin {
 
 /** The input of a forked turn. */
 export interface ForkInput extends ForkOrigin {
-  /** The step it begins with, taken from the record. Absent: the model is asked. Never carried into a next run. */
+  /** The first step of the fork, taken from the record. Absent: the model is asked. Never carried into a next run. */
   given?: ThinkOutput;
 }
 
@@ -41,7 +41,7 @@ export function originOf(fork: ForkInput): ForkOrigin {
 }
 
 /**
- * A call that was prepared anew. If it was started already in the turn that was forked, it never runs a second time
+ * Makes a call that was prepared anew ask first. If the forked turn had started the call, it never runs a second time
  * without a person, whatever safety and policy say.
  */
 export function askFirst(asked: RemoteCall, prepared: PreparedCall): PreparedCall {
@@ -55,7 +55,7 @@ export function askFirst(asked: RemoteCall, prepared: PreparedCall): PreparedCal
 
 /**
  * Says in the preview that the tool has changed since the call was first asked about. So people see the change, and a
- * decision by somebody who saw the old tool does not fit.
+ * decision of somebody who saw the old tool does not count.
  */
 function noteOtherTool({ toolDigest }: RemoteCall, prepared: PreparedCall): PreparedCall {
   const isOther = toolDigest !== undefined && prepared.kind === 'ask' && prepared.toolDigest !== toolDigest;
@@ -71,8 +71,8 @@ const OTHER_TOOL =
 
 /**
  * The only rule of a dry world. It says how a call is recorded instead of running. Undefined where the call runs,
- * because it changes nothing and needs no decision. Nobody is asked, because a decision about a call that cannot run
- * has no effect, and a what-if must not wait for days.
+ * because it changes nothing and needs no decision. No person is asked: a decision about a call that cannot run has no
+ * effect, and a what-if must not wait for days.
  */
 export function dryKindOf(effect: Effect, needsDecision: boolean): DryKind | undefined {
   if (needsDecision) return 'would_ask';
@@ -88,7 +88,7 @@ export function resultWithoutRun(
   timestamp: string,
 ): ToolResult | undefined {
   if (fork?.world !== 'dry') return undefined;
-  // A child turn is a turn of its own, and would not know that this world is dry.
+  // A child turn is a separate turn, which would not know that this world is dry.
   const effect = call.settings.child === undefined ? call.settings.effect : 'unsafe';
   const dry = dryKindOf(effect, call.kind === 'ask');
   return dry === undefined ? undefined : dryResult(call, dry, timestamp);

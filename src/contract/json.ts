@@ -1,7 +1,7 @@
 /** Any value that JSON can write. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
-/** A JSON object. The arguments of every call are one. */
+/** A JSON object. The arguments of every call are a JSON object. */
 export interface JsonObject {
   [key: string]: Json;
 }
@@ -11,7 +11,9 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Whether a value is an object with keys only, from whichever realm. A date or a map is not such an object. */
+/**
+ * Whether a value is an object with only keys and values, from any V8 context. A date or a map is not such an object.
+ */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   if (!isObject(value)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
@@ -32,7 +34,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Deeper values take recursive code to its limits, and no person would read them. */
+/** The most levels of a value. Deeper values take recursive code to its limits, and no person would read them. */
 const MOST_LEVELS = 100;
 
 /**

@@ -1,18 +1,18 @@
-/** The task queue of a worker and its turns, unless set. */
+/** The task queue of a worker and its turns, unless the config sets another. */
 export const TASK_QUEUE = 'countersign';
 
-/** The deployment of workers with a build id, unless set. */
+/** The deployment of workers with a build id, unless the config sets another. */
 export const DEPLOYMENT = 'countersign';
 
-/** The beginning of the names of queues of single workers. Calls that share state go there. See `StateHolder`. */
+/** The prefix of queues that only one worker polls. Calls that share state go there. See `StateHolder`. */
 export const HOLDER_QUEUE = 'countersign-worker:';
 
-/** The queue of one worker alone, named by its process, its machine and a random part. */
+/** The name of the queue that one worker polls alone: its process, its machine and a random part. */
 export function holderQueue({ pid, host }: { pid: number; host: string }, random: string): string {
   return `${HOLDER_QUEUE}${pid}@${host}:${random}`;
 }
 
-/** Whether a queue belongs to one worker alone. */
+/** Whether only one worker polls a queue. */
 export function isHolderQueue(queue: string): boolean {
   return queue.startsWith(HOLDER_QUEUE);
 }
@@ -24,7 +24,10 @@ export const WORKFLOWS = {
   control: 'countersignControl',
 } as const;
 
-/** The one workflow of a namespace that holds its pauses and grants and who is away, and the queue that every worker of turns polls for it. */
+/**
+ * The workflow that holds the pauses and grants of a namespace, and who is away there. A namespace has one such
+ * workflow. Every worker of turns polls its queue.
+ */
 export const CONTROL = { workflowId: 'countersign-control', taskQueue: 'countersign-control' } as const;
 
 /** Our own activity types. The type of a tool's activity is the name of the tool. */
@@ -40,10 +43,11 @@ export const ACTIVITIES = {
 } as const;
 
 /**
- * Signals: they are durable as soon as the server took them, with no worker up, and cannot be refused to the sender.
- * `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an OutcomeReport (from
- * a late call), `abandon` an Abandonment, `withdraw` an AskedQuestion (from a call that runs). A turn also takes
- * `words`, a TurnWords from its session. A session takes `send`, a SessionMessage, and `control`, a SessionControl.
+ * Signals. They are durable as soon as the server has taken them, even if no worker runs. A workflow cannot refuse them
+ * to the sender. `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an
+ * OutcomeReport (from a late call), `abandon` an Abandonment, `withdraw` an AskedQuestion (from a call that runs). A
+ * turn also takes `words`, a TurnWords from its session. A session takes `send`, a SessionMessage, and `control`, a
+ * SessionControl.
  */
 export const SIGNALS = {
   approval: 'approval',
@@ -58,12 +62,13 @@ export const SIGNALS = {
 } as const;
 
 /**
- * Updates: answered by a live worker, refused without a trace in history. `move` asks a turn that only waits to go on
- * in a new run on the current build. It is refused with FAILURES.held. By `ask`, a running call asks a person. It is
- * answered with a CallReply, or refused with FAILURES.ask. `pause` and `resume` go to the workflow of CONTROL. It
- * answers with a PauseTaken or the pauses that ended, or refuses with FAILURES.pause. So do `grant` and `confirm`,
- * `revoke` and `use`: answered with a GrantSeen, a Revoked and a UseTaken, or refused with FAILURES.grant. `away` and
- * `back` are answered with an Away, or refused with FAILURES.away.
+ * Updates. A live worker has to answer them, and a refused update leaves no trace in history. `move` asks a turn that
+ * only waits to continue in a new run on the current build; it is refused with FAILURES.held. A running call uses `ask`
+ * to ask a person; it is answered with a CallReply, or refused with FAILURES.ask. The others go to the workflow of
+ * CONTROL. `pause` is answered with a PauseTaken and `resume` with the pauses that ended, or they are refused with
+ * FAILURES.pause. `grant` and `confirm` are answered with a GrantSeen, `revoke` with a Revoked and `use` with a
+ * UseTaken, or they are refused with FAILURES.grant. `away` and `back` are answered with an Away, or refused with
+ * FAILURES.away.
  */
 export const UPDATES = {
   decide: 'decide',
@@ -97,10 +102,10 @@ export const QUERIES = {
 } as const;
 
 /**
- * Search attributes that make up the inbox. Search attributes are never encrypted. They hold opaque ids, tool names,
- * and the facts with which a turn was started. `tools`: tools that wait for a person now, and `askedBy()` of each tool
- * that ever did. Both are in one attribute, because a SQL visibility store has three lists for all applications of a
- * namespace.
+ * The search attributes from which the inbox is made. Search attributes are never encrypted. They hold opaque ids, tool
+ * names, and the facts with which a turn was started. `tools`: the tools that wait for a person now, and `askedBy()` of
+ * each tool that ever asked. Both are in one attribute, because a SQL visibility store has three lists for all
+ * applications of a namespace.
  */
 export const SEARCH_ATTRIBUTES = {
   state: 'CountersignState',
@@ -114,11 +119,16 @@ export const SEARCH_ATTRIBUTES = {
 /** Temporal's own search attribute of a workflow that a schedule started: the schedule's id. */
 export const SCHEDULED_BY = 'TemporalScheduledById';
 
-/** How `tools` says that a tool ever asked a person in the turn. */
+/** The prefix in `tools` of a tool that ever asked a person in the turn. */
 export const ASKED = 'asked:';
 export const askedBy = (tool: string): string => `${ASKED}${tool}`;
 
-/** Memo keys. `prompt`: the head of what was asked; `fork`: a ForkOrigin; `lineage`: Ancestor[]; `open`: an OpenMemo; `closed`: a ClosedMemo; `verdicts`: SignalVerdict[]; `session`: of a turn the id of its session, of a session a SessionMemo; `pauses`: Pause[], `grants`: a GrantsMemo, and `away`: how many are away or will be, only of the workflow of CONTROL. */
+/**
+ * Memo keys. `prompt`: the beginning of the prompt. `fork`: a ForkOrigin. `lineage`: Ancestor[]. `open`: an OpenMemo.
+ * `closed`: a ClosedMemo. `verdicts`: SignalVerdict[]. `session`: in a turn the id of its session, in a session a
+ * SessionMemo. Only in the workflow of CONTROL: `pauses`, Pause[]; `grants`, a GrantsMemo; and `away`, the number of
+ * people who are away or will be.
+ */
 export const MEMO = {
   prompt: 'prompt',
   fork: 'fork',
@@ -135,20 +145,20 @@ export const MEMO = {
 /** Memo key of one call that a user's workflow gates. It holds a ValidCall while the request is open. */
 export const gateMemoKey = (callId: string): string => `gated.${callId}`;
 
-/** The value of CountersignDeadline where no request of a turn ever expires. */
+/** The value of CountersignDeadline where the requests of a turn never expire. */
 export const NEVER = '9999-12-31T00:00:00.000Z';
 
 /** The form of a tool's name: snake_case. The names in RESERVED_TOOL_NAMES are taken. */
 export const TOOL_NAME = /^[a-z][a-z0-9_]{0,63}$/;
 
-/** The tool names under which a turn asks for more budget: for its own budget, and for that of its session. */
+/** The tool names with which a turn asks for more budget: for itself, or for its session. */
 export const RAISE_BUDGET = 'raise_budget';
 export const RAISE_SESSION_BUDGET = 'raise_session_budget';
 
-/** Names a tool cannot have: Temporal's catch-all activity, and the requests for more budget. */
+/** Names that a tool cannot have: Temporal's catch-all activity, and the requests for more budget. */
 export const RESERVED_TOOL_NAMES: readonly string[] = ['default', RAISE_BUDGET, RAISE_SESSION_BUDGET];
 
-/** Providers whose models have a name `provider:model`. */
+/** The providers in model names of the form `provider:model`. */
 export const MODEL_PROVIDERS = ['openai', 'anthropic', 'google'] as const;
 export type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 
@@ -156,9 +166,9 @@ export type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 export const FAILURES = {
   /** Temporal's own type, for an activity type that the worker does not have. */
   notRegistered: 'NotFoundError',
-  /** A call that may run again. The details hold its ToolResult so far. */
+  /** A call that may run again. The details hold its ToolResult up to now. */
   retry: 'countersign.retry',
-  /** The model failed for good. The turn fails. */
+  /** The model failed and is not asked again. The turn fails. */
   model: 'countersign.model',
   /** A worker lacks the agent or tool of a task. Another worker may have it. */
   notHere: 'countersign.not_here',
@@ -170,13 +180,13 @@ export const FAILURES = {
   ask: 'countersign.ask',
   /** A workflow uses its gate wrongly. */
   gate: 'countersign.gate',
-  /** Somebody paused the call that was about to start. It is tried again. */
+  /** Somebody paused the call that was about to start. The call is tried again. */
   paused: 'countersign.paused',
-  /** A request about pauses is refused. The details hold a PauseRefused. */
+  /** A request about pauses was refused. The details hold a PauseRefused. */
   pause: 'countersign.pause',
-  /** A request about grants is refused; details hold a GrantRefused. */
+  /** A request about grants was refused. The details hold a GrantRefused. */
   grant: 'countersign.grant',
-  /** What somebody says of who is away is refused; details hold an AwayRefused. */
+  /** A request about absences was refused. The details hold an AwayRefused. */
   away: 'countersign.away',
 } as const;
 
@@ -187,15 +197,15 @@ export const FAILURES = {
 export const PATCHES: readonly string[] = [];
 
 /**
- * The name of a call in all its runs: the id of the reply that asked for it, and its own id. A reset that keeps the
- * reply keeps the key.
+ * The key of a call: the id of the reply that asked for it, and the call's own id. A reset that keeps the reply keeps
+ * the key.
  */
 export function callKey(replyId: string, callId: string): string {
   return `${replyId}:${callId}`;
 }
 
 /**
- * The name of one execution of a call, for its handler and our journal. `run-again` makes a new key, a retry does not.
+ * The key of one execution of a call, for its handler and our journal. `run-again` makes a new key, a retry does not.
  */
 export function idempotencyKey(call: { callKey: string; generation: number }): string {
   return `${call.callKey}:${call.generation}`;
@@ -214,7 +224,7 @@ export const activityIds = {
   verify: (callId: string, generation: number, asked = 1) => `verify-${callId}-${generation}${again(asked)}`,
 } as const;
 
-/** An activity whose result could not be read is scheduled once more, under another id. */
+/** The end of the id under which an activity is scheduled once more, because its result could not be read. */
 function again(asked: number): string {
   return asked === 1 ? '' : `-again-${asked - 1}`;
 }

@@ -5,10 +5,10 @@ interface ErrorFacts {
   code?: unknown;
 }
 
-/** Names of errors of a connection that broke or was given up. The other side may have acted all the same. */
+/** Names of errors for a connection that broke or was given up. The other side may still have acted. */
 const NAMES: readonly unknown[] = ['AbortError', 'TimeoutError', 'CanceledError'];
 
-/** Messages of Node's `fetch` where it has no answer. The request may have arrived. */
+/** Messages of Node's `fetch` when it got no answer. The request may have arrived. */
 const FETCH_MESSAGES: readonly unknown[] = ['fetch failed', 'terminated'];
 
 /** Messages of the Postgres client that come without a code. */
@@ -24,7 +24,7 @@ const CODES = [
 const CODE = new RegExp(`^(${CODES})$`);
 const CODE_IN_TEXT = new RegExp(`\\b(${CODES})\\b`);
 
-/** Codes of errors where the other side was never reached. */
+/** Codes of errors that mean that the other side was never reached. */
 const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
 /** Whether one error says that a connection broke or was given up. */

@@ -21,13 +21,13 @@ export interface OwnFailure {
 }
 
 /**
- * `known`: it is certain that the call ended without its effect. Otherwise it may have run, and its effect allows a
- * second run.
+ * How such a call ended. `known`: it is certain that the call ended without its effect. Otherwise the call may have
+ * run, and its effect allows a second run.
  */
 export type OwnSettled = { failure: ToolFailure; known: boolean } | { doubt: string };
 
 /**
- * Failure types that say nothing about the effect of the code. The code was given up while it ran, or its result was
+ * Failure types that do not tell whether the code took effect. The code was given up while it ran, or its result was
  * not sent.
  */
 const NO_END: readonly string[] = [
@@ -36,9 +36,9 @@ const NO_END: readonly string[] = [
 ];
 
 /**
- * The meaning of an activity's failure for its call, where the code is not ours. An error that the code throws is a
- * known end. The exception is a broken connection, because the other side may have acted all the same. Every other
- * failure leaves an unsafe call in doubt.
+ * What a failed activity of the user's code means for its call. An error that the code throws is a known end, except
+ * for a broken connection, because the other side may still have acted. Every other failure leaves an unsafe call in
+ * doubt.
  */
 export function settleOwn({ activity: failed, causes, effect, times }: OwnFailure): OwnSettled {
   const activity = withOwnType(failed);
@@ -52,7 +52,10 @@ export function settleOwn({ activity: failed, causes, effect, times }: OwnFailur
 
 const NOT_REGISTERED = /^Activity function .* is not registered on this Worker/s;
 
-/** Code may throw a `NotFoundError` of its own. Only the SDK's words prove that a worker lacks the activity. */
+/**
+ * The activity, where a `NotFoundError` of the user's code counts as that code's own error. Only the SDK's message
+ * proves that a worker lacks the activity.
+ */
 function withOwnType(activity: LostActivity): LostActivity {
   const isTheirs = activity.type === FAILURES.notRegistered && !NOT_REGISTERED.test(activity.message);
   return isTheirs ? { ...activity, type: 'Error' } : activity;

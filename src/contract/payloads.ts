@@ -19,7 +19,7 @@ import { USAGE } from './spending/usage';
 import { CHILD_INPUT, ORIGIN, TRACE, type TurnInput } from './turn';
 
 /**
- * Reads the output of activities strictly. An operator may complete any activity with anything (`temporal activity
+ * Reads the output of activities strictly. An operator may complete any activity with any value (`temporal activity
  * complete`), and a value that later code cannot handle would stop the turn for good. Only fields that are used later
  * are checked.
  */
@@ -27,7 +27,7 @@ const TEXT: JsonSchema = { type: 'string' };
 const OBJECT: JsonSchema = { type: 'object' };
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
 const CALL_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' };
-/** The most milliseconds of a timer, some 31 years. */
+/** The most milliseconds of a timer: some 31 years. */
 const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
 
 export const object = (
@@ -170,22 +170,22 @@ const isVerifyOutput = guard<VerifyOutput>({
 });
 const isResult = guard<ToolResult>(RESULT);
 
-/** A reply. Undefined where it cannot be read. */
+/** Reads a model's reply. Undefined where it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
   if (!isThinkOutput(value)) return undefined;
   return new Set(value.calls.map(({ callId }) => callId)).size === value.calls.length ? value : undefined;
 }
 
-/** A call as it was prepared. Undefined where it cannot be read, or is another call. */
+/** Reads a prepared call. Undefined where it cannot be read, or is another call. */
 export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): PrepareOutput | undefined {
-  // A request for more budget stays one, and no other call becomes one.
+  // A request for more budget has to be one still, and no other call may become one.
   const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
   return read(value) && value.call.callId === of.callId && value.call.tool === of.tool ? value : undefined;
 }
 
 /**
- * The output of a call. Undefined where it cannot be read, or belongs to another call. Only the worker that took a call
- * knows its secret. So nobody else can say that the call did not start.
+ * Reads the output of a call. Undefined where it cannot be read, or belongs to another call. Only the worker that took
+ * a call knows its secret, so nobody else can say that the call did not start.
  */
 export function readCallOutput(
   value: unknown,
@@ -196,13 +196,15 @@ export function readCallOutput(
   return 'result' in value && value.result.callId !== callId ? undefined : value;
 }
 
-/** Whether a call in doubt took effect. Undefined where it cannot be read, or belongs to another call. */
+/** Reads whether a call in doubt took effect. Undefined where it cannot be read, or belongs to another call. */
 export function readVerifyOutput(value: unknown, callId: string): VerifyOutput | undefined {
   if (!isVerifyOutput(value)) return undefined;
   return value.outcome === 'happened' && value.result.callId !== callId ? undefined : value;
 }
 
-/** A result that anybody may have sent, cut to the most that a tool may return. Undefined where it cannot be read. */
+/**
+ * Reads a result that anybody may have sent, cut to the most that a tool may return. Undefined where it cannot be read.
+ */
 export function readResult(value: unknown, callId: string): ToolResult | undefined {
   if (!isResult(value) || value.callId !== callId) return undefined;
   if (utf8Bytes(value.content) <= LIMITS.outputBytesMost) return value;
@@ -211,7 +213,7 @@ export function readResult(value: unknown, callId: string): ToolResult | undefin
   return { ...value, content: `${kept}\n[cut: it was over ${LIMITS.outputBytesMost} bytes]` };
 }
 
-/** Makes a guard: whether a value fits the schema, and is JSON that all our code can take. */
+/** Makes a guard that checks whether a value fits the schema, and is JSON that all our code can take. */
 export function guard<T>(schema: JsonSchema): (value: unknown) => value is T {
   const check = schemaCheck(schema);
   return (value): value is T => isSoundJson(value) && check(value).length === 0;

@@ -1,8 +1,10 @@
 import { digestJson, digestText } from './digest';
 
-/** One hunk of a file plan: lines carry their unified-diff mark (' ', '-', '+' or '\'). Starts count from 1. */
+/**
+ * One hunk of a file plan. Its lines carry their unified-diff mark (' ', '-', '+' or '\'). Line numbers count from 1.
+ */
 export interface Hunk {
-  /** `'1'`, `'2'` and so on, in file order. A decision names hunks by it. */
+  /** `'1'`, `'2'` and so on, in file order. A decision names hunks by their ids. */
   id: string;
   oldStart: number;
   oldLines: number;
@@ -12,23 +14,23 @@ export interface Hunk {
 }
 
 /**
- * The change that a file tool will make to one file, bound to the bytes for which it was planned. Executing it on a
- * file whose hash is neither `baseHash` nor the target's is a `conflict`.
+ * The change that a file tool will make to one file, bound to the bytes for which it was planned. Executing the plan on
+ * a file whose hash is neither `baseHash` nor `targetHash` is a `conflict`.
  */
 export interface FilePlan {
   /** Relative to the workspace root, with `/`. */
   path: string;
   /** SHA-256 (hex) of the file's bytes. Null when the file does not exist yet. */
   baseHash: string | null;
-  /** SHA-256 (hex) of the bytes after all hunks. Empty for a call that moves or deletes the file as it is. */
+  /** SHA-256 (hex) of the bytes after all hunks. Empty for a call that moves or deletes the file. */
   targetHash: string;
   /**
-   * The encoding by which bytes became the text of `lines`. It is `latin1` where they are not UTF-8, so that every byte
-   * survives.
+   * The encoding by which the bytes became the text of `lines`. `latin1` where the bytes are not UTF-8, so that no byte
+   * is lost.
    */
   encoding: 'utf8' | 'latin1';
   /**
-   * Empty for a call that moves or deletes the file: the plan then only binds the call to the bytes that were shown.
+   * Empty for a call that moves or deletes the file. The plan then only binds the call to the bytes that were shown.
    */
   hunks: Hunk[];
 }
@@ -40,7 +42,7 @@ export interface Preview {
 }
 
 /**
- * The number of hex digits of a digest that a person copies. They have 64 bits, so nobody finds another request with
+ * The number of hex digits of a digest that a person copies. They are 64 bits, so nobody can make another request with
  * the same digits.
  */
 export const SAW_DIGITS = 16;
@@ -56,7 +58,7 @@ export interface ShownDigests {
 }
 
 /**
- * SHA-256 (hex) over everything that an approver is shown of a request. Decisions carry it, so that a person approves
+ * SHA-256 (hex) over everything that an approver is shown of a request. A decision carries it, so that it approves
  * exactly the request that was shown.
  */
 export function seenDigestOf(

@@ -3,7 +3,7 @@ import { withDefaults } from './schema/schema';
 import { type AnswerKey, secretFor } from './secret/sealed';
 import type { JsonSchema } from './tool';
 
-/** The question of an agent to a person. Its answer is never a permission. */
+/** An agent's question to a person. The answer is never a permission. */
 export interface Question {
   text: string;
   /**
@@ -18,12 +18,12 @@ export interface Question {
 /** One field of a form, as screens show it. */
 export interface QuestionField {
   name: string;
-  /** Its title, or its name. */
+  /** The title of the field, or its name. */
   label: string;
   kind: 'text' | 'number' | 'integer' | 'boolean' | 'choice';
   required: boolean;
   description?: string;
-  /** The choices, with `choice`. */
+  /** Only with `choice`: the choices. */
   options?: string[];
   /** A format such as `email`. */
   format?: string;
@@ -32,7 +32,7 @@ export interface QuestionField {
   secretFor?: string[];
 }
 
-/** The values of a person, in the order of the form, with the defaults of the fields that were left out. */
+/** A person's values in the order of the form, with defaults for the fields that were left out. */
 export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonObject): JsonObject {
   const filled = Object.entries(withDefaults(form, content));
   const names = Object.keys(isObject(form['properties']) ? form['properties'] : {});
@@ -41,7 +41,7 @@ export function completeAnswer({ form }: Pick<Question, 'form'>, content: JsonOb
   return Object.fromEntries(filled.sort((one, other) => placeOf(one) - placeOf(other)));
 }
 
-/** The fields of a form, in its order. Fields that cannot be read, in a form that is not ours, are left out. */
+/** The fields of a form, in its order. A field that cannot be read is left out: a form from outside may have one. */
 export function fieldsOf({ form }: Question): QuestionField[] {
   const { properties, required } = form;
   const needed: readonly unknown[] = Array.isArray(required) ? required : [];

@@ -1,18 +1,18 @@
 import type { Json } from './json';
 import type { Issue } from './tool';
 
-/** The value of a JSON text, or every problem for which the text is refused, with its place. */
+/** The value of a JSON text, or all problems for which the text is refused, with their places. */
 export type ReadJson = { ok: true; value: Json } | { ok: false; issues: Issue[] };
 
-/** Deeper values would not be read by a person, and take recursive code to its limits. */
+/** The most levels of a value. No person would read a deeper value, and it takes recursive code to its limits. */
 const MOST_LEVELS = 64;
-/** The most issues that are named. More do not help anybody to correct a text. */
+/** The most issues that are named. More would not help anybody to correct a text. */
 const MOST_ISSUES = 20;
 
 /**
- * Reads JSON strictly. An accepted value is exactly the written value. Refused, with their places, are keys that are
- * there twice, keys named `__proto__`, numbers that JavaScript would change, half characters (lone surrogates), and
- * more than `levels` levels (default 64). It repairs nothing and never throws. Takes time in proportion to the text, in
+ * Reads JSON strictly: an accepted value is exactly what is written. It refuses keys that occur twice, keys named
+ * `__proto__`, numbers that JavaScript would change, half characters (lone surrogates), and more than `levels` levels
+ * (default 64), and says where they are. It repairs nothing and never throws. The time is in proportion to the text, in
  * the workflow sandbox too.
  */
 export function readJson(text: string, levels = MOST_LEVELS): ReadJson {
@@ -65,7 +65,8 @@ function decimalOf(written: string): Decimal {
 }
 
 /**
- * The place of the first digit other than 0. A loop, here and below, because a pattern for zeros at an end is slower.
+ * The index of the first digit other than 0. A loop, as in the next function, because a pattern for zeros at an end is
+ * slower.
  */
 function firstOther(digits: string): number {
   let at = 0;
@@ -84,14 +85,14 @@ function sameDecimal(one: Decimal, other: Decimal): boolean {
   return one.digits === other.digits && one.exponent === other.exponent && one.negative === other.negative;
 }
 
-/** The place of the scan: in an object with its keys so far, or at an index of a list. */
+/** Where the scan is: in an object with its keys so far, or at an index of a list. */
 type Level = { keys: Set<string>; key: string | undefined } | { index: number };
 
 /** The next structural character, or the beginning of a string or a number. */
 const NEXT = /["{}[\],\d-]/g;
 const NUMBER = /[\d.eE+-]+/y;
 
-/** Finds the problems that JSON.parse does not report, in one pass. Only for text that JSON.parse has accepted. */
+/** Finds the problems that JSON.parse does not report, in one pass. The text must be one that JSON.parse accepts. */
 function findTraps(text: string, most: number): Issue[] {
   const levels: Level[] = [];
   const issues: Issue[] = [];
@@ -118,7 +119,10 @@ function endOf(text: string, at: number): number {
   return NUMBER.test(text) ? NUMBER.lastIndex : at + 1;
 }
 
-/** The end of a string. Looks for quotes and counts the backslashes before each: a pattern would need more memory. */
+/**
+ * The index at which a string ends. Looks for quotes and counts the backslashes before each, because a pattern would
+ * need more memory.
+ */
 function endOfString(text: string, start: number): number {
   for (let quote = text.indexOf('"', start + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let before = quote - 1;
@@ -171,7 +175,7 @@ function valueOf(token: string): string {
   return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1);
 }
 
-/** Half a character. Written as bytes, it becomes another character. */
+/** Half a character (a lone surrogate). When it is written as bytes, it becomes another character. */
 const TORN = /\p{Cs}/u;
 
 function tornIn(text: string): string | undefined {

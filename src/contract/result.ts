@@ -44,7 +44,7 @@ export interface ToolFailure {
 /** How a call in a dry world is recorded: it would have run, or a person would have been asked first. */
 export type DryKind = 'would_run' | 'would_ask';
 
-/** Facts about one execution. */
+/** Facts about how a call was executed. */
 export interface ResultMetadata {
   execution_time_ms: number;
   safety_level: Safety | null;
@@ -53,24 +53,24 @@ export interface ResultMetadata {
   attempt: number;
   /** Set where nothing ran, because the turn is a fork in a dry world. */
   dry?: DryKind;
-  /** Set if the call succeeded after its time was over, after it was aborted, or after it was given up. */
+  /** Set if the call succeeded although its time was over, or it was aborted or given up. */
   late?: true;
-  /** The child turn that the call was. */
+  /** The id of the child turn that the call started. */
   child?: string;
-  /** When it ended; ISO 8601. */
+  /** When the call ended. ISO 8601. */
   timestamp: string;
 }
 
 /**
- * The outcome of one call. Every call has one. `success` and `error` exclude each other. `content` is what the model
- * reads, always a string.
+ * The outcome of one call. Every call has an outcome. `success` and `error` exclude each other. The model reads
+ * `content`, which is always a string.
  */
 export interface ToolResult {
-  /** The model's own call id (made up where it gave none or one twice). */
+  /** The model's own call id. It is made up where the model gave no id, or the same id twice. */
   id: string;
   callId: string;
   tool: string;
-  /** Who executed it: `local`, or the name of an MCP server. */
+  /** Where the tool is from: `local`, or the name of an MCP server. */
   server: string;
   arguments: JsonObject;
   success: boolean;
@@ -78,12 +78,12 @@ export interface ToolResult {
   /** `text`, `json`, or a MIME type. */
   contentType: string;
   error?: ToolFailure;
-  /** Only for an answer with secrets: the encrypted values that its handles stand for. */
+  /** Only for an answer with secrets: the encrypted values, by their handles. */
   sealed?: SealedValues;
   metadata: ResultMetadata;
 }
 
-/** Which call a result belongs to. */
+/** The call that a result belongs to. */
 export interface ResultHead {
   /** The model's own id. */
   id: string;
@@ -94,15 +94,18 @@ export interface ResultHead {
   arguments: JsonObject;
 }
 
-/** The known facts about the execution. This code reads no clock, so that workflows can make results too. */
+/**
+ * The facts that are known about the execution. The code that makes results reads no clock, so that workflows can make
+ * results too.
+ */
 export interface ResultFacts {
-  /** When it ended; ISO 8601. */
+  /** When the call ended. ISO 8601. */
   timestamp: string;
   /** Milliseconds. @default 0: nothing ran */
   executionTimeMs?: number;
   /** @default null: the tool is not known */
   safety?: Safety | null;
-  /** Whether a person approved or modified it. @default false */
+  /** Whether a person approved or modified the call. @default false */
   approved?: boolean;
   /** @default 1 */
   attempt?: number;
@@ -123,7 +126,10 @@ export function makeSuccess(head: ResultHead, output: ResultContent, facts: Resu
   return { ...toHead(head), success: true, content, contentType, metadata: toMetadata(facts) };
 }
 
-/** The result of a call without success. Its content gives the reason and the facts that are known so far. */
+/**
+ * The result of a call without success. Its content has the reason, and the output that was reported before the call
+ * ended.
+ */
 export function makeFailure(head: ResultHead, failure: ToolFailure, facts: ResultFacts): ToolResult {
   return {
     ...toHead(head),
@@ -145,14 +151,14 @@ function failureLine({ code, message }: ToolFailure): string {
   return `Error [${code}]: ${message}`;
 }
 
-/** The end of a call, in one word. */
+/** How a call ended, in one word. */
 export type ResultKind = 'done' | DryKind | ToolErrorCode;
 
 export function kindOfResult({ success, error, metadata }: ToolResult): ResultKind {
   return metadata.dry ?? (success ? 'done' : (error?.code ?? 'unknown'));
 }
 
-/** The output of the tool itself: the content without the note before it, and without the line that names a failure. */
+/** The tool's own output: the content without the note before it, and without the line that names a failure. */
 export function outputOf({ content, error }: ToolResult, note?: string): string {
   const own = note === undefined ? content : without(`${note}\n\n`, content);
   if (error === undefined) return own;
@@ -162,8 +168,7 @@ export function outputOf({ content, error }: ToolResult, note?: string): string 
 }
 
 /**
- * A note before the result, for the model and for people. It says that the state of earlier calls was not there for
- * this call.
+ * A note before the result, for the model and for people: the call could not use the state that earlier calls had made.
  */
 const STATE_LOST = '[The state that earlier calls had made is lost. This call began without it.]\n\n';
 
@@ -179,10 +184,12 @@ function without(start: string, text: string): string {
 /** The most issues that a validation failure names. The model fixes these first. */
 const MOST_ISSUES = 20;
 
-/** The most characters of an issue: validators quote the value that they checked, which can be long. */
+/** The most characters of an issue. Validators quote the value that they checked, which can be long. */
 const ISSUE_CHARACTERS = 500;
 
-/** The failure of arguments that do not fit: its message names the first 20 issues, its details hold them. */
+/**
+ * The failure of a call whose arguments do not fit. Its message names the first 20 issues, and its details hold them.
+ */
 export function validationFailure(issues: readonly Issue[]): ToolFailure {
   const details = issues.slice(0, MOST_ISSUES).map(({ path, message }) => ({
     path: path.slice(0, ISSUE_CHARACTERS),

@@ -1,6 +1,6 @@
 /**
- * A piece of what a model writes, on its way from the worker to people who watch. History never has it. Pieces of one
- * attempt and revision are put one after the other, and a later attempt or revision takes the place of an earlier one.
+ * A piece of the text that a model writes, on its way from the worker to people who watch. History never has it. The
+ * pieces of one attempt and revision are joined in order, and a later attempt or revision replaces an earlier one.
  */
 export interface StreamedText {
   namespace: string;
@@ -8,78 +8,81 @@ export interface StreamedText {
   runId: string;
   /** Counts from 1. */
   step: number;
-  /** Of a later step of a burst: the first step of that, which is the one that history knows of. */
+  /** Only for a later step of a burst: the first step of that burst, which is the step that history knows. */
   from?: number;
-  /** Which attempt to ask the model for this step this is; the first one is 1. */
+  /** The number of the attempt to ask the model for this step. The first attempt is 1. */
   attempt: number;
-  /** When the attempt was scheduled, by the Temporal server's clock; milliseconds since 1970. It orders attempts. */
+  /**
+   * When the attempt was scheduled, by the Temporal server's clock, in milliseconds since 1970. Attempts are ordered by
+   * it.
+   */
   scheduledAt: number;
   /** 0, or 1 where the finished reply differs from what was streamed. The text then begins anew. */
   revision: number;
-  /** How many characters (UTF-16 units) of the text come before this piece. */
+  /** The number of characters (UTF-16 units) of the text before this piece. */
   at: number;
   text: string;
-  /** The reply is finished: nothing follows. */
+  /** The reply is finished, and no piece follows. */
   done?: true;
 }
 
-/** A stream of which a receiver has less than was sent. */
+/** A stream whose receiver has less than was sent. */
 export interface StreamGap extends Pick<StreamedText, 'turn' | 'scheduledAt' | 'revision'> {
-  /** How many characters the receiver has. */
+  /** The number of characters that the receiver has. */
   at: number;
 }
 
-/** Sends pieces to where people watch, and returns what is missing there. Rejects where the pieces do not arrive. */
+/** Sends pieces to a web inbox, and returns what is missing there. Rejects where the pieces do not arrive. */
 export type SendText = (pieces: readonly StreamedText[]) => Promise<readonly StreamGap[]>;
 
 /**
- * The turns in which something began or ceased to wait for a person, by the word of a worker. The news names turns and
- * says nothing of them: whoever hears it reads them. Without turns it only says that the worker is there.
+ * Names the turns in which something began or ceased to wait for a person, as a worker says. The news contains nothing
+ * else about them: whoever receives it reads the turns. Without turns it only says that the worker is there.
  */
 export interface TurnNews {
   namespace: string;
   turns: readonly string[];
-  /** There were more turns than the worker could keep. */
+  /** More turns had changed than the worker could keep. */
   isPart?: true;
 }
 
 /** Sends news to a web inbox. Rejects where it does not arrive. */
 export type SendNews = (news: TurnNews) => Promise<void>;
 
-/** A web inbox that gets what models write from the workers, and sends it to everyone who follows the turn. */
+/** A web inbox that workers send models' texts to. It passes them to everyone who follows the turn. */
 export interface StreamPlace {
-  /** Its address, such as `http://inbox.example.com:7243`. */
+  /** The address of the web inbox, such as `http://inbox.example.com:7243`. */
   url: string;
   /** The secret that the web inbox was started with: 16 to 200 characters. */
   token: string;
 }
 
-/** What a worker sends to a web inbox: what models write, and which turns have changed. */
+/** Sends to a web inbox: the texts that models write, and the turns that have changed. */
 export interface StreamSender {
   text: SendText;
   news?: SendNews;
 }
 
-/** Limits of the news. Times are in milliseconds. */
+/** Limits of the news about turns. Times are in milliseconds. */
 export const NEWS = {
-  /** The most characters of a name, which is Temporal's own limit. One longer name would have its whole batch refused. */
+  /** The most characters of a turn's name: Temporal's own limit. A longer name would have its whole batch refused. */
   characters: 1_000,
-  /** The most turns that are named at once. */
+  /** The most turns that are named in one request. */
   turnsAtOnce: 200,
   /** The most turns that a worker keeps for a web inbox that does not answer. */
   turnsKept: 1_000,
   /**
-   * How long a worker waits before it names a turn. A workflow reports before the server has its change, and several
-   * turns go together.
+   * The time that a worker waits before it names a turn. A workflow reports before the server has its change, and so
+   * several turns go in one request.
    */
   batchMs: 20,
-  /** A worker without news says that it is there after so long. */
+  /** A worker without news says that it is there after this time. */
   beatMs: 5_000,
 } as const;
 
 /**
- * What a model writes, while it writes. The text so far is the first `at` characters of the text before, and then
- * `text`. With 0 the text begins anew, as in each attempt. The event `step` has the finished reply.
+ * The text that a model writes, while it writes. The text so far is the first `at` characters of the earlier text, and
+ * then `text`. With `at` 0 the text begins anew, as in each attempt. The event `step` has the finished reply.
  */
 export interface TextDelta extends Pick<StreamedText, 'runId' | 'step' | 'from' | 'attempt' | 'at' | 'text'> {
   type: 'text';
@@ -87,19 +90,19 @@ export interface TextDelta extends Pick<StreamedText, 'runId' | 'step' | 'from' 
 
 /** Limits of streamed text. Characters are UTF-16 units. */
 export const STREAM = {
-  /** The most characters of pieces that are sent at once: any such text fits a body of 1 MiB. */
+  /** The most characters of pieces in one request: any such text fits a body of 1 MiB. */
   charactersAtOnce: 100_000,
-  /** The most pieces that are sent at once. */
+  /** The most pieces in one request. */
   piecesAtOnce: 200,
   /** The most bytes of a reply's text, as UTF-8. A longer text is cut. A text has no more characters than bytes. */
   textBytes: 512 * 1024,
   /** The least time between two batches, in milliseconds. */
   batchMs: 50,
-  /** Characters of the head that the heartbeat has where the text is not streamed. */
+  /** The number of characters from the beginning of the text that the heartbeat has where the text is not streamed. */
   headCharacters: 4_000,
 } as const;
 
-/** Whether one stream is of a later attempt than another, or of a later revision of the same attempt. */
+/** Whether the first stream is of a later attempt than the second, or of a later revision of the same attempt. */
 export function isLaterStream(
   one: Pick<StreamedText, 'scheduledAt' | 'revision'>,
   other: Pick<StreamedText, 'scheduledAt' | 'revision'>,

@@ -20,7 +20,7 @@ export type Effect = (typeof EFFECTS)[number];
 export const STATES = ['call', 'turn', 'session', 'worker'] as const;
 export type StateScope = (typeof STATES)[number];
 
-/** How the ready calls of a step are started; see DESIGN of order in docs. */
+/** The order in which the ready calls of a step are started. `nextToStart` says what each value means. */
 export const ORDERS = ['lane', 'strict', 'parallel'] as const;
 export type Order = (typeof ORDERS)[number];
 

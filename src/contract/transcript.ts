@@ -7,7 +7,7 @@ import type { SealedValues } from './secret/sealed';
 import { jsonBytes, utf8Bytes, withFiles } from './text/bytes';
 import type { ThinkOutput } from './think';
 
-/** One call as the transcript shows it to the model. `raw` only where the arguments could not be parsed. */
+/** One call as the transcript shows it to the model. `raw` is set only where the arguments could not be parsed. */
 export interface TranscriptCall {
   callId: string;
   id: string;
@@ -20,8 +20,8 @@ export interface TranscriptCall {
 export type TranscriptEntry =
   | { kind: 'words'; text: string; files?: FileRef[] }
   /**
-   * `context`: the knowledge of the model before the conversation. Only in the first reply of a turn. `opaque`: the
-   * data that the provider wants back with the reply.
+   * `context`: what the model knew before the conversation. Only in the first reply of a turn. `opaque`: the data that
+   * the provider wants back with the reply.
    */
   | {
       kind: 'reply';
@@ -31,7 +31,7 @@ export type TranscriptEntry =
       context?: string;
       opaque?: string;
     }
-  /** `sealed`: see ToolResult. */
+  /** `sealed`: see `ToolResult`. */
   | {
       kind: 'result';
       callId: string;
@@ -42,14 +42,14 @@ export type TranscriptEntry =
       sealed?: SealedValues;
     };
 
-/** One page of the `transcript` query. `next` is the index to ask for, null at the end. */
+/** One page of the `transcript` query. `next` is the index of the next page, null at the end. */
 export interface TranscriptPage {
   from: number;
   entries: TranscriptEntry[];
   next: number | null;
 }
 
-/** Entries from an index on, up to the page limit and at least one. */
+/** The entries from an index on, up to the page limit. At least one entry. */
 export function pageOf(list: readonly TranscriptEntry[], first: number): TranscriptPage {
   const from = Math.max(0, first);
   let end = from;
@@ -69,17 +69,17 @@ export interface TranscriptQuery {
 /** The text in place of an output that was dropped to keep the transcript within its limit. */
 export const DROPPED_OUTPUT = '[older output dropped to keep the transcript within its limit]';
 
-/** Bytes an entry counts for: its JSON, in UTF-8. */
+/** The bytes that an entry counts for: its JSON, in UTF-8. */
 export function entryBytes(entry: TranscriptEntry): number {
   return utf8Bytes(JSON.stringify(entry));
 }
 
 /**
- * Text that takes at most `mostBytes` as JSON: head and tail are kept, a mark replaces the middle. No character is
- * split. Where the mark alone is longer, only the mark is left. Cutting twice changes nothing.
+ * Cuts a text so that it takes at most `mostBytes` as JSON. Head and tail are kept, and a mark replaces the middle. No
+ * character is split. Where the mark alone is longer, only the mark is left. Cutting twice changes nothing.
  */
 export function cutContent(content: string, mostBytes: number): string {
-  // A unit of a string takes at most six bytes.
+  // A UTF-16 unit takes at most six bytes in JSON.
   if (content.length * 6 + 2 <= mostBytes || jsonBytes(content) <= mostBytes) return content;
   const room = mostBytes - jsonBytes(cutMark(content.length));
   const head = headWithin(content, Math.ceil(room / 2));
@@ -91,7 +91,7 @@ function cutMark(leftOut: number): string {
   return `\n[... ${leftOut} characters left out to keep within the limit ...]\n`;
 }
 
-/** The end of a text's longest beginning that takes at most this many bytes. */
+/** The index at which the longest beginning with at most this many bytes ends. */
 function headWithin(text: string, mostBytes: number): number {
   let index = 0;
   for (let room = mostBytes; ;) {
@@ -102,7 +102,7 @@ function headWithin(text: string, mostBytes: number): number {
   }
 }
 
-/** The start of a text's longest end that takes at most this many bytes. */
+/** The index at which the longest end with at most this many bytes starts. */
 function tailWithin(text: string, mostBytes: number): number {
   let index = text.length;
   for (let room = mostBytes; index > 0;) {
@@ -119,10 +119,10 @@ function tailWithin(text: string, mostBytes: number): number {
 const SHORT_ESCAPES = '\b\f\n\r\t';
 
 function pointBytes(point: number): number {
-  // Nearly every character of a long text is one of these, so this check comes first, and compares numbers only.
+  // Nearly every character of a long text is in this range, so this check comes first, and compares only numbers.
   if (point >= 0x20 && point < 0x80) return point === QUOTE || point === BACKSLASH ? 2 : 1;
   if (point > 0xffff) return 4;
-  // JSON writes other control characters, and half characters, as their number.
+  // JSON writes other control characters, and half characters, as numbers.
   if (point < 0x20) return SHORT_ESCAPES.includes(String.fromCharCode(point)) ? 2 : 6;
   if (point >= 0xd800 && point < 0xe000) return 6;
   return point < 0x800 ? 2 : 3;
@@ -135,8 +135,8 @@ const BACKSLASH = 0x5c;
 const LEAST_OUTPUT_BYTES = 256;
 
 /**
- * The most bytes that each of several outputs may keep, so that all together take at most `room`. The largest are cut
- * first.
+ * The most bytes that each of several outputs may keep, so that all together take at most `room`. The largest outputs
+ * are cut first.
  */
 export function fairShare(sizes: readonly number[], room: number): number {
   let left = room;
@@ -150,8 +150,8 @@ export function fairShare(sizes: readonly number[], room: number): number {
 }
 
 /**
- * The entries, with a mark in place of every tool output before index `before`. These earlier entries also lose the
- * data that providers want back. Applying it twice changes nothing.
+ * The entries, with a mark in place of every tool output before the index `before`. These earlier entries also lose the
+ * data that a provider wants back. Applying this twice changes nothing.
  */
 export function dropOutputs(entries: readonly TranscriptEntry[], before: number): TranscriptEntry[] {
   return entries.map((entry, index) => (index < before ? dropOutput(entry) : entry));
@@ -179,7 +179,7 @@ export function replyEntry(
   };
 }
 
-/** The knowledge of a turn's model before the conversation, as its first reply recorded it. */
+/** What a turn's model knew before the conversation, as its first reply recorded it. */
 export function contextIn(entries: readonly TranscriptEntry[]): string | undefined {
   const first = entries.find((entry) => entry.kind === 'reply');
   return first?.kind === 'reply' ? first.context : undefined;
@@ -229,7 +229,7 @@ function areSealed({ sealed = {} }: Record<string, unknown>): boolean {
   return isObject(sealed) && Object.values(sealed).every((one) => typeof one === 'string');
 }
 
-/** Whether files have the form of references. The other checks were done where the files came in. */
+/** Whether files have the form of references. The other checks were made where the files arrived. */
 function areFileRefs({ files = [] }: Record<string, unknown>): boolean {
   const isRef = (file: unknown): boolean =>
     isObject(file) &&

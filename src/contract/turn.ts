@@ -38,15 +38,17 @@ export interface TurnInput {
   fork?: ForkInput;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The most that the turn may spend, where its agent allows more. */
+  /** The most that the turn may spend. It applies where the agent allows more. */
   budget?: Budget;
-  /** Only for a child turn: its part of the rest of its parent's budget. Nobody can raise it in the child turn. */
+  /** Only for a child turn: its part of what is left of its parent's budget. Nobody can raise it in the child turn. */
   cap?: Budget;
-  /** The session of the turn, in all its runs. Absent where the turn belongs to none. */
+  /** The session that the turn belongs to, in all its runs. Absent: it belongs to none. */
   session?: SessionRef;
-  /** The budget of its session, and the spending of earlier turns of the session. */
+  /** The budget of the turn's session, and the spending of the session's earlier turns. */
   sessionSpending?: CarriedSpending;
-  /** The knowledge of its session about the state that calls share, by `stateKeyOf`. Absent: no call used any. */
+  /**
+   * What the session knows about the state that calls share, by `stateKeyOf`. Absent: no call has used shared state.
+   */
   sessionStates?: [string, KnownState][];
 }
 
@@ -55,21 +57,23 @@ export interface CarriedTurn {
   /** The last finished step. */
   step: number;
   transcript: TranscriptEntry[];
-  /** Index before which outputs are dropped. */
+  /** Outputs before this index are dropped. */
   droppedBefore: number;
   /** Results of the last step, for the next `think`. */
   results: ResultRef[];
   /** The most bytes of each of these results in the transcript. Absent: the results are whole. */
   cutTo?: number;
-  /** Content digest and verdict of each decision that is spent, by decisionId. */
+  /** Content digest and verdict of each decision that has been used, by `decisionId`. */
   spent: [string, { digest: string; verdict: Verdict }][];
   counts: TurnCounts;
   usage: Usage;
   /** The last verdicts on signals, for the memo. */
   signalVerdicts: SignalVerdict[];
-  /** The knowledge about the state that calls share, by `stateKeyOf`. Absent: no call used any. */
+  /** What the turn knows about the state that calls share, by `stateKeyOf`. Absent: no call has used shared state. */
   states?: [string, KnownState][];
-  /** Words that came and were not taken up yet, and the ids of words that were. Absent: no words came. */
+  /**
+   * Words that arrived and were not taken up yet, and the ids of words that were taken up. Absent: no words arrived.
+   */
   words?: { waiting: TurnWords[]; took: string[] };
   /** The budget and the spending of the turn. Absent: there is no limit, and nothing was spent. */
   spending?: CarriedSpending;
@@ -93,8 +97,8 @@ export interface TurnCounts {
 }
 
 /**
- * Result of `agentTurn`. A cancelled turn and a turn whose model failed for good have none: they close as Cancelled and
- * Failed.
+ * Result of `agentTurn`. A cancelled turn and a turn whose model failed for good have no result: they close as
+ * Cancelled and Failed.
  */
 export interface TurnResult {
   status: 'answered' | 'step_limit' | 'budget' | 'loop';
@@ -102,7 +106,7 @@ export interface TurnResult {
   answer: string;
   /** Why the turn did not answer, in words. Set with `budget` and `loop`. */
   why?: string;
-  /** The spending of the turn, with its child turns. */
+  /** The spending of the turn and its child turns. */
   spent?: Spent;
   /** The answer as a value, where the agent has an `output`. */
   value?: Json;
@@ -114,8 +118,8 @@ export interface TurnResult {
 }
 
 /**
- * CountersignState. `waiting`: at least one request or question waits. `in_doubt`: at least one call is in doubt (this
- * wins over `waiting`).
+ * The states in CountersignState. `waiting`: at least one request or question waits. `in_doubt`: at least one call is
+ * in doubt. `in_doubt` wins over `waiting`.
  */
 export const TURN_STATES = [
   'running',
@@ -131,7 +135,7 @@ export const TURN_STATES = [
 export type TurnState = (typeof TURN_STATES)[number];
 
 /**
- * Memo `closed`: ids of the calls that the workflow has closed by itself since it wrote the memo before, by cause. No
+ * Memo `closed`: by cause, the ids of the calls that the workflow has closed by itself since it last wrote the memo. No
  * other event says how these calls ended.
  */
 export type ClosedMemo = Partial<Record<ClosingCause, string[]>>;
@@ -140,7 +144,7 @@ export type ClosedMemo = Partial<Record<ClosingCause, string[]>>;
 export interface OpenMemo {
   /** A call's key is `<key>:<callId>` for all calls of the current step. */
   key: string;
-  /** The number of all calls that wait. `items` names the first 20. */
+  /** The number of all calls that wait. `items` has the first 20. */
   count: number;
   items: OpenItem[];
 }
@@ -179,8 +183,8 @@ const LINEAGE: JsonSchema = {
 export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sessionSpending: SPENDING };
 
 /**
- * The id of the child turn of a call. It comes from the reply that asked for the call, and not from a run. After a
- * reset that keeps the reply, it names the turn that was started before. So a call never starts two turns.
+ * The id of the child turn that a call starts. It is made from the reply that asked for the call, not from a run. After
+ * a reset that keeps the reply, it is the id of the turn that was started before. So a call never starts two turns.
  */
 export function childTurnId(turn: string, { callId, replyId }: { callId: string; replyId: string }): string {
   return `${turn}.${callId}.${replyId.replace(/[^A-Za-z0-9]/g, '').slice(0, KEY_CHARACTERS)}`;
@@ -194,7 +198,7 @@ export function callOfChild(turn: string, child: string): string | undefined {
   return /^(.+)\.[A-Za-z0-9]{1,12}$/.exec(child.slice(turn.length + 1))?.[1];
 }
 
-/** How a child turn ended. `result` may be anything that its workflow returned. */
+/** How a child turn ended. `result` is whatever its workflow returned. */
 export type ChildEnd =
   | { kind: 'completed'; result: unknown }
   | { kind: 'failed' | 'foreign'; message: string }
@@ -202,7 +206,7 @@ export type ChildEnd =
 
 export const CHILD_ENDS = ['completed', 'failed', 'foreign', 'cancelled', 'terminated', 'timed_out'] as const;
 
-/** The id of a child turn, and the facts of its call that a result has. */
+/** The id of a child turn, and the facts of its call that go into the result. */
 export interface ChildOf {
   child: string;
   head: ResultHead;
@@ -210,7 +214,7 @@ export interface ChildOf {
   outputBytes: number;
 }
 
-/** The result of a call whose child turn has ended: the answer of the child turn, or why there is none. */
+/** The result of a call whose child turn has ended: the child turn's answer, or why there is none. */
 export function childResult(end: ChildEnd, { child, head, facts, outputBytes }: ChildOf): ToolResult {
   const answer = answerOf(end);
   const result =
@@ -278,7 +282,7 @@ export interface ChildWaitInput {
   child: string;
 }
 
-/** The end of a child turn, from the output of an activity. Undefined where it cannot be read. */
+/** Reads how a child turn ended, from the output of an activity. Undefined where it cannot be read. */
 export function readChildEnd(value: unknown): ChildEnd | undefined {
   if (!isObject(value)) return undefined;
   const { kind, message, result } = value;
@@ -288,7 +292,7 @@ export function readChildEnd(value: unknown): ChildEnd | undefined {
   return kind === 'cancelled' || kind === 'terminated' || kind === 'timed_out' ? { kind } : undefined;
 }
 
-/** Text without control characters and without other invisible ones. */
+/** Text without control characters and other invisible characters. */
 const PLAIN: JsonSchema = { type: 'string', minLength: 1, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}]*$' };
 
 /** The schema of a W3C `traceparent`. */
@@ -312,8 +316,8 @@ export const ORIGIN: JsonSchema = {
 };
 
 /**
- * The problems of a turn's origin. Empty where the origin fits. The starter of a turn checks it, and the turn itself
- * checks it again.
+ * The problems of a turn's origin. Empty where the origin fits. Both the starter of a turn and the turn itself check
+ * it.
  */
 export const originIssues = /* @__PURE__ */ soundCheck(ORIGIN);
 
@@ -325,10 +329,7 @@ const KEYS = {
   metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
 } as const;
 
-/**
- * The data about a turn that lists and Temporal's UI show from its start. Every start of a turn uses this, beside the
- * input.
- */
+/** The data of a turn that lists and Temporal's UI show. Every start of a turn passes this beside the input. */
 export function startOf(input: TurnInput, prompt: string) {
   const { agent, origin, fork, lineage, session } = input;
   const facts = factsIn(origin?.metadata);

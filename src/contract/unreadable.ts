@@ -3,11 +3,14 @@ import { isObject } from './json';
 /** Why a value that was sent cannot be read. */
 export interface Unreadable {
   why: string;
-  /** Whether it could be read with other settings of its worker. */
+  /** Whether the value could be read with other settings of its worker. */
   waits: boolean;
 }
 
-/** The key of the reason. JSON cannot hold a symbol. So nobody can send a value that passes for an unreadable one. */
+/**
+ * The key that holds the reason. JSON cannot hold a symbol, so nobody can send a value that passes for an unreadable
+ * one.
+ */
 const REASON = Symbol('why a value cannot be read');
 
 /** Marks `value`, an object, as the stand-in for a value that cannot be read. */

@@ -2,7 +2,8 @@ import { digestJson } from './digest';
 import { isObject } from './json';
 
 /**
- * Digits of a digest: enough to distinguish sets, and short, because the name is in every event that a worker makes.
+ * The number of digits of the digest. It is enough to distinguish sets of tools, and short because the name is in every
+ * event that a worker makes.
  */
 const DIGITS = 8;
 
@@ -13,7 +14,7 @@ export interface WorkerPlace {
 }
 
 /**
- * The identity of a worker: process and machine, as in Temporal's own identities, then a digest of the agents and tools
+ * The identity of a worker: process and machine, as in Temporal's own identities, and a digest of the agents and tools
  * that it has for its queue.
  */
 export function workerIdentity({ pid, host }: WorkerPlace, tools: ToolDigests): string {
@@ -25,12 +26,12 @@ export function toolSetDigest(tools: ToolDigests): string {
   return digestJson(tools).slice(0, DIGITS);
 }
 
-/** The digest of a worker's agents and tools, from its name; undefined for a worker that is not ours. */
+/** The digest of a worker's agents and tools, from its name. Undefined for a worker that is not one of our own. */
 export function toolSetIn(identity: string): string | undefined {
   return /^\d+@[^#]*#([0-9a-f]{8})$/.exec(identity)?.[1];
 }
 
-/** The name of a plugin that names an agent. The server lists the plugins of each worker. */
+/** The names of plugins that name an agent. The server lists the plugins of each worker. */
 const AGENT_PLUGIN = /^countersign\.agent\/([a-z][a-z0-9_-]{0,63})$/;
 
 /** A plugin that does nothing but name an agent. */
@@ -44,8 +45,8 @@ export function agentsAmong(plugins: readonly string[]): string[] {
 }
 
 /**
- * The global by which a worker hands its list of tools to the workflows that it runs. No command depends on it,
- * so nothing in a history does.
+ * The global by which a worker passes its list of tools to the workflows that it runs. No command depends on the list,
+ * so no history depends on it.
  */
 const GLOBAL = '__countersignTools';
 
@@ -55,21 +56,24 @@ export type ToolDigests = Readonly<Record<string, Readonly<Record<string, string
 /** A request whose tool has changed. If it is approved, it is refused before it runs. */
 export interface ChangedTool {
   callId: string;
-  /** `gone`: the agent does not have it any more. */
+  /** `gone`: the agent no longer has the tool. */
   now: 'changed' | 'gone';
 }
 
-/** Code that goes before the code of the bundle, on the same line, so that the lines of the source map stay right. */
+/** Code that is put before the code of the bundle, on the same line, so that the lines of the source map stay right. */
 export function formatTools(digests: ToolDigests): string {
   return `globalThis.${GLOBAL}=${JSON.stringify(JSON.stringify(digests))};`;
 }
 
-/** Whether a worker of ours runs this workflow: the code of any other one lacks the list. */
+/** Whether one of our workers runs this workflow. The code of other workers lacks the list of tools. */
 export function isOurWorker(): boolean {
   return Reflect.has(globalThis, GLOBAL);
 }
 
-/** The tool digests of one agent, from the worker that runs this workflow; undefined if the worker has none of them. */
+/**
+ * The digests of one agent's tools, from the worker that runs this workflow. Undefined if the worker does not have the
+ * agent.
+ */
 export function toolsHere(agent: string): Record<string, unknown> | undefined {
   const listed: unknown = Reflect.get(globalThis, GLOBAL);
   const digests: unknown = typeof listed === 'string' ? JSON.parse(listed) : undefined;

@@ -19,7 +19,10 @@ import type { Effect, Issue, JsonSchema, Safety } from '../contract/tool';
 
 /** The fields that every turn event has. */
 export interface EventHeader {
-  /** The history event from which it was made, in its run. Several turn events can come from one history event. */
+  /**
+   * The id of the history event from which this event was made, in its run. Several turn events can come from one
+   * history event.
+   */
   eventId: number;
   /** The time when the server recorded the history event, ISO 8601. */
   at: string;
@@ -32,15 +35,15 @@ export interface ProposedCall {
   id: string;
   tool: string;
   /**
-   * `remote`: its own worker still has to prepare it. The event call_prepared follows. `recorded`: a fork took its
-   * result over.
+   * `remote`: the worker that has the tool still has to prepare the call; the event call_prepared follows. `recorded`:
+   * a fork took over its result.
    */
   kind: 'invalid' | 'run' | 'ask' | 'remote' | 'recorded';
   /** The arguments with defaults; `{}` where they could not be parsed. */
   arguments: JsonObject;
   /** The arguments that the model wrote. Only where defaults changed them. */
   proposed?: JsonObject;
-  /** The text that the model wrote. Only where it is not parsed (yet). */
+  /** The text that the model wrote as arguments. Only where it is not parsed (yet). */
   raw?: string;
   /** Why an invalid call cannot run. */
   error?: string;
@@ -51,8 +54,8 @@ export interface ProposedCall {
 }
 
 /**
- * A call is prepared. It is a `remote` call, a call that was edited and needed a new plan, or a call that another
- * workflow gates.
+ * A call is prepared: a `remote` call, a call that was edited and needed a new plan, or a call that another workflow
+ * gates.
  */
 export interface CallPrepared extends EventHeader {
   type: 'call_prepared';
@@ -60,8 +63,8 @@ export interface CallPrepared extends EventHeader {
 }
 
 /**
- * A call waits for a decision. A decision can be taken from here on, not before. Comes again when an edit, or a reset,
- * needs a new look.
+ * A call waits for a decision. From now on, and not before, it can be decided. The event occurs again where an edit or
+ * a reset makes somebody look again.
  */
 export interface RequestOpened extends EventHeader {
   type: 'request_opened';
@@ -72,41 +75,43 @@ export interface RequestOpened extends EventHeader {
   effect: Effect;
   /** The arguments that run when the call is approved. */
   arguments: JsonObject;
-  /** The digest of all that is shown: arguments, preview and plan. A decision names it. */
+  /** The digest of everything that is shown: arguments, preview and plan. A decision carries it. */
   seenDigest: string;
   /** The digest of the tool's name, description, schema, safety and effect. */
   toolDigest: string;
-  /** Why the same request comes once more: the edit before was not taken, or the decision did not hold. */
+  /** Why the same request comes once more: the last edit was not taken, or the decision did not hold. */
   note?: string;
   /**
-   * The arguments that the model asked for. Only where others run, because defaults were filled in or a person changed
-   * them.
+   * The arguments that the model asked for. Set only where other arguments run, because defaults were filled in or a
+   * person changed them.
    */
   proposed?: JsonObject;
-  /** Who changed the arguments last, and why. Absent where no person did. */
+  /** The person who changed the arguments last, and the reason. Absent where no person changed them. */
   edit?: { approver: string; reason?: string };
   preview?: Preview;
-  /** Why policy wants a decision, where it said. */
+  /** Why the policy wants a decision, where it gave a reason. */
   policyReason?: string;
-  /** Set where the tool wants each of its requests decided on its own. */
+  /** Set where the tool wants its requests decided one by one. */
   noBatch?: boolean;
-  /** `none`: no grant takes the place of a decision. `equal`: only one for the same arguments. Absent: any does. */
+  /**
+   * `none`: no grant replaces a decision. `equal`: only a grant for the same arguments does. Absent: any grant does.
+   */
   grants?: 'none' | 'equal';
-  /** The MCP server that has the tool. Absent: it is our own. */
+  /** The MCP server that has the tool. Absent: the tool is not from an MCP server. */
   server?: string;
-  /** The schema that changed arguments have to fit. Absent where the record has none. */
+  /** The schema that changed arguments have to fit. Absent where the record has no schema. */
   schema?: JsonSchema;
-  /** Milliseconds after which the handler is ended. Absent where the record has none. */
+  /** The time after which the handler is ended, in milliseconds. Absent where the record does not have it. */
   timeoutMs?: number;
-  /** A user's own workflow asks, and runs the call itself. How often it runs the call is not known here. Absent: no. */
+  /** A user's own workflow asks, and itself runs the call. How often it runs the call is not known here. */
   unowned?: true;
-  /** A gate in a user's own workflow runs the call. The activity is the user's, and has no journal. Absent: no. */
+  /** A gate in a user's own workflow runs the call. The activity is the user's, and has no journal. */
   byGate?: true;
-  /** Who decides. Absent: everybody who may signal the turn. */
+  /** The authority that decides the call. Absent: everybody who may signal the turn can decide. */
   authority?: Authority;
-  /** ISO 8601, workflow time. Null where it never expires. */
+  /** ISO 8601, workflow time. Null where the request never expires. */
   deadline: string | null;
-  /** One line: tool and arguments. */
+  /** One line with the tool and the arguments. */
   summary: string;
 }
 
@@ -114,12 +119,12 @@ export interface RequestOpened extends EventHeader {
 export interface RequestEscalated extends EventHeader {
   type: 'request_escalated';
   callId: string;
-  /** People and `group:<name>`. */
+  /** The people and the groups (`group:<name>`) who may decide now, too. */
   to: string[];
 }
 
 /**
- * The decision on a call does not hold in this run or under the rules, so its handler was not called. The event
+ * The decision on a call does not hold in this run or under the rules, so the handler was not called. The event
  * request_opened follows.
  */
 export interface DecisionVoid extends EventHeader {
@@ -127,20 +132,20 @@ export interface DecisionVoid extends EventHeader {
   callId: string;
   tool: string;
   message: string;
-  /** The people whose votes do not count; other votes still count. Absent: no vote counts. */
+  /** The people whose votes do not count. Other votes still count. Absent: no vote counts. */
   struck?: string[];
 }
 
-/** A call is a question and waits for an answer. An answer can be taken from here on, not before. */
+/** A call is a question and waits for an answer. From now on, and not before, it can be answered. */
 export interface QuestionOpened extends EventHeader {
   type: 'question_opened';
   callId: string;
   callKey: string;
   tool: string;
   question: Question;
-  /** ISO 8601, workflow time. Null where it never expires. */
+  /** ISO 8601, workflow time. Null where the question never expires. */
   deadline: string | null;
-  /** One line: tool and question. */
+  /** One line with the tool and the question. */
   summary: string;
 }
 
@@ -148,52 +153,61 @@ export interface QuestionOpened extends EventHeader {
 export interface RequestExpired extends EventHeader {
   type: 'request_expired';
   callId: string;
-  /** It was a question. Absent: no. */
+  /** The call was a question. */
   question?: true;
 }
 
-/** A call's activity is scheduled: it runs once a worker takes it. Comes again with a higher generation after `run-again`. */
+/**
+ * A call's activity is scheduled, and runs once a worker takes it. The event occurs again with a higher generation
+ * after `run-again`.
+ */
 export interface CallStarted extends EventHeader {
   type: 'call_started';
   callId: string;
   tool: string;
-  /** 0, and one more with each `run-again`. */
+  /** 0 at first. Each `run-again` adds one. */
   generation: number;
   arguments: JsonObject;
   effect: Effect;
   taskQueue: string;
-  /** The grant by which the call starts without a decision. Its worker claims a use of it before the handler. */
+  /** The grant that lets the call start without a decision. Its worker claims a use of the grant before the handler. */
   grant?: GrantMark;
-  /** The decision that it spends. Absent for calls that need none. */
+  /** The decision by which the call starts. Absent for calls that need no decision. */
   decision?: { decision: DecisionKind | 'run-again'; approver: string; reason?: string };
 }
 
-/** No worker that has what the call needs took the call yet. There is one event, however often the call is tried. */
+/**
+ * No worker that has what the call needs has taken the call yet. There is one such event, however often the call is
+ * tried.
+ */
 export interface CallWaits extends EventHeader {
   type: 'call_waits';
   callId: string;
   tool: string;
-  /** The part that is missing on the worker that took the call, or the reason why the call goes to another worker. */
+  /** What the worker that took the call lacks, or why the call goes to another worker. */
   message: string;
 }
 
-/** A pause holds the call: it did not start, and is tried again. Next: call_resumed, or it ends with its turn. */
+/**
+ * A pause holds the call. It did not start, and is tried again. The next event is call_resumed, or the end of the call
+ * with its turn.
+ */
 export interface CallHeld extends EventHeader {
   type: 'call_held';
   callId: string;
   tool: string;
-  /** Who paused what, when and why. Where the pauses cannot be read, the reason. */
+  /** Who paused what, when and why, or why the pauses cannot be read. */
   message: string;
 }
 
-/** No pause holds the call any more. It is about to start. */
+/** No pause holds the call any more, so it is about to start. */
 export interface CallResumed extends EventHeader {
   type: 'call_resumed';
   callId: string;
   tool: string;
 }
 
-/** The child turn of a call runs. Comes again after a reset, where the child turn was there already. */
+/** The child turn of a call runs. The event occurs again after a reset, where the child turn already existed. */
 export interface ChildStarted extends EventHeader {
   type: 'child_started';
   callId: string;
@@ -202,56 +216,56 @@ export interface ChildStarted extends EventHeader {
   child: string;
 }
 
-/** A call has its result. The last event of a call, but for a late outcome_reported. */
+/** A call has its result. This is the last event of a call, unless an outcome_reported comes late. */
 export interface CallEnded extends EventHeader {
   type: 'call_ended';
   callId: string;
   tool: string;
   result: ToolResult;
-  /** From scheduled to closed. Null where nothing was scheduled. */
+  /** The time from scheduling to closing, in milliseconds. Null where nothing was scheduled. */
   durationMs: number | null;
   /** 0 where nothing was started. */
   attempts: number;
   /**
-   * `handler`: the call itself reported it. `failure`: it is derived from the failure of the activity. `turn`: the turn
-   * made the result (denied, expired, resolved, …), and the model reads it so. `record`: a fork began with it. Then it
-   * happened in the turn that was forked, or was given as a what-if.
+   * Where the result comes from. `handler`: the call itself reported it. `failure`: it is derived from the failure of
+   * the activity. `turn`: the turn made it (denied, expired, resolved, …), and the model reads it in this form.
+   * `record`: a fork began with it, so it happened in the turn that was forked, or was given as a what-if.
    */
   origin: 'handler' | 'failure' | 'turn' | 'record';
-  /** The use of a grant by which it ran. */
+  /** The use of a grant by which the call ran. */
   grant?: GrantUse;
-  /** The roster by which the worker accepted the signatures that let the call run. Absent: there were none. */
+  /** The roster by which the worker accepted the signatures that let the call run. Absent: there were no signatures. */
   roster?: Roster;
   /**
-   * A note for the model about the changes and the reason of a person. The result begins with this text. Absent:
-   * nothing.
+   * A note for the model about what a person changed or said. The result begins with this text. Absent: a person
+   * changed and said nothing.
    */
   note?: string;
 }
 
-/** A call was started and nobody knows its outcome. Next: verifying, or in_doubt. */
+/** A call was started and nobody knows its outcome. The next event is verifying or in_doubt. */
 export interface CallLost extends EventHeader {
   type: 'call_lost';
   callId: string;
   tool: string;
   message: string;
-  /** The facts that are known so far, such as partial output. */
+  /** The output that is known so far. */
   partial?: string;
-  /** The last progress that it reported. */
+  /** The last progress that the call reported. */
   progress?: CallProgress;
-  /** The use of a grant by which it ran. */
+  /** The use of a grant by which the call ran. */
   grant?: GrantUse;
-  /** As in `call_ended`. */
+  /** See `CallEnded`. */
   roster?: Roster;
 }
 
-/** The tool's own check is asked whether a lost call happened. */
+/** The tool's own check is asked whether a lost call took effect. */
 export interface Verifying extends EventHeader {
   type: 'verifying';
   callId: string;
 }
 
-/** The verdict of the tool's check. `cannot_tell` is followed by in_doubt. */
+/** The verdict of the tool's check. After `cannot_tell`, in_doubt follows. */
 export interface Verified extends EventHeader {
   type: 'verified';
   callId: string;
@@ -267,12 +281,15 @@ export interface InDoubtOpened extends EventHeader {
   tool: string;
   message: string;
   partial?: string;
-  /** The last progress that it reported. */
+  /** The last progress that the call reported. */
   progress?: CallProgress;
   summary: string;
 }
 
-/** A signal with a decision, a resolution or an answer is on record and waits for a worker. The `decision`, `resolved` or `answered` event follows once it is judged. */
+/**
+ * A signal with a decision, a resolution or an answer is on record and waits for a worker. Once it is judged, the event
+ * `decision`, `resolved` or `answered` follows.
+ */
 export interface SignalRecorded extends EventHeader {
   type: 'signal_recorded';
   signal: 'approval' | 'resolution' | 'answer';
@@ -282,76 +299,83 @@ export interface SignalRecorded extends EventHeader {
   identity: string;
 }
 
-/** How a message came. */
+/** How a message arrived. */
 export type Delivery = 'update' | 'signal';
 
 /** The verdict on a decision or resolution. */
 export type Judgement =
   | { accepted: true }
   | { accepted: false; code: RefusalCode; message?: string; issues?: Issue[] }
-  /** Judged, but its verdict is no longer in the record: more than 20 signals came at once. */
+  /**
+   * The message was judged, but its verdict is no longer in the record, because more than 20 signals arrived together.
+   */
   | { accepted: 'unknown' };
 
-/** The reset that applied a message again. The message first came in the part of the run that the reset took back. */
+/**
+ * The reset that applied a message again. The message first arrived in the part of the run that the reset took back.
+ */
 export interface Reapplied extends EventHeader {
   /** The reason that the operator gave. Temporal's own command line puts the name of the operator before it. */
   reason: string;
 }
 
-/** The sender of a decision, a resolution or an answer, as claimed, and the way by which it came. */
+/** The sender of a decision, a resolution or an answer, as claimed, and how the message arrived. */
 export interface Attribution {
-  /** The name that was claimed. `somebody` where no name was claimed. */
+  /** The name that was claimed, or `somebody` where no name was claimed. */
   approver: string;
-  /** The person in whose place it was said, as claimed. Only votes have it. */
+  /** The person in whose place the sender acts, as claimed. Only votes have it. */
   inPlaceOf?: InPlaceOf;
   reason?: string;
   channel: string;
   /** The channel says that the approver was signed in there. */
   authenticated?: true;
-  /** The signature that came with it. The worker says whether the signature counts, right before the handler. */
+  /** The signature that came with the message. The worker decides whether it counts, right before the handler. */
   signature?: VoteSignature;
   door: Delivery;
-  /** Temporal's own identity of the caller. */
+  /** Temporal's identity of the caller. */
   identity: string;
   decisionId?: string;
-  /** Only if a reset applied it again. */
+  /** Only if a reset applied the message again. */
   reapplied?: Reapplied;
 }
 
-/** A decision was judged. An update that is refused leaves no trace in history, so it has no event. */
+/** A decision was judged. An update that is refused leaves nothing in history, so it has no event. */
 export interface DecisionMade extends EventHeader, Attribution {
   type: 'decision';
   /** Empty where the payload could not be read. */
   callId: string;
   /** Absent where the payload could not be read. */
   decision?: DecisionKind;
-  /** With `modified`: the new arguments. */
+  /** Only with `modified`: the new arguments. */
   arguments?: JsonObject;
-  /** With `approved`: ids of the accepted hunks. Absent means all. */
+  /** Only with `approved`: ids of the accepted hunks. Absent: all hunks. */
   hunks?: string[];
-  /** The digest of the request that the person saw, as the client says. Absent if the client says nothing. */
+  /** The digest of the request that the person saw, as the client says. Absent if the client does not say it. */
   seenDigest?: string;
   /**
    * The decision allows something and does not carry the digest of what was seen. It was taken as a decision on the
-   * request as it was.
+   * request as it was then.
    */
   unbound?: true;
-  /** The edit needs a new look: call_prepared and request_opened follow. */
+  /** Somebody has to look at the edited call again: call_prepared and request_opened follow. */
   asksAgain?: true;
-  /** It is a vote, and the call still waits for more votes. */
+  /** The decision counts as a vote, and the call still waits for more votes. */
   stillWaits?: true;
   judgement: Judgement;
 }
 
-/** A resolution was judged. If accepted: call_started follows `run-again`, call_ended the others. */
+/**
+ * A resolution was judged. If it is accepted, call_started follows after `run-again`, and call_ended after any other
+ * resolution.
+ */
 export interface Resolved extends EventHeader, Attribution {
   type: 'resolved';
   /** Empty where the payload could not be read. */
   callId: string;
   resolution?: ResolutionKind;
-  /** With `happened`: the result of the call, as far as the person knows it. */
+  /** Only with `happened`: the result of the call, where the person knows it. */
   content?: string;
-  /** It is a vote, and the call still waits for more votes. */
+  /** The resolution counts as a vote, and the call still waits for more votes. */
   stillWaits?: true;
   judgement: Judgement;
 }
@@ -363,11 +387,11 @@ export interface Answered extends EventHeader, Attribution {
   callId: string;
   answer?: AnswerKind;
   /**
-   * With `answered`: the values that were filled in. Once accepted, it has the defaults of the fields that were left
-   * out.
+   * Only with `answered`: the values that were filled in. Once the answer is accepted, this includes the defaults of
+   * the fields that were left out.
    */
   content?: JsonObject;
-  /** The encrypted values that the handles in `content` stand for. */
+  /** The encrypted values, by the handles in `content`. */
   sealed?: SealedValues;
   judgement: Judgement;
 }
@@ -379,8 +403,8 @@ export interface OutcomeReported extends EventHeader {
   generation: number;
   result: ToolResult;
   /**
-   * Whether the call was still in doubt when the outcome came. If it was not, the outcome is only shown beside the
-   * resolution of a person.
+   * Whether the call was still in doubt when the outcome arrived. If it was not, the outcome is only shown beside the
+   * person's resolution.
    */
   settles: boolean;
 }

@@ -5,17 +5,17 @@ import { defined } from '../contract/defined';
 import type { TurnEvent } from './events';
 import { viewOf, type CallView, type StepView, type TurnView } from './view';
 
-/** What became of a call. `open`: it waits, runs, or is in doubt. */
+/** How a call ended. `open`: it waits, runs, or is in doubt. */
 export type PathOutcome = ResultKind | 'open';
 
 /** One call on a path. */
 export interface PathCall {
   callId: string;
   tool: string;
-  /** What ran, or was to run. */
+  /** The arguments that ran, or were to run. */
   arguments: JsonObject;
   outcome: PathOutcome;
-  /** What the model read. */
+  /** The result as the model read it. */
   content?: string;
 }
 
@@ -33,12 +33,15 @@ export interface PathEnd {
   error?: string;
 }
 
-/** One step of both paths. A side is absent where the path did not get this far. */
+/** One step of both paths. A side is absent where its path has no such step. */
 export interface ComparedStep {
   step: number;
   left?: PathStep;
   right?: PathStep;
-  /** The model said the same and its calls went the same way. A call that would have run counts as one that ran. */
+  /**
+   * The model wrote the same, and its calls ended in the same way. A call that would have run counts as a call that
+   * ran.
+   */
   same: boolean;
 }
 
@@ -46,9 +49,9 @@ export interface ComparedStep {
 export interface Comparison {
   /** The turn that was forked. It is shown on the left. */
   of: string;
-  /** The fork; right. */
+  /** The fork. It is shown on the right. */
   fork: string;
-  /** The call or step from which on they differ. */
+  /** The call or step at which the two begin to differ. */
   from: string;
   world: string;
   steps: ComparedStep[];

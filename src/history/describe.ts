@@ -9,8 +9,8 @@ import type { Attribution, Judgement, TurnEvent, TurnEventOf } from './events';
 import { counted, describeOutcome, describeState, grantText, howKnown, type Tone, VERIFIED } from './labels';
 
 /**
- * An event in words, the same on a terminal and on the page. `text` is written by models, tools and people. A screen
- * makes it safe before it shows it.
+ * An event in words, the same on a terminal and on the page. Models, tools and people write `text`, so a screen makes
+ * it safe before it shows it.
  */
 export interface EventLine {
   /** The subject of the event: `turn`, `step 2`, `2.1`. */
@@ -72,7 +72,7 @@ function describeStart({
   return { label: 'turn', text: `${turn}, agent ${agent}: ${truncate(prompt)}${withText(files)}` };
 }
 
-/** The files that go with words. Empty where there are none. */
+/** The files that come with words, as text. Empty where there are none. */
 export function withText(files: readonly FileRef[] = []): string {
   return files.length === 0 ? '' : `, with ${files.map(describeFile).join(', ')}`;
 }
@@ -112,7 +112,7 @@ function retriedText({ attempt, lastFailure, burst }: TurnEventOf<'think_retried
   return `it took ${attempt} attempts${inBrackets(lastFailure)}${lost}`;
 }
 
-/** A reply in words. The answer is shown with the end of the turn. Before that, only text beside calls is new. */
+/** A reply in words. The answer is shown with the end of the turn, so before that only text beside calls is new. */
 function replyText({ text, calls }: TurnEventOf<'step'>): Described {
   if (calls.length === 0) return { text: 'the model answers', minor: true };
   if (text.trim() === '') return { text: `the model asks for ${counted(calls.length, 'call')}`, minor: true };
@@ -193,7 +193,10 @@ function signalText({ signal, approver = 'somebody' }: TurnEventOf<'signal_recor
   return `${SAID[signal]} of ${approver}`;
 }
 
-/** A start in words. Arguments that were approved as proposed are left out: they were shown a moment ago. */
+/**
+ * The start of a call in words. Arguments that were approved as proposed are left out, because they were shown just
+ * before.
+ */
 function startText(event: TurnEventOf<'call_started'>): string {
   const { tool, generation, decision, grant, arguments: args } = event;
   const shown = decision?.decision === 'approved' ? {} : args;
@@ -236,7 +239,7 @@ function describeAnswer(event: TurnEventOf<'answered'>): Described {
   return answer === 'declined' ? { ...line, tone: 'bad' } : line;
 }
 
-/** The additions to the word of a decision: the hunks, and anything unusual about the decision. */
+/** What is added to the word of a decision: the hunks, and anything unusual about the decision. */
 export function decisionDetails({ hunks, unbound, asksAgain, stillWaits }: TurnEventOf<'decision'>): string {
   return [
     hunks === undefined ? '' : hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`,

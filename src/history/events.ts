@@ -33,7 +33,7 @@ import type {
 
 export type * from './call-events';
 
-/** First event of every run of a turn. `continuedFrom` is set where the run before continued as new. */
+/** The first event of every run of a turn. `continuedFrom` is set where the previous run continued as new. */
 export interface TurnStarted extends EventHeader {
   type: 'turn_started';
   turn: string;
@@ -46,90 +46,97 @@ export interface TurnStarted extends EventHeader {
   origin?: TurnOrigin;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The budget that the turn was started with. For a child turn: the rest of its parent's budget. */
+  /** The budget that the turn was started with. For a child turn: its part of what was left of its parent's budget. */
   budget?: Budget;
-  /** Id of the schedule that started the turn. Absent where somebody did. */
+  /** The id of the schedule that started the turn. Absent: no schedule started it. */
   schedule?: string;
   /** The session that the turn belongs to. */
   session?: string;
   continuedFrom?: string;
   /** The first run of the turn, as the server names it. Absent where this run is the first. */
   firstRunId?: string;
-  /** The messages so far. Only where the runs that the messages come from are not among these events. */
+  /** The messages so far. Set only where the runs in which they arose are not among these events. */
   carried?: TranscriptEntry[];
 }
 
 /**
- * The turn is a fork. Comes right after the first turn_started of a fork. Where the fork begins with a step from the
- * record, that step follows with the results that were taken over.
+ * The turn is a fork. The event comes right after the first turn_started of a fork. Where the fork begins with a step
+ * from the record, that step and the results that were taken over follow.
  */
 export interface Forked extends EventHeader, ForkOrigin {
   type: 'forked';
   /**
-   * The messages that the fork goes on from, as the model sees them. Their consequences happened in the other turn.
-   * Empty at the first step.
+   * The messages from which the fork goes on, as the model sees them. Their effects happened in the other turn. Empty
+   * where the fork begins with the first step.
    */
   taken: TranscriptEntry[];
 }
 
-/** The model is asked for step `step`: after turn_started, and after the last call of the step before. */
+/** The model is asked for step `step`: after turn_started, and after the last call of the previous step. */
 export interface Thinking extends EventHeader {
   type: 'thinking';
   step: number;
-  /** Tool outputs before this message of the transcript are dropped. Absent where none are. */
+  /** Tool outputs before this message of the transcript are dropped. Absent where no outputs are dropped. */
   droppedBefore?: number;
-  /** To how many bytes each output of the step before was cut at most. Absent where the outputs are whole. */
+  /** The most bytes to which each output of the previous step was cut. Absent where the outputs are whole. */
   cutTo?: number;
-  /** New words of a person that the model reads from here on. Absent where there are none, and in the first step. */
+  /**
+   * A person's new words, which the model reads from this step on. Absent where there are none, and in the first step.
+   */
   words?: string[];
   /** The files that came with each of these words. Absent where there are no files. */
   files?: FileRef[][];
 }
 
-/** Asking the model took more than one attempt. Comes right before `step` or `think_failed`, not live. */
+/**
+ * Asking the model took more than one attempt. The event comes right before `step` or `think_failed`, not while the
+ * attempts are made.
+ */
 export interface ThinkRetried extends EventHeader {
   type: 'think_retried';
   step: number;
-  /** The attempt that closed it. Counts from 1. */
+  /** The attempt that ended the activity. Counts from 1. */
   attempt: number;
-  /** Why the attempt before failed, where the server still knew. */
+  /** Why the previous attempt failed, where the server still had the reason. */
   lastFailure?: string;
   /** The earlier attempts were bursts. Their finished steps are not on record, and the model was asked again. */
   burst?: true;
 }
 
-/** The model failed for good. The event turn_ended follows. */
+/** The model failed and is not asked again. The event turn_ended follows. */
 export interface ThinkFailed extends EventHeader {
   type: 'think_failed';
   step: number;
   message: string;
-  /** The failure's type, such as `auth`. */
+  /** The type of the failure, such as `auth`. */
   failureType?: string;
 }
 
-/** The model replied. Without calls `text` is the answer, and turn_ended follows. Calls of kind `ask` are not requests yet. */
+/**
+ * The model replied. Without calls `text` is the answer, and turn_ended follows. Calls of kind `ask` are not requests
+ * yet.
+ */
 export interface Step extends EventHeader {
   type: 'step';
   step: number;
   text: string;
   model: string;
   finishReason: string;
-  /** Names this reply in the transcript. Absent where the reply could not be read. */
+  /** The name of this reply in the transcript. Absent where the reply could not be read. */
   replyId?: string;
   usage?: Usage;
   /** The budget that the agent allows a turn. */
   budget?: Budget;
-  /**
-   * The knowledge of the model before the conversation, from the agent's `context`. Only with the first reply of a
-   * turn.
-   */
+  /** What the model knew before the conversation, from the agent's `context`. Only with the first reply of a turn. */
   context?: string;
   calls: ProposedCall[];
-  /** Only in a fork, for the step that it begins with: no model of this turn wrote it. */
+  /** Only in a fork, for the step that the fork begins with: no model of this turn wrote the reply. */
   given?: true;
 }
 
-/** Someone asked to cancel the turn: requests are closed, running calls are cancelled and waited for. */
+/**
+ * Someone asked to cancel the turn. Requests are closed. Running calls are cancelled, and the turn waits for their end.
+ */
 export interface CancelRequested extends EventHeader {
   type: 'cancel_requested';
   identity: string;
@@ -151,11 +158,11 @@ export interface Abandoned extends EventHeader {
 export interface ContinuedAsNew extends EventHeader {
   type: 'continued_as_new';
   newRunId: string;
-  /** The turn moved to another build. Absent: its history was long. */
+  /** The turn moved to another build. Absent: the history of the run was long. */
   moved?: true;
 }
 
-/** An operator reset the turn. The events of run `baseRunId` from this eventId on no longer count. */
+/** An operator reset the turn. The events of run `baseRunId` from this event's id on no longer count. */
 export interface Reset extends EventHeader {
   type: 'reset';
   baseRunId: string;
@@ -163,13 +170,16 @@ export interface Reset extends EventHeader {
   reason: string;
 }
 
-/** The workflow code failed on this turn's history and is tried again: a worker has other code, or faulty code. */
+/**
+ * The workflow code failed on the history of this turn, and the task is tried again. A worker has other code, or faulty
+ * code.
+ */
 export interface TaskFailed extends EventHeader {
   type: 'task_failed';
   message: string;
 }
 
-/** How a turn ended. `terminated` and `timed_out` are done from outside. */
+/** How a turn ended. `terminated` and `timed_out`: the turn was ended from outside. */
 export const TURN_ENDS = [
   'answered',
   'step_limit',
@@ -186,21 +196,22 @@ export type TurnEnd = (typeof TURN_ENDS)[number];
 export interface TurnEnded extends EventHeader {
   type: 'turn_ended';
   status: TurnEnd;
-  /** With `answered`, `step_limit`, `budget` and `loop`. */
+  /** The answer or the last text. Only with `answered`, `step_limit`, `budget` and `loop`. */
   answer?: string;
-  /** With all other ends: why. */
+  /** Why the turn ended. Only with all other ends. */
   error?: { message: string; type?: string };
   result?: TurnResult;
 }
 
 /**
- * Everything that happens in a turn. One turn's life:
- * turn_started, (forked,) then for each step thinking → (think_retried) → step, its calls, and at last turn_ended.
- * One call's life: (call_prepared) → (request_opened → (request_escalated) → decision | request_expired) → call_started →
- * (call_held → call_resumed) → call_ended | decision_void → request_opened | call_lost → (verifying → verified) →
- * (in_doubt → resolved) → call_ended.
- * A question's life: question_opened → answered | request_expired → call_ended.
- * The screens, replay and audit read this and nothing else.
+ * Everything that happens in a turn.
+ * The events of one turn: turn_started, (forked,) then for each step thinking → (think_retried) → step and the events
+ * of its calls, and at last turn_ended.
+ * The events of one call: (call_prepared) → (request_opened → (request_escalated) → decision | request_expired) →
+ * call_started → (call_held → call_resumed) → call_ended | decision_void → request_opened | call_lost → (verifying →
+ * verified) → (in_doubt → resolved) → call_ended.
+ * The events of one question: question_opened → answered | request_expired → call_ended.
+ * The screens, replay and audit read these events and nothing else.
  */
 export type TurnEvent =
   | TurnStarted
@@ -237,16 +248,16 @@ export type TurnEvent =
   | TaskFailed
   | TurnEnded;
 
-/** The event of one type, or of some. */
+/** The event of one type, or of one of several types. */
 export type TurnEventOf<T extends TurnEvent['type']> = Extract<TurnEvent, { type: T }>;
 
-/** The call that an event is about, or says it is. Undefined for events of the turn. */
+/** The id of the call that an event names. Anybody may have sent it. Undefined for events of the turn. */
 export function callIdOf(event: TurnEvent): string | undefined {
   if (event.type === 'call_prepared') return event.call.callId;
   return 'callId' in event ? event.callId : undefined;
 }
 
-/** The events that still count. Events that a reset took back are left out. The event of the reset stays. */
+/** The events that still count. Events that a reset took back are left out, but the event of the reset itself stays. */
 export function effectiveEvents(events: readonly TurnEvent[]): TurnEvent[] {
   return events.reduce<TurnEvent[]>((effective, event) => {
     const kept = event.type === 'reset' ? withoutUndone(effective, event.eventId) : effective;
@@ -255,7 +266,9 @@ export function effectiveEvents(events: readonly TurnEvent[]): TurnEvent[] {
   }, []);
 }
 
-/** The events without those that a reset took back: events of its run from the reset's event on. Earlier runs stay. */
+/**
+ * The events without those that a reset took back: the events of its run from the given event on. Earlier runs stay.
+ */
 export function withoutUndone(events: readonly TurnEvent[], from: number): TurnEvent[] {
   const start = events.findLastIndex((event) => event.type === 'turn_started');
   return events.filter((event, index) => index < start || event.eventId < from);

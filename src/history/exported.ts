@@ -23,11 +23,11 @@ export const EXPORT_FORMAT = 1;
 const bundleSchema = z.looseObject({ countersign: z.number(), runs: z.array(z.unknown()).min(1) });
 
 /**
- * The histories in an exported file, one for each run. The file is from `countersign export`, or has one run as
- * `temporal workflow show --output json` and the download of the UI give it. It may be a text or parsed.
+ * The histories in an exported file, one for each run. The file is from `countersign export`, or has one run in the
+ * form of `temporal workflow show --output json` or of the UI's download. It may be a text or parsed.
  *
- * @throws CountersignError `bad_history` for a file without a history and for a cut one, `newer_version` for a format of a
- * later release.
+ * @throws CountersignError `bad_history` for a file without a history and for a cut one, `newer_version` for a format
+ * of a later release.
  */
 export function parseExport(json: unknown): History[] {
   const parsed = typeof json === 'string' ? parseText(json) : json;
@@ -64,7 +64,7 @@ function toHistory(json: unknown): History {
   }
 }
 
-/** Events of a run are numbered from 1 without a gap. */
+/** Checks that a history is complete: the events of a run are numbered from 1 without a gap. */
 function checkWhole({ events }: History, where: string): void {
   if (!events || events.length === 0) throw badHistory(`there are no events${where}`);
   const gap = events.findIndex((event, index) => toNumber(event.eventId) !== index + 1);
@@ -102,7 +102,7 @@ export function newerVersion(why: string): CountersignError {
 }
 
 /**
- * The turn events of an exported file: see `parseExport`.
+ * The turn events of an exported file. See `parseExport`.
  *
  * @throws CountersignError `bad_history`, `newer_version`, `not_a_turn`, or `key_missing` where it is encrypted.
  */
@@ -110,7 +110,7 @@ export async function turnEventsOfJson(json: unknown, decode: Decode = makeDecod
   return turnEventsOfRuns(parseExport(json), decode);
 }
 
-/** The turn events of the runs of a turn, first one first. Throws as `turnEventsOfJson` does. */
+/** The turn events of the runs of a turn. The first run comes first. Throws as `turnEventsOfJson` does. */
 export async function turnEventsOfRuns(
   runs: readonly History[],
   decode: Decode = makeDecode(),
@@ -124,7 +124,8 @@ export async function turnEventsOfRuns(
 }
 
 /**
- * A change to our workflow that older code cannot know leaves a marker with the id of its patch.
+ * Refuses a history of a newer version. A change to our workflow that older code cannot know leaves a marker with the
+ * id of its patch.
  *
  * @throws CountersignError `newer_version`.
  */
@@ -140,7 +141,7 @@ function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent): strin
   return id === undefined || id === null ? [] : [id];
 }
 
-/** Refuses a workflow that is not a turn. A user's workflow is readable if its gate asked for a call. */
+/** Refuses a workflow that is not a turn. A user's own workflow is accepted if its gate asked for a call. */
 function refuseOthers([first]: readonly History[], events: readonly TurnEvent[]): void {
   const type = first === undefined ? '' : typeOf(first);
   if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
@@ -157,11 +158,11 @@ export function typeOf(run: History): string {
 /** A turn in one file: what `countersign export` writes, and what replay, fork and timeline read. */
 export interface Bundle {
   countersign: number;
-  /** The version that wrote it. */
+  /** The version of the program that wrote the file. */
   version: string;
-  /** Whether secrets were taken out, and how many values changed by it. */
+  /** Whether secrets were taken out, and how many values were changed by that. */
   redacted: { secrets: boolean; values: number };
-  /** The history of each run, first one first, as Temporal's own JSON. */
+  /** The history of each run as Temporal's own JSON. The first run comes first. */
   runs: unknown[];
 }
 
@@ -170,13 +171,13 @@ export interface BundleOptions {
   version: string;
   namespace: string;
   turn: string;
-  /** Decrypts payloads: in the bundle they are plain, so that anyone can replay it. */
+  /** Decrypts payloads. In the bundle they are plain, so that anyone can replay it. */
   converter: Pick<LoadedDataConverter, 'payloadCodecs'>;
   rewriter: Rewriter;
 }
 
 /**
- * The runs of a turn as a bundle without `redacted`, which the rewriter's owner knows.
+ * The runs of a turn as a bundle without `redacted`, which the caller knows from its rewriter.
  *
  * @throws CountersignError `key_missing` where payloads of the turn's own cannot be opened.
  */
@@ -194,11 +195,11 @@ export async function makeBundle(
   return { countersign: EXPORT_FORMAT, version, runs: written };
 }
 
-/** Changes values and texts. Both must keep their shape, because a replay reads them again. */
+/** Changes values and texts. They must keep their shape, because a replay reads them again. */
 export interface Rewriter {
-  /** A decoded JSON payload. */
+  /** Changes a decoded JSON payload. */
   value(value: unknown): unknown;
-  /** A text that Temporal keeps outside payloads: a message, a stack trace, a reason. */
+  /** Changes a text that Temporal keeps outside payloads: a message, a stack trace, a reason. */
   text(text: string): string;
 }
 
@@ -211,10 +212,10 @@ export interface RewriteContext {
 
 /** Fields that hold words. All other texts are ids, names and types that a replay compares. */
 const TEXTS: readonly string[] = ['message', 'stackTrace', 'reason', 'cause'];
-/** A field that holds only ids and tool names, which are never encrypted. */
+/** The field that holds only ids and tool names. It is never encrypted and is not changed. */
 const AS_IT_IS = 'searchAttributes';
 
-/** One event with its payloads decrypted and rewritten. Its type and the ids in it stay. */
+/** One event with its payloads decrypted and rewritten. Its type and its ids stay. */
 export async function rewriteEvent(event: HistoryEvent, context: RewriteContext): Promise<HistoryEvent> {
   const owner = ownerIn(event, context.owner);
   return rewriteFields(event, { ...context, owner, fromOutside: isFromOutside(event) });
@@ -222,7 +223,10 @@ export async function rewriteEvent(event: HistoryEvent, context: RewriteContext)
 
 type RewriteState = RewriteContext & { fromOutside: boolean };
 
-/** Whether anyone may have sent the payloads of an event. One that cannot be read does not end the export then. */
+/**
+ * Whether anyone may have sent the payloads of an event. A payload of such an event that cannot be read does not end
+ * the export.
+ */
 function isFromOutside(event: HistoryEvent): boolean {
   return Boolean(
     event.workflowExecutionSignaledEventAttributes ?? event.workflowExecutionUpdateAcceptedEventAttributes,
@@ -247,7 +251,10 @@ async function field(key: string, value: unknown, inside: RewriteState): Promise
   return isPayload(value) ? rewritePayload(value, inside) : rewriteFields(value, inside);
 }
 
-/** The SDK's core writes the details of markers without a codec, except for the result of a local activity. */
+/**
+ * Rewrites the details of a marker. The SDK's core writes them without a codec, except for the result of a local
+ * activity.
+ */
 async function marker(value: unknown, inside: RewriteState): Promise<unknown> {
   if (!isObject(value) || !isObject(value['details'])) return value;
   const { result } = value['details'];
@@ -264,7 +271,8 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /**
- * Replaces a payload that no worker could read. It has to stay unreadable, because a replay would read it as a message.
+ * The payload in place of a payload that no worker could read. It has to stay unreadable, because a replay would read
+ * any other payload as a message.
  */
 const UNREADABLE: Payload = { metadata: { encoding: encoder.encode('countersign/unreadable') } };
 

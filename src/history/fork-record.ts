@@ -21,21 +21,21 @@ import { isDenial } from '../contract/decision';
 /** One step of a turn, as it is on record. */
 interface RecordedStep {
   step: number;
-  /** The number of events of the turn before its reply. */
+  /** The number of events of the turn before the reply of the step. */
   at: number;
   /** Outputs before this message were dropped. */
   droppedBefore: number;
-  /** Results of the step before, as the model read them. */
+  /** The results of the previous step, as the model read them. */
   results: readonly ResultRef[];
   /** Absent: the model has not replied. */
   reply?: ThinkOutput;
-  /** Calls that a worker of another queue prepared, by id. */
+  /** The calls that a worker of another queue prepared, by id. */
   prepared: Map<string, PreparedCall>;
   /** Schemas of tools, by digest. */
   schemas: Map<string, JsonSchema>;
 }
 
-/** A turn as a fork needs it: the replies and results in full, with their times. */
+/** The record of a turn that a fork needs: the replies and results in full, with their times. */
 export interface TurnRecord {
   turn: string;
   agent: string;
@@ -50,12 +50,12 @@ export interface TurnRecord {
   /** The results, by call. */
   results: ReadonlyMap<string, ToolResult>;
   events: readonly TurnEvent[];
-  /** The keys of the shared state of calls that the session knew before this turn. */
+  /** The keys of the shared state that the session knew before this turn. */
   sessionStates: readonly string[];
 }
 
 /**
- * Reads the runs of a turn. Runs at the beginning may be missing: each later one brings its messages along.
+ * Reads the runs of a turn. The first runs may be missing, because each later run brings its messages along.
  *
  * @throws CountersignError `not_a_turn`; `bad_history` for a history that is cut at its beginning or cannot be read.
  */
@@ -107,7 +107,7 @@ interface TurnReading {
 
 /** The state of reading one run. */
 interface RunReading extends TurnReading {
-  /** Steps by the event that scheduled their `think`. */
+  /** Steps, by the event that scheduled their `think`. */
   thinking: Map<number, RecordedStep>;
   /** Bursts by the event that scheduled them. */
   bursts: Map<number, EventOf<'activity_scheduled'>>;
@@ -129,7 +129,10 @@ function readEvent(state: RunReading, event: DecodedEvent): void {
   else if (event.kind === 'activity_completed') readCompleted(state, event);
 }
 
-/** The step that a fork began with, or that came along from another build: the run before has it in full, if it is there. */
+/**
+ * Reads the step that a fork began with, or that was taken along from another build. In the latter case the previous
+ * run has the step in full, if it is there.
+ */
 function readSeedStep(state: RunReading, { input }: EventOf<'started'>): void {
   const carried = is.turnInput(input) && is.carried(input.carried) ? input.carried : undefined;
   if (carried?.moved !== undefined) return readMovedStep(state, carried, carried.moved);
@@ -194,7 +197,7 @@ function readResult(state: RunReading, { scheduledEventId, result }: EventOf<'ac
   if (callId !== undefined && is.prepareOutput(result)) prepared(state, callId, result);
 }
 
-/** Keeps the first preparation that gave more than a `remote` call. Later ones come from edits by people. */
+/** Keeps the first preparation that made more than a `remote` call. Later preparations come from edits by people. */
 function prepared(
   { last }: RunReading,
   callId: string,
@@ -225,7 +228,7 @@ export interface ForkPoint {
 }
 
 /**
- * Finds the place a person named: a call such as `2.1`, or a step such as `2`.
+ * Finds the point that a person named: a call such as `2.1`, or a step such as `2`.
  *
  * @throws CountersignError `call_not_found`.
  */
@@ -253,7 +256,10 @@ function notFound({ turn, steps }: TurnRecord, at: string): CountersignError {
   return new CountersignError('call_not_found', `${turn} has no call or step ${at} on record`, { hint });
 }
 
-/** Whether an event settles a call, although its result may come later. An approval does not: the call still waits for its place. */
+/**
+ * Whether an event settles a call, although the result may come later. An approval does not settle it, because the call
+ * still waits until it may start.
+ */
 function settlesCall(event: TurnEvent): boolean {
   switch (event.type) {
     case 'decision':
@@ -269,7 +275,7 @@ function settlesCall(event: TurnEvent): boolean {
   }
 }
 
-/** The events that came before a call was settled. All events where it is not settled. */
+/** The events before the event that settled a call. All events where the call is not settled. */
 export function eventsBefore(events: readonly TurnEvent[], callId: string): readonly TurnEvent[] {
   const at = events.findIndex((event) => settlesCall(event) && 'callId' in event && event.callId === callId);
   return at === -1 ? events : events.slice(0, at);
@@ -285,9 +291,7 @@ export function startedIn(events: readonly TurnEvent[]): Set<string> {
   return new Set(events.flatMap((event) => (event.type === 'call_started' ? [event.callId] : [])));
 }
 
-/**
- * The state that calls before the point kept in memory. The state stays with the other turn. For the fork it is lost.
- */
+/** The state that calls before the point kept in memory. It stays with the other turn, so it is lost for the fork. */
 export function statesLost(
   { steps, events, sessionStates }: TurnRecord,
   { step, call }: ForkPoint,
@@ -300,7 +304,7 @@ export function statesLost(
   return [...new Set([...sessionStates, ...used])].map((key) => [key, { lost: true }]);
 }
 
-/** The context of the first step. Later steps find the context in the messages that the fork takes along. */
+/** The context of the first step. For a later step, the context is in the messages that the fork takes along. */
 export function contextAt({ step }: ForkPoint): string | undefined {
   return step.step === 1 ? step.reply?.context : undefined;
 }

@@ -29,7 +29,7 @@ import { transcriptOf } from './transcript';
 
 /**
  * The input of a fork: everything before the point from the record, and the change at that point. Nothing from the
- * record is executed again. Decisions are never carried over.
+ * record is executed again, and decisions are never carried over.
  *
  * @throws CountersignError `call_not_found`; `fork_refused` for a step that still runs, arguments that do not fit, a
  * decision on a call that asks nobody, or a record that is too large.
@@ -59,7 +59,9 @@ function forkOriginOf(
 
 type Carried = NonNullable<TurnInput['carried']>;
 
-/** The input of the model for this step. Counts and tokens begin at 0, because they count only the fork. */
+/**
+ * The state with which the fork begins at this step. Counts and tokens begin at 0, because they count only the fork.
+ */
 function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
   const { step } = point;
   const states = statesLost(record, point);
@@ -70,7 +72,7 @@ function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
     step: step.step - 1,
     transcript: dropOutputs(transcript, step.droppedBefore),
     droppedBefore: step.droppedBefore,
-    // Their texts are in the transcript already.
+    // The texts of the results are in the transcript already.
     results: step.results.map(({ text: _text, ...ref }) => ref),
     spent: [],
     counts: { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 },
@@ -80,7 +82,7 @@ function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
   };
 }
 
-/** Drops the oldest outputs as far as needed: a payload over the server's limit would not start. */
+/** Drops as many of the oldest outputs as needed, because a payload over the server's limit would not start. */
 function fitInput(input: TurnInput): TurnInput {
   const { carried } = input;
   let excess = utf8Bytes(JSON.stringify(input)) - LIMITS.forkInputBytes;
@@ -104,11 +106,11 @@ function tooLarge(): CountersignError {
 /** The change at the point where a fork leaves the record. */
 export type ForkChange =
   | { what: 'arguments'; arguments: JsonObject }
-  /** `approved` is allowed only in a dry world. In a live world, a call needs a decision of its own. */
+  /** `approved` is allowed only in a dry world. In a live world, the call itself needs a decision. */
   | { what: 'decision'; decision: 'approved' | 'denied'; reason?: string; approver: string }
   | { what: 'reply'; reply: GivenReply };
 
-/** A reply to use in place of the model's own. Without calls the text is the answer of the turn. */
+/** A reply to use instead of asking the model. Without calls, the text is the answer of the turn. */
 export interface GivenReply {
   text?: string;
   calls?: { tool: string; arguments?: JsonObject }[];
@@ -116,13 +118,13 @@ export interface GivenReply {
 
 /** How to fork a turn. */
 export interface ForkRequest {
-  /** A call (`2.1`), or a step (`2`): then the model is asked for it anew. */
+  /** A call (`2.1`), or a step (`2`), for which the model is then asked anew. */
   at: string;
   /** @default dry */
   world?: World;
-  /** @default nothing: the same again */
+  /** The change at that point. @default nothing: the same again */
   change?: ForkChange;
-  /** One of the agent's `models`, for the steps from here on. @default the agent's own model */
+  /** One of the agent's `models`, for the steps from that point on. @default the agent's own model */
   model?: string;
 }
 
@@ -132,11 +134,11 @@ interface NewFork {
   now: number;
   /** A random id for the reply that the fork begins with. */
   replyId: string;
-  /** The queue of the fork's own worker. */
+  /** The queue of the worker that runs the fork. */
   taskQueue: string;
 }
 
-/** Everything that the first step of a fork is made from. */
+/** Everything from which the first step of a fork is made. */
 interface ForkInputs extends NewFork {
   record: TurnRecord;
   point: ForkPoint;
@@ -158,7 +160,7 @@ function givenStep(making: ForkInputs): ThinkOutput | undefined {
   }
   const { reply } = point.step;
   if (reply === undefined) throw refused(`step ${point.step.step} has no reply on record`);
-  // The keys of calls are made from the id of their reply. So the fork gets keys of its own. The usage was paid before.
+  // The keys of calls are made from the id of their reply, so the fork gets its own keys. The usage was paid before.
   const { usage: _usage, ...said } = reply;
   return { ...said, replyId: making.replyId, schemas: {}, calls: callsOfStep(making, point.call) };
 }
@@ -174,12 +176,12 @@ function callsOfStep(making: ForkInputs, target: PreparedCall): PreparedCall[] {
   });
 }
 
-/** Whether a call started and nobody knows yet how it ended. */
+/** Whether a call has started and its outcome is not known yet. */
 function isOpen(record: TurnRecord, callId: string): boolean {
   return startedIn(record.events).has(callId) && record.results.get(callId) === undefined;
 }
 
-/** The call that a fork is about, with the change that was asked for. */
+/** The call at the point of the fork, with the change that was asked for. */
 function changed(making: ForkInputs, call: PreparedCall): PreparedCall {
   const { change } = making.request;
   if (change?.what === 'arguments') return otherArguments(making, call, change.arguments);
@@ -232,7 +234,9 @@ function remote(making: ForkInputs, call: PreparedCall, raw: string): RemoteCall
   return { kind: 'remote', callId, id, tool, raw, taskQueue, ...askedFirst(making, call) };
 }
 
-/** Why a person is asked first: the call was started once already. Only a live world can run anything a second time. */
+/**
+ * Why a person is asked first: the call was started once already. Only in a live world can a call run a second time.
+ */
 function askedFirst(
   { record, request }: ForkInputs,
   { callId, kind }: PreparedCall,
@@ -270,7 +274,7 @@ function refused(message: string, hint?: string): CountersignError {
   return new CountersignError('fork_refused', message, defined({ hint }));
 }
 
-/** A call with the result it has in the record. */
+/** A call with its result from the record. */
 function recordedCall(call: PreparedCall, result: ToolResult): RecordedCall {
   const { callId, id, tool } = call;
   const raw = 'raw' in call ? call.raw : undefined;
@@ -286,7 +290,7 @@ function failedCall(call: PreparedCall, failure: ToolFailure, now: number): Reco
 }
 
 /**
- * A call of the same step that had begun or ended before the point. Its result is taken as it is.
+ * A call of the same step that had started or ended before the point. Its result is taken as it is.
  *
  * @throws CountersignError `fork_refused` while its outcome is not known.
  */
@@ -302,7 +306,7 @@ function callFromRecord(record: TurnRecord, call: PreparedCall, now: number): Re
   throw stillRunning(record, callId);
 }
 
-/** A question that a person answered, or declined to. */
+/** A question that a person answered, or declined to answer. */
 function answeredCall(call: PreparedCall, said: Answered, now: number): RecordedCall {
   if (said.answer === 'declined') return failedCall(call, declined(said), now);
   const head = { id: call.id, callId: call.callId, tool: call.tool, arguments: argumentsOf(call) };

@@ -12,7 +12,7 @@ import type { Spread } from './stats';
 import type { Attribution } from './call-events';
 import type { CallPhase, CallView, TurnView } from './view-types';
 
-/** The look of a line: quiet, at work, asks a person, went well, went wrong. */
+/** How a line looks: quiet, at work, asks a person, went well, went wrong. */
 export type Tone = 'quiet' | 'busy' | 'ask' | 'good' | 'bad';
 
 /** A state in words. */
@@ -64,7 +64,7 @@ const DRY: Readonly<Record<DryKind, string>> = {
   would_ask: 'would ask a person, then run',
 };
 
-/** Codes that say more than that it failed. */
+/** Error codes that say why a call failed. The other two, `tool` and `unknown`, say only that it failed. */
 const TELLING: readonly string[] = TOOL_ERROR_CODES.filter((code) => code !== 'tool' && code !== 'unknown');
 
 /** The end of a call. A failure is named by its code. */
@@ -72,7 +72,7 @@ export function describeOutcome(outcome: PathOutcome): Label {
   if (outcome === 'done') return ['done', 'good'];
   if (outcome === 'open') return ['not over yet', 'busy'];
   if (outcome === 'would_run' || outcome === 'would_ask') return [DRY[outcome], 'ask'];
-  // A code that we do not know may be any text.
+  // A code that is not known here may be any text.
   const isTelling = TELLING.includes(outcome);
   return [isTelling ? outcome.replaceAll('_', ' ') : 'failed', 'bad'];
 }
@@ -103,7 +103,7 @@ export interface OpenActivity {
   lastFailure?: string;
   /** The progress that its handler reported. */
   progress?: CallProgress;
-  /** The end of its output so far. */
+  /** The end of the call's output so far. */
   partial?: string;
 }
 
@@ -198,7 +198,7 @@ function whole(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** What replies cost: `0.0042 EUR`. Small amounts keep two digits that count. Empty where it is not known. */
+/** The cost of replies: `0.0042 EUR`. Small amounts keep two significant digits. Empty where the cost is not known. */
 export function costText({ cost, currency = '' }: Pick<Usage, 'cost' | 'currency'>): string {
   if (cost === undefined) return '';
   const digits = cost === 0 || cost >= 1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(cost)));
@@ -224,13 +224,18 @@ export function unreadText(turns: number): string {
   return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
 }
 
-/** Who decides a call, with the people to whom it was escalated. Undefined where no rule says who. */
+/**
+ * The authority that decides a call, with the people to whom the call was escalated. Undefined where no rule says who
+ * decides.
+ */
 export function authorityOn({ request, isEscalated }: CallView): Authority | undefined {
   const authority = request?.authority;
   return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
 }
 
-/** Whether the votes on a call are enough, and who is still needed. Undefined where no rule says who decides it. */
+/**
+ * Whether the votes on a call are enough, and which votes are still needed. Undefined where no rule says who decides.
+ */
 export function votesNeededOn(call: CallView): VoteCount | undefined {
   const authority = authorityOn(call);
   return authority && countVotesUnder(authority, call.votes);
@@ -253,7 +258,10 @@ export function describeVoting(call: CallView): string | undefined {
   return [`rule '${name}': ${wanted}${sure}`, ...votes, ...missing].join('; ');
 }
 
-/** How it is known who said something. Anybody can claim a name. The worker says whether a signature counts. */
+/**
+ * How it is known that the named person said something. Anybody can claim a name. The worker says whether a signature
+ * counts.
+ */
 export function howKnown({
   authenticated,
   signature,
@@ -270,7 +278,10 @@ function missingText({ missing, missingGroups, mayVote, isStuck }: VoteCount, ve
   return `${missing} more needed${heard}; ${isStuck ? 'too few people may vote: nobody can approve it' : who}`;
 }
 
-/** The grant by which a call runs, after some words: `, by use 2 of 3 of the grant 4f1c09aa of ann`. Empty: there is none. */
+/**
+ * The grant by which a call runs, after some words: `, by use 2 of 3 of the grant 4f1c09aa of ann`. Empty: the call
+ * runs without a grant.
+ */
 export function grantText(words: string, grant: (GrantMark & Partial<GrantUse>) | undefined): string {
   if (grant === undefined) return '';
   const { id, by, confirmedBy = [], times, use } = grant;

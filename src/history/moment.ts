@@ -4,9 +4,9 @@ import { type TranscriptAt, transcriptOf } from './transcript';
 import { type TurnView, viewOf } from './view';
 
 /**
- * A moment of a turn. `step`: the reply of this step came. `call`: this call asked for its decision, or started where
- * it needs none. `event`: this history event was recorded, in the run of this number (counts from 1) or, without a
- * number, in the last run.
+ * A moment of a turn. `step`: the reply of this step arrived. `call`: this call asked for its decision, or started
+ * where it needs none. `event`: this history event was recorded, in the run with this number (counted from 1) or,
+ * without a number, in the last run.
  */
 export type Point =
   | { kind: 'step'; step: number }
@@ -30,7 +30,7 @@ export function parsePoint(text: string): Point {
 }
 
 /**
- * How many events there are up to a point, with all events that share its history event.
+ * The number of events up to a point, with all events that share the history event of the point.
  *
  * @throws CountersignError `point_not_found`.
  */
@@ -43,7 +43,7 @@ export function countAt(events: readonly TurnEvent[], point: Point): number {
 }
 
 /**
- * The history event of a point, and the run it is in, which counts from 1.
+ * The history event of a point, and the number of its run, counted from 1.
  *
  * @throws CountersignError `point_not_found`.
  */
@@ -54,14 +54,16 @@ export function eventAt(events: readonly TurnEvent[], point: Point): { run: numb
 }
 
 /**
- * Every place where a turn can be looked at, in order: how many events there are up to it. Events that share a history
+ * Every place at which a turn can be looked at, in order, as the number of events up to it. Events that share a history
  * event are one place.
  */
 export function stopsOf(events: readonly TurnEvent[]): number[] {
   return events.flatMap((event, index) => (sharesEvent(event, events[index + 1]) ? [] : [index + 1]));
 }
 
-/** Events of one history event follow each other. Only the start of a run can repeat a number. */
+/**
+ * Whether two successive events share a history event. At the start of a run, the same id means another history event.
+ */
 function sharesEvent(one: TurnEvent | undefined, next: TurnEvent | undefined): boolean {
   return one?.eventId === next?.eventId && next?.type !== 'turn_started';
 }
@@ -140,16 +142,16 @@ function listOf(names: readonly string[]): string {
 
 /** A turn as it was at a moment: the open requests, the phase of each call, and the messages. */
 export interface TurnMoment {
-  /** The number of turn events until then. */
+  /** The number of turn events up to the moment. */
   count: number;
-  /** The last history event so far, and its time in `at`. 0 and '' before the first one. */
+  /** The last history event so far, and its time in `at`. 0 and '' before the first event. */
   eventId: number;
   at: string;
   view: TurnView;
   transcript: TranscriptAt;
 }
 
-/** The turn after its first `count` events. The function is pure, so both a scrubber and a command line can use it. */
+/** The turn after its first `count` events. A pure function, for a scrubber and for a command line. */
 export function stateAfter(events: readonly TurnEvent[], count: number): TurnMoment {
   const past = events.slice(0, count);
   const last = past.at(-1);

@@ -4,7 +4,7 @@ import type { HistoryEvent } from './decode/decode';
 import { toNumber } from './decode/proto';
 import { answerTooLarge, isTooLarge, STATUS, statusOf } from './server-errors';
 
-/** The source from which histories are read. */
+/** The server from which histories are read. */
 export interface HistoryServer {
   connection: ConnectionLike;
   namespace: string;
@@ -21,19 +21,19 @@ export interface RunToRead extends RunIds {
   /** Waits for new events until the run is closed. */
   live: boolean;
   signal: AbortSignal;
-  /** Called each time all events so far were given, before it waits for new ones. */
+  /** Called whenever all events so far were given, before it waits for new events. */
   onCaughtUp?: () => void;
-  /** Events of the first page. @default 256 */
+  /** The most events of the first page. @default 256 */
   pageSize?: number;
 }
 
-/** Some events of a run. No token: there are no more, and none will come. */
+/** Some events of a run. Without a token, there are no more events and none will come. */
 export interface Page {
   events: HistoryEvent[];
   token: Uint8Array;
 }
 
-/** The most events that the server gives at once. */
+/** The most events that the server gives in one page. */
 const FULL = 256;
 
 /**
@@ -43,30 +43,33 @@ const FULL = 256;
 const SHRINK = 16;
 const GROW = 4;
 
-/** Half of what a connection takes by default, so that a page may turn out twice as large as expected. */
+/** Half of what a connection accepts by default. So a page may turn out twice as large as expected. */
 const WANTED_BYTES = 2 * 1024 * 1024;
 
 /**
- * The time for a page that could be made smaller. The SDK asks again and again for a page that its connection refuses
- * as too large, and reports nothing. We see only that the page does not come.
+ * The longest wait for a page that could be made smaller, in milliseconds. Where a page is too large, the connection
+ * refuses it, and the SDK asks for it again and again and reports nothing. We only see that the page does not come.
  */
 const PATIENCE_MS = 500;
 
-/** The time for a page that cannot be made smaller. */
+/** The longest wait for a page that cannot be made smaller, in milliseconds. */
 const READ_MS = 15_000;
 
-/** The server answers a long poll within 20 s by default. A server that takes twice as long is gone. */
+/**
+ * The longest wait for a long poll, in milliseconds. By default the server answers within 20 s. A server that takes
+ * twice as long is gone.
+ */
 const POLL_MS = 45_000;
 
 /**
  * The one place that asks for pages of history. A page holds up to 256 events of up to 2 MiB each, and a connection
- * with default settings takes 4 MiB: where a page does not come, a smaller one is asked for, down to one event.
+ * with default settings accepts 4 MiB. So where a page does not come, a smaller page is asked for, down to one event.
  */
 export class Pages {
   private size: number;
   /**
-   * Whether a page was too large or too slow. From then on, the size of each page depends on the bytes of the page
-   * before.
+   * Whether a page was too large or too slow. From then on, the size of each page depends on the bytes of the previous
+   * page.
    */
   private careful = false;
   private slowestMs = 0;
@@ -79,7 +82,7 @@ export class Pages {
   }
 
   /**
-   * The page after `token`, which the server has.
+   * The page after `token`, for events that the server already has.
    *
    * @throws CountersignError `answer_too_large` where a single event does not come through although the server answers.
    */
@@ -94,16 +97,17 @@ export class Pages {
 
   /**
    * The page after `token`, once there are new events. The page has no events where none came for a while. The wait
-   * asks for one event, because a smaller page could not be asked for without cutting it off. Its answer is only a sign
-   * that an event came. Where a run goes on while a page is read, the server adds the new events to the last page. It
-   * adds no more than one page of them, and the next page begins after all of them (1.31, `fetchGapEvents`).
+   * itself asks for only one event: it would have to be cut off before a smaller page could be asked for. Its answer is
+   * only a sign that an event came. Where a run goes on while a page is read, the server adds the new events to the
+   * last page. It adds no more than one page of them, and the next page begins after all of them (1.31,
+   * `fetchGapEvents`).
    */
   async coming(token: Uint8Array): Promise<Page> {
     const sign = await this.ask(token, { size: 1, ms: POLL_MS });
     return sign.events.length === 0 ? sign : this.next(token);
   }
 
-  /** The number of events that the run has by now. */
+  /** The number of events that the run has now. */
   async count(): Promise<number> {
     const { connection, namespace } = this.server;
     const execution = { workflowId: this.run.turn, runId: this.run.runId };
@@ -117,7 +121,7 @@ export class Pages {
   private async unlessTooLarge(token: Uint8Array): Promise<Page | undefined> {
     const patienceMs = Math.min(READ_MS, Math.max(PATIENCE_MS, 5 * this.slowestMs));
     try {
-      // The call also has a deadline, so that the SDK's own attempts end. The SDK looks at the deadline only before its
+      // The call also has a deadline, so that the SDK's own attempts end. The SDK checks the deadline only before its
       // next attempt.
       return await orLate(this.ask(token, { size: this.size, ms: patienceMs }), patienceMs);
     } catch (error) {
@@ -162,7 +166,7 @@ export class Pages {
   }
 
   /**
-   * The error where one event did not come. A server that answers another request is not gone. So the event is too
+   * The error where one event did not come. A server that answers another request is not gone, so the event is too
    * large.
    */
   private async explained(error: unknown): Promise<unknown> {
@@ -176,12 +180,11 @@ export class Pages {
   }
 }
 
-/** Reads from the start. */
+/** The token with which a run is read from its start. */
 export const NO_TOKEN: Uint8Array = new Uint8Array();
 
 /**
- * Gives each request a signal of its own, because the SDK never removes its listeners and a turn may be polled for
- * weeks.
+ * Gives each request its own signal, because the SDK never removes its listeners and a turn may be polled for weeks.
  */
 async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Promise<T>): Promise<T> {
   const own = new AbortController();
@@ -194,7 +197,7 @@ async function abortable<T>(signal: AbortSignal, ask: (own: AbortSignal) => Prom
   }
 }
 
-/** The answer, or undefined if it takes longer. The request then goes on, and its answer is ignored. */
+/** The answer, or undefined if it takes longer than this. The request then goes on, and its answer is ignored. */
 async function orLate<T>(asked: Promise<T>, ms: number): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {

@@ -17,15 +17,15 @@ export interface HistorySource extends HistoryServer {
 export interface ReadOptions {
   /** Waits for further events until the turn ends. @default false */
   live?: boolean;
-  /** Ends the reading. Nothing is thrown then. */
+  /** Ends the reading. Nothing is thrown in that case. */
   signal?: AbortSignal;
-  /** Called each time all events so far were given, before it waits for more. */
+  /** Called whenever all events so far were given, before it waits for more. */
   onCaughtUp?: () => void;
 }
 
 /**
- * The turn events of a turn from its first run on, through every run it continued in and every reset.
- * Runs that a reset took back and that were over before this was called are left out.
+ * The turn events of a turn from its first run on, through all later runs and every reset. Runs that a reset took back
+ * and that were over before this call are left out.
  *
  * @throws CountersignError `turn_not_found`, `no_server` (after 5 minutes without it where `live`), `server_failed`.
  */
@@ -40,7 +40,7 @@ export async function* readTurn(
   let undone = false;
   for (let runId = runs.shift(); runId !== undefined;) {
     let next: NextRun | undefined;
-    // A run that another one continues is over: there is more to read after it.
+    // A run that another run continues is over, so there is more to read after it.
     const caughtUp = runs.length === 0 ? onCaughtUp : undefined;
     const run = { turn, runId, live, signal, ...defined({ onCaughtUp: caughtUp }) };
     for await (const raw of readRun(source, run)) {
@@ -66,15 +66,15 @@ export async function readTimeline(source: HistorySource, turn: string): Promise
   return events;
 }
 
-/** The run that goes on where one ended. `reset`: it repeats the beginning of the one before. */
+/** The run that follows on the end of another run. `reset`: it repeats the beginning of that run. */
 interface NextRun {
   runId: string;
   reset: boolean;
 }
 
 /**
- * The run that goes on after an event that ended a run. A run that an operator reset ends as terminated, and another
- * run is then current. In that case nobody ended the turn.
+ * The run that follows on an event that ended a run. A run that an operator reset ends as terminated, and another run
+ * is then current. In that case nobody ended the turn.
  */
 export async function nextRun(
   source: HistorySource,
@@ -103,7 +103,7 @@ async function folded(
   return events;
 }
 
-/** The histories of a turn's runs, first one first. Throws as `readTurn` does. */
+/** The histories of a turn's runs. The first run comes first. Throws as `readTurn` does. */
 export async function readHistories(server: HistoryServer, turn: string): Promise<History[]> {
   const histories: History[] = [];
   for (const runId of await readChain(server, turn))
@@ -117,7 +117,10 @@ export function turnIdOf({ events }: History): { turn: string; runId: string } {
   return { turn: started?.workflowId || 'turn', runId: started?.originalExecutionRunId ?? '' };
 }
 
-/** The decoded events of each run of a turn, first one first. Events that a reset took back are not among them. */
+/**
+ * The decoded events of each run of a turn. The first run comes first. Events that a reset took back are not among
+ * them.
+ */
 export type Runs = readonly (readonly DecodedEvent[])[];
 
 /**
@@ -168,9 +171,9 @@ export async function describeTurn(server: HistoryServer, turn: string) {
 }
 
 /**
- * The runs of a turn or session, the first run first. Each run names the run that it continues. A run that was reset is
- * not among them, because the run that replaced it repeats the events that still count. A run that the server has
- * deleted is not among them either.
+ * The runs of a turn or session. The first run comes first. Each run names the run that it continues. A run that was
+ * reset is not among them, because the run that replaced it repeats the events that still count. A run that the server
+ * has deleted is not among them either.
  */
 export async function readChain(server: HistoryServer, turn: string): Promise<string[]> {
   const { runId, firstRunId } = await currentRun(server, turn);
@@ -183,7 +186,7 @@ export async function readChain(server: HistoryServer, turn: string): Promise<st
   return runs;
 }
 
-/** The run that a run continues. Undefined for the first one, and where the one before is gone. */
+/** The run that a run continues. Undefined for the first run, and where the previous run is gone. */
 async function runBefore(server: HistoryServer, turn: string, runId: string): Promise<string | undefined> {
   const started = await readFirst(server, { turn, runId });
   const before = started?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;

@@ -19,28 +19,32 @@ export interface ResetCall {
   callId: string;
   tool: string;
   effect: Effect;
-  /** Whether it had started. The effect of the call stays, whatever the record says after the reset. */
+  /** Whether the call had started. Its effect stays, whatever the record says after the reset. */
   ran: boolean;
   outcome: ResetOutcome;
 }
 
-/** A reset that was planned from the record and not done yet. */
+/** A reset that was planned from the record and is not done yet. */
 export interface ResetPlan {
   turn: string;
   runId: string;
-  /** The call that it goes back to. */
+  /** The call before which the reset goes back. */
   before: string;
-  /** The event that completed the workflow task that is taken back, with everything after it. */
+  /** The event that completed the first workflow task that is taken back. Everything after it is taken back, too. */
   taskEventId: number;
-  /** The last event that changed the turn when the reset was planned. After later ones it is planned anew. */
+  /**
+   * The last event that changed the turn when the reset was planned. If later events have changed it, the reset is
+   * planned anew.
+   */
   lastEventId: number;
   /** The calls that the reset changes, in order. */
   calls: ResetCall[];
 }
 
 /**
- * Plans a reset of a turn to before one of its calls was asked about or, if it needed nobody, started. The reply that
- * asked for the call stays, and with it the keys of its calls. So a call that had started is found again by its key.
+ * Plans a reset of a turn to the point before one of its calls was asked about or, if nobody was asked, started. The
+ * reply that asked for the call stays, and with it the keys of its calls. So a call that had started is found again by
+ * its key.
  *
  * @throws CountersignError `call_not_found`; `reset_refused` for a call of an earlier run, a call that never waited or
  * started, or a call that still waits while nothing came after it.
@@ -63,8 +67,8 @@ export function planReset(runs: Runs, before: string): ResetPlan {
 }
 
 /**
- * The last event of a run that changed the turn. A workflow task that is only tried does not: while one fails, its
- * events come and go at the end of the record.
+ * The last event of a run that changed the turn. A workflow task that is only tried does not change it: while a task
+ * fails, its events come and go at the end of the record.
  */
 export function lastChange(run: readonly DecodedEvent[]): number {
   return run.findLast(({ kind }) => !['task_started', 'task_failed', 'other'].includes(kind))?.eventId ?? 0;
@@ -80,7 +84,7 @@ function proposes(events: readonly TurnEvent[], callId: string): boolean {
   return events.some((event) => event.type === 'step' && event.calls.some((call) => call.callId === callId));
 }
 
-/** The id of the run. An earlier reset began the run anew under another id. */
+/** The id of the run. After an earlier reset, the run has another id than at its beginning. */
 function runIdOf(events: readonly TurnEvent[]): string {
   return events.reduce((runId, event) => {
     if (event.type === 'turn_started') return event.runId;
@@ -113,7 +117,7 @@ function refused(message: string): CountersignError {
   return new CountersignError('reset_refused', `there is nothing to reset: ${message}`);
 }
 
-/** Whether a call ran in a burst. Such a call starts in the event that completed the burst. */
+/** Whether a call ran in a burst. Such a call starts with the event that completed the burst. */
 function isInBurst(
   run: readonly DecodedEvent[],
   { type, eventId }: Pick<TurnEvent, 'type' | 'eventId'>,
@@ -147,12 +151,13 @@ function notThere(turn: string, callId: string): CountersignError {
 }
 
 /**
- * What becomes of a call after a reset.
- * - `asked_again`: it waits for a new decision. An unsafe one that ran is known by its key: once approved it goes in doubt.
- * - `in_doubt`: it is unsafe and what allowed it stands before the reset: another run may have started it, so we do not.
- * - `runs_again`: nobody had to decide on it, and it is pure, or idempotent and runs with the same key.
+ * What a reset does to a call.
+ * - `asked_again`: it waits for a new decision. An unsafe call that ran is known by its key: if it is approved, it goes
+ *   in doubt.
+ * - `in_doubt`: it is unsafe, and what allowed it is before the reset. Another run may have started it, so we do not.
+ * - `runs_again`: nobody had to decide on it, and it is pure, or it is idempotent and runs with the same key.
  * - `starts`: the same for a call that had not started.
- * - `forgotten`: it is of a later step; the model is asked anew, and what the call did stays done.
+ * - `forgotten`: it is of a later step. The model is asked anew, and what the call did stays done.
  */
 export type ResetOutcome = 'asked_again' | 'in_doubt' | 'runs_again' | 'starts' | 'forgotten';
 
@@ -162,9 +167,9 @@ interface CallRecord {
   asked?: RequestOpened | QuestionOpened;
   started?: CallStarted;
   ended?: CallEnded;
-  /** The event by which a person approved it. */
+  /** The event by which a person approved the call. */
   approvedAt?: number;
-  /** The event by which it was denied or expired. */
+  /** The event by which the call was denied or expired. */
   closedAt?: number;
 }
 
@@ -198,13 +203,16 @@ function addEvent(record: CallRecord, event: TurnEvent): void {
   else if (event.asksAgain !== true) record.approvedAt = event.eventId;
 }
 
-/** The event with which a call became more than a proposal: it was asked about or, if nobody was asked, it started. */
+/**
+ * The event with which a call became more than a proposal: somebody was asked about it or, if nobody was asked, it
+ * started.
+ */
 function anchorOf(events: readonly TurnEvent[], callId: string): CallRecord['asked'] | CallStarted {
   const { asked, started } = recordOf(events, callId);
   return asked ?? started;
 }
 
-/** Whether a call waits for a decision and nothing came of it yet. */
+/** Whether a call waits for a decision and nothing has come after that. */
 function isWaiting(events: readonly TurnEvent[], callId: string): boolean {
   const { asked, approvedAt, closedAt, ended } = recordOf(events, callId);
   return asked !== undefined && approvedAt === undefined && closedAt === undefined && ended === undefined;
@@ -213,13 +221,13 @@ function isWaiting(events: readonly TurnEvent[], callId: string): boolean {
 /** A call, and the events that are taken back. */
 interface CallToReset {
   callId: string;
-  /** Events after this one are taken back. */
+  /** Events after this event are taken back. */
   taskEventId: number;
   /** The call is of a later step than the step that the reset goes back to. */
   later: boolean;
 }
 
-/** What becomes of a call. Undefined where it stays as it is. */
+/** What the reset does to a call. Undefined where the call stays as it is. */
 function outcomeOf(
   events: readonly TurnEvent[],
   { callId, taskEventId, later }: CallToReset,
@@ -232,13 +240,15 @@ function outcomeOf(
   if (isOver(record, stays)) return undefined;
   if (asked !== undefined && !stays(record.approvedAt))
     return stays(asked.eventId) && isWaiting(events, callId) ? undefined : { ...of, outcome: 'asked_again' };
-  // The reply or decision that allowed it comes before the reset, and proves nothing afterwards.
+  // The reply or decision that allowed the call is before the reset, and proves nothing afterwards.
   if (of.effect === 'unsafe') return { ...of, outcome: 'in_doubt' };
   if (asked !== undefined) return { ...of, outcome: 'asked_again' };
   return { ...of, outcome: of.ran ? 'runs_again' : 'starts' };
 }
 
-/** Whether the outcome of a call stays on record. The reason of a denial may have come later. It is applied again. */
+/**
+ * Whether the outcome of a call stays on record. The reason of a denial may have come later, and is then applied again.
+ */
 function isOver(
   { asked, started, ended, closedAt }: CallRecord,
   stays: (eventId: number | undefined) => boolean,

@@ -5,15 +5,15 @@ import { toNumber } from './decode/proto';
 import { type HistoryServer, NO_TOKEN, type Page, Pages, type RunIds, type RunToRead } from './pages';
 import { isTransient, STATUS, statusOf, toCountersignError, turnNotFound } from './server-errors';
 
-/** The time that a reader which does not wait for new events tries to get back to a server that is gone. */
+/** The time for which a reader that does not wait for new events retries, where the server is gone. */
 const GIVE_UP_MS = 15_000;
-/** The time that a live reader tries. A restart or an upgrade of the server takes less. */
+/** The time for which a live reader retries. A restart or an upgrade of the server takes less. */
 const GIVE_UP_LIVE_MS = 5 * 60_000;
 const RETRY_MS = { first: 200, most: 5_000 } as const;
 
 /**
  * Every event of one run in order, each once, until the run is closed (`live`) or read to its end. When the server goes
- * away, it later reads on from the event after the last one that it gave. It ends silently when it is aborted.
+ * away, it later goes on with the event after the last event that it gave. It ends silently when it is aborted.
  */
 export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGenerator<HistoryEvent> {
   const pages = new Pages(server, run);
@@ -23,7 +23,8 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
     const page = await nextPage(pages, run, progress);
     if (page === undefined) continue;
     const gap = gapIn(page, progress);
-    // A gap that is still there after the run was read anew is accepted, because the missing events do not exist then.
+    // Where a gap is still there after the run was read again, it is accepted, because the missing events do not exist
+    // then.
     const isNew = gap !== undefined && gap !== progress.gap;
     const events = isNew ? page.events.filter(({ eventId }) => toNumber(eventId) <= gap) : page.events;
     yield* inOrder({ ...page, events }, run, progress);
@@ -36,8 +37,9 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
 }
 
 /**
- * The event after which a page lacks some. Undefined where it lacks none. The server leaves events out where more than a
- * page of them comes while it reads the last page (1.31, `fetchGapEvents`). The ids of a run have no gaps.
+ * The event after which a page lacks some events. Undefined where it lacks none. The server leaves events out where
+ * more than a page of them arrives while it reads the last page (1.31, `fetchGapEvents`). The ids of a run have no
+ * gaps.
  */
 function gapIn({ events, token }: Page, { read, there }: Progress): number | undefined {
   const ids = [read, ...events.map(({ eventId }) => toNumber(eventId))];
@@ -57,14 +59,14 @@ export function wholeRun(server: HistoryServer, run: RunIds): AsyncGenerator<His
   return readRun(server, asItIs(run));
 }
 
-/** A run to read up to where it is now. */
+/** The run, read only up to where it is now. */
 function asItIs(run: RunIds): RunToRead {
   return { ...run, live: false, signal: new AbortController().signal };
 }
 
 /**
- * The events of a turn's current run, where they are all that the turn has and come in one answer: one question to the
- * server is enough for most turns. Undefined: there may be more, or they did not come.
+ * The events of a turn's current run, where they are all that the turn has and come in one answer. For most turns, one
+ * request to the server is enough. Undefined: there may be more events, or they did not come.
  */
 export async function readIfAlone(server: HistoryServer, turn: string): Promise<HistoryEvent[] | undefined> {
   try {
@@ -78,7 +80,7 @@ export async function readIfAlone(server: HistoryServer, turn: string): Promise<
     const before = events[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;
     return isWhole && !goesOn && !before ? events : undefined;
   } catch {
-    // The caller then reads run by run. That tries again, and reports the problem.
+    // The caller then reads run by run, which tries again and reports the problem.
     return undefined;
   }
 }
@@ -89,25 +91,25 @@ export async function readFirst(server: HistoryServer, run: RunIds): Promise<His
   return undefined;
 }
 
-/** The first run of its chain, by the event that starts a run. */
+/** The first run of the chain, by the event that starts a run. */
 export function firstRunIn(first: HistoryEvent | undefined): string {
   return first?.workflowExecutionStartedEventAttributes?.firstExecutionRunId ?? '';
 }
 
-/** How far a run is read. An empty token reads from the start. Events that were given already are skipped. */
+/** How far a run has been read. An empty token reads from the start, and events that were given already are skipped. */
 interface Progress {
   /** The last event that was given. */
   last: number;
   /** The last event before the token. */
   read: number;
-  /** The number of events of a live run when it was last looked at. */
+  /** The number of events of a live run at the last look. */
   there: number;
-  /** The end of the last page, as long as it may be replaced by other events of the same ids. */
+  /** The end of the last page, which other events with the same ids may still replace. */
   held: HistoryEvent[];
   token: Uint8Array;
   failures: number;
   since: number;
-  /** The event after which the server left events out, the last time that it did so. */
+  /** The last event after which the server left events out. */
   gap: number | undefined;
 }
 
@@ -117,9 +119,9 @@ function restart(progress: Progress): void {
 }
 
 /**
- * The events of a page that are new. A live page may end with a workflow task that is not on record yet. While a task
- * fails again and again, the server shows the next attempt so. It later gives the ids of that attempt to the events
- * that come first.
+ * The events of a page that are new. A live page may end with a workflow task that is not on record yet: while a task
+ * fails again and again, the server shows the next attempt in this way. It later gives the ids of that attempt to
+ * whichever events come first.
  */
 function* inOrder(page: Page, run: RunToRead, progress: Progress): Generator<HistoryEvent> {
   const [first] = page.events;
@@ -159,7 +161,7 @@ async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promi
 }
 
 /**
- * Starts the read over after a short wait. Throws an error that is not temporary, and a temporary error that goes on
+ * Starts the reading again after a short wait. Throws an error that is not temporary, and a temporary error that lasts
  * for too long.
  */
 async function recover(error: unknown, run: RunToRead, progress: Progress): Promise<void> {
@@ -173,7 +175,7 @@ async function recover(error: unknown, run: RunToRead, progress: Progress): Prom
   await delay(wait, undefined, { signal: run.signal }).catch(ignoreAbort);
 }
 
-/** An aborted wait is not an error: the events end, and the follower sees that. */
+/** Ignores the error of an aborted wait. The events end, and the follower notices that. */
 function ignoreAbort(error: unknown): void {
   if (!(error instanceof Error) || error.name !== 'AbortError') throw error;
 }

@@ -3,7 +3,7 @@ import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { SERVER_HINTS } from '../contract/text/server-hints';
 
-/** gRPC's status codes that mean something to us. */
+/** The status codes of gRPC that our code distinguishes. */
 export const STATUS = {
   cancelled: 1,
   unknown: 2,
@@ -23,8 +23,8 @@ export const STATUS = {
 
 /**
  * The gRPC status of an error, or of its cause. Undefined where there is none. A server whose time for a call is over
- * may reset its stream before the client's own time is over. gRPC then says in these words that the call was cancelled.
- * For a call that we cancel, it has other words.
+ * may reset its stream before the client's own time is over, and gRPC then says in these words that the call was
+ * cancelled. For a call that we cancel ourselves, it uses other words.
  */
 export function statusOf(error: unknown): number | undefined {
   if (isGrpcServiceError(error))
@@ -41,7 +41,7 @@ export function detailsOf(error: unknown): string {
   return errorMessage(error);
 }
 
-/** Whether the same call may work in a moment: a server that restarts, is busy, or did not answer in time. */
+/** Whether the same call may work in a moment: the server restarts, is busy, or did not answer in time. */
 export function isTransient(error: unknown): boolean {
   const status = statusOf(error);
   const passing: readonly number[] = [
@@ -55,7 +55,7 @@ export function isTransient(error: unknown): boolean {
   return status !== undefined && passing.includes(status);
 }
 
-/** Whether the answer was larger than the connection takes: asking again for the same does not help. */
+/** Whether the answer was larger than the connection accepts. Asking again for the same does not help. */
 export function isTooLarge(error: unknown): boolean {
   return statusOf(error) === STATUS.resourceExhausted && /larger than max/i.test(detailsOf(error));
 }
@@ -65,7 +65,7 @@ export function isLimited(error: unknown): boolean {
   return statusOf(error) === STATUS.resourceExhausted && !isTooLarge(error);
 }
 
-/** The server limits the number of requests. `retryInMs`: the time until we ask again by ourselves. */
+/** The error for a server that limits the number of requests. `retryInMs`: the time until we ask again ourselves. */
 export function serverBusy(
   what: string,
   { retryInMs, cause }: { retryInMs?: number; cause?: unknown } = {},
@@ -76,7 +76,7 @@ export function serverBusy(
   return new CountersignError('server_busy', message, { hint: SERVER_HINTS.busy, data, cause });
 }
 
-/** The server answers, but this answer is too large for the connection. gRPC says so, or no other cause is left. */
+/** The error for an answer that is too large for the connection. Either gRPC says so, or no other cause is left. */
 export function answerTooLarge(what: string, cause: unknown): CountersignError {
   const why = isTooLarge(cause)
     ? `the server's answer is larger than this connection takes: ${detailsOf(cause)}`
@@ -93,12 +93,14 @@ export function isSilence(error: unknown): boolean {
   return statusOf(error) === STATUS.deadlineExceeded;
 }
 
-/** Whether a worker fails at the workflow's tasks: the server takes no update for it, until one of them succeeds. */
+/**
+ * Whether a worker fails at the workflow's tasks. The server takes no update for the workflow until a task succeeds.
+ */
 export function isTaskFailing(error: unknown): boolean {
   return statusOf(error) === STATUS.failedPrecondition && /workflow task/i.test(detailsOf(error));
 }
 
-/** Whether a run had as many updates as the server allows for one run. Such a run never takes another update. */
+/** Whether a run has had as many updates as the server allows for one run. Such a run never takes another update. */
 export function isUpdateTotal(details: string): boolean {
   return /limit (?:\d+ )?on the total number of distinct updates/i.test(details);
 }
@@ -108,7 +110,7 @@ export function isUpdateLimit(details: string): boolean {
   return /limit on (?:the )?(?:number of )?concurrent in-flight updates/i.test(details);
 }
 
-/** Whether a run had as many signals as the server allows one: it takes no more of them, ever. */
+/** Whether a run has had as many signals as the server allows for one run. Such a run never takes another signal. */
 export function isSignalLimit(error: unknown): boolean {
   return (
     statusOf(error) === STATUS.invalidArgument &&
@@ -116,7 +118,9 @@ export function isSignalLimit(error: unknown): boolean {
   );
 }
 
-/** A failed call to the server as a CountersignError. `what` names what was tried. An error of ours stays as it is. */
+/**
+ * A failed call to the server as a CountersignError. `what` names what was tried. A CountersignError stays as it is.
+ */
 export function toCountersignError(error: unknown, what: string): CountersignError {
   if (error instanceof CountersignError) return error;
   if (isTooLarge(error)) return answerTooLarge(what, error);
@@ -125,7 +129,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
   if (status === STATUS.unavailable || status === STATUS.deadlineExceeded) return noServer(what, error);
   if (isNotReady(error)) return notReady(error);
   const details = detailsOf(error);
-  // The SDK turns this error into one of its own, which has no status.
+  // The SDK turns this error into its own error, which has no status.
   if (/^namespace\b.* not found/i.test(details))
     return new CountersignError('namespace_missing', `${what} failed: ${details}`, {
       hint: 'check TEMPORAL_NAMESPACE',
@@ -138,7 +142,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
   return new CountersignError('server_failed', `${what} failed: ${details}`, { hint, cause: error });
 }
 
-/** Whether the server's answer is that the namespace does not know one of our search attributes. */
+/** Whether the server answers that the namespace does not know one of our search attributes. */
 export function isNotReady(error: unknown): boolean {
   return statusOf(error) === STATUS.invalidArgument && /search ?attribute/i.test(detailsOf(error));
 }
@@ -164,7 +168,7 @@ export function turnNotFound(turn: string): CountersignError {
   return new CountersignError('turn_not_found', `there is no turn ${turn}`, { hint, data: { turn } });
 }
 
-/** The result. Undefined where the server has no such turn or run, or deleted it meanwhile. */
+/** The result of a read. Undefined where the server has no such turn or run, or has deleted it meanwhile. */
 export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
@@ -174,7 +178,7 @@ export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined>
   }
 }
 
-/** How long one question to the server may take, in milliseconds. */
+/** The longest time for one request to the server, in milliseconds. */
 export const ASK_MS = 10_000;
 
 /** Sends one request to the server. A failure is a CountersignError that names `what` was tried. */
@@ -190,16 +194,16 @@ export async function ask<T>(
   }
 }
 
-/** Which errors are worth another attempt, for how long, and how soon it comes. */
+/** Which errors are worth another attempt, for how long, and after which wait. */
 interface Retry {
   passes(error: unknown): boolean;
-  /** After so many milliseconds the next error is thrown. */
+  /** After this many milliseconds the next error is thrown. */
   forMs: number;
   /** @default 200 */
   everyMs?: number;
 }
 
-/** Tries something again until it works, its error does not pass, or time is over. */
+/** Tries something again until it works, its error is not worth another attempt, or the time is over. */
 export async function retry<T>(
   { passes, forMs, everyMs = 200 }: Retry,
   attempt: () => Promise<T>,

@@ -11,25 +11,25 @@ export interface Stats {
   model: ModelStats;
   /** The numbers of all tools together. */
   all: ToolStats;
-  /** Most used first. */
+  /** The numbers of each tool. The most used tool comes first. */
   tools: ({ tool: string } & ToolStats)[];
 }
 
 /** Turns by how they ended. */
 export interface TurnStats {
   count: number;
-  /** The count for each end, such as `answered`; turns that are still open count by their state. */
+  /** The count for each end, such as `answered`. Turns that are still open are counted by their state. */
   ends: Partial<Record<TurnView['status'], number>>;
-  /** Milliseconds from start to end, of the turns that ended. */
+  /** The time from start to end of the turns that ended, in milliseconds. */
   time: Spread;
 }
 
 /** The requests to models and their replies. */
 export interface ModelStats {
   replies: number;
-  /** Replies that took more than one attempt. */
+  /** The number of replies that took more than one attempt. */
   retried: number;
-  /** Models that failed for good. */
+  /** The number of times that a model failed and was not asked again. */
   failed: number;
   inputTokens: number;
   outputTokens: number;
@@ -39,20 +39,20 @@ export interface ModelStats {
   reasoningTokens?: number;
   /** The cost by the user's own prices. Undefined where no reply has a cost. */
   cost?: number;
-  /** The currency of `cost`; `several` where replies had different currencies: then there is no sum. */
+  /** The currency of `cost`, or `several` where replies had different currencies and there is no sum. */
   currency?: string;
-  /** Milliseconds that replies took. */
+  /** The time that replies took, in milliseconds. */
   time: Spread;
 }
 
-/** Counts turns, one after the other. Remembers numbers only, never what was said. */
+/** Counts turns, one after the other. It remembers only numbers, never texts. */
 export interface StatsFold {
   /** Takes all events of one more turn. */
   add(events: readonly TurnEvent[]): void;
   stats(): Stats;
 }
 
-/** Starts with no turns. `tool`: counts only the calls of this one. */
+/** Makes a fold without turns. `tool`: counts only the calls of this tool. */
 export function createStats({ tool }: { tool?: string } = {}): StatsFold {
   const turns = createTurns();
   const model = createModel();
@@ -82,7 +82,7 @@ export function statsOf(turns: Iterable<readonly TurnEvent[]>, options: { tool?:
   return fold.stats();
 }
 
-/** A call that a fork took over or recorded instead of running it says nothing about its tool. */
+/** Whether a fork took the call over, or recorded it instead of running it. Such a call says nothing about its tool. */
 function isWhatIf({ given, result }: CallView): boolean {
   return given === true || result?.metadata.dry !== undefined;
 }
@@ -127,7 +127,7 @@ function createModel() {
   };
 }
 
-/** Milliseconds that each reply took. A model is asked for one step at a time. */
+/** The time that each reply took, in milliseconds. A model is asked for one step at a time. */
 function replyTimes(events: readonly TurnEvent[]): number[] {
   let asked: number | undefined;
   return events.flatMap((event) => {
@@ -136,44 +136,47 @@ function replyTimes(events: readonly TurnEvent[]): number[] {
   });
 }
 
-/** What became of the calls of one tool, or of all tools. */
+/** How the calls of one tool, or of all tools, ended. */
 export interface ToolStats {
-  /** Calls that the model asked for. */
+  /** The number of calls that the model asked for. */
   calls: number;
   succeeded: number;
   failed: number;
-  /** Calls without a result: still open, or left when the turn ended. */
+  /** The number of calls without a result: still open, or left when the turn ended. */
   unfinished: number;
-  /** The share of successes among the calls with a result, 0 to 1. Null where there are none. */
+  /** The share of successes among the calls with a result, from 0 to 1. Null where there are none. */
   successRate: number | null;
-  /** Why calls failed, by code; nothing ran with `validation`, `tool_not_found`, `denied`, `expired` and `refused`. */
+  /**
+   * The number of failed calls by code. With `validation`, `tool_not_found`, `denied`, `expired` and `refused` nothing
+   * ran.
+   */
   errors: Partial<Record<ToolErrorCode, number>>;
-  /** Calls that took more than one attempt. */
+  /** The number of calls that took more than one attempt. */
   retried: number;
-  /** Milliseconds that calls ran. */
+  /** The time that calls ran, in milliseconds. */
   time: Spread;
-  /** Bytes that the calls that ran returned. */
+  /** The bytes that calls returned, of the calls that ran. */
   size: Spread;
   decisions: DecisionStats;
   inDoubt: DoubtStats;
 }
 
-/** What people said to requests. */
+/** How people decided requests. */
 export interface DecisionStats {
-  /** Calls that waited for a decision. */
+  /** The number of calls that waited for a decision. */
   requests: number;
   approved: number;
-  /** Approved with other arguments. */
+  /** The number of calls that were approved with other arguments. */
   edited: number;
   denied: number;
   expired: number;
-  /** Decisions that were refused, as far as the record has them. */
+  /** The number of decisions that were refused, where the record has them. */
   refused: number;
-  /** Milliseconds from a request to its decision. */
+  /** The time from a request to its decision, in milliseconds. */
   wait: Spread;
 }
 
-/** What became of calls in doubt. */
+/** How calls in doubt ended. */
 export interface DoubtStats {
   calls: number;
   resolved: Record<ResolutionKind, number>;
@@ -185,7 +188,7 @@ interface ToolCounter {
   stats(): ToolStats;
 }
 
-/** Starts with no calls. */
+/** Makes a counter without calls. */
 function createCounter(): ToolCounter {
   const counts = { calls: 0, succeeded: 0, failed: 0, unfinished: 0, retried: 0 };
   const errors: ToolStats['errors'] = {};
@@ -266,7 +269,7 @@ function createDoubts() {
   };
 }
 
-/** How some numbers are spread; all null where there are none. */
+/** The spread of some numbers. Its values are null where there are no numbers. */
 export interface Spread {
   count: number;
   mean: number | null;
@@ -275,7 +278,7 @@ export interface Spread {
   max: number | null;
 }
 
-/** The spread of some numbers. A percentile is the smallest number that so many of them do not exceed. */
+/** The spread of some numbers. A percentile is the smallest of the numbers that this share of them does not exceed. */
 export function spreadOf(numbers: readonly number[]): Spread {
   const sorted = numbers.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;

@@ -5,37 +5,39 @@ import { type CallView, type StepView, type TurnView, viewOf } from './view';
 
 /** A call with everything that happened to it, in order. */
 export interface TimelineCall extends CallView {
-  /** How long its requests and doubts waited for a person, in milliseconds. Absent where nobody had to look. */
+  /**
+   * The time that the call's requests and doubts waited for a person, in milliseconds. Absent where nobody had to look.
+   */
   waitedMs?: number;
   events: TurnEvent[];
 }
 
-/** A step: the reply of the model, its calls, and what happened to the turn meanwhile. */
+/** A step: the model's reply, its calls, and what happened to the turn meanwhile. */
 export interface TimelineStep {
-  /** 0 for events where no model is asked. */
+  /** The number of the step. 0 where no model is asked. */
   step: number;
-  /** A reset took back the step, or the end of the step. */
+  /** A reset took back the step, or its end. */
   undone: boolean;
-  /** Absent while the model is asked, or where it failed. */
+  /** The model's reply. Absent while the model is asked, or where it failed. */
   reply?: StepView;
   calls: TimelineCall[];
-  /** What happened meanwhile and belongs to no call. */
+  /** What happened during the step and belongs to no call. */
   events: TurnEvent[];
 }
 
 /** A turn, step by step. */
 export interface Timeline {
   view: TurnView;
-  /** Ids of its runs, first one first; more than one where it continued as new. */
+  /** The ids of the turn's runs. The first run comes first. There are several where the turn continued as new. */
   runs: string[];
-  /** How many times the turn moved to another build. */
+  /** The number of times that the turn moved to another build. */
   moved: number;
-  /** Tokens of all replies, as far as the provider counted them. */
+  /** The tokens of all replies, where the provider counted them. */
   usage: Usage;
   steps: TimelineStep[];
 }
 
-/** Puts the events of a turn under its steps; what a reset took back stays where it was. */
+/** Sorts the events of a turn by its steps. What a reset took back stays at its step. */
 export function timelineOf(events: readonly TurnEvent[]): Timeline {
   const view = viewOf(events);
   const effective = new Set(effectiveEvents(events));
@@ -70,20 +72,23 @@ function groupSteps(events: readonly TurnEvent[]): StepGroup[] {
   return groups;
 }
 
-/** Step 0: no model is asked, as in a workflow that only uses the gate. */
+/** Makes the group of a step. Step 0: no model is asked, as in a workflow that only uses the gate. */
 function makeGroup(event: TurnEvent): StepGroup {
   const step = event.type === 'thinking' ? event.step : 0;
   return { step, all: [], calls: new Map(), others: [] };
 }
 
-/** The step of the call that an event is about: the result of the tool's own check may come during a later step. */
+/** The group of the call that an event is about. The result of the tool's own check may come during a later step. */
 function groupOf(groups: readonly StepGroup[], event: TurnEvent): StepGroup | undefined {
   const callId = callIdOf(event);
   if (callId === undefined || event.type === 'call_prepared') return undefined;
   return groups.findLast(({ calls }) => calls.has(callId));
 }
 
-/** Anybody can name any call id: an event that names no call of the turn goes to the others. */
+/**
+ * Adds an event to a group. Anybody can name any call id, so an event that names no call of the turn goes to the other
+ * events.
+ */
 function addTo(group: StepGroup, event: TurnEvent): void {
   group.all.push(event);
   if (event.type === 'step') for (const { callId } of event.calls) group.calls.set(callId, []);
@@ -94,7 +99,7 @@ function addTo(group: StepGroup, event: TurnEvent): void {
   (own ?? group.others).push(event);
 }
 
-/** A step that a reset took back is shown as it was when the reset came. */
+/** The view of a step that a reset took back, as it was right before the reset. */
 function viewBeforeReset(events: readonly TurnEvent[], { all }: StepGroup): TurnView {
   const last = all.findLast((event) => event.type !== 'reset');
   const reset = events.findIndex(
@@ -124,7 +129,7 @@ function toStep(
   };
 }
 
-/** How long a call waited for people: from each request, question or doubt to the event that closed it. */
+/** The time for which a call waited for people: from each request, question or doubt to the event that closed it. */
 function waitOf(events: readonly TurnEvent[]): { waitedMs?: number } {
   if (!events.some(opens)) return {};
   let waitedMs = 0;

@@ -18,15 +18,15 @@ import {
 
 /** The messages of a turn at some moment. */
 export interface TranscriptAt {
-  /** The messages as the turn holds them. Results of a step are among them once the step is over. */
+  /** The messages as the turn holds them. The results of a step are among them once the step is over. */
   entries: TranscriptEntry[];
-  /** How many of these entries the model had read when it was last asked. */
+  /** The number of these entries that the model had read when it was last asked. */
   known: number;
 }
 
 /**
- * The messages after these events, rebuilt from the record: the same that the `transcript` query of a live turn gives.
- * It needs the events from the turn's first run on, or from a run that names the messages it took along.
+ * The messages after these events, rebuilt from the record. They are the same as the `transcript` query of a live turn
+ * gives. The events must begin with the turn's first run, or with a run that names the messages that it took along.
  */
 export function transcriptOf(events: Iterable<TurnEvent>): TranscriptAt {
   const reading: TranscriptState = { entries: [], known: 0, calls: [], contents: new Map() };
@@ -70,7 +70,7 @@ function apply(reading: TranscriptState, event: TurnEvent): void {
   }
 }
 
-/** A run that continues another one adds no message where the messages are there already. */
+/** Takes the start of a run. A run that continues another run adds no message where the messages are there already. */
 function start(reading: TranscriptState, { carried, continuedFrom, prompt, files }: TurnStarted): void {
   if (carried !== undefined) {
     reading.entries = [...carried];
@@ -78,7 +78,7 @@ function start(reading: TranscriptState, { carried, continuedFrom, prompt, files
   } else if (continuedFrom === undefined) reading.entries = [wordsEntry({ text: prompt, files })];
 }
 
-/** Every call of the step has its result by now; one that has none was closed with its turn. */
+/** Ends the step. Every call of the step has its result by now, except calls that were closed with their turn. */
 function endStep(reading: TranscriptState): void {
   for (const call of reading.calls) {
     const result = reading.contents.get(call.callId);
@@ -88,7 +88,7 @@ function endStep(reading: TranscriptState): void {
   reading.contents.clear();
 }
 
-/** Outputs since the last reply, cut as the turn cut them. */
+/** The outputs since the last reply, cut as the turn cut them. */
 function cutStep({ entries }: TranscriptState, cutTo: number | undefined): TranscriptEntry[] {
   if (cutTo === undefined) return entries;
   const reply = entries.findLastIndex((entry) => entry.kind === 'reply');

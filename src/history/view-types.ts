@@ -25,10 +25,12 @@ import type { ProposedCall, TurnEvent, TurnEnd } from './events';
 import { defined } from '../contract/defined';
 
 /**
- * Where a call is. `proposed`: no request yet and not started; `approved`: decided, waits for its place;
- * `replanning`: it becomes a request once more (edited, a new plan is being made; or its decision did not hold); `lost`: its outcome is unknown and being looked into;
- * `asked`: a question that waits for an answer; `answered`, `declined`: how a person ended it;
- * `closed`: the turn ended before it had a result.
+ * The phase of a call.
+ * `proposed`: there is no request yet, and the call has not started. `approved`: it is decided and waits until it may
+ * start. `replanning`: it becomes a request once more, because it was edited and a new plan is being made, or because
+ * its decision did not hold. `lost`: its outcome is unknown and being looked into. `asked`: it is a question that waits
+ * for an answer. `answered`, `declined`: a person ended the question. `closed`: the turn ended before the call had a
+ * result.
  */
 export type CallPhase =
   | 'proposed'
@@ -54,39 +56,43 @@ export interface CallView {
   step: number;
   tool: string;
   phase: CallPhase;
-  /** What the model asked for, with defaults. */
+  /** The arguments that the model asked for, with defaults. */
   arguments: JsonObject;
-  /** What the model wrote, where defaults changed it. */
+  /** The arguments that the model wrote. Set only where defaults changed them. */
   proposed?: JsonObject;
-  /** What a person approved. Absent where nobody did. */
+  /** The arguments that a person approved. Absent where nobody approved any. */
   approved?: JsonObject;
-  /** The grant by which it ran, or is to run, without a decision. Has the use once its worker has claimed one. */
+  /**
+   * The grant by which the call ran, or is to run, without a decision. It has the use once a worker has claimed one.
+   */
   grant?: GrantMark & Partial<GrantUse>;
-  /** What ran or is to run. */
+  /** The arguments that ran or are to run. */
   effective: JsonObject;
   generation: number;
-  /** What the policy rules said when it was prepared, where one fitted. */
+  /** The verdicts of the policy rules when the call was prepared, where a rule fitted. */
   ruling?: CallRuling;
-  /** Its last request; stays when the call is decided. */
+  /** The call's last request. It stays when the call is decided. */
   request?: RequestOpened;
-  /** What it asks a person; stays when it is answered. Absent where the call is not a question. */
+  /**
+   * The question that the call asks a person. It stays when it is answered. Absent where the call is not a question.
+   */
   question?: QuestionOpened;
-  /** Answers to it, refused ones too, in order. */
+  /** The answers to the question, also refused ones, in order. */
   answers: Answered[];
-  /** Decisions on it, refused ones too, in order. */
+  /** The decisions on the call, also refused ones, in order. */
   decisions: DecisionMade[];
   /** The votes that count, one for each person. Empty where no rule says who decides. */
   votes: CastVote[];
-  /** Nobody decided in time, so more people may. */
+  /** Nobody decided in time, so more people may decide. */
   isEscalated?: true;
   doubt?: InDoubtOpened;
   resolutions: Resolved[];
-  /** The id of the child turn that the call is. */
+  /** The id of the child turn that the call started. */
   child?: string;
   result?: ToolResult;
-  /** What a person changed or said, for the model. The result begins with this text. */
+  /** A note for the model about what a person changed or said. The result begins with this text. */
   note?: string;
-  /** Only in a fork: the result was given, nothing of this turn ran. */
+  /** Only in a fork: the result was given, and no call of this turn ran for it. */
   given?: true;
   durationMs?: number;
   attempts?: number;
@@ -102,21 +108,21 @@ export interface StepView {
   model: string;
   finishReason: string;
   usage?: Usage;
-  /** What the model knew before the conversation; only of the first step. */
+  /** What the model knew before the conversation. Only in the first step. */
   context?: string;
-  /** Only in a fork: it begins with this step. */
+  /** Only in a fork: the fork begins with this step. */
   given?: true;
   callIds: string[];
-  /** When the model was asked, and when its reply was recorded; ISO 8601. */
+  /** When the model was asked, and when its reply was recorded. ISO 8601. */
   askedAt: string;
   repliedAt: string;
-  /** How often the model was asked; counts from 1. */
+  /** The number of attempts to ask the model, from 1. */
   attempts: number;
-  /** Why the attempt before the last failed, where the server still knew. */
+  /** Why the attempt before the last failed, where the server still had the reason. */
   lastFailure?: string;
 }
 
-/** The model is being asked, or was asked in vain. */
+/** The model is being asked, or was asked and gave no reply. */
 export interface ThinkingView {
   step: number;
   /** ISO 8601. */
@@ -125,7 +131,7 @@ export interface ThinkingView {
   lastFailure?: string;
 }
 
-/** Where a turn is, as the server says. */
+/** Where a turn belongs, as the server says. */
 export interface TurnPlace {
   namespace: string;
   workflowId: string;
@@ -137,7 +143,7 @@ export interface TurnView {
   turn: string;
   /** The run that the last event belongs to. */
   runId: string;
-  /** The first run of the turn, as the server names it: a signed decision names it. */
+  /** The first run of the turn, as the server names it. A signed decision contains it. */
   firstRunId: string;
   agent: string;
   prompt: string;
@@ -146,24 +152,24 @@ export interface TurnView {
   origin?: TurnOrigin;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** What it may spend, as far as the record says, with what people added to it. Absent: no limit. */
+  /** What the turn may spend, with what people added, where the record says it. Absent: there is no limit. */
   budget?: Budget;
-  /** What it has spent, with its child turns as far as they have ended. The time is known once the turn has ended. */
+  /** What the turn has spent, with the child turns that have ended. The time is known once the turn has ended. */
   spent?: Spent;
-  /** Id of the schedule that started it. Absent where somebody did. */
+  /** The id of the schedule that started the turn. Absent: no schedule started it. */
   schedule?: string;
   /** The session that the turn belongs to. */
   session?: string;
   taskQueue: string;
-  /** Where a fork comes from, and the messages that it goes on from. Absent for other turns. */
+  /** What a fork is made from, and the messages from which it goes on. Absent for other turns. */
   fork?: ForkOrigin & { taken: TranscriptEntry[] };
   status: TurnState | TurnEnd;
   startedAt: string;
   endedAt: string | null;
   steps: StepView[];
-  /** The step whose reply is not there (yet). */
+  /** The step that has no reply (yet). */
   thinking?: ThinkingView;
-  /** In order of proposal. */
+  /** The calls, in the order in which the model asked for them. */
   calls: CallView[];
   /** Requests that wait for a decision, in order. */
   requests: RequestOpened[];
@@ -181,7 +187,7 @@ export interface TurnView {
   error?: { message: string; type?: string };
 }
 
-/** A turn of which nothing is known yet. */
+/** A turn about which nothing is known yet. */
 export function makeView(): TurnView {
   return {
     turn: '',
@@ -205,7 +211,10 @@ export function makeView(): TurnView {
   };
 }
 
-/** What let a call run last: the decision, or the resolution that ran it again. Undefined where it needed none. */
+/**
+ * The message that let a call start last: the decision, or the resolution that ran the call again. Undefined where the
+ * call needed none.
+ */
 export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | Resolved | undefined {
   const accepted = ({ judgement }: DecisionMade | Resolved): boolean => judgement.accepted === true;
   return (
@@ -214,22 +223,25 @@ export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | 
   );
 }
 
-/** The key that the handler of a call got with its last start. Undefined where it never started, or the record does not name it. */
+/**
+ * The key that the handler of a call got when the call last started. Undefined where the call never started, or the
+ * record does not name the key.
+ */
 export function keyOfStart({ request, doubt, generation, startedAt }: CallView): string | undefined {
   const callKey = doubt?.callKey ?? request?.callKey;
   if (callKey === undefined || startedAt === undefined) return undefined;
   return idempotencyKey({ callKey, generation });
 }
 
-/** A turn as it is after the events so far; grows with them. */
+/** The view of a turn after the events so far. It changes with each further event. */
 export interface LiveView {
-  /** Takes one more event. After a reset, what no longer counts is gone. */
+  /** Takes the next event. After a reset, what no longer counts is gone. */
   push(event: TurnEvent): void;
-  /** The turn now. The same object is changed by the next push. */
+  /** The turn now. The next push changes the same object. */
   current(): TurnView;
 }
 
-/** Finds what waits for a person in a turn, and notes it there. */
+/** Finds the calls of a turn that wait for a person, and notes them in the view. */
 export function findOpen(view: TurnView): void {
   for (const call of view.calls) {
     if (isOpen(call)) call.runId = view.runId;
@@ -255,7 +267,7 @@ export function statusOf(view: TurnView): TurnView['status'] {
   return view.requests.length + view.questions.length > 0 ? 'waiting' : 'running';
 }
 
-/** A call of which nothing but its proposal is known. */
+/** A call about which only its proposal is known. */
 export function callView(call: ProposedCall, step: number): CallView {
   const { callId, tool, arguments: args, proposed, ruling } = call;
   const lists = { answers: [], decisions: [], votes: [], resolutions: [], late: [] };

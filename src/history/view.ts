@@ -36,7 +36,7 @@ import { defined } from '../contract/defined';
 export { allowedBy, keyOfStart } from './view-types';
 export type { CallPhase, CallView, LiveView, StepView, ThinkingView, TurnView } from './view-types';
 
-/** Starts a view of a turn with no events yet. */
+/** Makes a view of a turn without events. */
 export function createView(): LiveView {
   let events: TurnEvent[] = [];
   let view = makeView();
@@ -65,13 +65,14 @@ function apply(view: TurnView, event: TurnEvent): void {
   viewRun(view, event);
   viewCall(view, event);
   viewDecision(view, event);
-  // Only these open something; looking through every call after every event would take the square of a long turn.
+  // Only these events open anything. Looking through every call after every event would take quadratic time in a long
+  // turn.
   const opens = ['request_opened', 'question_opened', 'in_doubt'].includes(event.type);
   if (opens || view.requests.length + view.questions.length + view.inDoubt.length > 0) findOpen(view);
   if (view.endedAt === null) view.status = statusOf(view);
 }
 
-/** Takes the events that concern the turn as a whole. */
+/** Takes an event that concerns the turn as a whole. */
 function viewRun(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'turn_started':
@@ -98,8 +99,8 @@ function viewRun(view: TurnView, event: TurnEvent): void {
 }
 
 /**
- * A run that continues the one before changes nothing but the run. When a turn moves, a call that waits goes on waiting
- * until it is prepared anew.
+ * Takes the start of a run. A run that continues the previous run changes only the run. When a turn moves, a call that
+ * waits still waits until it is prepared anew.
  */
 function started(view: TurnView, event: TurnStarted): void {
   const { turn, runId, agent, prompt, files, origin, schedule, session, taskQueue, lineage, budget } = event;
@@ -150,7 +151,7 @@ function ended(view: TurnView, event: TurnEnded): void {
   for (const call of view.calls) if (isOpen(call) || call.phase === 'lost') call.phase = 'closed';
 }
 
-/** Takes the events of calls, apart from what people say. */
+/** Takes an event of a call, except what people say. */
 function viewCall(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'step':
@@ -183,7 +184,7 @@ function viewCall(view: TurnView, event: TurnEvent): void {
   }
 }
 
-/** Changes the call with an id. A call whose step could not be read is made up. */
+/** Changes the call with an id. The call is made up where its step could not be read. */
 function withCall(
   view: TurnView,
   { callId, tool = '' }: { callId: string; tool?: string },
@@ -214,7 +215,10 @@ function callReopened(call: CallView, { struck }: DecisionVoid): void {
   delete call.startedAt;
 }
 
-/** A call that is asked again has no votes. With a note, the request is the same as before, and the votes stay. */
+/**
+ * Takes a request. A call that is asked about again has no votes. With a note, the request is the same as before, and
+ * the votes stay.
+ */
 function requested(call: CallView, event: RequestOpened): void {
   if (event.note === undefined && call.phase === 'replanning') forgetVotes(call);
   call.phase = 'requested';
@@ -236,7 +240,7 @@ function callStarted(call: CallView, event: CallStarted): void {
   Object.assign(call, grantOf(event));
 }
 
-/** Ends that a person gave to a call. They say more than that the call is done. */
+/** Ways in which a person ended a call. They say more than that the call is done. */
 const PERSONAL_ENDS: readonly CallView['phase'][] = ['denied', 'expired', 'answered', 'declined'];
 
 function callEnded(call: CallView, event: CallEnded): void {
@@ -249,7 +253,7 @@ function callEnded(call: CallView, event: CallEnded): void {
   if (event.durationMs !== null) call.durationMs = event.durationMs;
 }
 
-/** Takes what people say. An event that is about no call of the turn is only counted. */
+/** Takes what a person says. An event that names no call of the turn is only counted. */
 function viewDecision(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'decision':
@@ -266,7 +270,7 @@ function viewDecision(view: TurnView, event: TurnEvent): void {
   }
 }
 
-/** Anybody can name any call id; only calls of the turn are shown. */
+/** Changes a call if the turn has it. Anybody can name any call id, and only calls of the turn are shown. */
 function onKnown(view: TurnView, callId: string, change: (call: CallView) => void): void {
   if (view.calls.some((call) => call.callId === callId)) withCall(view, { callId }, change);
 }

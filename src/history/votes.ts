@@ -6,7 +6,7 @@ import { withDefaults } from '../contract/schema/schema';
 import type { DecisionMade } from './events';
 import type { CallView } from './view-types';
 
-/** Takes a decision. It decides the call, or it is one vote of several. */
+/** Takes a decision. It decides the call, or counts as one vote of several. */
 export function decided(call: CallView, event: DecisionMade): void {
   call.decisions.push(event);
   if (event.judgement.accepted !== true || call.phase !== 'requested') return;
@@ -20,13 +20,13 @@ export function decided(call: CallView, event: DecisionMade): void {
   call.phase = event.asksAgain === true ? 'replanning' : 'approved';
 }
 
-/** Removes the votes on a call, because another request waits now. */
+/** Removes the votes on a call, because a new request waits now. */
 export function forgetVotes(call: CallView): void {
   call.votes = [];
   delete call.isEscalated;
 }
 
-/** Notes a vote in the place of an earlier one of the same person. */
+/** Notes a vote. It replaces an earlier vote of the same person. */
 export function voted(
   call: CallView,
   { approver, inPlaceOf, signature }: Pick<DecisionMade, 'approver' | 'inPlaceOf' | 'signature'>,

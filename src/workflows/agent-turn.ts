@@ -46,7 +46,7 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   const publisher = new Publisher(turn, details, isMoved);
   const work = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
   const queue = new MessageQueue();
-  // The step comes from another build. Until the step waits here too, messages are held and lists keep what they show.
+  // The step comes from another build. Messages are held and lists keep what they show, until the step waits here, too.
   if (isMoved) queue.hold();
   setHandlers(turn, queue);
   watchCancellation(turn, work);
@@ -55,7 +55,7 @@ export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   return CancellationScope.nonCancellable(() => {
     const runtime = { publisher, changes, queue, nonCancellable: CancellationScope.current() };
     void changes.run();
-    // The scope is entered once for the whole turn: entering it for each activity would cost two promises.
+    // The scope is entered once for the whole turn. Entering it for each activity would cost two promises.
     return work.run(() => runTurn(turn, runtime));
   });
 }
@@ -77,7 +77,7 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
   } catch (error) {
     if (turn.approvals.cancelled || isCancellation(error)) return endCancelled(turn, publisher);
     const why = error instanceof ActivityFailure ? modelFailure(error) : error;
-    // Anything else, such as continue-as-new or a bug, is not the end of the turn.
+    // Any other error, such as continue-as-new or a bug, is not the end of the turn.
     if (why instanceof ApplicationFailure) end(turn, publisher, 'failed');
     throw why;
   }
@@ -95,7 +95,7 @@ function endCancelled(turn: Turn, publisher: Publisher): never {
   throw new CancelledFailure('the turn was cancelled');
 }
 
-/** Runs steps until the model answers, the limit is reached, or the turn continues as new. */
+/** Runs steps until the model answers, a limit is reached, or the turn continues as new. */
 async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
   for (let last: Pick<ThinkOutput, 'text' | 'value'> = { text: '' }; ;) {
     if (mustContinue(turn)) await continueTurn(turn, runtime);
@@ -125,14 +125,14 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
       turn.cutTo = undefined;
       continue;
     }
-    // The calls of a step get their keys from its reply. A reset that keeps the reply keeps the keys, so a worker recognises a
-    // call that it has started before. A new reply brings new keys.
+    // The calls of a step get their keys from its reply. A reset that keeps the reply keeps the keys, so a worker
+    // recognizes a call that it has started before. A new reply brings new keys.
     turn.stepKey = output.replyId;
     keepSchemas(turn, output);
     const calls = hasRemote(output) ? await prepareRemote(turn, output) : output.calls;
     const step = new Step(turn, calls, runtime, isRepeated(turn, calls));
-    // This code is not a function of its own, because each step would then cost two more promises, and the SDK keeps a
-    // stack for each promise.
+    // This code is not in a function of its own, because each step would then cost two more promises, and the SDK keeps
+    // a stack for each promise.
     while (step.proceed()) {
       if (turn.isMoving) await moveTurn(turn, runtime, { ...output, calls });
       await step.changed();
@@ -146,9 +146,7 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
   }
 }
 
-/**
- * Called after a reply without calls. New words that came in time keep the turn open as long as it may take more steps.
- */
+/** Called after a reply without calls. New words that arrived in time keep the turn open if it may take more steps. */
 function isOver({ words, step, maxSteps }: Turn): boolean {
   return words.waiting.length === 0 || step >= maxSteps;
 }
@@ -167,15 +165,18 @@ function resultOf(
   return { status, answer: text, steps, counts, usage, spent: spending.spent, ...some };
 }
 
-/** Checked between steps, when nothing is open. A cancelled turn ends instead of continuing. */
+/**
+ * Whether the turn has to continue as new. Checked between steps, when nothing is open. A cancelled turn ends instead.
+ */
 function mustContinue({ step, approvals, given, moved, tried }: Turn): boolean {
-  // The next run gets what holds for the whole fork, but not the fork's first step. That step has to be applied before.
+  // The next run gets what holds for the whole fork, but not the fork's first step. So that step has to be applied
+  // before.
   const isOpen = given !== undefined || moved !== undefined || tried !== undefined;
   return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && !isOpen;
 }
 
 async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
-  // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
+  // Messages that still wait would be lost, so they are judged first. Nothing is open, so judging refuses them.
   await queue.emptied();
   const { waiting } = turn.words;
   // A session queues the words that its turn did not take up.
@@ -184,8 +185,8 @@ async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> 
 }
 
 /**
- * Continues in a run on the current build, if everything that is open still waits for people once all messages are
- * judged. It waits for messages only while no call runs, because the end of a call would not wake the turn here.
+ * Continues in a run on the current build, if everything open still waits for people once all messages are judged. It
+ * waits for messages only while no call runs, because a call that ends would not wake the turn here.
  */
 async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput): Promise<void> {
   turn.isMoving = false;
@@ -199,12 +200,12 @@ async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput):
   else await continueOnCurrentBuild<typeof agentTurn>(input);
 }
 
-/** The server refuses a larger payload, and the turn would then never continue. */
+/** Whether the input is over the limit. The server refuses a larger payload, and the turn would then never continue. */
 function isTooLarge(input: TurnInput): boolean {
   return utf8Bytes(JSON.stringify(input)) > LIMITS.movedBytes;
 }
 
-/** The counts with the calls that have ended: a call is counted in the run in which it ran. */
+/** The counts of the turn, with the calls of this run that have ended. A call is counted in the run in which it ran. */
 function countsOf(turn: Turn): TurnCounts {
   const counts = { ...turn.counts };
   for (const { call, result } of turn.approvals.calls.values())

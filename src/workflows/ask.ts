@@ -23,7 +23,7 @@ import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
 import type { Turn } from './turn';
 
-/** A question that a running call asks, once it was found to be in order. */
+/** A question that a running call may ask, with the call. */
 interface Asked {
   by: CallState;
   question: Question;
@@ -34,9 +34,9 @@ interface Asked {
 type Judged = { ok: true; asked: Asked } | { ok: false; why: string };
 
 /**
- * Takes the questions of running calls. Only the activity of a call knows its secret, so nobody else asks in its name.
- * The question waits in the inbox as a question of an agent does. Its answer goes to the call and allows nothing. The
- * question is closed when the call ends in any way, or earlier when the call withdraws it.
+ * Takes the questions of running calls. Only the activity of a call knows its secret, so nobody else can ask in its
+ * name. The question waits in the inbox like a question of an agent. Its answer goes to the call and allows nothing.
+ * The question is closed when the call ends in any way, or earlier when the call withdraws it.
  */
 export function setAskHandlers(turn: Turn, queue: MessageQueue): void {
   const validator = (message: RawValue): void => void inOrder(turn, message);
@@ -57,8 +57,8 @@ function takeBack(turn: Turn, message: RawValue): void {
 }
 
 /**
- * Closes the question that a message of any sender withdraws, at workflow time `now` (ms). False: no such question
- * waits, for example because a person answered first. Then nothing changes.
+ * Closes the question that a message from any sender withdraws, at workflow time `now` (ms). False: no such question
+ * waits, for example because a person answered first. Nothing changes in that case.
  */
 export function withdrawQuestion(approvals: Approvals, message: unknown, now: number): boolean {
   if (!isAsked(message)) return false;
@@ -73,7 +73,10 @@ export function withdrawQuestion(approvals: Approvals, message: unknown, now: nu
   return true;
 }
 
-/** The handler checks again: after a reset Temporal applies updates without their validator. */
+/**
+ * Checks a question. The handler checks it again, because after a reset Temporal applies updates without their
+ * validator.
+ */
 function inOrder(turn: Turn, message: RawValue): Asked {
   const judged = judge(turn.approvals, message);
   if (judged.ok) return judged.asked;
@@ -139,8 +142,8 @@ function isAsked(value: unknown): value is AskedQuestion {
 }
 
 /**
- * Closes the questions of a lost attempt of the call, and opens the new one. The memo keeps the whole question, as for
- * a gate.
+ * Closes the questions of a lost attempt of the call, and opens the new question. The memo keeps the whole question, as
+ * for a gate.
  */
 function openQuestion(turn: Turn, { by, question, attempt, number }: Asked): CallState {
   const { approvals } = turn;
@@ -162,7 +165,7 @@ function questionCall(
   { question, number }: { question: Question; number: number },
 ): ValidCall {
   const { callId: askedBy, tool, toolDigest, settings } = by.call;
-  // A call that runs again asks anew, and its questions get other ids.
+  // A call that runs again asks anew, and its questions get new ids.
   const callId = `${askedBy}.${by.generation}.${number}`;
   const { askMs: _askMs, child: _child, state: _state, local: _local, ...shared } = settings;
   return {

@@ -52,7 +52,7 @@ export function runCall(
   const input = inputOf(turn, state, decision);
   state.scheduledAt = Date.now();
   const { tool, settings } = state.call;
-  // A local call leaves only one marker in history, at its end. After a reset that marker cannot show whether a
+  // A local call leaves only one marker in history, when it ends. After a reset that marker cannot show whether a
   // decision came before it, so a call with a decision is never local. A call that a worker gave back is not run
   // locally either, because the same worker would get it.
   return settings.local === true &&
@@ -64,8 +64,8 @@ export function runCall(
 }
 
 /**
- * Pauses are short at first: with two workers, the right one gets the call after a few tries. They grow, because each
- * round adds six events.
+ * The longest and the first wait before a call is scheduled again. With two workers, the right worker gets the call
+ * after a few tries. The waits grow, because each round adds six events.
  */
 const MOST_PAUSE_MS = 60_000;
 const SOON_MS = 500;
@@ -74,8 +74,8 @@ const pauseAfter = (waitedMs: number, round: number): number =>
 
 /**
  * Waits before a call that did not start is scheduled again, with the same key and decision. Where the worker that held
- * the state of the call did not take it, that state is lost. The call then goes to the task queue of its tool. Returns
- * a result instead where the time to start is over or the turn was cancelled.
+ * the state of the call did not take it, that state is lost, and the call goes to the task queue of its tool. Returns a
+ * result instead where the time to start is over or the turn was cancelled.
  */
 export async function untilNextRound(
   turn: Turn,
@@ -92,7 +92,7 @@ export async function untilNextRound(
   try {
     const summary = `${state.call.callId} waits for a worker that has it`;
     if (holder === undefined) await sleep(Math.min(left, pauseAfter(waited, absent.rounds)), { summary });
-    // Other calls may have lost the same state. The first of them finds the worker that will hold it.
+    // Other calls may have lost the same state. The first of them finds the worker that will hold the state.
     else while (!turn.states.reserve(state.call)) await condition(() => turn.states.isFree(state.call));
     if (!turn.approvals.cancelled) return undefined;
   } catch (error) {
@@ -101,11 +101,11 @@ export async function untilNextRound(
   return { cause: 'neverStarted', result: failureOf(state, ENDINGS.neverStarted, Date.now()) };
 }
 
-/** The place of the shared state. A turn outside a session, and a fork, have the state of a session to themselves. */
+/** Where the shared state is. A turn outside a session and a fork have the state of scope `session` to themselves. */
 function placedIn({ session, fork }: Turn, { placed, call }: CallState): PlacedState | undefined {
   const isSessions = call.settings.state?.scope === 'session' && session !== undefined && fork === undefined;
   if (placed === undefined || !isSessions) return placed;
-  // Anybody may start a turn with the name of a session. The server says which workflow is the parent.
+  // Anybody may start a turn with the name of a session, but the server says which workflow is the parent.
   return workflowInfo().parent?.workflowId === session.sessionId
     ? { ...placed, session: session.sessionId }
     : placed;
@@ -151,7 +151,7 @@ function activityOptions(state: CallState): ActivityOptions {
     scheduleToStartTimeout: startWithin(settings, holder !== undefined),
     heartbeatTimeout: settings.heartbeatMs,
     retry: retryOf(state),
-    // A cancelled turn waits for the outcome of a running call, because the outcome must be known and not assumed.
+    // A cancelled turn waits for the outcome of a running call: the outcome must be known, not assumed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
     ...(state.absent === undefined ? {} : { allowEagerDispatch: false }),
@@ -169,7 +169,7 @@ function localOptions(state: CallState): LocalActivityOptions {
   };
 }
 
-/** We never retry an unsafe call: a lost attempt may have taken effect. */
+/** The retry policy of a call. An unsafe call is never retried, because a lost attempt may have taken effect. */
 export function retryOf({ call: { settings } }: CallState): NonNullable<ActivityOptions['retry']> {
   return settings.effect === 'unsafe' ? { maximumAttempts: 1 } : toRetryPolicy(settings.retry);
 }
@@ -203,7 +203,7 @@ export function verifyCall(turn: Turn, state: CallState, asked: number): Promise
   return scheduleActivity<RawValue>(ACTIVITIES.verify, [input], options, rawResult);
 }
 
-/** Keeps the schemas of the requests of a reply, to check arguments that a person changes. */
+/** Keeps the schemas that come with a reply. Arguments that a person changes are checked against them. */
 export function keepSchemas(turn: Turn, { schemas }: ThinkOutput): void {
   for (const [digest, schema] of Object.entries(schemas)) turn.approvals.schemas.set(digest, schema);
 }
@@ -221,13 +221,13 @@ export function prepareRemote(turn: Turn, output: ThinkOutput): Promise<Prepared
 async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
   const { callId, id, tool, raw, taskQueue } = call;
   const prepared = await prepare(turn, { callId, id, tool, raw }, taskQueue);
-  // A fork may name the wrong task queue for a tool. A worker of the turn then names the right one.
+  // A fork may name the wrong task queue for a tool. A worker of the turn then names the right queue.
   if (prepared.kind === 'remote' && prepared.taskQueue !== taskQueue)
     return remote(turn, { ...call, taskQueue: prepared.taskQueue });
   return askFirst(call, prepared);
 }
 
-/** Prepares a call again, with the arguments that a person gave or because an admin asked for it. Never throws. */
+/** Prepares a call again, with the arguments that a person gave, or because an admin asked for it. Never throws. */
 export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall> {
   const { renewal, call } = state;
   const { callId, id, tool, settings } = call;
@@ -238,7 +238,7 @@ export function prepareCall(turn: Turn, state: CallState): Promise<PreparedCall>
   return prepare(turn, asked, settings.taskQueue);
 }
 
-/** Asks a worker who decides on a request for more budget. Never throws. */
+/** Asks a worker which people decide on a request for more budget. Never throws. */
 export function prepareRaise(turn: Turn, request: ValidCall): Promise<PreparedCall> {
   const { callId, id, tool, policyReason, arguments: args } = request;
   const raw = JSON.stringify(args);

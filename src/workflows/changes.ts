@@ -4,16 +4,16 @@ import { isIn } from './message-queue';
 import type { Publisher } from './publish';
 
 /**
- * Decides who acts on a change. A step that waits is woken, and then looks and publishes by itself. Between steps the
- * notifier publishes.
+ * Decides who reacts to a change. During a step, a change wakes the step, which then looks and publishes by itself.
+ * Between steps the notifier publishes.
  *
- * A call that ended wakes its step at once. Everything else (updates, signals, a cancellation, a timer) goes through
- * `condition()`, which resolves when the messages of the workflow task are answered: history then has a decision before
- * what we publish about it. A `condition()` for each call would add two promises to each step, and the SDK keeps a stack
- * for each promise.
+ * A call that ended wakes its step immediately. Everything else (updates, signals, a cancellation, a timer) goes
+ * through `condition()`, which resolves when the messages of the workflow task are answered. So history has a decision
+ * before what we publish about it. A `condition()` for each call would add two promises to each step, and the SDK keeps
+ * a stack for each promise.
  */
 export class ChangeNotifier {
-  /** The revision that a step or the publisher has acted on. */
+  /** The last revision to which a step or the publisher has reacted. */
   private seen = 0;
   private isInStep = false;
   /** Wakes the step. Undefined while no step waits. */
@@ -34,25 +34,25 @@ export class ChangeNotifier {
     }
   }
 
-  /** Called when a step begins. The step has seen all changes so far and acts on later changes. */
+  /** Called when a step begins. The step has seen all changes so far and reacts to later changes. */
   beginStep(): void {
     this.isInStep = true;
     this.seen = this.context.revision;
   }
 
-  /** Called when the step is over. Publishes its last changes. */
+  /** Called when the step is over. Publishes the last changes of the step. */
   endStep(): void {
     this.publish();
     this.isInStep = false;
   }
 
-  /** Publishes everything so far. */
+  /** Publishes all changes so far. */
   publish(): void {
     this.seen = this.context.revision;
     this.publisher.publish();
   }
 
-  /** Whether there is a change that neither the step nor the publisher has acted on. */
+  /** Whether there is a change to which neither the step nor the publisher has reacted. */
   get hasUnseen(): boolean {
     return this.context.revision !== this.seen;
   }
@@ -65,8 +65,8 @@ export class ChangeNotifier {
   }
 
   /**
-   * Called when a call has ended. Where a message came earlier in this workflow task, `condition()` wakes the step for
-   * both.
+   * Called when a call has ended. Where a message arrived earlier in this workflow task, `condition()` wakes the step
+   * for both.
    */
   callEnded(): void {
     const isFirst = !this.hasUnseen;
@@ -86,9 +86,9 @@ export class ChangeNotifier {
 const MOST_SPREAD_MS = 30_000;
 
 /**
- * How long the timer of a deadline runs. It runs up to a hundredth longer than the time that is left, by a part that
- * comes from the random end of the run's id. So requests of one minute do not all expire in one second. A decision
- * after the deadline is refused whether the timer has fired or not.
+ * The time for which the timer of a deadline runs. It runs up to a hundredth longer than the time that is left. How
+ * much longer comes from the random end of the run's id, so requests of one minute do not all expire in the same
+ * second. A decision after the deadline is refused whether the timer has fired or not.
  */
 export function timerMs(deadline: number, runId: string): number {
   const left = Math.max(1, deadline - Date.now());
@@ -126,7 +126,9 @@ export class DeadlineTimer {
     return scope;
   }
 
-  /** The timer fires early where a clock was set back. Then the same deadline needs a new timer. */
+  /**
+   * Called when the timer fires. It fires early where a clock was set back. The same deadline then needs a new timer.
+   */
   private fired(): void {
     this.at = null;
     this.notify();

@@ -4,8 +4,8 @@ import { whyUnreadable } from '../contract/unreadable';
 
 /**
  * Checks how a turn or a session was started, since anybody may start one with any input. A wrong input fails the
- * workflow at once, where an error would fail its tasks again and again. Where another worker may be able to read the
- * input, the workflow waits for it. A worker that was started without its keys must not end a turn.
+ * workflow immediately, where an error would fail its tasks again and again. Where another worker may be able to read
+ * the input, the workflow waits for that worker: a worker that was started without its keys must not end a turn.
  */
 export function checkStart(
   what: 'turn' | 'session',

@@ -58,8 +58,8 @@ export interface ChildTurn {
 }
 
 /**
- * The options with which a workflow starts a turn as its child. Lists show the child as they show a turn of the client.
- * Its id is used only once. When its parent closes, the child is asked to end.
+ * The options with which a workflow starts a turn as its child. Lists show it like a turn that the client started. Its
+ * id is used only once. When its parent closes, the child is asked to end.
  */
 function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowOptions & {
   args: [TurnInput];
@@ -69,7 +69,7 @@ function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowO
     workflowId: turn,
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-    // As for a running call, the outcome must be known and not assumed.
+    // As for a running call, the outcome must be known, not assumed.
     cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
     ...startOf(input, input.prompt),
     ...defined({ taskQueue }),
@@ -89,7 +89,7 @@ export async function startChildTurn(child: ChildTurn): Promise<ChildWorkflowHan
   const handle = await CancellationScope.nonCancellable(start);
   scope.cancelRequested.catch(() => {
     const cancelled = CancellationScope.nonCancellable(() => getExternalWorkflowHandle(child.turn).cancel());
-    // The child has ended meanwhile.
+    // The child has ended by then.
     cancelled.catch(() => undefined);
   });
   return handle;
@@ -126,14 +126,14 @@ export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined
   return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, ...defined({ none }) };
 }
 
-/** Takes back the count of a child turn that no worker let start. */
+/** Takes a child turn out of the count, because no worker let it start. */
 export function releaseChild(turn: Turn, state: CallState): void {
   if (state.child !== undefined) turn.children -= 1;
 }
 
 /**
- * Runs the child turn of a call that a worker has let start, until the child turn has ended. Never throws: every end of
- * the child turn is a result. This turn has also spent what its child turn has spent.
+ * Runs the child turn of a call that a worker has let start, until the child turn has ended. Never throws: however the
+ * child turn ends, there is a result. The spending of the child turn counts for this turn, too.
  */
 export async function runChild(turn: Turn, state: CallState, ready: ChildReady): Promise<ToolResult> {
   const { child: settings } = state.call.settings;
@@ -175,7 +175,7 @@ async function endOf(turn: Turn, state: CallState, plan: ChildPlan): Promise<Chi
   }
 }
 
-/** Waits for a child turn that another run of this turn started after the check of the worker. */
+/** Waits for a child turn that another run of this turn started after the worker's check. */
 async function lookAgain(turn: Turn, state: CallState, child: string): Promise<ChildEnd> {
   try {
     return await waitFor(turn, state, child);

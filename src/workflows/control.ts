@@ -60,7 +60,7 @@ import {
   useUpdate,
 } from './messages';
 
-/** The most bytes of a message without a grant, as JSON. This is twice what its texts may have. */
+/** The most bytes of a message without a grant, as JSON: twice the most that its texts may have. */
 const BYTES = 8 * 1024;
 /** The most bytes of a grant, with its signature and the signed text, as JSON. */
 const GRANT_BYTES = 32 * 1024;
@@ -73,8 +73,8 @@ interface Held extends HeldAway {
 
 /**
  * Holds the pauses and the grants of a namespace, and who is away. Its memo has the pauses and the ids of void grants.
- * A worker that starts a call reads them with one request to the server, and needs no worker of this workflow for that.
- * The workflow never ends by itself. Where it existed and is closed, no call with an effect starts.
+ * A worker that starts a call reads them with one request to the server, for which no worker of this workflow has to
+ * run. The workflow never ends by itself. Where it existed and is closed, no call with an effect starts.
  */
 export async function countersignControl(input?: ControlInput): Promise<void> {
   const held = heldIn(input);
@@ -83,7 +83,8 @@ export async function countersignControl(input?: ControlInput): Promise<void> {
   takeAway(held);
   const isLong = (): boolean =>
     held.updates >= LIMITS.pauseUpdates || (held.updates > 0 && workflowInfo().continueAsNewSuggested);
-  // A cancellation is ignored, because a closed workflow would hold all calls. Only terminating the workflow closes it.
+  // A cancellation is ignored, because a closed workflow would hold all calls. So only terminating it closes the
+  // workflow.
   await CancellationScope.nonCancellable(() => condition(() => isLong() && allHandlersFinished()));
   const { pauses, grants, away } = held;
   const hasGrants = grants !== noGrants();
@@ -112,7 +113,7 @@ function takePauses(held: Held): void {
       if (taken.already !== true) publish(now);
       return taken;
     },
-    // The id is drawn in the handler, because history has no record of what a validator draws.
+    // The id is drawn in the handler, because history does not record what a validator draws.
     { validator: (message) => void takenOf(pausing(message, UNNAMED), FAILURES.pause) },
   );
   take(held, { update: resumeUpdate, failure: FAILURES.pause }, resuming, ({ pauses: now, ended }) => {
@@ -121,7 +122,7 @@ function takePauses(held: Held): void {
   });
 }
 
-/** Stand-ins with the length of a real id and a real time. */
+/** A pause's id and time as the validator uses them: they are as long as a real id and a real time. */
 const UNNAMED = { id: '0'.repeat(36), at: new Date(0).toISOString() };
 
 function isoNow(): string {
@@ -143,7 +144,7 @@ function takeGrants(held: Held): void {
     publish(state);
     return grantSeen(grant);
   });
-  // Neither votes nor claims are in the memo: each would be one more event, and no worker reads them there.
+  // Votes and claims are not in the memo: each would be one more event, and no worker reads them there.
   take(held, { update: confirmUpdate, failure }, confirming, ({ state, grant }) => {
     held.grants = state;
     return grantSeen(grant);
@@ -159,7 +160,10 @@ function takeGrants(held: Held): void {
   setHandler(grantsQuery, () => seenOf(held.grants));
 }
 
-/** This worker may lack the key of the message. The task then waits for a worker that has the key. */
+/**
+ * The state that this run begins with. Where this worker lacks the key of the input, the task waits for a worker that
+ * has it.
+ */
 function heldIn(input: unknown): Held {
   const unreadable = whyUnreadable(input);
   if (unreadable !== undefined) throw new Error(`the input cannot be read: ${unreadable.why}`);

@@ -4,7 +4,7 @@ import { defined } from '../contract/defined';
 /**
  * Continues as new on the current build of the deployment or, without builds, on any worker. A plain continue-as-new
  * stays on its build. The memo is passed on, so lists keep what they show until the next run writes it anew. Otherwise
- * the server would go back to the memo with which the first run was started.
+ * the server would use the memo with which the first run was started.
  */
 export function continueOnCurrentBuild<F extends Workflow>(...args: Parameters<F>): Promise<never> {
   const { memo } = workflowInfo();

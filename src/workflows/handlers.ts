@@ -19,7 +19,8 @@ import type { Turn } from './turn';
 
 /**
  * Sets the handlers of a turn. The validator of an update refuses a message before history has it. A refused signal
- * leaves a verdict in the memo. All messages go through one queue, so they are judged in the order in which they came.
+ * leaves a verdict in the memo. All messages go through one queue, so they are judged in the order in which they
+ * arrived.
  */
 export function setHandlers(turn: Turn, queue: MessageQueue): void {
   setVerdictHandlers(turn, queue, DECISIONS);
@@ -54,8 +55,8 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
 const TOO_LARGE = 'its conversation and the results of this step are too large to go along';
 
 /**
- * Sets the handler that moves a turn. Only the next run shows whether it moved, since a decision in the same task takes
- * precedence.
+ * Sets the handler that moves a turn. Only the next run shows whether the turn moved, because a decision in the same
+ * workflow task takes precedence.
  */
 function setMoveHandler(turn: Turn): void {
   const validator = (): void => {
@@ -71,8 +72,8 @@ function setMoveHandler(turn: Turn): void {
 }
 
 /**
- * The requests whose tool has changed. Tools of other task queues are left out: this worker may have another version of
- * them.
+ * The requests whose tool has changed. Tools of other task queues are left out, because this worker may have another
+ * version of them.
  */
 function changedTools({ agent, approvals }: Turn): ChangedTool[] {
   const here = toolsHere(agent);
@@ -91,9 +92,9 @@ interface VerdictMessage<M> {
   bounds: messages.Bounds;
   judge(approvals: Approvals, message: unknown, now: number): Judged<M>;
   take(approvals: Approvals, taken: Extract<Judged<M>, { kind: 'take' }>, at: TakenAt): Accepted;
-  /** The content may be a secret in plain text, so nothing may enter history before it was judged. */
+  /** The content may be a secret in plain text, so the message must be judged before history has it. */
   mayBeSecret?: true;
-  /** Temporal's UI shows it beside the update. */
+  /** The description that Temporal's UI shows beside the update. */
   description: string;
   signalDescription: string;
 }
@@ -132,12 +133,13 @@ const ANSWERS: VerdictMessage<QuestionAnswer> = {
   signalDescription: 'Answer a question when no worker is up; the verdict is in the memo',
 };
 
-/** The work of a check that counts as one unit of weight. It takes about 0.1 ms. */
+/** The work of a check that counts as one unit of weight: about 0.1 ms. */
 const WORK_OF_WEIGHT = MOST_WORK / 500;
 
 /**
  * Sets the handlers for one kind of message. The validator of its update refuses a message before history has it. The
- * verdict on its signal goes into the memo. A message is judged as a whole: at once, or later if many messages came.
+ * verdict on its signal goes into the memo. A message is judged as a whole: immediately, or later if many messages
+ * arrived.
  */
 export function setVerdictHandlers<M extends { decisionId?: string }>(
   context: ApprovalContext,
@@ -160,8 +162,8 @@ export function setVerdictHandlers<M extends { decisionId?: string }>(
     return kind.take(context.approvals, judged, { now: Date.now(), decisionId });
   };
   const validator = (message: RawValue): void => {
-    // The call that a decision names is about to be registered, and the handler judges the decision then. An answer
-    // cannot be about anything yet, because no open question has its id.
+    // The call that a decision names is about to be registered, and the handler will judge the decision. An answer
+    // cannot be about such a call, because no open question has its id yet.
     if (queue.isHeld && kind.mayBeSecret !== true) return;
     const judged = judge(message);
     if (judged.kind === 'refuse') throw refusalFailure(judged.refused);
@@ -196,8 +198,8 @@ export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue)
 }
 
 /**
- * A message that cannot be read still abandons the turn, without a reason: its sender may signal and wants the turn to
- * end.
+ * Takes an abandonment. A message that cannot be read still abandons the turn, without a reason: its sender may signal
+ * and wants the turn to end.
  */
 function abandon(context: ApprovalContext, message: RawValue): void {
   const read = messages.readMessage(message, messages.ABANDONMENT_BOUNDS);
@@ -205,15 +207,18 @@ function abandon(context: ApprovalContext, message: RawValue): void {
   markChanged(context);
 }
 
-/** The handler checks again: another message of the same workflow task may have been taken since the validator ran. */
+/**
+ * The accepted verdict. The handler judges again, because another message of the same workflow task may have been taken
+ * since the validator ran.
+ */
 function acceptedOf(verdict: Verdict): Accepted {
   if (!verdict.accepted) throw refusalFailure(verdict);
   return verdict;
 }
 
 /**
- * The failure of a refused message. Thrown in the validator it leaves nothing in history, and the sender gets the
- * answer at once.
+ * The failure of a refused message. When the validator throws it, nothing is left in history, and the sender gets the
+ * answer immediately.
  */
 function refusalFailure(refused: Refused): ApplicationFailure {
   return ApplicationFailure.create({

@@ -9,8 +9,8 @@ import type { Turn } from './turn';
 
 /**
  * Waits until no pause holds a call that did not start. The call is then scheduled again with the same key and
- * decision, and the pause does not count for its time to start. Returns a result instead where the turn was cancelled.
- * An activity waits and is retried, because retries leave nothing in history and a pause may last for weeks.
+ * decision. The time of the pause does not count for its time to start. Returns a result instead where the turn was
+ * cancelled. An activity waits and is retried, because retries leave nothing in history and a pause may last for weeks.
  */
 export async function untilResumed(
   turn: Turn,
@@ -38,7 +38,7 @@ async function resumed(turn: Turn, { call }: CallState, times: number): Promise<
     await scheduleActivity(ACTIVITIES.held, [input], {
       activityId: activityIds.held(callId, times),
       startToCloseTimeout: TIMES.closeMargin,
-      // The activity says when it is retried.
+      // The activity decides when it is retried.
       retry: {
         initialInterval: TIMES.pausedRetry,
         backoffCoefficient: 2,
@@ -49,20 +49,23 @@ async function resumed(turn: Turn, { call }: CallState, times: number): Promise<
     });
   } catch (error) {
     if (isCancellation(error)) return false;
-    // An operator ended the activity, or the workers here are of another version. The call is then scheduled and checks
+    // An operator ended the activity, or the workers here have another version. The call is scheduled then, and checks
     // for pauses itself.
     await sleep(TIMES.pausedRetry).catch(() => undefined);
   }
   return !turn.approvals.cancelled;
 }
 
-/** How often workers have given a call back. Undefined: never. */
+/** The number of times that workers have given a call back. Undefined: never. */
 export function roundOf({ absent, pauses }: CallState): number | undefined {
   const rounds = (absent?.rounds ?? 0) + (pauses?.times ?? 0);
   return rounds === 0 ? undefined : rounds;
 }
 
-/** Whether a call is at work. Such a call waits for no person and for no pause. A child turn counts its own time. */
+/**
+ * Whether a call is at work, so that it waits neither for a person nor for the end of a pause. A child turn counts its
+ * own time.
+ */
 export function isAtWork({ phase, call, pauses }: CallState, asking: ReadonlySet<string>): boolean {
   if (phase === 'replanning') return true;
   const waits = call.settings.child !== undefined || asking.has(call.callId) || pauses?.isHeld === true;

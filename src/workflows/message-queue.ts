@@ -3,8 +3,8 @@ import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
 import { asError } from '../contract/errors';
 
 /**
- * The most that one workflow task may judge, in units of `QueuedMessage.weight`: a quarter of a second. Messages beyond
- * it wait for a timer, and a server fires the timers of one workflow about once a second.
+ * The most weight that one workflow task may judge, in units of `QueuedMessage.weight`: a quarter of a second. Further
+ * messages wait for a timer, and a server fires the timers of one workflow about once a second.
  */
 const MOST_WEIGHT = 2500;
 
@@ -16,13 +16,13 @@ export interface QueuedMessage {
 }
 
 /**
- * Judges updates and signals in the order in which they came. Up to a limit, each message is judged as it comes.
+ * Judges updates and signals in the order in which they arrived. Up to a limit, each message is judged when it arrives.
  * Further messages wait for later workflow tasks: they must not block the other turns of the worker, and the SDK ends a
  * workflow whose task takes too long.
  *
- * Temporal's own reset applies messages again, all in one workflow task. The first time, they come in the order of
+ * Temporal's own reset applies messages again, all in one workflow task. The first time, they arrive in the order of
  * history. In a replay, the signals come first. So in such a task all updates are judged before the signals. An update
- * is in history only if it was accepted. A signal on the same call therefore was refused, or came later.
+ * is in history only if it was accepted. So a signal on the same call was refused, or came later.
  */
 export class MessageQueue {
   private readonly waiting: QueuedMessage[] = [];
@@ -38,12 +38,12 @@ export class MessageQueue {
   private random = randomOfRun();
 
   constructor() {
-    // The SDK evaluates this condition in each workflow task. So a task without a message is noted, too.
+    // The SDK evaluates this condition in each workflow task, so a task without a message is noted, too.
     const ask = (): boolean => (this.enterTask(), false);
     void CancellationScope.nonCancellable(() => condition(ask));
   }
 
-  /** Whether messages wait. */
+  /** Whether any message waits to be judged. */
   get isBehind(): boolean {
     return this.held || this.next < this.waiting.length || this.hasReapplied;
   }
@@ -54,12 +54,12 @@ export class MessageQueue {
     return this.isReset;
   }
 
-  /** Whether messages wait for `release`, so that none of them can be judged yet. */
+  /** Whether messages are held until `release`, so that none of them can be judged yet. */
   get isHeld(): boolean {
     return this.held;
   }
 
-  /** Holds all further messages, because the calls that they are about are not registered yet. */
+  /** Holds all further messages, because the calls that they name are not registered yet. */
   hold(): void {
     this.held = true;
   }
@@ -76,7 +76,7 @@ export class MessageQueue {
     return this.reapplied.updates.length + this.reapplied.signals.length > 0;
   }
 
-  /** Judges a signal, at once if there is room. Throws only what its judging throws. */
+  /** Judges a signal, immediately if there is room. Throws only what its judging throws. */
   add(message: QueuedMessage): void {
     this.enterTask();
     if (this.isReapplying) this.reapply(this.reapplied.signals, message);
@@ -107,7 +107,7 @@ export class MessageQueue {
     if (!this.isEmptying && !this.held) void this.empty();
   }
 
-  /** Keeps a message until all messages of this workflow task are there. The SDK runs no promise before that. */
+  /** Keeps a message until all messages of this workflow task have arrived. The SDK runs no promise before that. */
   private reapply(messages: QueuedMessage[], message: QueuedMessage): void {
     if (!this.hasReapplied) void Promise.resolve().then(() => this.takeReapplied());
     messages.push(message);
@@ -119,8 +119,8 @@ export class MessageQueue {
   }
 
   /**
-   * Notes whether the current workflow task applies messages again after a reset. In such a task, the run has other
-   * random numbers than before.
+   * Notes whether the current workflow task applies messages again after a reset. In such a task, the run has a new
+   * source of random numbers.
    */
   private enterTask(): void {
     const { historyLength } = workflowInfo();
@@ -138,7 +138,7 @@ export class MessageQueue {
     if (this.isBehind) await condition(() => !this.isBehind);
   }
 
-  /** Adds the work that judging a message took. It is known only afterwards, and takes at most 50 ms. */
+  /** Adds the work that judging a message took. It is known only after the judging, and is at most 50 ms. */
   spend(weight: number): void {
     this.weight += weight;
   }
@@ -162,7 +162,7 @@ export class MessageQueue {
     this.isEmptying = false;
   }
 
-  /** Judges the waiting messages, as far as this workflow task has room. */
+  /** Judges the waiting messages that this workflow task has room for. */
   private judgeWaiting(): void {
     for (let first = this.waiting[this.next]; first !== undefined; first = this.waiting[this.next]) {
       if (!this.hasRoom(first)) return;

@@ -24,8 +24,8 @@ import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
 
 /**
- * We decode messages ourselves. If the SDK could not decode an argument, it would fail the workflow task again and
- * again, and anybody who may signal could block a turn.
+ * Messages are decoded by our own code. If the SDK could not decode an argument, it would fail the workflow task again
+ * and again, and anybody who may signal could block a turn.
  */
 const raw = { typeInfo: { inputTypes: everyOne(rawValueTypeInfo) } };
 
@@ -127,10 +127,10 @@ export const CONTROL_BOUNDS: Bounds = {
 /** The value of a message, which is undefined where the message is empty, or the reason why the message is refused. */
 export type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
 
-/** No person could review arguments that are nested deeper. */
+/** The most levels of arguments. No person could review deeper ones. */
 const MOST_LEVELS = 100;
 
-/** Reads a raw message of any sender. Checks the length first, so the time is bounded. Never throws. */
+/** Reads a raw message from any sender. Checks the length first, so the time is bounded. Never throws. */
 export function readMessage(message: RawValue | undefined, { what, bytes, fields }: Bounds): ReadMessage {
   const size = bytesOf(message);
   if (size > bytes)
@@ -148,7 +148,7 @@ export function readMessage(message: RawValue | undefined, { what, bytes, fields
   };
 }
 
-/** New words for a turn. Undefined: they cannot be read. Never throws. */
+/** Reads new words for a turn. Undefined: they cannot be read. Never throws. */
 export function readWords(message: RawValue | undefined): TurnWords | undefined {
   const read = readMessage(message, WORDS_BOUNDS);
   const value = read.ok ? read.value : undefined;
@@ -160,7 +160,7 @@ export function readWords(message: RawValue | undefined): TurnWords | undefined 
   return { messageId, text, ...(isName ? { sender } : {}), ...(areFiles(files) ? withFiles(files) : {}) };
 }
 
-/** The weight of a message in the queue, by its length alone. */
+/** The weight of a message in the queue, which depends only on its length. */
 export function weightOf(message: RawValue | undefined): number {
   return LEAST_WEIGHT + Math.min(bytesOf(message), LIMITS.outcomeBytes) / 1024;
 }
@@ -171,14 +171,14 @@ export function weightOf(message: RawValue | undefined): number {
  */
 const LEAST_WEIGHT = 0.2;
 
-/** The length of a message. The message is not decoded for this. */
+/** The length of a message in bytes. The message is not decoded for this. */
 export function bytesOf(message: RawValue | undefined): number {
   return message?.payload.data?.length ?? 0;
 }
 
 /**
- * The JSON text of a message. Undefined where the message is missing or is not JSON, such as one encrypted with a
- * missing key.
+ * The JSON text of a message. Undefined where the message is missing or is not JSON, for example because it is
+ * encrypted with a missing key.
  */
 function textOf(message: RawValue | undefined): string | undefined {
   const { metadata, data } = message?.payload ?? {};
@@ -187,7 +187,9 @@ function textOf(message: RawValue | undefined): string | undefined {
   return decode(encoding) === 'json/plain' ? decode(data) : undefined;
 }
 
-/** We decode results of activities ourselves, too: an operator may complete an activity with any value. */
+/**
+ * Results of activities are decoded by our own code, too, because an operator may complete an activity with any value.
+ */
 export const rawResult = { outputType: rawValueTypeInfo };
 
 /** The value of an activity's result. Undefined where the result is missing or cannot be decoded. Never throws. */
@@ -199,7 +201,7 @@ export function valueOf(result: RawValue | undefined): unknown {
   }
 }
 
-/** The index from which a query asks for the transcript, 0 by default. Never throws. */
+/** The index from which a query asks for the transcript. 0 where it names none. Never throws. */
 export function firstAsked(message: RawValue | undefined): number {
   const read = bytesOf(message) <= LIMITS.messageBytes ? readJson(textOf(message) ?? 'null') : undefined;
   const value = read?.ok === true ? read.value : undefined;

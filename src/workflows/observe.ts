@@ -10,12 +10,12 @@ import type { Approvals, CallState } from './approvals/state';
 
 const { countersign } = proxySinks<ObserveSinks>();
 
-/** Reports a fact to the worker. In a replay the fact was reported before, and nothing is sent. */
+/** Reports a fact to the worker. In a replay nothing is sent, because the fact was reported before. */
 export function report(fact: Fact): void {
   if (!workflowInfo().unsafe.isReplaying) countersign.observe(fact);
 }
 
-/** Reports that what waits for a person in this workflow has changed. */
+/** Reports that a request began or ceased to wait for a person in this workflow. */
 export function reportChange(): void {
   // A worker that is not ours has no such sink, and would log an error.
   if (isOurWorker() && !workflowInfo().unsafe.isReplaying) countersign.changed();
@@ -34,13 +34,13 @@ export function reportEnded(
 
 /** The facts that were reported about one call. */
 interface Reported {
-  /** Since when the call waits for a person, in ms. Undefined while it does not wait. */
+  /** Since when the call has waited for a person, in ms. Undefined while it does not wait. */
   since?: number | undefined;
   isDoubted?: boolean;
   isDone?: boolean;
 }
 
-/** Reports what changes in the calls of one step. It decides nothing, and no Temporal command results from it. */
+/** Reports what changes in the calls of one step. It decides nothing and leads to no Temporal command. */
 export class StepObserver {
   private readonly reported = new Map<string, Reported>();
 
@@ -61,7 +61,7 @@ export class StepObserver {
     this.look();
   }
 
-  /** Reports what is new. */
+  /** Reports what is new since the last call of this method. */
   look(): void {
     for (const state of this.turn.approvals.calls.values()) {
       const known = this.reported.get(state.call.callId) ?? {};

@@ -52,7 +52,7 @@ async function askVerify(turn: Turn, state: CallState): Promise<void> {
     return undefined;
   });
   if (answer === undefined || answer.outcome === 'cannot_tell' || state.generation !== generation) return;
-  // The handler still runs, so the call may take effect yet.
+  // The handler still runs, so the call may still take effect.
   if (answer.outcome === 'did_not' && state.doubt?.running === true) return;
   const now = Date.now();
   const result =
@@ -62,7 +62,10 @@ async function askVerify(turn: Turn, state: CallState): Promise<void> {
   if (settleDoubt(turn.approvals, state, result)) markChanged(turn);
 }
 
-/** Asks again where the answer cannot be read, three times in all. After that only a person can resolve the call. */
+/**
+ * Asks again where the answer cannot be read, at most three times in all. After that only a person can resolve the
+ * call.
+ */
 async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | undefined> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const answer = readVerifyOutput(valueOf(await verifyCall(turn, state, asked)), state.call.callId);
@@ -124,10 +127,10 @@ export function settlementOf(
     : { result, holder: null };
 }
 
-/** The server's reason where it cancels an activity that no worker has started. */
+/** The reason that the server gives when it cancels an activity that no worker has started. */
 const NOT_STARTED = 'ACTIVITY_ID_NOT_STARTED';
 
-/** How an activity ended that returned no outcome. */
+/** How an activity ended without an outcome. */
 export function lostActivity(cause: unknown, cancelled: boolean): LostActivity {
   return {
     cancelled,
@@ -139,7 +142,7 @@ export function lostActivity(cause: unknown, cancelled: boolean): LostActivity {
   };
 }
 
-/** The last result of a call that was retried. The failure that asked for the retry carries it. */
+/** The last result of a call that was retried. It is in the failure that asked for the retry. */
 function lastResult(cause: unknown, callId: string): ToolResult | undefined {
   if (!(cause instanceof ApplicationFailure) || cause.type !== FAILURES.retry) return undefined;
   const [result] = cause.details ?? [];
@@ -159,8 +162,8 @@ export function modelFailure({ cause, message }: ActivityFailure): ApplicationFa
 }
 
 /**
- * What is known about the worker that holds the shared state. Null: a call in doubt may have made state on a worker
- * that is not known.
+ * What is known about the worker that holds the shared state. Null: a call in doubt may have made state on an unknown
+ * worker.
  */
 export function usedIn(settlement: Settlement): UsedState {
   if ('inDoubt' in settlement) return { holder: settlement.holder ?? null };

@@ -22,12 +22,12 @@ const KEYS = {
   deadline: defineSearchAttributeKey(SEARCH_ATTRIBUTES.deadline, SearchAttributeType.DATETIME),
 };
 
-/** The server takes 2 KB for each search attribute. */
+/** The most bytes of a search attribute that we write. The server takes 2 KB for each. */
 const MOST_BYTES = 2000;
 
 /**
- * Writes the memo that lists show of a turn. A schedule that is not ours starts turns without this memo. Our client
- * writes this with the start, and into its own schedules.
+ * Writes the memo that lists show about a turn. A schedule that is not ours starts turns without this memo. Our client
+ * writes it at the start of a turn, and into its own schedules.
  */
 export function publishScheduled({ agent, prompt }: TurnInput): void {
   const { typedSearchAttributes: set } = workflowInfo();
@@ -37,19 +37,19 @@ export function publishScheduled({ agent, prompt }: TurnInput): void {
 }
 
 /**
- * Shows what waits for a person to visibility and Temporal's UI: memo, search attributes and current details. It writes only
- * what changed.
+ * Shows the calls that wait for a person in visibility and in Temporal's UI: in memo, search attributes and current
+ * details. It writes only what changed.
  */
 export class Publisher {
   private state: TurnState = 'running';
   private open: string;
-  /** Whether the memo holds closings. */
+  /** Whether the memo has calls that the workflow closed by itself. */
   private hasClosed = false;
   private verdicts = 0;
   private ended = false;
 
   /**
-   * `details` writes the current details. `takesUp`: the run before left waiting calls in the memo, which this run
+   * `details` writes the current details. `takesUp`: the previous run left waiting calls in the memo, which this run
    * writes anew.
    */
   constructor(
@@ -123,7 +123,7 @@ function attributesOf(open: readonly CallState[], state: TurnState): SearchAttri
 }
 
 /**
- * The names of tools that wait now, and of tools that asked before, also in earlier runs. As many as the server takes.
+ * The names of tools that wait now, and of tools that asked before, also in earlier runs: as many as the server takes.
  */
 function toolNames(open: readonly CallState[]): string[] | null {
   const before = workflowInfo().typedSearchAttributes.get(KEYS.tools) ?? [];

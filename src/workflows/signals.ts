@@ -12,8 +12,8 @@ import { WORKFLOWS } from '../contract/names';
 import { originIssues } from '../contract/turn';
 
 /**
- * A resolved promise that costs nothing. The SDK makes six promises for each signal and keeps a stack for each, which
- * is most of the cost of a signal. The SDK chains no further promises to this promise.
+ * A resolved promise that costs nothing. The SDK makes six promises for each signal and keeps a stack for each promise,
+ * which is most of the cost of a signal. The SDK chains no further promises to this one.
  */
 const RESOLVED: Promise<void> = {
   then: (resolved, rejected) => Promise.resolve().then(resolved, rejected),
@@ -27,7 +27,7 @@ const RESOLVED: Promise<void> = {
 
 /**
  * Calls signal handlers without the SDK's promises, so that a flood of signals does not block the worker. Only our own
- * workflow bundle has this interceptor; another application's workflow that uses a gate does not.
+ * workflow bundle has this interceptor. Another application's workflow that uses a gate does not have it.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   inbound: [{ handleSignal, execute }],
@@ -47,7 +47,7 @@ function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<
 /** The key under which the SDK's interceptors for OpenTelemetry pass on the span in which a workflow was started. */
 const TRACE_HEADER = '_tracer-data';
 
-/** Gives a turn that was started in a span the trace of that span, unless the input names a trace. */
+/** Gives a turn the trace of the span in which it was started, unless its input names a trace. */
 function execute(
   input: WorkflowExecuteInput,
   next: (input: WorkflowExecuteInput) => Promise<unknown>,

@@ -10,14 +10,14 @@ interface Known extends KnownState {
 type Of = Pick<ValidCall, 'callId' | 'settings'>;
 
 /**
- * Which worker holds the state that calls of a turn share. The first call of a group finds a worker on the task queue
- * of its tool, and the others wait for it. Later calls go to the task queue of that worker. Where that worker is gone,
- * the next call finds another.
+ * Knows which worker holds the state that calls of a turn share. The first call of a group finds a worker on the task
+ * queue of its tool, and the other calls wait for that. Later calls go to the task queue of that worker alone. Where
+ * that worker is gone, the next call finds another worker.
  */
 export class StateHolders {
   private readonly groups: Map<string, Known>;
 
-  /** @param carried The state from the run before. */
+  /** @param carried The state from the previous run. */
   constructor(carried: Iterable<[string, KnownState]> = []) {
     this.groups = new Map(carried);
   }
@@ -29,7 +29,8 @@ export class StateHolders {
   }
 
   /**
-   * Where no holder is known, marks this call as the one that finds a holder. False: another call is about to find one.
+   * Where no holder is known, marks this call as the call that finds a holder. False: another call is about to find
+   * one.
    */
   reserve(call: Of): boolean {
     if (!this.isFree(call)) return false;
@@ -39,7 +40,7 @@ export class StateHolders {
     return true;
   }
 
-  /** The facts about its state that a call needs when it is scheduled. Undefined where it shares no state. */
+  /** What a call needs to know about its state when it is scheduled. Undefined where it shares no state. */
   place(call: Of): KnownState | undefined {
     const known = this.of(call);
     if (known === undefined) return undefined;
@@ -54,8 +55,8 @@ export class StateHolders {
   }
 
   /**
-   * Notes what a placed call reports at its end. The report counts unless the group has moved to another worker
-   * meanwhile.
+   * Notes where a call reports that its state is, when the call ends. The report counts unless the group has moved to
+   * another worker meanwhile.
    */
   end(call: Of, placed: KnownState | undefined, { holder }: UsedState): void {
     const known = this.of(call);
@@ -67,14 +68,14 @@ export class StateHolders {
     const isThere = known.holder?.queue === queue && queue !== undefined && holder?.queue === queue;
     if (holder && (isThere || (isBeginner && queue === undefined))) return this.put(call, { holder });
     if (!isBeginner) return;
-    // Where the handler may have run, its state is on a worker that is not known.
+    // Where the handler may have run, its state is on an unknown worker.
     this.put(call, holder === null || known.lost === true ? { lost: true } : {});
   }
 
   /**
    * The state for the next run.
    *
-   * @param runId The id of this run where a reset made it: state of other runs is from turns that went another way.
+   * @param runId The id of this run if a reset made it. State of other runs then comes from turns that the reset undid.
    */
   carried(runId?: string): [string, KnownState][] {
     return [...this.groups].flatMap<[string, KnownState]>(([key, { holder, lost }]) => {

@@ -40,7 +40,7 @@ export class Step {
   private readonly clock: WorkClock;
   private readonly observer: StepObserver;
 
-  /** `isRefused`: the calls do not run, because the steps before were the same. */
+  /** `isRefused`: the calls do not run, because too many steps before had the same calls. */
   constructor(
     private readonly turn: Turn,
     private readonly calls: readonly PreparedCall[],
@@ -53,15 +53,14 @@ export class Step {
     open(turn, calls, isRefused);
     this.observer.begin(calls);
     runtime.changes.beginStep();
-    // Messages that came before are judged now. The messages are answered before the step acts on them, as it is with
-    // later messages.
+    // Messages that arrived before are judged now. They are answered before the step acts on them, like later messages.
     runtime.queue.release();
   }
 
   /** Starts and closes the calls that can start or close now. False: every call has its result. */
   proceed(): boolean {
     const { turn, runtime } = this;
-    // A message came after the step was woken. The step waits until that message is answered.
+    // A message arrived after the step was woken. The step waits until that message is answered.
     if (runtime.changes.hasUnseen) return true;
     advance(turn, runtime);
     this.observer.look();
@@ -90,7 +89,7 @@ export class Step {
 }
 
 /**
- * Counts the time in which a call of this turn was at work and did not wait for a person. A child turn counts its own
+ * Counts the time in which calls of this turn were at work and did not wait for a person. A child turn counts its own
  * time.
  */
 class WorkClock {
@@ -166,7 +165,7 @@ function refuseAll({ approvals }: Turn, now: number): void {
   }
 }
 
-/** Expires, closes, prepares and starts calls, each when it is due. */
+/** Lets calls expire, and closes, prepares and starts calls, each when it is due. */
 function advance(turn: Turn, runtime: TurnRuntime): void {
   const now = Date.now();
   expire(turn.approvals, now);
@@ -179,12 +178,12 @@ function advance(turn: Turn, runtime: TurnRuntime): void {
     else if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
 }
 
-/** Whether the turn adds to its budget by itself. Where rules say who decides, a worker checks the votes first. */
+/** Whether the turn itself adds to its budget. Where rules say who decides, a worker checks the votes first. */
 function isOwnRaise({ call }: CallState): boolean {
   return isRaise(call.tool) && call.authority === undefined;
 }
 
-/** Adds what a person allowed to the budget of the turn. The decision is spent as for any call. */
+/** Adds what a person allowed to the turn's budget. The decision is spent as for any call. */
 function allowMore({ approvals }: Turn, state: CallState, now: number): void {
   start(state);
   closeCall(approvals, state, { result: successOf(state, raisedText(state.effective), now) });
@@ -236,11 +235,12 @@ function startReplan(turn: Turn, state: CallState): void {
 }
 
 /**
- * Which ready calls start now, in the model's order.
- * - `lane`: pure calls start at once, up to 16. Calls with an effect start one at a time, the earliest ready one first.
- *   A call that waits for a decision does not block the lane. A call in doubt does, because its outcome is not known.
+ * The ready calls that start now, in the model's order.
+ * - `lane`: pure calls start immediately, up to 16 at the same time. Calls with an effect start one at a time, the
+ *   earliest ready one first. A call that waits for a decision does not block the lane. A call in doubt does, because
+ *   its outcome is not known.
  * - `strict`: call n starts only after call n−1 has its result.
- * - `parallel`: every ready call starts, up to 16 at once.
+ * - `parallel`: every ready call starts, up to 16 at the same time.
  */
 export function nextToStart(calls: readonly CallState[], order: Order): CallState[] {
   if (order === 'strict') return strictNext(calls);

@@ -12,13 +12,13 @@ import { authorityOf } from './approvals/votes';
 
 const NOTE_CHARS = 200;
 
-/** A call in one line, for Temporal's own UI and the memo. */
+/** One line about a call, for Temporal's own UI and the memo. */
 export function summaryOf({ call, effective, note }: CallState): string {
   const { callId, tool } = call;
   return callSummary({ callId, tool, arguments: effective, ...defined({ note }) });
 }
 
-/** A waiting call in one line. It has the words of the preview, because a person decides about the preview. */
+/** One line about a waiting call. It uses the words of the preview, because a person decides about the preview. */
 function shownSummary({ call, effective, note }: CallState): string {
   const { callId, tool, question, preview = question && { text: question.text } } = call;
   return callSummary({ callId, tool, arguments: effective, ...defined({ note, preview }) });
@@ -31,7 +31,7 @@ export function openCalls(calls: Iterable<CallState>): CallState[] {
   );
 }
 
-/** The memo that lists the waiting calls, cut to its limits. Null where none waits. */
+/** The memo that lists the waiting calls, cut to its limits. Null where no call waits. */
 export function openMemo(open: readonly CallState[], key: string): OpenMemo | null {
   if (open.length === 0) return null;
   const items = open.slice(0, LIMITS.memoRequests).map(openItem);
@@ -53,7 +53,7 @@ function openItem(state: CallState): OpenItem {
   };
 }
 
-/** Who voted, and what is missing. Undefined: no rule says who decides. */
+/** The votes on a call, and the votes that are still needed. Undefined: no rule says who decides. */
 function votingOn(state: CallState): OpenItem['voting'] {
   const authority = authorityOf(state);
   return authority && votingUnder(authority, state.votes ?? []);
@@ -66,7 +66,7 @@ export function closedMemo(closings: ReadonlyMap<string, ClosingCause>): ClosedM
   return memo;
 }
 
-/** The newest verdicts that fit into the other half of the memo. */
+/** The newest verdicts that fit into one half of the memo. The waiting calls have the other half. */
 export function verdictsMemo(verdicts: readonly SignalVerdict[], behind: number): SignalVerdict[] {
   const last = verdicts.slice(-1).map((one) => (behind > 0 ? { ...one, behind } : one));
   const kept = [...verdicts.slice(0, -1), ...last];

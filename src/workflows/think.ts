@@ -35,12 +35,12 @@ export interface FinishedCall {
 }
 
 /**
- * The most bytes of a workflow's own result that is sent with the input. The worker reads longer ones by the
+ * The most bytes of a result made by the workflow that is sent with the input. The worker reads longer results by the
  * `transcript` query.
  */
 const INLINE_BYTES = 4096;
 
-/** The most times that an activity is scheduled because its result cannot be read. */
+/** The most times that an activity is scheduled where its result cannot be read. */
 export const MOST_ASKED = 3;
 
 /** Asks the model for the next step, for the `asked`th time. Sends only what is new, never the conversation. */
@@ -69,8 +69,8 @@ export function takeReply(turn: Turn, output: ThinkOutput): void {
 }
 
 /**
- * The token count of the first reply only. The request for that reply had the first words of the turn and nothing else
- * from the turn.
+ * The tokens that the provider counted for the first reply. Only the request for that reply has the first words of the
+ * turn and nothing else from the turn.
  */
 function windowAfter({ step, window }: Turn, { compactOver, usage }: ThinkOutput): Turn['window'] {
   return defined({ compactOver, tokens: step === 1 ? usage?.inputTokens : window.tokens });
@@ -83,8 +83,8 @@ export function appendReply(turn: Turn, output: ThinkOutput): void {
 }
 
 /**
- * The step that a fork begins with, or that came along from another build. It is returned once. Undefined: the model is
- * asked.
+ * The step that a fork begins with, or that was taken along from another build. It is returned once. Undefined: the
+ * model is asked.
  */
 export function applySeedStep(turn: Turn): ThinkOutput | undefined {
   const { given, moved } = turn;
@@ -100,7 +100,7 @@ export function applySeedStep(turn: Turn): ThinkOutput | undefined {
   return given;
 }
 
-/** Sets the limits and the order that a reply brings, for the next steps. */
+/** Takes over the limits and the order that a reply brings, for the next steps. */
 function applyLimits(turn: Turn, output: ThinkOutput): void {
   turn.maxSteps = output.maxSteps;
   turn.order = output.order;
@@ -118,7 +118,7 @@ function promptEntry({ prompt, files }: Turn): TranscriptEntry {
 }
 
 /**
- * Keeps new words for the next `think`. Each message id counts once. Words that have no room are left to the session,
+ * Keeps new words for the next `think`. Each message id counts once. Words that do not fit are left to the session,
  * which queues them.
  */
 export function addWords({ words, transcript }: Turn, added: TurnWords | undefined): void {
@@ -129,7 +129,7 @@ export function addWords({ words, transcript }: Turn, added: TurnWords | undefin
   if (transcript.hasRoomFor(waiting.join(' '))) words.waiting.push(added);
 }
 
-/** Takes up the words that came since the model was last asked. False: there are none. */
+/** Takes up the words that arrived since the model was last asked. False: there are none. */
 export function takeUpWords(turn: Turn): boolean {
   const { words, transcript } = turn;
   const taken = words.waiting.splice(0);
@@ -139,20 +139,20 @@ export function takeUpWords(turn: Turn): boolean {
   return taken.length > 0;
 }
 
-/** Notes the sender of new words as a requester of everything that the turn does from then on. */
+/** Notes the sender of new words as a requester of everything that the turn does from now on. */
 function noteSender(turn: Turn, sender: string): void {
   const { requester, others = [] } = turn.origin ?? {};
   if (sender === requester || others.includes(sender) || others.length >= LIMITS.turnWords) return;
   turn.origin = { ...turn.origin, others: [...others, sender] };
 }
 
-/** The facts about shared state that the next run needs. */
+/** What the next run needs to know about shared state. */
 export function statesOf({ states, originalRunId }: Turn): [string, KnownState][] {
   const { runId } = workflowInfo();
   return states.carried(runId === originalRunId ? undefined : runId);
 }
 
-/** The record that a session keeps of a turn. In the middle of a step it has the results that are there. */
+/** The record that a session keeps of a turn. In the middle of a step it has the results so far. */
 export function recordOf(turn: Turn): TurnRecord {
   const { transcript, approvals, words, window, ofSession, spending } = turn;
   const { entries } = transcript;

@@ -32,7 +32,7 @@ import { jsonBytes } from '../contract/text/bytes';
 type ResultEntry = Extract<TranscriptEntry, { kind: 'result' }>;
 
 /**
- * The messages that the model sees. To stay within its limit, the transcript drops the oldest tool outputs, then cuts
+ * The messages that the model sees. When the transcript is over its limit, it drops the oldest tool outputs, then cuts
  * the largest new ones.
  */
 export class Transcript {
@@ -47,7 +47,7 @@ export class Transcript {
     this.bytes = bytesOf(entries);
   }
 
-  /** Index before which outputs are dropped; see `dropOutputs`. */
+  /** The index before which outputs are dropped. See `dropOutputs`. */
   get droppedBefore(): number {
     return this.dropped;
   }
@@ -62,8 +62,8 @@ export class Transcript {
   }
 
   /**
-   * Whether the transcript is over its limit even with old outputs dropped and new ones cut. Words and replies alone
-   * then fill it.
+   * Whether the transcript is over its limit although old outputs are dropped and new ones are cut. Words and replies
+   * alone then fill it.
    */
   get full(): boolean {
     return this.bytes > LIMITS.transcriptBytes;
@@ -74,7 +74,7 @@ export class Transcript {
     return this.bytes + jsonBytes(text) <= LIMITS.transcriptBytes / 2;
   }
 
-  /** Adds entries. As far as needed it drops outputs of older entries, never of the new ones. */
+  /** Adds entries. To make room it drops outputs of older entries, never of the new entries. */
   add(...entries: TranscriptEntry[]): void {
     const fixed = this.list.length;
     this.list.push(...entries);
@@ -83,7 +83,7 @@ export class Transcript {
   }
 
   /**
-   * Adds the results of a step. Where dropping all older outputs is not enough, the largest of the new results are cut.
+   * Adds the results of a step. Where dropping all older outputs is not enough, the largest new results are cut.
    *
    * @returns the most bytes that each result kept. Undefined where all are whole.
    */
@@ -121,7 +121,7 @@ export class Transcript {
     this.dropped += 1;
   }
 
-  /** The entries from an index on, up to the page limit and at least one. */
+  /** The entries from an index on, up to the page limit. At least one entry. */
   page(first: number): TranscriptPage {
     return pageOf(this.list, first);
   }
@@ -143,33 +143,37 @@ export interface Turn extends ApprovalContext {
   readonly originalRunId: string;
   /** The origin of the turn, with everybody whose words the turn has taken up. */
   origin?: TurnOrigin;
-  /** The calls that led to this turn, from the first turn on. Empty where no call started it. */
+  /** The calls that led to this turn, from the first turn on. Empty where no call started this turn. */
   readonly lineage: readonly Ancestor[];
-  /** The rest of its parent's budget that the turn may use. */
+  /** The part of its parent's budget that the turn may use. */
   readonly cap: Budget;
   /** The turn's own budget, and what the turn has spent. */
   spending: CarriedSpending;
-  /** The budget of the session, and what its earlier turns have spent. Only in a turn of a session. */
+  /** The budget of the session, and what the session's earlier turns have spent. Only in a turn of a session. */
   ofSession: CarriedSpending | undefined;
-  /** How many child turns the turn has started. */
+  /** The number of child turns that the turn has started. */
   children: number;
   /** The last steps that were alike. */
   repeated: Repeated;
   /**
-   * After so many equal steps the calls of the next equal step do not run. Undefined: any number of steps may be equal.
+   * After this many equal steps, the calls of the next equal step do not run. Undefined: any number of steps may be
+   * equal.
    */
   repeats: number | undefined;
   /** Set where the last reply says that the next steps are taken in bursts. Undefined: each step is an activity. */
   gate: GateMode | undefined;
-  /** From the last reply, and the tokens that the provider counted before the first reply. See TurnRecord. */
+  /**
+   * `compactOver` from the last reply, and the tokens that the provider counted before the first reply. See
+   * `TurnRecord`.
+   */
   window: Pick<TurnRecord, 'compactOver' | 'tokens'>;
   /** Only in a fork. */
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
   given?: ThinkOutput;
-  /** The requests to models for the next step so far. Set where asking failed at the end of a burst. */
+  /** The record of the requests to models for the next step so far. Set where asking failed at the end of a burst. */
   tried?: JsonObject;
-  /** The step that came along from another build, until the turn takes it up. */
+  /** The step that was taken along from another build, until the turn takes it up. */
   moved?: MovedStep;
   /** Whether somebody asked the turn to move to the current build. */
   isMoving: boolean;
@@ -181,19 +185,22 @@ export interface Turn extends ApprovalContext {
   transcript: Transcript;
   /** Results of the last step, for the next `think`. */
   results: ResultRef[];
-  /** The most bytes of each of these results in the transcript. Undefined: they are whole. */
+  /** The most bytes of each of these results in the transcript. Undefined: the results are whole. */
   cutTo: number | undefined;
   counts: TurnCounts;
   usage: Usage;
-  /** Which worker holds the state that its calls share. */
+  /** Which worker holds the state that the turn's calls share. */
   states: StateHolders;
   /** Only in a turn of a session. */
   readonly session?: SessionRef;
-  /** New words of a person: those that wait for the next `think`, and the message ids of those that were taken up. */
+  /**
+   * A person's new words: the words that wait for the next `think`, and the message ids of the words that were taken
+   * up.
+   */
   words: { waiting: TurnWords[]; took: string[] };
 }
 
-/** A turn at its start, or as the run before left it. */
+/** A turn at its start, or as the previous run left it. */
 export function makeTurn(input: TurnInput, originalRunId: string): Turn {
   const { carried } = input;
   return {
@@ -252,7 +259,7 @@ function noCounts(): TurnCounts {
   return { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 };
 }
 
-/** The parts of a turn that its steps use. The steps run in a scope that is cancelled with the turn. */
+/** The parts that the steps of a turn use. The steps run in a scope that is cancelled with the turn. */
 export interface TurnRuntime {
   /** The scope that is not cancelled with the turn. */
   nonCancellable: CancellationScope;

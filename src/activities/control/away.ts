@@ -6,17 +6,20 @@ import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAwaySeen } from '../../contract/control/away-forms';
 import { errorMessage } from '../../contract/errors';
 
-/** Says who is away or will be; or why nobody can tell. Never rejects. */
+/** Reads the absences of now and of later, or why they are not known. Never rejects. */
 export type AwayReader = () => Promise<readonly Away[] | { why: string }>;
 
-/** Where a reader asks. */
+/** The source that a reader asks. */
 interface ReaderParts {
-  /** How many there are, by the memo. */
+  /** The number of absences in the memo, or why it is not known. */
   count(): Promise<number | { why: string }>;
   query(): Promise<unknown>;
 }
 
-/** Asks anew each time, and only where the memo says that somebody is away: few votes are cast in another's place. */
+/**
+ * Makes a reader that asks anew each time, because few votes are cast in another's place. It queries only where the
+ * memo says that somebody is away.
+ */
 export function createAwayReader({ count, query }: ReaderParts): AwayReader {
   return async () => {
     const known = await count();
@@ -31,34 +34,34 @@ export function createAwayReader({ count, query }: ReaderParts): AwayReader {
   };
 }
 
-/** What a vote in somebody's place is checked with. */
+/** The data by which votes in somebody's place are checked. */
 interface PlaceCheck {
   /** Absent: this worker cannot ask who is away. */
   away?: AwayReader | undefined;
   file?: Approvers | undefined;
   authority: Authority;
-  /** As the server says. */
+  /** The namespace of the call, as the server reports it. */
   place(): Promise<{ namespace: string }>;
   /** Milliseconds since 1970. */
   now: number;
 }
 
-/** Says why a vote in somebody's place does not count, in words; undefined: it may. */
+/** Returns why a vote in somebody's place does not count, in words. Undefined: the place allows the vote. */
 export type WhyNoPlace = (vote: Vote) => string | undefined;
 
-/** What votes come to by who is away now. */
+/** How votes are counted by who is away now. */
 export interface PlacedVotes {
-  /** Why a vote does not count. */
+  /** Returns why a vote does not count. */
   why: WhyNoPlace;
-  /** By which the votes are counted. */
+  /** The authority under which the votes are counted. */
   authority: AuthorityNow;
 }
 
 /**
- * Reads who is away where votes depend on that, and checks the places in which they are cast. What checks signatures is
- * loaded only where one is cast so.
+ * Reads who is away where votes depend on it, and checks the places in which votes are cast. The code that checks
+ * signatures is loaded only where a vote is cast in somebody's place.
  *
- * @throws where `place` does.
+ * @throws Where `place` throws.
  */
 export async function placedVotes(check: PlaceCheck, votes: readonly Vote[]): Promise<PlacedVotes> {
   const { file, away, authority, now } = check;
@@ -100,7 +103,10 @@ function inPlace(why: (vote: PlacedVote) => string | undefined): WhyNoPlace {
   };
 }
 
-/** It has to hold when the vote is cast and when the call starts: who is back decides again by themselves. */
+/**
+ * Why an out-of-office does not allow a vote. The person has to be away both when the vote is cast and when the call
+ * starts: somebody who is back decides for themselves again.
+ */
 function whyOther(
   { voter, at, inPlaceOf: { person } }: PlacedVote,
   entry: Away | undefined,
@@ -116,8 +122,8 @@ function whyOther(
 }
 
 /**
- * An authority with who votes in whose place now. Where nobody can tell, it stays as it is: who asked could end their
- * out-of-office just as well.
+ * An authority, with the people who vote in somebody's place now. It stays as it is where nobody knows who is away.
+ * That is safe, because a person who asked and is away could as well end their out-of-office.
  */
 export async function authorityWithAway(
   authority: Authority,

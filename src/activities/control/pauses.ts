@@ -12,10 +12,7 @@ import { CONTROL, FAILURES, MEMO, QUERIES, WORKFLOWS } from '../../contract/name
 import { type AwayReader, createAwayReader } from './away';
 import { createGrantsReader, type GrantsReader, queryControl } from './grants';
 
-/**
- * The answer of the server about the workflow that holds the pauses and the grants. `absent`: there is no such
- * workflow.
- */
+/** The server's answer about the workflow that holds the pauses and the grants. `absent`: there is no such workflow. */
 export type ControlLook =
   | { state: 'open'; pauses: readonly Pause[]; grants: GrantsMemo; away: number }
   | { state: 'closed' | 'absent' };
@@ -28,15 +25,15 @@ export interface PausesReader {
   whyHeld(what: AboutToStart): Promise<string | undefined>;
 }
 
-/** Also says what the same answer has about grants and about people who are away. This takes no further request. */
+/** Also gives what the same answer says about grants and absences, without a further request. */
 export interface ControlReader extends PausesReader {
   /** The void grants, or why they are not known, in words. Never rejects. */
   grants(): Promise<GrantsMemo | { why: string }>;
-  /** The number of people who are away or will be, or why it is not known, in words. Never rejects. */
+  /** The number of absences of now and of later, or why it is not known, in words. Never rejects. */
   away(): Promise<number | { why: string }>;
 }
 
-/** The source that a reader asks, and the clock that says how old an answer is. */
+/** The source that a reader asks, and the clock by which it knows how old an answer is. */
 interface ReaderParts {
   look(): Promise<ControlLook>;
   /** Milliseconds of a clock that nobody sets. @default performance.now */
@@ -44,9 +41,9 @@ interface ReaderParts {
 }
 
 /**
- * Reads the pauses for all calls of a process. An answer counts for one second from its request. Calls that ask in this
- * time share the answer. Where the answer cannot be read, every call is held. Every call is held, too, where the
- * workflow was seen before and is absent now.
+ * Makes a reader of the pauses for all calls of a process. An answer counts for one second from its request, and calls
+ * that ask in this time share it. Every call is held where the answer cannot be read, or where the workflow was seen
+ * before and is absent now.
  */
 export function createPausesReader({ look, now = () => performance.now() }: ReaderParts): ControlReader {
   let wasSeen = false;
@@ -129,8 +126,8 @@ interface Asking {
 }
 
 /**
- * The output of a call that a pause holds. Undefined: the call may start. Calls without an effect always may, and so
- * may calls of a dry world.
+ * The output of a call that a pause holds. Undefined: the call may start. A call without an effect always may, and so
+ * may a call in a dry world.
  */
 export async function pausedCall(
   { pauses }: Asking,
@@ -150,15 +147,15 @@ export async function requireUnpaused({ pauses }: Asking, agent: string): Promis
   if (held !== undefined) throw pausedFailure(held);
 }
 
-/** The activity `countersign.held`: ends once no pause holds a call. Until then, it fails and is tried again. */
+/** The activity `countersign.held`. It ends once no pause holds the call. Until that it fails, and is tried again. */
 export async function untilNotHeld({ pauses }: Asking, { agent, tool }: HeldInput): Promise<void> {
   const held = await pauses?.whyHeld({ agent, tool });
   if (held !== undefined) throw pausedFailure(held);
 }
 
 /**
- * A failure after which the server waits: 5 s at first, then twice as long each time, up to a minute. The waits vary by
- * a quarter, so that a thousand calls do not come back at once.
+ * A failure after which the server waits before it tries again: 5 s at first, then twice as long each time, up to a
+ * minute. The waits vary by a quarter, so that a thousand calls do not come back at the same time.
  */
 function pausedFailure(why: string): ApplicationFailure {
   const { attempt } = Context.current().info;
@@ -172,7 +169,10 @@ function pausedFailure(why: string): ApplicationFailure {
   });
 }
 
-/** The readers by which the calls of a process ask the workflow that holds pauses, grants and out-of-office entries. */
+/**
+ * The readers through which the calls of a process ask the workflow that holds pauses, grants and out-of-office
+ * entries.
+ */
 export function createControlReaders(): { pauses: PausesReader; grants: GrantsReader; away: AwayReader } {
   const pauses = createPausesReader({ look: lookAtControl });
   return {

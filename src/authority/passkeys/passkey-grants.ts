@@ -7,22 +7,27 @@ import { assuranceOfGrant, givenBy, grantFault, grantText } from '../grant-state
 import type { SignedInGrant } from '../inbox-key';
 import type { ApproversSource } from '../source';
 
-/** Asks signed-in people to sign the grants that they give or confirm with their passkeys, and checks these signatures. */
+/**
+ * Asks signed-in people to sign with their passkeys the grants that they give or confirm, and checks these signatures.
+ */
 export interface PasskeyGrantSigner {
   /**
-   * The text to sign and the passkeys that may sign it. Undefined: the person has no passkey in the file, or the file
-   * names them differently from the grant.
+   * The text to sign and the passkeys that may sign it. Undefined: the person has no passkey in the file, or their name
+   * in the file is not the name in the grant.
    */
   ask(grant: SignedInGrant): Promise<GrantPasskeyAsk | undefined>;
   /**
    * Checks a signature and returns it in the form that is sent with the grant.
    *
-   * @throws CountersignError `signature_needed` where the worker would refuse it.
+   * @throws CountersignError `signature_needed` where the worker would refuse the signature.
    */
   take(grant: SignedInGrant, signed: Pick<SignedByPasskey, 'assertion'>): Promise<VoteSignature>;
 }
 
-/** Reads the current approvers file for each request and keeps no state: the grant comes back with the signature. */
+/**
+ * Reads the current approvers file for each request. It keeps no state, because the grant comes back with the
+ * signature.
+ */
 export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSigner {
   return {
     ask: async ({ terms, namespace, user, says = givenBy(terms) }) => {
@@ -37,7 +42,8 @@ export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSign
       const file = await approvers.current();
       const now = Date.now();
       if (file.personOf(user) !== says.voter) throw refused(VOTE_FAULTS.unknown_person);
-      // The worker accepts the signature until the grant ends. The page has no reason to wait, so an old one is refused.
+      // The worker accepts the signature until the grant ends. The page has no reason to wait, so an old signature is
+      // refused.
       if (!(now - Date.parse(says.at) <= CLOCK_TOLERANCE)) throw refused('it is too old to be sent');
       const at = { at: says.at, notAfter: terms.until };
       const signature: VoteSignature = { kind: 'passkey', armored: assertion, ...at };

@@ -11,8 +11,8 @@ import { factsToSign, signatureOf, timesToSign } from '../to-sign';
 /** Asks signed-in people for signatures with their passkeys, and checks these signatures. */
 export interface PasskeySigner {
   /**
-   * The site at which a person creates a passkey, by the name under which they are signed in. Undefined: the file does
-   * not name the person, or has no site for passkeys.
+   * The site at which a person creates a passkey. Takes the name under which they are signed in. Undefined: the file
+   * does not name the person, or has no site for passkeys.
    */
   placeOf(user: string): Promise<PasskeyPlace | undefined>;
   /**
@@ -23,14 +23,14 @@ export interface PasskeySigner {
   /**
    * Checks a signature and returns it in the form that is sent with the vote.
    *
-   * @throws CountersignError `signature_needed` if the worker would refuse it.
+   * @throws CountersignError `signature_needed` if the worker would refuse the signature.
    */
   take(vote: SignedInVote, signed: SignedByPasskey): Promise<VoteSignature>;
 }
 
 /**
- * Reads the current approvers file for each request and keeps no state: the answer brings back all that is needed to
- * rebuild the signed statement.
+ * Reads the current approvers file for each request. It keeps no state, because the answer brings back everything that
+ * is needed to rebuild the signed statement.
  */
 export function passkeySigner(approvers: ApproversSource): PasskeySigner {
   const read = async ({ agent, call, place, approver: user }: SignedInVote) => {

@@ -7,7 +7,7 @@ import { LIMITS } from '../../contract/limits';
 import type { FileContent, ReadFile } from '../read-file';
 import type { Complain } from '../yaml';
 
-/** A passkey of a person: a credential of WebAuthn, as its line in the approvers file says. */
+/** A passkey of a person: a WebAuthn credential, as a line of the approvers file gives it. */
 export interface Passkey {
   /** The credential id, in base64url, as the browser reports it. */
   id: string;
@@ -57,8 +57,8 @@ export function readPasskeyLine(line: string): ReadPasskeyLine {
 }
 
 /**
- * Decodes base64url without padding. Undefined for an empty text, for another spelling of the same bytes, and for
- * anything else.
+ * Decodes base64url without padding. Undefined for an empty text, for another spelling of the same bytes, and for any
+ * other text.
  */
 export function readBase64url(text: string): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url');
@@ -88,7 +88,7 @@ function whyNotTaken({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: Key
   return isSound ? undefined : 'the RSA key of this passkey has an exponent that is not taken';
 }
 
-/** Passkeys of people, and where they are used. */
+/** The passkeys of people, and the web inbox where they are used. */
 export interface CheckedPasskeys {
   people: ReadonlyMap<string, readonly Passkey[]>;
   /** Absent: the file names no site, so nobody has a passkey. */
@@ -149,7 +149,10 @@ function siteIn(
   return undefined;
 }
 
-/** Browsers accept a passkey at its domain and the subdomains over https. At localhost they also accept http. */
+/**
+ * Whether a passkey of this domain can be used at an address. Browsers accept a passkey over https at its domain and
+ * the subdomains. At localhost they also accept http.
+ */
 function isOriginOf(origin: string, rpId: string): boolean {
   if (!URL.canParse(origin)) return false;
   const url = new URL(origin);
@@ -183,8 +186,8 @@ export interface Assertion {
 }
 
 /**
- * Reads an assertion: the id of the passkey, authenticator data, client data and signature, each in base64url, with dots
- * between them. Undefined for anything else.
+ * Reads an assertion: the id of the passkey, authenticator data, client data and signature, each in base64url, with
+ * dots between them. Undefined for anything else.
  */
 export function readAssertion(text: string): Assertion | undefined {
   const parts = text.split('.', 5).map(readBase64url);
@@ -195,13 +198,13 @@ export function readAssertion(text: string): Assertion | undefined {
   return { id: idBytes.toString('base64url'), authenticatorData, clientData, signature };
 }
 
-/** A signature to check, and what it is checked against. */
+/** A signature to check, and the data to check it against. */
 export interface PasskeyCheck {
-  /** In the form of `readAssertion`. */
+  /** The text that `readAssertion` reads. */
   assertion: string;
   /** The digest that had to be signed. */
   challenge: Buffer;
-  /** Passkeys of the one person who is named as the signer. */
+  /** Passkeys of the person who is named as the signer. */
   passkeys: readonly Passkey[];
   site: PasskeySite | undefined;
 }
@@ -226,8 +229,8 @@ const clientDataSchema = z.object({
 });
 
 /**
- * Checks a passkey's signature by the steps of WebAuthn. Never throws, whatever the input. The counter is not checked:
- * passkeys that several devices share have no counter, and a vote counts only once anyway.
+ * Checks a passkey's signature by the steps of WebAuthn. Never throws, whatever the input. The counter is not checked,
+ * because passkeys that several devices share have no counter, and a vote counts only once anyway.
  */
 export function verifyPasskey({ assertion, challenge, passkeys, site }: PasskeyCheck): PasskeyVerdict {
   if (assertion.length > LIMITS.signatureCharacters) return { ok: false, why: 'too_large' };
@@ -261,7 +264,7 @@ function clientFault(
 function authenticatorFault(bytes: Buffer, rpId: string): PasskeyFault | undefined {
   const flags = bytes[32] ?? 0;
   const isWhole = (flags & HAS_EXTENSIONS) === 0 ? bytes.length === FIXED_BYTES : bytes.length > FIXED_BYTES;
-  // Authenticator data has credentials only if a passkey is created.
+  // Authenticator data contains credentials only when a passkey is created.
   if (!isWhole || (flags & HAS_CREDENTIAL) !== 0) return 'malformed';
   if (!bytes.subarray(0, 32).equals(createHash('sha256').update(rpId).digest())) return 'wrong_site';
   if ((flags & PRESENT) === 0) return 'not_present';

@@ -18,7 +18,7 @@ import { queryControl } from './grants';
 import { describeControl, startControl, tellControl, unavailable } from './pauses';
 import type { AwayList } from './types';
 
-/** Who is away in a namespace. */
+/** The absences of a namespace. */
 export function makeAway(context: ClientContext): AwayList {
   return {
     put: async (asked) => {
@@ -26,7 +26,7 @@ export function makeAway(context: ClientContext): AwayList {
         startControl(context.client, 'unless closed'),
       );
       const entry = await update<AwayAsked>(context, UPDATES.away, asked);
-      // What workers knew before is too old then.
+      // After this time, no worker uses what it read before.
       await delay(TIMES.pausesKnown);
       return entry;
     },
@@ -35,7 +35,10 @@ export function makeAway(context: ClientContext): AwayList {
   };
 }
 
-/** What somebody says who is away; nothing of it is in effect yet. `start`, `end`: milliseconds since 1970. */
+/**
+ * The terms of an out-of-office that somebody is about to enter. Nothing is sent yet. `start`, `end`: milliseconds
+ * since 1970.
+ */
 export function awayTerms(
   who: Pick<AwayTerms, 'from' | 'to'>,
   { start, end }: { start: number; end: number },
@@ -46,7 +49,7 @@ export function awayTerms(
 
 async function listAway(context: ClientContext): Promise<AwaySeen> {
   const { memo } = (await describeControl(context, 'asking who is away')) ?? {};
-  // The memo counts them: where nobody is away, no worker has to answer.
+  // The memo has the number of absences. Where nobody is away, no worker has to answer.
   if ((memo?.[MEMO.away] ?? 0) === 0) return { entries: [] };
   const found = await queryControl(context, QUERIES.away, 'who is away');
   if (found === undefined) return { entries: [] };

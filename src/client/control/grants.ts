@@ -37,30 +37,32 @@ export function makeGrants(context: ClientContext): Grants {
   };
 }
 
-/** Gives a grant, and resolves once every worker that looks for one finds it. */
+/** Gives a grant, and resolves once every worker that looks for a grant finds it. */
 async function giveGrant(context: ClientContext, asked: GrantAsked): Promise<GrantSeen> {
   await ask(context, 'starting the workflow that holds grants', () =>
     startControl(context.client, 'unless closed'),
   );
   const given = await update<GrantSeen, GrantAsked>(context, UPDATES.grant, asked);
-  // After this time, what workers knew before is too old.
+  // After this time, no worker uses what it read before.
   await delay(TIMES.pausesKnown);
   return given;
 }
 
-/** Confirms a grant. Workers that asked for grants before keep the answer for some time, so this waits for as long. */
+/**
+ * Confirms a grant. Workers keep an earlier answer about grants for some time, so this waits until that time is over.
+ */
 async function confirmGrant(context: ClientContext, asked: ConfirmAsked): Promise<GrantSeen> {
   const confirmed = await update<GrantSeen, ConfirmAsked>(context, UPDATES.confirm, asked);
   await delay(TIMES.pausesKnown);
   return confirmed;
 }
 
-/** Takes back a grant, or all. No call claims a use any more once this resolves. */
+/** Takes back a grant, or all grants. Once this resolves, no call claims a use any more. */
 function revokeGrants(context: ClientContext, asked: RevokeAsked): Promise<Revoked> {
   return update<Revoked, RevokeAsked>(context, UPDATES.revoke, asked);
 }
 
-/** All grants. None where no worker has started the workflow that holds them. */
+/** All grants. Empty where no worker has started the workflow that holds them. */
 async function listGrants(context: ClientContext): Promise<GrantsSeen> {
   const found = await queryControl(context, QUERIES.grants, 'which grants there are');
   if (found === undefined) return { grants: [] };
@@ -70,7 +72,7 @@ async function listGrants(context: ClientContext): Promise<GrantsSeen> {
   });
 }
 
-/** What the workflow that holds pauses, grants and who is away answers; undefined where no worker has started it. */
+/** Asks the workflow that holds pauses, grants and absences. Undefined where no worker has started it. */
 export async function queryControl({ client }: ClientContext, query: string, what: string): Promise<unknown> {
   try {
     return await client.withDeadline(Date.now() + TIMES.updateAnswer, () =>

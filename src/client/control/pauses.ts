@@ -41,7 +41,7 @@ export async function startControl(client: Client, when: 'unless closed' | 'clos
       taskQueue: CONTROL.taskQueue,
       workflowIdReusePolicy: when === 'closed too' ? 'ALLOW_DUPLICATE' : 'REJECT_DUPLICATE',
       workflowIdConflictPolicy: 'FAIL',
-      // Its tasks are short: a task that a worker took and did not answer goes to another worker soon.
+      // Its tasks are short. If a worker took a task and did not answer, the task soon goes to another worker.
       workflowTaskTimeout: '3s',
       args: [],
     });
@@ -60,7 +60,10 @@ export async function readControl(context: ClientContext): Promise<Pauses> {
   return pauses === undefined ? { control: 'unreadable', pauses: [] } : { control: 'open', pauses };
 }
 
-/** The workflow that holds pauses, grants and who is away. Undefined where nobody has started it. Needs no worker. */
+/**
+ * Describes the workflow that holds pauses, grants and absences. Undefined where nobody has started it. Needs no
+ * worker.
+ */
 export function describeControl(
   { client, ...context }: ClientContext,
   doing = 'asking what is paused',
@@ -76,8 +79,8 @@ export function describeControl(
 }
 
 /**
- * Pauses calls. Resolves once no worker starts such a call any more. By then, the memo shows the pause, and what
- * workers read before no longer counts.
+ * Pauses calls. Resolves once no worker starts such a call any more: the memo shows the pause, and what workers read
+ * before no longer counts.
  */
 export async function pause(context: ClientContext, asked: PauseAsked): Promise<PauseTaken> {
   await ask(context, 'starting the workflow that holds pauses', () =>
@@ -117,9 +120,9 @@ function update<R>(context: ClientContext, name: string, asked: PauseAsked | Res
   );
 }
 
-/** The errors for an update that did not take effect. */
+/** The errors where an update does not take effect. */
 interface ControlWords<C extends string> {
-  /** The codes with which the workflow refuses the update. */
+  /** The codes with which the workflow may refuse the update. */
   codes: readonly C[];
   refusal(refused: { code: C; message: string }): CountersignError;
   /** The error where the workflow does not run. */

@@ -27,8 +27,8 @@ const DAY = 24 * 3600 * 1000;
 /**
  * The grant that somebody would give on a call.
  *
- * @throws CountersignError `grant_refused` where no grant may take the place of decisions on it, or not one of theirs;
- *   `usage` for conditions or times that are wrong.
+ * @throws CountersignError `grant_refused` where no grant may replace decisions on the call, or not a grant by this
+ * person; `usage` for conditions or times that are wrong.
  */
 export function planGrant(view: TurnView, callId: string, options: GrantOptions): GrantPlan {
   const call = view.calls.find((one) => one.callId === callId);
@@ -58,7 +58,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
 /**
  * The confirmation that somebody would give to a grant.
  *
- * @throws CountersignError `grant_refused` where they may not, or nobody has to.
+ * @throws CountersignError `grant_refused` where they may not confirm it, or where nobody has to.
  */
 export function planConfirmation(grant: GrantSeen, name: string): ConfirmationPlan {
   const confirmer = confirmerOf(grant, name);
@@ -84,7 +84,7 @@ function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narro
   throw usage('these conditions do not let this call itself through');
 }
 
-/** Who gives the grant, and the authority that has to confirm it where the giver alone is not enough. */
+/** The person who gives the grant, and the authority that has to confirm it where the giver alone is not enough. */
 function giverOf(
   { tool }: CallView,
   request: RequestOpened,
@@ -107,7 +107,7 @@ function giverOf(
 }
 
 /**
- * Refuses a grant where it is less sure who gives it than the rule wants.
+ * Refuses a grant where the assurance of its giver is weaker than the rule wants.
  *
  * @throws CountersignError `grant_refused`.
  */
@@ -129,13 +129,13 @@ function usage(message: string): CountersignError {
   return new CountersignError('usage', message, { hint: 'see countersign approve --help' });
 }
 
-/** How many turns are read, and for how long. */
+/** The most turns that are read, and the longest time for reading them, in milliseconds. */
 const MOST_TURNS = 50;
 const MOST_MS = 5_000;
 
 /**
- * What a grant would have allowed. Looks at the newest turns in which its tool asked somebody, for some seconds at
- * most.
+ * The past calls that a grant would have allowed. Looks at the newest turns in which its tool asked somebody, for some
+ * seconds at most.
  */
 export async function coverageOf(
   client: Pick<Countersign, 'timeline' | 'turns'>,
@@ -159,7 +159,7 @@ export async function coverageOf(
   return found;
 }
 
-/** What was found, in words. */
+/** The result of looking at past calls, in words. */
 export function coverageText({ covered, denied, calls, turns }: GrantCoverage): string {
   const looked = `${calls} calls of the last ${turns} turns in which somebody was asked`;
   const not = denied === 0 ? '' : `, ${denied} of which somebody denied`;

@@ -4,22 +4,25 @@ import type { Voter } from '../../contract/authority/votes';
 import type { Away } from '../../contract/control/away';
 import { errorMessage } from '../../contract/errors';
 
-/** Who stands in for whom now, and among whom they are. */
+/** The people who vote in the place of somebody who is away now, and the people of the approvers file. */
 export interface WhoIsAway {
   standIns: readonly StandIn[];
-  /** Absent: no file says. */
+  /** Absent: there is no approvers file. */
   people?: readonly Voter[];
 }
 
 export const NOBODY_AWAY: WhoIsAway = { standIns: [] };
 
-/** Who is away or will be, as it was known a few seconds ago at most. Never rejects. */
+/** Reads the absences of now and of later. They may be a few seconds old. Never rejects. */
 export type AwayEntries = () => Promise<readonly Away[]>;
 
-/** What is known may be so old, in milliseconds. */
+/** The longest time for which an answer is used again, in milliseconds. */
 const KNOWN_MS = 3_000;
 
-/** Asks who is away, once for all who want to know. Where nobody can tell, it says so once, and goes on without. */
+/**
+ * Makes a reader of absences that several callers share. Where the absences cannot be read, it warns once and goes on
+ * without them.
+ */
 export function readAwayEntries(
   { away }: Pick<Countersign, 'away'>,
   note: (text: string) => void,
@@ -45,13 +48,13 @@ export function readAwayEntries(
   };
 }
 
-/** The people of the file of the day. */
+/** The people of today's approvers file. */
 interface PeopleFile {
   people: readonly Voter[];
   personOf(name: string): string | undefined;
 }
 
-/** Who stands in for whom at a moment, by the names of the file where there is one. */
+/** The people who vote in somebody's place at a moment, by their names in the approvers file where there is one. */
 export async function whoIsAway(
   entries: AwayEntries,
   approvers: (() => Promise<PeopleFile>) | undefined,

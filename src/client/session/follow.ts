@@ -10,12 +10,12 @@ import type { FollowOptions } from '../requests';
 import { followWithText } from '../streamed-text';
 import type { SessionText, SessionTurnEvent } from './types';
 
-/** An event of a session or of its running turn, or a piece of text, in the order in which they come. */
+/** An event of a session or of its running turn, or a piece of text. They come in order. */
 export type FollowedEvent = SessionEvent | SessionTurnEvent | SessionText;
 
 /**
  * Every event of a session from its start, then live until it ends, with every event of each turn that runs meanwhile.
- * A turn that is over already has only the events of its beginning and its end.
+ * For a turn that is over already, only the events of its beginning and its end are given.
  */
 export function followSession(
   context: ClientContext,
@@ -29,7 +29,7 @@ export function followSession(
   }));
 }
 
-/** As `followSession`, and also gives the text of models while they write it. */
+/** Like `followSession`, and also gives the text of models while they write it. */
 export function followSessionWithText(
   context: ClientContext,
   session: string,
@@ -103,8 +103,8 @@ async function* followBoth<T, E extends object>(
 const THERE_MS = 100;
 
 /**
- * Reads a turn once the server has it: the history of a session names a turn a moment before. Ends without an event
- * where the session says meanwhile that the turn is over.
+ * Reads a turn once the server has it. The history of a session names a turn a moment before that. Ends without an
+ * event where the session says meanwhile that the turn is over.
  */
 export async function* onceThere<T>(read: () => AsyncIterable<T>, isOver: () => boolean): AsyncGenerator<T> {
   for (let isThere = false; ;) {

@@ -39,12 +39,12 @@ import { attach, budgetGiven, checkTurnId, drawTurnId, originGiven, priorityGive
 import type { FollowOptions } from '../requests';
 import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
 
-/** Draws an id for a session: by time first, so that newer sessions sort after older ones. */
+/** Draws an id for a session. The id begins with the time, so that newer sessions sort after older ones. */
 export function drawSessionId(now = Date.now()): string {
   return drawTurnId(now).replace(/^turn/, 'session');
 }
 
-/** A session by its id. Asks the server nothing. */
+/** A session by its id. No request is sent to the server. */
 export function openSession(context: ClientContext, id: string, options: SessionOptions = {}): Session {
   const session = checkTurnId(id);
   const control = (content: SessionControl): Promise<void> => sendControl(context, session, content);
@@ -121,7 +121,7 @@ async function sendControl(context: ClientContext, session: string, content: Ses
   await signalOnce(context, place, { name: SIGNALS.control, content });
 }
 
-/** No worker answered in time, or the run takes no more updates. */
+/** Stands for an update without an answer: no worker answered in time, or the run takes no more updates. */
 const SILENCE = Symbol('silence');
 
 interface Sending {
@@ -147,14 +147,14 @@ async function updateOnce(
     });
     const both = client.workflow.executeUpdateWithStart(name, { args, updateId, startWorkflowOperation });
     return both.catch((error: unknown) => {
-      // This call hides why the update fails. An update without the start says why.
+      // Together with a start, the error does not say why the update fails. An update without the start says why.
       if (statusOf(error) === STATUS.failedPrecondition) return alone();
       throw error;
     });
   };
   const send = (): Promise<unknown> => {
     const until = Date.now() + ms;
-    // A worker that fails at the session now may be replaced meanwhile.
+    // A worker that fails at the session now may be replaced soon.
     return retry({ passes: isTaskFailing, forMs: ms }, () => connection.withDeadline(until, execute));
   };
   try {
@@ -165,7 +165,10 @@ async function updateOnce(
   }
 }
 
-/** The id of an update. The same message with other content gets another id, so that the session can refuse it. */
+/**
+ * The id of an update. The same message id with other content gets another update id, so that the session can refuse
+ * it.
+ */
 function updateIdOf(content: Sending['content']): string {
   if (!('messageId' in content)) return randomUUID();
   return `${content.messageId}:${digestText(contentOf(content)).slice(0, 16)}`;
@@ -205,7 +208,7 @@ function startOptions(session: string, options: SessionOptions, agent: string) {
     workflowId: session,
     taskQueue,
     args: [input],
-    // The id of a session names its record: it is never used for a second one.
+    // The id of a session names its record, so it is never used for a second session.
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     memo: { [MEMO.session]: memo },
     staticSummary: `session with ${agent}`,

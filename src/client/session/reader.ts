@@ -23,7 +23,7 @@ export function sessionNotFound(session: string): CountersignError {
   });
 }
 
-/** Whether there is a session of exactly this id, open or closed. */
+/** Whether there is a session with exactly this id, open or closed. */
 export async function isSession(context: ClientContext, session: string): Promise<boolean> {
   const info = (await describeTurn(context, session))?.workflowExecutionInfo;
   return info?.type?.name === WORKFLOWS.session;
@@ -48,7 +48,7 @@ export async function stateOf(context: ClientContext, session: string): Promise<
   const memo = await payloads.map(info.memo?.fields);
   const now = { session, runId: info.execution?.runId ?? '', ...memoIn(memo) };
   if (info.status === WorkflowExecutionStatus.WORKFLOW_EXECUTION_STATUS_RUNNING) return now;
-  // A session that was terminated could not write its last state itself.
+  // A session that was terminated could not write its last state.
   const { turn: _turn, ...closed } = now;
   return { ...closed, state: 'closed' };
 }

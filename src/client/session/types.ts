@@ -6,7 +6,7 @@ import type { SessionEvent } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 import type { FollowOptions, StartRequest } from '../requests';
 
-/** How a session is reached. With `agent` the first message starts it where it does not exist. */
+/** How to reach a session. With `agent`, the first message starts the session where it does not exist. */
 export interface SessionOptions extends Pick<
   StartRequest,
   'taskQueue' | 'requester' | 'metadata' | 'priority'
@@ -23,7 +23,7 @@ export interface SessionOptions extends Pick<
 /** A message to a session. */
 export interface SendRequest {
   text: string;
-  /** As for `start`. */
+  /** The same as in `start`. */
   files?: StartRequest['files'];
   /**
    * The effect of the message while a turn runs. `queue`: it waits for the next turn. `interrupt`: the running turn is
@@ -32,14 +32,17 @@ export interface SendRequest {
   mode?: MessageMode;
   /** Up to 64 letters, digits, `.`, `_`, `:` and `-`. The same id counts once. @default a random one */
   messageId?: string;
-  /** Who sends the message, in at most 200 characters. Nobody checks it. @default the requester of the session */
+  /**
+   * The person who sends the message, in at most 200 characters. Nobody checks it. @default the requester of the
+   * session
+   */
   sender?: string;
 }
 
-/** What became of a message. `recorded`: no worker answered in time. The message takes effect when a worker returns. */
+/** How a message was sent. `recorded`: no worker answered in time. The message takes effect when a worker returns. */
 export type SentMessage = ({ status: 'taken' } & MessageTaken) | { status: 'recorded'; messageId: string };
 
-/** Who does something with a session, and why. It is kept on record and not checked. */
+/** The person who does something with a session, and the reason. Both are kept on record, and nobody checks them. */
 export interface SessionAct {
   sender?: string;
   reason?: string;
@@ -84,7 +87,8 @@ export interface SessionsQuery {
 }
 
 /**
- * A conversation with an agent. Every operation is a CountersignError `session_not_found` where there is no such session.
+ * A conversation with an agent. Every operation fails with CountersignError `session_not_found` where there is no such
+ * session.
  *
  * @example
  * const session = client.session('support-4711', { agent: 'helper' });
@@ -102,7 +106,7 @@ export interface Session {
   send(message: string | SendRequest): Promise<SentMessage>;
   /** Every event of the session from its start, then live until it ends, with the events of the turn that runs. */
   follow(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent>;
-  /** As `follow`, and also gives the text of models while they write it. See `followWithText` of a client. */
+  /** Like `follow`, and also gives the text of models while they write it. See `followWithText` of a client. */
   followWithText(options?: FollowOptions): AsyncIterable<SessionEvent | SessionTurnEvent | SessionText>;
   /** Messages, turns and their answers so far. Needs no worker. */
   history(): Promise<SessionView>;
@@ -115,14 +119,15 @@ export interface Session {
   cancelTurn(act?: SessionAct): Promise<void>;
   /**
    * Once no turn runs, has a model summarize all turns but the last. See `limits.compactOver` of `defineAgent`. The
-   * event `compacted` or `compaction_failed` says how that went.
+   * event `compacted` or `compaction_failed` says whether that worked.
    *
-   * @throws CountersignError `nothing_to_compact` where there is at most one turn, as far as a worker answers.
+   * @throws CountersignError `nothing_to_compact` where there is at most one turn. This is noticed only if a worker
+   * answers.
    */
   compact(act?: SessionAct): Promise<void>;
   /**
-   * Takes no more messages, and ends after the running turn. `cancel` cancels that turn. Messages that wait are left
-   * undone.
+   * Makes the session take no more messages and end after the running turn. `cancel` cancels that turn. Messages that
+   * wait are never handled.
    */
   close(act?: SessionAct & { cancel?: boolean }): Promise<void>;
 }

@@ -17,8 +17,8 @@ import {
 } from './votes';
 
 /**
- * Who decides a call, as the approvers file said when the call was asked about. It is frozen with the request. A
- * changed file can only make it stricter.
+ * The people who decide a call, and the rule for it, as the approvers file said when the call was asked about. Both are
+ * frozen with the request. A changed file can only make them stricter.
  */
 export interface Authority {
   /** SHA-256 (hex) of the file. */
@@ -27,8 +27,8 @@ export interface Authority {
   ruleDigest: string;
   rule: RuleSnapshot;
   /**
-   * The people whom the rule concerns. Absent: the rule lets each person of the file decide alone, and these people are
-   * too many to list.
+   * The people whom the rule concerns. Absent: each person of the file may decide alone under the rule, and the file
+   * has too many people to list.
    */
   people?: readonly Voter[];
   /**
@@ -36,13 +36,16 @@ export interface Authority {
    */
   escalated?: true;
   /**
-   * The people whose messages the turn had taken up when it asked. They have their names in the file, where the file
-   * has them. Empty: it is not known who asked.
+   * The people whose messages the turn had taken up when it asked, by their names in the approvers file where it has
+   * them. Empty: it is not known who asked.
    */
   requesters: readonly string[];
 }
 
-/** An authority, with who votes in whose place now. Absent: nobody can tell, or it does not matter. */
+/**
+ * An authority, with the people who now vote in the place of somebody who is away. `standIns` absent: it is not known
+ * who is away, or it does not matter.
+ */
 export type AuthorityNow = Authority & Pick<Among, 'standIns'>;
 
 /** A vote as it is kept, with the digest of the request that it is about. */
@@ -50,12 +53,12 @@ export interface Vote extends CastVote {
   decisionId: string;
   /** Workflow time, ISO 8601. */
   at: string;
-  /** Of what the voter saw. */
+  /** The digest of the request as the voter saw it. */
   seenDigest?: string;
   reason?: string;
-  /** Only the worker can say whether it counts. */
+  /** The signature on the vote. Only the worker can say whether it counts. */
   signature?: VoteSignature;
-  /** The vote lets a call in doubt start once more. Its signature says this. */
+  /** The vote lets a call in doubt start once more. The signature covers this field. */
   runsAgain?: true;
 }
 
@@ -115,7 +118,10 @@ function isAuthority(value: unknown): value is Authority {
   return issuesOf(value).length === 0;
 }
 
-/** The person whom an approver's name means. It may be a name or a mail address of the file, in any case. */
+/**
+ * The person whom an approver's name means. The name may be a name or a mail address of the file, in upper or lower
+ * case.
+ */
 export function personIn(people: readonly Voter[], approver: string): string | undefined {
   const wanted = approver.toLowerCase();
   return people.find(({ name, mail }) => [name, mail].some((one) => one?.toLowerCase() === wanted))?.name;
@@ -139,7 +145,7 @@ export function votingOf(authority: AuthorityNow, approver: string, place?: InPl
   return seating.ok ? { ok: true, voter } : seating;
 }
 
-/** Who may vote under an authority, by name. Undefined: everybody of the file. */
+/** The names of the people who may vote under an authority. Undefined: each person of the file may. */
 export function votersOf(authority: Authority): string[] | undefined {
   const { people, requesters } = authority;
   if (people === undefined) return undefined;
@@ -165,7 +171,7 @@ export function stricterAuthority(before: Authority, later: Authority): Authorit
   };
 }
 
-/** Who decides a call that was prepared again. The rule of its request still holds for it. */
+/** The authority of a call that was prepared again. The rule of its request still holds for it. */
 export function joinedAuthority(
   before: { authority?: Authority },
   now: { authority?: Authority },
@@ -175,7 +181,8 @@ export function joinedAuthority(
 }
 
 /**
- * Who decides a call that an admin asked about anew. Only today's rule holds. The requesters from before still count.
+ * The authority of a call that an admin asked about anew. Only today's rule holds. The people who asked for the turn
+ * before still count as requesters.
  */
 export function renewedAuthority(
   before: { authority?: Authority },
@@ -186,7 +193,7 @@ export function renewedAuthority(
   return { ...now.authority, requesters };
 }
 
-/** An authority whose request was escalated. The people whom its rule names for this case may vote, too. */
+/** The authority once its request was escalated. The people whom its rule names for this case may vote, too. */
 export function escalatedAuthority(authority: Authority): Authority {
   return { ...authority, escalated: true };
 }
@@ -197,7 +204,7 @@ export function ruleInForce({ rule, escalated }: Authority): RuleSnapshot {
   return { ...rule, rosters: rule.rosters.map((roster) => [...roster, ...to]) };
 }
 
-/** The names of the people who asked for a turn, and of those who had asked when its call was asked about. */
+/** The names of the people who asked for a turn, and of the people who had asked when its call was asked about. */
 export function requestersOf(
   origin: { requester?: string; others?: readonly string[] } | undefined,
   frozen?: Authority,
@@ -231,7 +238,7 @@ export const WHY_NOT: Readonly<Record<VoteRefusal, string>> = {
   no_places: 'may vote as themselves: the rule lets everybody',
 };
 
-/** Why somebody may not decide, with the names of those who may. Undefined: this person may decide. */
+/** Why an approver may not decide, with the names of the people who may. Undefined: the approver may decide. */
 export function whyMayNot(
   authority: Authority,
   { approver, inPlaceOf }: { approver: string; inPlaceOf?: InPlaceOf | undefined },
@@ -247,7 +254,7 @@ export function whyMayNot(
 
 const MOST_NAMED = 10;
 
-/** A few names of a list, as text. */
+/** The first names of a list, as text. */
 export function someNames(names: readonly string[]): string {
   const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : '';
   return names.slice(0, MOST_NAMED).join(', ') + more;

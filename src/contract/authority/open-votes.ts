@@ -5,30 +5,35 @@ import { type Authority, ruleInForce, votersOf } from './authority';
 import { type CastVote, deputiesOf, type Deputy, type SeatingFor, seatingOf, type Voter } from './votes';
 import { countVotesUnder, MOST_NAMED, stillNeeded } from './votes-needed';
 
-/** How the votes on a call stand, in short: lists show it, and the memo of a turn holds it. */
+/**
+ * The votes on a call and the votes that it still needs, in short. Lists show this, and the memo of a turn holds it.
+ */
 export interface Voting {
   votes: CastVote[];
   needs: VotesNeeded;
   /** Nobody decided in time, so more people may. */
   escalated?: true;
-  /** Who may vote since then, and could not before; ten at most. */
+  /** The people who may vote only since the request was escalated. Ten at most. */
   escalatedTo?: string[];
-  /** Absent: it has no room here, or an older version wrote it. */
+  /** Whose votes may count. Absent: the memo has no room for this, or an older version wrote it. */
   among?: VotersSought;
 }
 
-/** Among whom voters are looked for. The file of the day says who is in a group. */
+/** The rule's limits on who may vote. Who is in a group is read from today's approvers file. */
 export interface VotersSought {
-  /** As in `VoteRule`. */
+  /** See `VoteRule`. */
   rosters: string[][];
-  /** Who may not vote, because they asked for the turn; empty: nobody knows who did. Absent: the rule lets them. */
+  /**
+   * The people who may not vote, because they asked for the turn. Empty: it is not known who asked. Absent: the rule
+   * lets them vote.
+   */
   notThese?: string[];
 }
 
-/** A memo has little room. */
+/** The most bytes of `among` as JSON, because a memo has little room. */
 const MOST_BYTES = 500;
 
-/** How votes stand under an authority, in short. */
+/** The votes under an authority, in short. */
 export function votingUnder(authority: Authority, votes: readonly CastVote[]): Voting {
   const { escalated } = authority;
   const cast = votes.map(({ voter, decision, inPlaceOf, signedBy }) => ({
@@ -48,7 +53,7 @@ export function votingUnder(authority: Authority, votes: readonly CastVote[]): V
   };
 }
 
-/** Who may vote only because nobody decided in time. */
+/** The people who may vote only because nobody decided in time. */
 export function newVotersOf(authority: Authority): string[] {
   const { escalated: _, ...before } = authority;
   const [then, now] = [votersOf(before) ?? [], votersOf({ ...before, escalated: true }) ?? []];
@@ -65,19 +70,20 @@ function soughtBy(authority: Authority): VotersSought | undefined {
   return utf8Bytes(JSON.stringify(sought)) > MOST_BYTES ? undefined : sought;
 }
 
-/** Somebody for whom it is looked up what waits for them, and the people of the file of the day. */
+/** A person whose waiting requests are looked up, and the people of today's approvers file. */
 export interface Whom {
-  /** By the name in the file; of a stranger the name that they gave. */
+  /** The person's name in the approvers file, or the name that they gave if the file does not have it. */
   person: string;
-  /** Absent: there is no file here. */
+  /** Absent: no approvers file was read here. */
   people?: readonly Voter[];
-  /** Who stands in for somebody now. Absent: nobody can tell. */
+  /** The people who vote in the place of somebody who is away now. Absent: it is not known who is away. */
   standIns?: readonly Deputy[];
 }
 
 /**
- * Whether somebody may decide what waits, as themselves or in another's place, and has not voted on it. What no rule is about
- * anybody may decide, and what does not say among whom voters are looked for may be anybody's.
+ * Whether a request waits for this person: they may vote on it, for themselves or in another's place, and have not
+ * voted yet. A request that no rule is about waits for anybody, and a request that does not say who may vote may wait
+ * for anybody.
  */
 export function waitsFor(whom: Whom, { voting }: { voting?: Voting }): boolean {
   if (voting === undefined) return true;
@@ -90,7 +96,7 @@ export function waitsFor(whom: Whom, { voting }: { voting?: Voting }): boolean {
   return among === undefined || seatingAmong(among, people, standIns)(person).ok;
 }
 
-/** Whether somebody may decide what waits in the place of another who has not voted on it. */
+/** Whether this person may decide a request in the place of `person`, and neither of them has voted on it. */
 export function isPlaceOf(whom: Whom, person: string, voting: Voting): boolean {
   const { votes, among, needs } = voting;
   const { person: voter, people, standIns } = whom;
@@ -102,7 +108,7 @@ export function isPlaceOf(whom: Whom, person: string, voting: Voting): boolean {
   return seatingAmong(among, people, standIns)(voter, { person, entry: '' }).ok;
 }
 
-/** Whether somebody stands in for one of those who asked, where these do not vote. */
+/** Whether this person stands in for somebody who asked for the turn, under a rule that lets those people not vote. */
 function isBarred({ person, standIns }: Whom, among: VotersSought | undefined): boolean {
   return deputiesOf(among?.notThese, defined({ standIns }))(person);
 }

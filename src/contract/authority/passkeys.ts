@@ -1,29 +1,29 @@
-/** What a page needs to ask for a passkey. */
+/** The data that a page needs to ask for a passkey. */
 export interface PasskeyAsk {
-  /** What is signed: the challenge is the SHA-256 of this text. */
+  /** The text that is signed. The challenge is its SHA-256. */
   statement: string;
   rpId: string;
   /** Ids of the person's passkeys. */
   ids: readonly string[];
 }
 
-/** The same for a grant that somebody gives or confirms. */
+/** The data that a page needs to ask for a passkey for a grant, which somebody gives or confirms. */
 export interface GrantPasskeyAsk extends PasskeyAsk {
   /** What the grant allows, in words. */
   sentence: string;
 }
 
-/** Where a passkey is made, and for whom. */
+/** The domain for which a passkey is made, and the person who makes it. */
 export interface PasskeyPlace extends Pick<PasskeyAsk, 'rpId' | 'ids'> {
-  /** By the name in the file. */
+  /** The person's name in the approvers file. */
   person: string;
 }
 
-/** What a passkey signed. */
+/** The signature that a passkey made, and its times. */
 export interface SignedByPasskey {
   /** Id of the passkey, authenticator data, client data and signature: base64url, with dots between them. */
   assertion: string;
-  /** As they stand in the statement. */
+  /** When it was signed, and until when a call may start by it. Both as in the statement. */
   at: string;
   notAfter: string;
 }

@@ -25,7 +25,7 @@ export const UNKNOWN_AGENT = '';
 /** The agents whose text an item holds: its own agent, and the agents of the turns that led to it. */
 export interface Owned {
   agent: string;
-  /** Agents of those turns. Absent: none led to it. */
+  /** The agents of those turns. Absent: no turn led to the item. */
   callers?: readonly string[];
 }
 

@@ -2,19 +2,19 @@ import { type Away, isOpenAt } from '../control/away';
 import { type Authority, personIn, voterIn, votingOf } from './authority';
 import { deputiesOf, type Deputy, type InPlaceOf, isSameName } from './votes';
 
-/** Whom somebody may decide for, and until when. */
+/** A person in whose place somebody may decide, and until when. */
 export interface Place extends InPlaceOf {
   /** ISO 8601. */
   until: string;
 }
 
-/** What is known of who is away, at a moment in milliseconds since 1970. */
+/** The out-of-office entries that are known, and a moment in milliseconds since 1970. */
 interface AwayNow {
   entries: readonly Away[];
   now: number;
 }
 
-/** In whose places somebody may vote on a request at a moment, by what is known of who is away. */
+/** The places in which an approver may vote on a request at a moment. */
 export function placesOf(authority: Authority, approver: string, { entries, now }: AwayNow): Place[] {
   const { people = [] } = authority;
   const voter = voterIn(authority, approver);
@@ -26,13 +26,19 @@ export function placesOf(authority: Authority, approver: string, { entries, now 
   });
 }
 
-/** Who votes in whose place at a moment, by their names in the file where they have one. */
+/**
+ * A person who votes in the place of somebody who is away. Both have their names from the approvers file where it has
+ * them.
+ */
 export interface StandIn extends Place, Deputy {
-  /** When both were known: its start, and that it was taken. Milliseconds since 1970. */
+  /**
+   * The later of two moments: the start of the out-of-office, and the moment when it was taken. Milliseconds since
+   * 1970.
+   */
   since: number;
 }
 
-/** All who stand in for somebody at a moment. */
+/** Everybody who stands in for somebody at a moment. */
 export function standInsAt(
   entries: readonly Away[],
   now: number,
@@ -47,8 +53,8 @@ export function standInsAt(
 }
 
 /**
- * Says of whom they do not vote at all, not as themselves either: under `notRequester`, who stands in for somebody who
- * asked and is away.
+ * Returns a check whether a person may not vote at all, not for themselves either. Under `notRequester`, these are the
+ * people who stand in for somebody who asked for the turn and is away.
  */
 export function barredUnder(
   { rule, requesters }: Pick<Authority, 'rule' | 'requesters'>,
@@ -57,36 +63,40 @@ export function barredUnder(
   return rule.notRequester ? deputiesOf(requesters, { standIns }) : () => false;
 }
 
-/** Whether somebody has to vote in another's place to vote at all. */
+/** Whether an approver may vote only in another person's place. */
 function needsPlace(authority: Authority, approver: string): boolean {
   const voting = votingOf(authority, approver);
   return !voting.ok && (voting.why === 'unknown_person' || voting.why === 'not_named');
 }
 
-/** Somebody who votes. */
+/** A person who votes, and the place that they name. */
 interface Voting {
   /** Absent: no rule says who decides. */
   authority: Authority | undefined;
   approver: string;
-  /** In whose place they say it is; with the entry where they name that, too. Absent: they do not say. */
+  /**
+   * The person in whose place they vote, and the out-of-office entry where they name it, too. Absent: they name no
+   * place.
+   */
   named?: { person: string; entry?: string } | undefined;
 }
 
-/** Whether a vote depends on who is away. Where it does not, nobody has to ask. */
+/** Whether a vote depends on who is away. Where it does not, nobody has to look that up. */
 export function asksForPlace({ authority, approver, named }: Voting): boolean {
   return named !== undefined || (authority !== undefined && needsPlace(authority, approver));
 }
 
 /**
- * The place in which somebody votes; absent: they vote as themselves, and the turn says whether they may. `no_rule`,
- * `not_theirs`: they have no vote in the place that they named; `ambiguous`: they have to choose between these people.
+ * The place in which somebody votes. Without `place` they vote for themselves, and the turn says whether they may.
+ * `no_rule`: no rule says who decides, so there are no places. `not_theirs`: they may not vote in the place that they
+ * named. `ambiguous`: they have to choose between these people.
  */
 export type ChosenPlace =
   { place?: Place } | { why: 'no_rule' | 'not_theirs' } | { why: 'ambiguous'; people: string[] };
 
 /**
- * Chooses the place in which somebody votes: that of the person whom they name. Without a name, and where the rule does not
- * name the voter, it is the place of the only person who is away and named the voter.
+ * Chooses the place in which somebody votes: the place that they name. Without a name, and where the rule does not name
+ * the voter, it is the only place in which they may vote.
  */
 export function choosePlace(voting: Voting, away: AwayNow): ChosenPlace {
   const { authority, approver, named } = voting;

@@ -15,11 +15,11 @@ export interface PolicyRule {
   /** A condition in CEL over `args`, `tool`, `agent`, `safety` and `effect`. @default it always holds */
   when?: string;
   then: PolicyAction;
-  /** For the model and the approver. */
+  /** The reason for the verdict, which the model and the approver read. */
   reason?: string;
   /**
-   * The last day (`2026-12-24`, UTC) on which the rule counts. At most 31 days ahead. Only of `run`: it then lets the
-   * dangerous tools that it names run without a decision.
+   * The last day (`2026-12-24`, UTC) on which the rule counts. At most 31 days ahead. Only with `run`: the rule then
+   * lets the dangerous tools that it names run without a decision.
    */
   until?: string;
   /** A shadow rule. Its verdict is recorded, and it decides nothing. @default false */
@@ -28,19 +28,19 @@ export interface PolicyRule {
 
 /** The verdicts of the policy rules on one call, as they are recorded with the call. */
 export interface CallRuling {
-  /** The rule that fitted. Absent where only shadow rules did. */
+  /** The rule that fitted. Absent where only shadow rules fitted. */
   rule?: string;
   /** SHA-256 (hex) of that rule. */
   digest?: string;
-  /** What that rule says. Safety, the function policy and the approvers file may be stricter. */
+  /** The action of that rule. Safety, the function policy and the approvers file may be stricter. */
   then?: PolicyAction;
-  /** The last day on which it lets a dangerous call run. */
+  /** The last day on which that rule lets a dangerous call run. */
   until?: string;
-  /** Shadow rules that fitted before it, with the action that each would have led to. */
+  /** The shadow rules that fitted and come before that rule, with the action that each would have led to. */
   shadow?: { rule: string; would: PolicyAction }[];
 }
 
-/** A call has at most so many shadow rules on record. */
+/** The most shadow rules that are recorded with a call. */
 export const MOST_SHADOWS = 10;
 
 const ACTION: JsonSchema = { enum: [...POLICY_ACTIONS] };
@@ -65,7 +65,7 @@ const COUNT: JsonSchema = { type: 'integer', minimum: 1 };
 const MARK = { id: TEXT, by: TEXT, until: TEXT, times: COUNT } as const;
 const WITH = { confirmedBy: { type: 'array', items: TEXT } } as const;
 
-/** The schemas of a call's grant, and of a claimed use, as an activity returns them. */
+/** The schemas of the grant of a call, and of a claimed use of a grant, as an activity returns them. */
 export const GRANT_MARK: JsonSchema = {
   type: 'object',
   properties: { ...MARK, ...WITH },

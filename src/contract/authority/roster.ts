@@ -1,22 +1,22 @@
-/** The line of an approvers file by which a worker found a signature good. */
+/** The line of an approvers file by which a worker accepted a signature. */
 export interface RosterLine {
-  /** The vote that the signature is of. */
+  /** The id of the vote that was signed. */
   decisionId: string;
-  /** By their name in the file. */
+  /** The person's name in the approvers file. */
   person: string;
   mail?: string;
   groups: readonly string[];
   /** An SSH key or a passkey of this person, or the key of a web inbox, exactly as in the file. */
   line: string;
-  /** Only of a passkey: where the file says that it is used. */
+  /** Only for a passkey: the web inbox where the file says that it is used. */
   site?: RosterSite;
 }
 
-/** Where passkeys are made and used: the web inbox. */
+/** The web inbox where passkeys are made and used. */
 export interface RosterSite {
   /** The domain that passkeys are made for. */
   rpId: string;
-  /** Addresses at which the page may be open where somebody signs. */
+  /** The addresses under which the page may be open when somebody signs. */
   origins: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export interface RosterSite {
  * signs it.
  */
 export interface Roster {
-  /** Of the file. */
+  /** The installation that the file names. */
   installation: string;
   /** SHA-256 (hex) of the file. */
   fileDigest: string;

@@ -16,11 +16,11 @@ import {
 /** Whether votes are enough, and who has to vote yet. */
 export interface VoteCount {
   state: 'open' | 'approved' | 'denied';
-  /** Approvals that count: who cast each, and the seat it takes. */
+  /** The approvals that count: the voter of each, and the seat that it takes. */
   counted: readonly Seat[];
   /** How many more people have to approve. */
   missing: number;
-  /** Groups of which nobody has approved yet. */
+  /** The groups from which nobody has approved yet. */
   missingGroups: readonly string[];
   /** The names of the people who may vote and have not voted. */
   mayVote: readonly string[];
@@ -98,8 +98,8 @@ function countOf(
 }
 
 /**
- * Gives as many names as possible one of their options each. No two names get the same option. Returns the name that
- * each option went to.
+ * Assigns one option each to as many names as possible. No two names get the same option. Returns the name that each
+ * option was assigned to.
  */
 function matched(optionsOf: ReadonlyMap<string, readonly string[]>): Map<string, string> {
   const taken = new Map<string, string>();
@@ -123,13 +123,13 @@ export function countVotesUnder(authority: AuthorityNow, votes: readonly CastVot
   const { people } = authority;
   const rule = ruleInForce(authority);
   if (people !== undefined) return countVotes(rule, votes, { ...authority, people });
-  // Each person of the file decides alone, so one vote is enough, whoever cast it.
+  // Each person of the file decides alone, so one vote is enough, whoever the voter is.
   const voters = [...new Set(votes.map(({ voter }) => voter))];
   const among = voters.map((name) => ({ name, groups: [], delegates: [] }));
   return { ...countVotes(rule, votes, { ...authority, people: among }), isStuck: false };
 }
 
-/** The most names that a list of voters has. */
+/** The most names in a list of voters. */
 export const MOST_NAMED = 10;
 
 /** The votes that are still needed before a call is decided. */
@@ -147,7 +147,7 @@ export function stillNeededText(
   return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
 }
 
-/** How sure it is that the voter cast this vote. Where the vote does not count, the reason in words. */
+/** How sure it is that the voter cast this vote, or, where the vote does not count, the reason in words. */
 export type VoteProof = { assurance: Assurance; unchecked?: string } | { why: string };
 
 /** The result of a worker's check of votes. */
@@ -158,7 +158,7 @@ export interface ProvenVotes {
   count: VoteCount;
   /** The weakest assurance of a vote that counts. */
   assurance: Assurance;
-  /** Why the votes do not let the call run. Means nothing where they do. */
+  /** Why the votes do not let the call run. Without meaning where they let it run. */
   why: string;
 }
 
@@ -184,7 +184,7 @@ export function countProvenVotes<V extends CastVote>(
   return { struck, count, assurance, why };
 }
 
-/** Whose vote it is, and how sure that is. Where the vote does not count, the reason. */
+/** The voter, and how sure it is that they cast the vote. Where the vote does not count, the reason. */
 function lookAt<V extends CastVote>(
   authority: AuthorityNow,
   vote: V,

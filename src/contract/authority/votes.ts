@@ -2,7 +2,7 @@ import type { SignatureKind } from '../decision';
 import { defined } from '../defined';
 import type { Safety } from '../tool';
 
-/** How sure it is that a vote is a person's own, weakest first. */
+/** How sure it is that the named person cast a vote. The weakest comes first. */
 export const ASSURANCES = ['claimed', 'signed_in', 'signed', 'signed_ssh'] as const;
 export type Assurance = (typeof ASSURANCES)[number];
 
@@ -11,22 +11,22 @@ export const RULE_ACTIONS = ['run', 'ask', 'refuse', 'by_safety'] as const;
 export type RuleAction = (typeof RULE_ACTIONS)[number];
 
 /**
- * The conditions of a rule for those who decide. They are plain data, so that a request can freeze them. Two rules can
- * be joined, and then each roster has to name a voter.
+ * The conditions of a rule under which people decide. They are plain data, so that a request can freeze them. Two rules
+ * can be joined, and then each roster has to name a voter.
  */
 export interface VoteRule {
   /** Names of people and `group:<name>`. A voter has to be in every roster. Without a roster, anybody may vote. */
   rosters: readonly (readonly string[])[];
   /** The number of people who have to approve. */
   need: number;
-  /** Groups that each have to approve, with one vote each, of different people. */
+  /** Groups that all have to approve. Each group needs the vote of a different person. */
   groups: readonly string[];
   /** The people who asked for the turn may not vote, and neither may their delegates. */
   notRequester: boolean;
   /** The number of denials that deny the call. */
   denyNeeds: number;
   assurance: Assurance;
-  /** Absent: the tool says. */
+  /** The time until a request expires. Absent: the tool sets it. */
   expiresMs?: number;
   escalate?: { afterMs: number; to: readonly string[] };
 }
@@ -37,17 +37,17 @@ export interface RuleSnapshot extends VoteRule {
   then: RuleAction;
 }
 
-/** Somebody of the file, as far as voting goes. */
+/** A person of the approvers file, with the fields that voting needs. */
 export interface Voter {
   name: string;
   groups: readonly string[];
   /** The people who may vote in this person's place. */
   delegates: readonly string[];
-  /** Names the same person. */
+  /** The person's mail address. It names the same person as `name`. */
   mail?: string;
 }
 
-/** Whether two names are of one person: whether letters are large does not matter. */
+/** Whether two names mean the same person. Upper and lower case do not matter. */
 export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();
 }
@@ -57,13 +57,13 @@ export function isSameName(one: string, other: string): boolean {
  * names.
  */
 export interface InPlaceOf {
-  /** By the name in the file. */
+  /** The person's name in the approvers file. */
   person: string;
   /** The id of the out-of-office. */
   entry: string;
 }
 
-/** One vote. A person who changed their mind still has one vote. */
+/** One vote. A person who votes again replaces their earlier vote. */
 export interface CastVote {
   voter: string;
   decision: 'approved' | 'denied';
@@ -137,12 +137,12 @@ function distinct(rosters: readonly (readonly string[])[]): (readonly string[])[
   return [...seen.values()];
 }
 
-/** In words: `signed in`. */
+/** An assurance in words, such as `signed in`. */
 export function assuranceText(assurance: Assurance): string {
   return assurance.replaceAll('_', ' ');
 }
 
-/** Whether one assurance is at least another. */
+/** Whether the first assurance is at least as strong as the second. */
 export function isAssured(has: Assurance, wanted: Assurance): boolean {
   return ASSURANCES.indexOf(has) >= ASSURANCES.indexOf(wanted);
 }
@@ -155,19 +155,19 @@ function strongerAssurance(one: Assurance, other: Assurance): Assurance {
 export interface Among {
   people: readonly Voter[];
   requesters: Requesters;
-  /** Who votes in whose place now because that person is away. Absent: the votes themselves are all that is known. */
+  /** The people who vote in the place of somebody who is away now. Absent: only the votes themselves say so. */
   standIns?: readonly Deputy[];
 }
 
-/** Somebody, and the person in whose place they vote. */
+/** A person, and the person in whose place they vote. */
 export interface Deputy {
   voter: string;
   person: string;
 }
 
 /**
- * Says of whom they stand in for somebody who asked, by the file or because that person is away. Where those who asked do
- * not vote, these do not either.
+ * Returns a check whether a person stands in for somebody who asked for the turn, as a delegate in the file or because
+ * that person is away. Where those who asked may not vote, these people may not either.
  */
 export function deputiesOf(
   requesters: Requesters = [],
@@ -182,14 +182,14 @@ export function deputiesOf(
 }
 
 /**
- * Says which seats a person may take. In another person's place it is only the seat of that person, also where the rule
- * does not name the voter.
+ * Returns the seats that a person may take. A vote in another person's place can only take that person's seat, even
+ * where the rule does not name the voter.
  */
 export type SeatingFor = (name: string, place?: InPlaceOf) => Seating;
 
 /**
- * Says for any person which seats they may take: their own, or those of the people whose delegate they are. A delegate
- * of a delegate has no seat.
+ * Returns a function that gives the seats of any person: their own seat, or the seats of the people whose delegate they
+ * are. A delegate of a delegate has no seat.
  */
 export function seatingOf(
   rule: Pick<VoteRule, 'rosters' | 'notRequester'>,
@@ -207,7 +207,7 @@ export function seatingOf(
   const seatOf = (person: string, voter: string): Seating => {
     const seat = byName.get(person);
     if (person === voter) return { ok: false, why: 'own_place' };
-    // Who does not vote has no place for somebody else either.
+    // Nobody can vote in the place of a person who may not vote.
     if (asked.has(person) || isDeputy(person)) return { ok: false, why: 'requesters_delegate' };
     return seat !== undefined && isNamed(seat)
       ? { ok: true, seats: [person] }

@@ -16,7 +16,7 @@ const ENDED: JsonSchema = {
   maxItems: LIMITS.awayEnded,
 };
 
-/** The fields of what a client sends. */
+/** The names of the fields that a client sends. */
 export const AWAY_FIELDS = [...Object.keys(TERMS), ...Object.keys(GIVEN)];
 
 export const isAwayAsked = /* @__PURE__ */ reader<AwayAsked>(form(TERMS, GIVEN));
@@ -24,7 +24,7 @@ export const isBackAsked = /* @__PURE__ */ reader<BackAsked>(form({ id: ID, by: 
 export const isAwaySeen = /* @__PURE__ */ reader<AwaySeen>(form({ entries: HELD }));
 const isState = /* @__PURE__ */ reader<AwayState>(form({ entries: HELD, ended: ENDED }));
 
-/** What a run took along; undefined: it cannot be read. */
+/** The out-of-office state that a run takes along. Undefined: it cannot be read. */
 export function readAway(value: unknown): AwayState | undefined {
   if (value === undefined || value === null) return nobodyAway();
   return isState(value) ? value : undefined;

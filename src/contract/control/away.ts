@@ -4,43 +4,46 @@ import { LIMITS } from '../limits';
 import { utf8Bytes } from '../text/bytes';
 import { CLOCK_SKEW_MS, isLeftAt, MOST_GRANT_MS, reasonIssue } from './grants';
 
-/** That somebody is away, and who votes in their place meanwhile. A signature is over all fields. */
+/**
+ * An out-of-office: one person is away for a time, and another person votes in their place. A signature covers all
+ * fields.
+ */
 export interface AwayTerms {
-  /** Drawn by who is away; one that was ended never comes back. */
+  /** Drawn by the person who is away. The id of an out-of-office that was ended cannot be used again. */
   id: string;
-  /** Who is away. This and `to` are names of the approvers file. */
+  /** The person who is away. `from` and `to` are names of the approvers file. */
   from: string;
-  /** Who votes in their place. It does not pass on. */
+  /** The person who votes in their place. That person cannot pass the place on. */
   to: string;
   /** ISO 8601. */
   start: string;
-  /** ISO 8601: from then on nobody votes by it. */
+  /** ISO 8601. From this moment on, nobody votes by this out-of-office. */
   end: string;
-  /** When it was said, by the clock of who is away; ISO 8601. */
+  /** When the person entered it, by their own clock. ISO 8601. */
   at: string;
 }
 
-/** An out-of-office as it comes in. */
+/** An out-of-office as a client sends it. */
 export interface AwayAsked extends AwayTerms {
   reason?: string;
-  /** Only the worker can say whether it counts. */
+  /** The signature on the terms. Only the worker can say whether it counts. */
   signature?: VoteSignature;
 }
 
-/** An out-of-office that is kept. */
+/** An out-of-office as the workflow of CONTROL keeps it. */
 export interface Away extends AwayAsked {
-  /** Workflow time, ISO 8601. */
+  /** When the workflow took it, in workflow time. ISO 8601. */
   takenAt: string;
 }
 
-/** All that is known of who is away. */
+/** Everything that the workflow of CONTROL knows about absences. */
 export interface AwayState {
   entries: readonly Away[];
-  /** Those that were ended before their end. */
+  /** The absences that were ended early. */
   ended: readonly Pick<AwayTerms, 'id' | 'end'>[];
 }
 
-/** Who is away or will be, for people and for workers. */
+/** The absences of now and of later, as people and workers read them. */
 export interface AwaySeen {
   entries: Away[];
 }
@@ -51,7 +54,7 @@ export interface BackAsked {
   by: string;
 }
 
-/** Why nothing changed. */
+/** Why a change was refused. */
 export interface AwayRefused {
   code: 'malformed' | 'away_refused' | 'away_full' | 'away_not_found';
   message: string;
@@ -59,10 +62,10 @@ export interface AwayRefused {
 
 const EMPTY: AwayState = { entries: [], ended: [] };
 
-/** Before the first one. */
+/** The state before the first out-of-office. */
 export const nobodyAway = (): AwayState => EMPTY;
 
-/** As long as a grant holds at most. */
+/** The most that an out-of-office may last: the same time as a grant. */
 const MOST_AWAY_MS = MOST_GRANT_MS;
 const MOST_AHEAD_MS = 366 * 24 * 3600 * 1000;
 
@@ -71,12 +74,14 @@ function withoutPast({ entries, ended }: AwayState, now: number): AwayState {
   return { entries: entries.filter(isLeft), ended: ended.filter(isLeft) };
 }
 
-/** Whether somebody is away at a moment, in milliseconds since 1970: from the start on, and no more at the end. */
+/**
+ * Whether somebody is away at a moment, in milliseconds since 1970. The start belongs to the absence, the end does not.
+ */
 export function isOpenAt({ start, end }: Pick<AwayTerms, 'start' | 'end'>, moment: number): boolean {
   return Date.parse(start) <= moment && moment < Date.parse(end);
 }
 
-/** Takes an out-of-office; the same one a second time changes nothing. */
+/** Adds an out-of-office. Adding the same one again changes nothing. */
 export function addAway(
   before: AwayState,
   asked: AwayAsked,
@@ -126,7 +131,7 @@ function refuse(code: AwayRefused['code'], message: string): AwayRefused {
   return { code, message };
 }
 
-/** Ends an out-of-office. It never comes back: whoever kept its signature cannot put it in a second time. */
+/** Ends an out-of-office. Its id cannot be used again, so whoever kept the signature cannot enter it a second time. */
 export function endAway(
   before: AwayState,
   { id }: BackAsked,

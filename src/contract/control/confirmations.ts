@@ -16,18 +16,18 @@ export interface ConfirmAsked extends GrantVote {
   id: string;
 }
 
-/** The terms alone, whatever stands beside them. */
+/** Only the terms of a grant, without its other fields. */
 export function termsIn(grant: GrantTerms): GrantTerms {
   const { id, agent, tool, toolDigest, ruleDigest, policyDigest, narrowing, times, until, at, by } = grant;
   return { id, agent, tool, toolDigest, ruleDigest, policyDigest, narrowing, times, until, at, by };
 }
 
-/** Of what a person who confirms a grant was shown. */
+/** The digest of the terms that a person who confirms a grant was shown. */
 export function termsDigest(grant: GrantTerms): string {
   return digestJson(termsIn(grant));
 }
 
-/** Takes the vote of one more person. Each has one: the last. */
+/** Adds the vote of one more person to a grant. Only the last vote of each person is kept. */
 export function confirmGrant(
   before: GrantsState,
   { id, ...vote }: ConfirmAsked,

@@ -2,7 +2,7 @@ import { canonicalJson, digestJson } from '../digest';
 import type { Json, JsonObject } from '../json';
 import { ANY, type Condition, isClear, type Narrowing, plainUrl, UNCLEAR, URL_HEAD } from './narrowing';
 
-/** Whether a call with these arguments is one that a grant allows. */
+/** Whether a grant with this narrowing allows a call with these arguments. */
 export function covers(narrowing: Narrowing, args: JsonObject): boolean {
   const names = Object.keys(narrowing);
   if (Object.keys(args).some((name) => !Object.hasOwn(narrowing, name))) return false;
@@ -38,9 +38,9 @@ function isIn(value: Json, { min = -Infinity, max = Infinity }: { min?: number; 
 const MOST_TEXT = 4_096;
 
 /**
- * A text in the one form in which it is compared: `.` and doubled slashes of a path are taken out, and scheme and host of a
- * URL are in lower case. Undefined: it climbs with `..`, names a file with dots or blanks at the end, has a user in its URL,
- * or is otherwise not clear, so no prefix and no glob fits it.
+ * A text in the one form in which texts are compared. In a path, `.` and doubled slashes are taken out. In a URL,
+ * scheme and host are in lower case. Undefined where the text climbs with `..`, names a file with dots or blanks at the
+ * end, has a user in its URL, or is unclear in another way. No prefix and no glob fits such a text.
  */
 export function plainText(value: Json): string | undefined {
   if (typeof value !== 'string' || value.length > MOST_TEXT || UNCLEAR.test(value)) return undefined;
@@ -57,28 +57,34 @@ function plainPath(value: string): string | undefined {
   return kept.join('/');
 }
 
-/** A prefix of a URL without a path means that host alone, and not those whose names begin with it. */
+/**
+ * Whether a text begins with a prefix. A URL prefix without a path means exactly that host, not all hosts whose names
+ * begin so.
+ */
 function isBelow(text: string, prefix: string): boolean {
   if (!URL_HEAD.test(prefix)) return !URL_HEAD.test(text) && text.startsWith(plainHead(prefix));
   const plain = plainUrl(prefix);
   return plain !== undefined && text.startsWith(plain);
 }
 
-/** A prefix may end where no whole text could, as `src/.` does. */
+/**
+ * A prefix without `./` at its beginning. Nothing else is taken out: unlike a whole text, a prefix may end in the
+ * middle of a part, as `src/.` does.
+ */
 function plainHead(prefix: string): string {
   return prefix.startsWith('./') ? prefix.slice(2) : prefix;
 }
 
 /**
- * Whether a text fits a glob. `*` and `?` stay within one part of a path, `**` goes through any parts; none of them takes a
- * dot at the beginning of a part. Takes time by the product of both lengths, whatever they are.
+ * Whether a text fits a glob. `*` and `?` stay within one part of a path, and `**` goes across parts. None of them
+ * matches a dot at the beginning of a part. The time is at most in proportion to the product of both lengths.
  */
 function matchesGlob(text: string | undefined, glob: string): boolean {
   if (text === undefined || URL_HEAD.test(text) !== URL_HEAD.test(glob)) return false;
   const parts = text.split('/');
   const wanted = glob.split('/');
   const last = wanted.length - 1;
-  // What the parts of the glob so far may have come to, as counts of parts of the text.
+  // The numbers of parts of the text that the parts of the glob so far can match.
   let ends = new Set([0]);
   for (const [at, one] of wanted.entries()) {
     const next = new Set<number>();
@@ -87,7 +93,7 @@ function matchesGlob(text: string | undefined, glob: string): boolean {
         if (from < parts.length && matchesPart(parts[from] ?? '', one)) next.add(from + 1);
         continue;
       }
-      // The last one stands for something: `src/**` is not `src` itself.
+      // A `**` at the end has to match at least one part: `src/**` does not match `src` itself.
       if (at !== last) next.add(from);
       for (let to = from; to < parts.length && isSeen(parts[to] ?? ''); to++) next.add(to + 1);
     }

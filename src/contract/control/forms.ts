@@ -9,7 +9,7 @@ export const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 200 }
 export const ID: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' };
 export const DIGEST: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{64}$' };
 export const DIGEST_OR_NONE: JsonSchema = { type: 'string', pattern: '^([0-9a-f]{64})?$' };
-/** Exactly one text for each moment: a signature is over the text. */
+/** The one form of a moment. A signature covers the text, so each moment may have only one text. */
 export const MOMENT: JsonSchema = {
   type: 'string',
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
@@ -19,7 +19,7 @@ export const form = (...fields: Parameters<typeof object>): JsonSchema => ({
   ...object(...fields),
   additionalProperties: false,
 });
-/** A signature by a key that stands in the approvers file, of one of these kinds. */
+/** The schema of a signature by a key of the approvers file, of one of these kinds. */
 export const signatureBy = (...kinds: readonly SignatureKind[]): JsonSchema =>
   form(
     {
@@ -31,13 +31,13 @@ export const signatureBy = (...kinds: readonly SignatureKind[]): JsonSchema =>
     { statement: { type: 'string', maxLength: LIMITS.statementCharacters } },
   );
 
-/** What anybody may have sent, by its schema. */
+/** Makes a guard for values that anybody may have sent: it checks them against a schema. */
 export function reader<T>(schema: JsonSchema): (value: unknown) => value is T {
   const issuesOf = soundCheck(schema);
   return (value): value is T => issuesOf(value).length === 0 && areMoments(value);
 }
 
-/** The 31st of February fits the pattern. */
+/** Whether all moments in a value exist. The pattern alone also fits a 31st of February. */
 function areMoments(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(areMoments);
   if (typeof value !== 'object' || value === null) return true;

@@ -89,13 +89,13 @@ export const isUseTaken = /* @__PURE__ */ reader<UseTaken>(TAKEN);
 const isState = /* @__PURE__ */ reader<GrantsState>(STATE);
 const isMemo = /* @__PURE__ */ reader<GrantsMemo>(MEMO);
 
-/** What a run took along, or answers; undefined: it cannot be read. */
+/** The grants that a run takes along, or that a query answers. Undefined: they cannot be read. */
 export function readGrants(value: unknown): GrantsState | undefined {
   if (value === undefined || value === null) return noGrants();
   return isState(value) ? value : undefined;
 }
 
-/** The grants in a memo; undefined: they cannot be read. */
+/** The grants in a memo. Undefined: they cannot be read. */
 export function readGrantsMemo(value: unknown): GrantsMemo | undefined {
   if (value === undefined || value === null) return { revoked: [], open: 0 };
   return isMemo(value) ? value : undefined;

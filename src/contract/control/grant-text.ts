@@ -3,14 +3,14 @@ import { type GrantVotes, lackingOn } from './grant-votes';
 import type { GrantTerms } from './grants';
 import { ANY, type Condition, isExact, type Narrowing } from './narrowing';
 
-/** What a grant allows, as one sentence for who is about to give it. */
+/** The calls that a grant allows, as one sentence for the person who is about to give it. */
 export function grantSentence({ agent, tool, narrowing, times, until }: GrantTerms): string {
   const calls = times === 1 ? 'one call' : `${times} calls`;
   const many = times === LIMITS.grantTimes ? `every call (${times} at most)` : `up to ${calls}`;
   return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${until}.`;
 }
 
-/** That a grant waits, and for whom, as a sentence; undefined: it does not. */
+/** A sentence that says for whose confirmation a grant waits. Undefined: it does not wait. */
 export function heldSentence(grant: GrantVotes): string | undefined {
   const lacking = lackingOn(grant);
   return lacking && `Until it is confirmed it allows nothing: ${lacking}.`;
@@ -18,7 +18,7 @@ export function heldSentence(grant: GrantVotes): string | undefined {
 
 const OTHERS = 'no other argument';
 
-/** What a narrowing lets through, in words. */
+/** The arguments that a narrowing allows, in words. */
 export function narrowingText(narrowing: Narrowing): string {
   const all = Object.entries(narrowing);
   if (all.length === 0) return 'without arguments';
@@ -27,7 +27,7 @@ export function narrowingText(narrowing: Narrowing): string {
   return `with ${parts.join(', ')}, and ${OTHERS}`;
 }
 
-/** What one argument has to be, in words. */
+/** The condition on one argument, in words. */
 export function conditionText(condition: Condition): string {
   switch (condition.is) {
     case 'equal':

@@ -3,51 +3,51 @@ import type { CastVote } from '../authority/votes';
 import { countVotesUnder, stillNeededText, type VoteCount } from '../authority/votes-needed';
 import type { VoteSignature } from '../decision';
 
-/** One more person allows what a grant says. */
+/** The vote of one more person who allows a grant. */
 export interface GrantVote {
-  /** By their name in the approvers file. */
+  /** The voter's name in the approvers file. */
   voter: string;
-  /** When they said so, by their own clock; ISO 8601. */
+  /** When they voted, by their own clock. ISO 8601. */
   at: string;
-  /** Of the terms that they were shown. */
+  /** The digest of the terms that they were shown. */
   seenDigest: string;
-  /** Only the worker can say whether it counts. */
+  /** The signature on the vote. Only the worker can say whether it counts. */
   signature?: VoteSignature;
 }
 
-/** Who says that they allow a grant, and when. */
+/** The person who allows a grant, and when they said so. */
 export type SaysOfGrant = Pick<GrantVote, 'voter' | 'at'>;
 
-/** Whoever allows a grant. */
+/** The people who allow a grant. */
 export interface GrantVotes {
-  /** Who gives it. */
+  /** The person who gives the grant. */
   by: string;
   at: string;
   signature?: VoteSignature;
   /**
-   * Who decides the calls whose place it takes, as their request said, where that is more than one person: it covers nothing
-   * until they confirmed it. The worker goes by its own file.
+   * The people who decide the calls that the grant allows, as the request said, where one person is not enough. The
+   * grant allows nothing until they have confirmed it. The worker decides by its own file.
    */
   authority?: Authority;
-  /** Who allowed the same beside who gave it. */
+  /** The votes of the people who confirmed the grant. */
   confirmed?: readonly GrantVote[];
 }
 
-/** A vote on a grant. That of who gives it was cast with the grant itself. */
+/** A vote on a grant. The giver cast theirs with the grant itself. */
 export type CastGrantVote = CastVote & Pick<GrantVote, 'at' | 'signature'> & { seenDigest?: string };
 
-/** The votes on a grant, its giver's first. */
+/** All votes on a grant. The giver's vote comes first. */
 export function votesOn({ by, at, signature, confirmed = [] }: GrantVotes): CastGrantVote[] {
   const given = { voter: by, at, ...(signature === undefined ? {} : { signature }) };
   return [given, ...confirmed].map((vote) => ({ ...vote, decision: 'approved' }));
 }
 
-/** How a grant stands by what its request said of who decides; undefined: who gave it was enough. */
+/** The count of the votes on a grant, under the authority of its request. Undefined: the giver's vote was enough. */
 export function grantStanding(grant: GrantVotes): VoteCount | undefined {
   return grant.authority && countVotesUnder(grant.authority, votesOn(grant));
 }
 
-/** Who has to confirm a grant before it allows a call, in words; undefined: nobody. */
+/** The people who have to confirm a grant before it allows a call, in words. Undefined: nobody has to. */
 export function lackingOn(grant: GrantVotes): string | undefined {
   const { authority } = grant;
   const standing = grantStanding(grant);
@@ -55,7 +55,7 @@ export function lackingOn(grant: GrantVotes): string | undefined {
   return stillNeededText(authority, standing);
 }
 
-/** Whose vote it is where somebody of this name confirms a grant; or why nobody's. */
+/** The voter whom a name means when that person confirms a grant, or why they cannot confirm it. */
 export function confirmerOf(grant: GrantVotes, name: string): { voter: string } | { why: string } {
   const { authority, by } = grant;
   if (authority === undefined) return { why: 'nobody has to confirm it: who gave it was enough' };

@@ -5,47 +5,50 @@ import { utf8Bytes } from '../text/bytes';
 import { type GrantVotes, lackingOn } from './grant-votes';
 import { type Narrowing, narrowingProblem } from './narrowing';
 
-/** What somebody allows ahead: calls of one tool by one agent, as long as nothing here changes. A signature is over all fields. */
+/**
+ * The terms by which somebody allows calls of one tool by one agent in advance. A grant holds only while its tool and
+ * its rules stay the same. A signature covers all fields.
+ */
 export interface GrantTerms {
-  /** Drawn by who gives it; one that was revoked never comes back. */
+  /** Drawn by the person who gives the grant. An id that was revoked cannot be used again. */
   id: string;
   agent: string;
   tool: string;
   toolDigest: string;
-  /** Of the rule of the approvers file under which it was given. Empty: there was no file. */
+  /** The digest of the rule of the approvers file under which the grant was given. Empty: there was no file. */
   ruleDigest: string;
-  /** Of the policy rule that fitted. Empty: none did. */
+  /** The digest of the policy rule that fitted. Empty: no rule fitted. */
   policyDigest: string;
   narrowing: Narrowing;
-  /** How many calls at most. */
+  /** The most calls that the grant allows. */
   times: number;
-  /** ISO 8601: from then on it allows nothing. */
+  /** ISO 8601. From this moment on, the grant allows nothing. */
   until: string;
-  /** When it was given, by its giver's clock; ISO 8601. */
+  /** When it was given, by the giver's clock. ISO 8601. */
   at: string;
-  /** Who gives it, by their name in the approvers file where there is one. */
+  /** The person who gives the grant, by their name in the approvers file where there is a file. */
   by: string;
 }
 
-/** A grant as it comes in. */
+/** A grant as a client sends it. */
 export interface GrantAsked extends GrantTerms, Pick<GrantVotes, 'signature' | 'authority'> {
   reason?: string;
 }
 
-/** A grant that is kept. */
+/** A grant as the workflow of CONTROL keeps it. */
 export interface Grant extends GrantAsked, Pick<GrantVotes, 'confirmed'> {
-  /** Workflow time, ISO 8601. */
+  /** When the workflow took it, in workflow time. ISO 8601. */
   takenAt: string;
   /** Keys of the calls that have claimed a use, in order. */
   uses: readonly string[];
 }
 
-/** All that is known of grants. */
+/** Everything that the workflow of CONTROL knows about grants. */
 export interface GrantsState {
-  /** ISO 8601: every grant given before is void. Absent: the floor was never raised. */
+  /** ISO 8601. Every grant that was given before this moment is void. Absent: no moment was ever set. */
   floor?: string;
   grants: readonly Grant[];
-  /** Ids of those that were revoked, and until when they would have held. */
+  /** The grants that were revoked, with the times when they were given and would have ended. */
   revoked: readonly RevokedGrant[];
 }
 
@@ -53,9 +56,9 @@ export type RevokedGrant = Pick<GrantTerms, 'id' | 'at' | 'until'>;
 
 /** A grant as it is listed. */
 export interface GrantSeen extends GrantAsked, Pick<Grant, 'confirmed'> {
-  /** Workflow time, ISO 8601. */
+  /** When the workflow took it, in workflow time. ISO 8601. */
   takenAt: string;
-  /** How many uses are claimed. */
+  /** The number of uses that are claimed. */
   used: number;
 }
 
@@ -65,48 +68,51 @@ export interface GrantsSeen {
   grants: GrantSeen[];
 }
 
-/** What every worker reads before a call starts by a grant. */
+/** The facts about grants that every worker reads before a call starts by a grant. */
 export interface GrantsMemo {
   floor?: string;
   revoked: string[];
-  /** How many grants there are; 0: nobody need ask for them. */
+  /** The number of grants. With 0, nobody needs to ask for them. */
   open: number;
 }
 
-/** What a worker asks before a call starts. All of it is of the call, as the worker knows it. */
+/**
+ * The question of a worker whether a call may start by a grant. All fields but `id` describe the call, as the worker
+ * knows it.
+ */
 export interface UseAsked extends Pick<
   GrantTerms,
   'id' | 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'
 > {
-  /** Names the call: its run as the server says, and its key. */
+  /** Names the call: the id of its run, as the server says, and its key. */
   key: string;
 }
 
-/** One use that was claimed. */
+/** A use of a grant that was claimed. */
 export interface UseTaken {
   grant: GrantTerms & Pick<Grant, 'signature' | 'confirmed'>;
-  /** The first is 1. */
+  /** The number of the use. The first use is 1. */
   use: number;
-  /** The same call had claimed it before. */
+  /** The same call had claimed this use before. */
   again?: true;
 }
 
-/** Takes back one grant, or all that were given so far. */
+/** Takes back one grant, or all grants that were given so far. */
 export interface RevokeAsked {
-  /** Absent: all, by raising the floor. */
+  /** Absent: all grants end, because the floor is raised. */
   id?: string;
   by: string;
   reason?: string;
 }
 
 export interface Revoked {
-  /** Those that end by this. */
+  /** The grants that were ended. */
   ended: GrantTerms[];
-  /** Set where all ended. */
+  /** The new floor. Set only where all grants were ended. */
   floor?: string;
 }
 
-/** Why nothing changed. */
+/** Why a change was refused. */
 export interface GrantRefused {
   code: 'malformed' | 'grant_refused' | 'grants_full' | 'grant_not_found' | 'grant_void';
   message: string;
@@ -114,19 +120,19 @@ export interface GrantRefused {
 
 const EMPTY: GrantsState = { grants: [], revoked: [] };
 
-/** Before the first one. */
+/** The state before the first grant. */
 export const noGrants = (): GrantsState => EMPTY;
 
 const DAY = 24 * 3600 * 1000;
-/** No grant holds for longer. */
+/** The longest time that a grant may hold. */
 export const MOST_GRANT_MS = 30 * DAY;
-/** How far the clock of who gives may be ahead of the server's. */
+/** The most by which a giver's clock may be ahead of the server's. */
 export const CLOCK_SKEW_MS = 10 * 60 * 1000;
 
-/** Whether what holds until `end` is kept at a moment: it is, until every clock has passed the end. */
+/** Whether an entry that holds until `end` is still kept. It is kept until every clock has passed `end`. */
 export const isLeftAt = (end: string, now: number): boolean => Date.parse(end) + CLOCK_SKEW_MS > now;
 
-/** Forgets what is over. One that is used up stays, so that it cannot be given again. */
+/** Drops entries that have ended. A grant whose uses are all claimed stays, so that it cannot be given again. */
 export function withoutPast(state: GrantsState, now: number): GrantsState {
   const isLeft = ({ until }: { until: string }): boolean => isLeftAt(until, now);
   const [grants, revoked] = [state.grants.filter(isLeft), state.revoked.filter(isLeft)];
@@ -134,7 +140,7 @@ export function withoutPast(state: GrantsState, now: number): GrantsState {
   return isSame ? state : { ...state, grants, revoked };
 }
 
-/** Takes a grant; the same one a second time changes nothing. */
+/** Adds a grant. Adding the same grant again changes nothing. */
 export function addGrant(
   before: GrantsState,
   asked: GrantAsked,
@@ -174,7 +180,7 @@ function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantR
   return refuse('grants_full', `there are ${LIMITS.grants} grants already, which is the most`);
 }
 
-/** All grants have to fit one payload. */
+/** The refusal where these grants leave no room: all grants together have to fit one payload. */
 export function whyFull(grants: readonly Grant[]): GrantRefused | undefined {
   const size = utf8Bytes(JSON.stringify(seenOf({ grants })));
   return size > LIMITS.grantsBytes
@@ -182,7 +188,7 @@ export function whyFull(grants: readonly Grant[]): GrantRefused | undefined {
     : undefined;
 }
 
-/** Why a reason cannot be kept; undefined: it can. */
+/** Why a reason cannot be kept. Undefined: it can. */
 export function reasonIssue(reason: string): string | undefined {
   if (utf8Bytes(reason) > LIMITS.pauseReasonBytes)
     return `the reason has over ${LIMITS.pauseReasonBytes} bytes`;
@@ -198,7 +204,10 @@ export function refuse(code: GrantRefused['code'], message: string): GrantRefuse
   return { code, message };
 }
 
-/** Takes back one grant, or all. Where the memo has no room for one more, all given so far end. */
+/**
+ * Takes back one grant, or all grants. Where the memo has no room for one more id, all grants that were given so far
+ * end.
+ */
 export function revokeGrants(
   before: GrantsState,
   { id }: Pick<RevokeAsked, 'id'>,
@@ -218,7 +227,7 @@ export function revokeGrants(
   return { state: next, revoked: { ended: [termsOf(grant)] } };
 }
 
-/** Above every grant that is known: the clock of who gave one may be ahead. */
+/** Ends all grants. The new floor is above the time of every known grant, because the clock of a giver may be ahead. */
 function raiseFloor(state: GrantsState, now: number): { state: GrantsState; revoked: Revoked } {
   const given = [...state.grants, ...state.revoked].map(({ at }) => Date.parse(at) + 1);
   const before = state.floor === undefined ? [] : [Date.parse(state.floor)];
@@ -227,7 +236,7 @@ function raiseFloor(state: GrantsState, now: number): { state: GrantsState; revo
   return { state: { floor, grants: [], revoked: [] }, revoked: { ended, floor } };
 }
 
-/** Claims one use for a call. The same call gets the same one again, and it counts once. */
+/** Claims one use for a call. A call that claims again gets the same use, which counts once. */
 export function claimUse(
   before: GrantsState,
   asked: UseAsked,
@@ -258,7 +267,7 @@ function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): 
   return whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
 }
 
-/** Why a grant is not for this call, whatever its arguments; undefined: it is. */
+/** Why a grant is not for this call, apart from the arguments. Undefined: it is for this call. */
 export function whyOther(
   grant: GrantTerms,
   call: Pick<GrantTerms, 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'>,
@@ -269,7 +278,7 @@ export function whyOther(
   return isRule ? undefined : 'the rule changed since it was given, or another one fits';
 }
 
-/** Why the memo voids a grant; undefined: it does not. */
+/** Why the memo makes a grant void. Undefined: it does not. */
 export function whyVoid(
   memo: Pick<GrantsMemo, 'floor' | 'revoked'>,
   id: string,
@@ -280,17 +289,19 @@ export function whyVoid(
   return `all grants given before ${memo.floor} were revoked`;
 }
 
-/** What a worker looks at: it knows by itself who decides. */
+/**
+ * The part of a grant that a worker checks. It lacks `authority`, because the worker finds out by itself who decides.
+ */
 function termsOf({ takenAt: _, uses: __, reason: ___, authority: ____, ...terms }: Grant): UseTaken['grant'] {
   return terms;
 }
 
-/** What workers read. */
+/** The memo that workers read. */
 export function memoOf({ floor, revoked, grants }: GrantsState): GrantsMemo {
   return { ...defined({ floor }), revoked: revoked.map(({ id }) => id), open: grants.length };
 }
 
-/** What is listed. */
+/** The grants as they are listed. */
 export function seenOf({ floor, grants }: Pick<GrantsState, 'floor' | 'grants'>): GrantsSeen {
   return {
     ...defined({ floor }),

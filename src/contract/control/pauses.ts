@@ -9,17 +9,17 @@ import type { GrantsState } from './grants';
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
 
-/** What is paused: an agent, a tool, both together, or, with neither, everything. */
+/** The scope of a pause: an agent, a tool, or one tool of one agent. Without both fields: everything. */
 const SCOPE = { agent: name, tool: name } as const;
 
-/** Who pauses or resumes, and why. */
+/** The person who pauses or resumes, and the reason. */
 const SAID = {
   reason: { type: 'string', maxLength: LIMITS.pauseReasonBytes },
-  /** Who does it, as claimed. */
+  /** The person's name, as claimed. */
   by: { type: 'string', minLength: 1, maxLength: 200 },
 } as const;
 
-/** Payload of the update `pause`. The only schema. The type, the validation and the sent form come from it. */
+/** Payload of the update `pause`. The type, the check and the form that is sent all come from this schema. */
 export const PAUSE = {
   type: 'object',
   properties: {
@@ -40,7 +40,7 @@ export const RESUME = {
   type: 'object',
   properties: {
     ...SCOPE,
-    /** Every pause ends, whatever its scope. */
+    /** Every pause is ended, whatever its scope. */
     all: { const: true },
     ...SAID,
   },
@@ -51,28 +51,28 @@ export const RESUME = {
 /** A request to end pauses. */
 export interface ResumeAsked extends MessageOf<typeof RESUME> {}
 
-/** One pause that holds. `at`: since when, workflow time, ISO 8601. */
+/** A pause that holds. `at`: when it began, in workflow time (ISO 8601). */
 export interface Pause extends PauseAsked {
   id: string;
   at: string;
 }
 
-/** What a pause is of. Neither field: everything. */
+/** The scope of a pause. Without both fields: everything. */
 export type PauseScope = Pick<PauseAsked, 'agent' | 'tool'>;
 
 /** Answer to `pause`. */
 export interface PauseTaken {
   pause: Pause;
-  /** The pause was there already. Its author and its reason stay as they were. */
+  /** There was such a pause already. Its author and its reason stay as they were. */
   already?: true;
 }
 
-/** The pauses that hold now, and whether anything may start at all. */
+/** The pauses that hold now, and whether they are known. */
 export interface Pauses {
   /**
-   * The state of the workflow that holds them. `absent`: no worker has started it yet, so nothing is paused. `closed`:
-   * no call with an effect starts, and no model call. `unreadable`: the same, unless the workers have a key that is
-   * missing here.
+   * The state of the workflow of CONTROL. `absent`: no worker has started it yet, so nothing is paused. `closed`: no
+   * call with an effect and no model call starts. `unreadable`: the same, unless the workers have a key that is missing
+   * here.
    */
   control: 'open' | 'absent' | 'closed' | 'unreadable';
   pauses: Pause[];
@@ -87,9 +87,9 @@ export interface PauseRefused {
 /** The state that the workflow of the pauses takes along when it continues as new. */
 export interface ControlInput {
   pauses: Pause[];
-  /** Absent: there are none. */
+  /** Absent: there are no grants. */
   grants?: GrantsState;
-  /** Absent: nobody is. */
+  /** Absent: nobody is away. */
   away?: AwayState;
 }
 
@@ -116,7 +116,7 @@ export function addPause(
   return { code: 'pauses_full', message };
 }
 
-/** Every worker reads them before each call with an effect. */
+/** Whether all pauses fit the memo, which every worker reads before each call with an effect. */
 function fits(pauses: readonly Pause[]): boolean {
   return utf8Bytes(JSON.stringify(pauses)) <= LIMITS.memoBytes;
 }
@@ -129,7 +129,7 @@ function reasonIssue(reason: string): string | undefined {
   return problem && `the reason cannot be taken: ${problem}`;
 }
 
-/** Ends the pause of exactly this scope, or all. */
+/** Ends the pause with exactly this scope, or all pauses. */
 export function endPauses(
   pauses: readonly Pause[],
   { agent, tool, all }: Pick<ResumeAsked, 'agent' | 'tool' | 'all'>,
@@ -154,7 +154,7 @@ export interface AboutToStart {
   tool?: string;
 }
 
-/** The pause that holds it. Undefined: it may start. */
+/** The pause that holds a call. Undefined: the call may start. */
 export function pauseOf(pauses: readonly Pause[], { agent, tool }: AboutToStart): Pause | undefined {
   const isOf = (one: Pause): boolean => one.agent === undefined || one.agent === agent;
   return tool === undefined
@@ -169,12 +169,12 @@ export function scopeText({ agent, tool, models }: Pick<Pause, 'agent' | 'tool' 
   return models === true ? `${what} and ${agent === undefined ? 'all' : 'its'} model calls` : what;
 }
 
-/** Who paused it, when and why, in one line. */
+/** One line that says who paused what, when and why. */
 export function pauseText(pause: Pause): string {
   return `${pause.by} paused ${scopeText(pause)} at ${pause.at}: ${pause.reason}`;
 }
 
-/** The problem where no call with an effect may start, and the remedy. */
+/** Why no call with an effect may start, by the state of the workflow of CONTROL. CONTROL_HINTS has the remedies. */
 export const CONTROL_STATES = {
   closed:
     'the workflow countersign-control, which holds the pauses, was closed: no call with an effect starts',
@@ -200,7 +200,7 @@ function isPause(value: unknown): value is Pause {
   return [id, at, by, reason].every(isText) && [agent, tool].every(isOptional) && isModels;
 }
 
-/** Why nothing with an effect may start, where no pause is the reason. Undefined where the pauses are known. */
+/** Why nothing with an effect may start although no pause holds it. Undefined: the pauses are known. */
 export function controlTrouble({ control }: Pauses): keyof typeof CONTROL_STATES | undefined {
   return control === 'open' || control === 'absent' ? undefined : control;
 }

@@ -1,18 +1,23 @@
 import type { Issue } from '../tool';
 
-/** The most issues that are reported. Nobody corrects more at once. */
+/** The most issues that are reported. Nobody corrects more at the same time. */
 const MOST_ISSUES = 20;
 
-/** The place of a check. Without `issues` nobody needs the reasons, and the first fault ends the check. */
+/**
+ * Where a check is in the value. Without `issues`, the reasons are not collected, and the first fault ends the check.
+ */
 export interface Place {
   readonly depth: number;
   readonly issues: Issue[] | undefined;
-  /** Which part of which value this is. Undefined at the root. A path is written only for an issue. */
+  /**
+   * The place of the object or list that this value is a part of. Undefined at the root. The path is put together only
+   * for an issue.
+   */
   readonly parent: Place | undefined;
   readonly part: string | number;
 }
 
-/** The same place for a check whose reasons nobody needs. */
+/** The same place for a check that collects no reasons. */
 export function silently({ depth, parent, part }: Place): Place {
   return { depth, issues: undefined, parent, part };
 }
@@ -24,7 +29,7 @@ function pathOf(place: Place): string {
   return `${pathOf(parent)}/${step}`;
 }
 
-/** The properties and items, by name or index, that some keyword has checked. */
+/** The properties and items, by name or index, that a keyword has checked. */
 export type Evaluated = Iterable<string | number>;
 
 /** The result of one schema's keywords for one value. */
@@ -32,7 +37,7 @@ export class CheckResult {
   private fits = true;
   private own: Set<string | number> | undefined;
 
-  /** `keeps`: whether a keyword will ask which parts were checked. */
+  /** `keeps`: whether a keyword will ask which parts of the value were checked. */
   constructor(
     readonly at: Place,
     private readonly keeps: boolean,
@@ -43,7 +48,7 @@ export class CheckResult {
     return this.fits ? (this.own ?? []) : undefined;
   }
 
-  /** Whether a property or an item was checked. */
+  /** Whether a keyword has checked a property or an item. */
   hasSeen(part: string | number): boolean {
     return this.own?.has(part) === true;
   }
@@ -62,7 +67,7 @@ export class CheckResult {
     issues.push(...[{ path: pathOf(this.at), message }, ...more].slice(0, room));
   }
 
-  /** Takes over the result of another schema for the same value. Its issues are reported already. */
+  /** Takes over the result of another schema for the same value. The issues of that schema are reported already. */
   take(outcome: Evaluated | undefined): void {
     if (outcome === undefined) this.fits = false;
     else for (const part of outcome) this.see(part);

@@ -6,20 +6,21 @@ import { compilePattern } from './pattern';
 import { findReference } from './reference';
 
 /**
- * The most that one check may do: the schemas applied to values, and texts by their length. This takes some 50 ms. A
- * schema whose branches multiply reaches this limit. An honest schema does not, at the size limits of arguments.
+ * The most work of one check: the number of schemas applied to values, and texts by their length. This takes some 50
+ * ms. Only a schema whose branches multiply reaches this limit. An honest schema does not, with arguments within their
+ * size limits.
  */
 export const MOST_WORK = 150_000;
 
 /** How deep a check may go. Without this limit, the check of a reference that leads to itself would never end. */
 const MOST_DEPTH = 400;
 
-/** Thrown where a check was given up. */
+/** Thrown where a check is given up because it would take too much work. */
 export class TooMuchWork extends Error {}
 
-/** Facts about a schema that are worked out once, and not for each value. */
+/** Facts about a schema that are worked out once, not again for each value. */
 interface Facts {
-  /** Whether it combines schemas for the same value. */
+  /** Whether the schema combines several schemas for the same value. */
   hasBranches: boolean;
   patterns: { matches: (text: string) => boolean; schema: unknown }[];
 }
@@ -39,8 +40,8 @@ export class SchemaChecker {
   }
 
   /**
-   * The work of the last check. A workflow decides by it when to take a break, so the count must stay the same for a
-   * value.
+   * The work of the last check. A workflow uses it to decide when to pause its work, so the same value must always give
+   * the same count.
    */
   get done(): number {
     return this.work;
@@ -227,7 +228,7 @@ export class SchemaChecker {
   };
 
   /**
-   * Finds what a reference leads to inside the schema. A reference is `#`, a JSON pointer, or the name of an anchor.
+   * Finds the part of the schema that a reference names. A reference is `#`, a JSON pointer, or the name of an anchor.
    */
   private resolve(reference: string): unknown {
     const found = findReference(this.root, reference);

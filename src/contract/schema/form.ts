@@ -5,7 +5,7 @@ import { completeAnswer, type Question } from '../question';
 import { countedCheck } from './schema';
 import type { Issue, JsonSchema } from '../tool';
 
-/** The form of a question that has no form of its own: one text. */
+/** The form of a question that brings no form: a single text. */
 export const PLAIN_FORM: JsonSchema = {
   type: 'object',
   properties: {
@@ -18,7 +18,7 @@ export const PLAIN_FORM: JsonSchema = {
 const FORMATS: readonly unknown[] = ['email', 'uri', 'date', 'date-time', SECRET_FORMAT];
 const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 
-/** Keywords that say nothing about which values fit. They are dropped silently. */
+/** Keywords that do not affect which values fit. They are dropped silently. */
 const ROOT_KEYWORDS = [
   'type',
   'properties',
@@ -114,8 +114,8 @@ function toField(field: unknown, wrong: Wrong): JsonObject {
 }
 
 /**
- * Makes a secret field. The text that a person types there is encrypted on their screen, so only the tools that may
- * read it can be checked.
+ * Makes a secret field. The text that a person types there is encrypted on their screen, so the text itself cannot be
+ * checked, only the list of tools that may read it.
  */
 function secretField(field: JsonObject, wrong: Wrong): JsonObject {
   for (const key of ['default', 'enum', 'minLength', 'maxLength'])
@@ -152,7 +152,7 @@ function isLength(value: Json): value is number {
   return Number.isInteger(value) && Number(value) >= 0 && Number(value) <= LIMITS.answerTextChars;
 }
 
-/** The answer of a person, with the defaults of the fields that they left out, and the issues found. Never throws. */
+/** A person's answer, with defaults for the fields that they left out, and the issues that were found. Never throws. */
 export function checkAnswer(
   { form }: Question,
   content: JsonObject,

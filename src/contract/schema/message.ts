@@ -17,10 +17,7 @@ type FieldSchema =
   | { readonly enum: readonly string[] }
   | { readonly const: true };
 
-/**
- * Schema of a message that anybody may send. It is JSON Schema, and the type of the messages that it allows follows
- * from it.
- */
+/** The schema of a message that anybody may send. It is JSON Schema. The type of the messages is derived from it. */
 export interface MessageSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, FieldSchema>>;
@@ -52,7 +49,7 @@ export type MessageOf<S extends MessageSchema> = Flat<
   Pick<Fields<S>, S['required'][number] & keyof Fields<S>> & Partial<Omit<Fields<S>, S['required'][number]>>
 >;
 
-/** A schema as plain JSON, for code that checks or rewrites it. */
+/** A message schema as plain JSON Schema, for code that checks or rewrites it. */
 export function jsonSchemaOf({
   properties,
   required,
@@ -89,7 +86,7 @@ export function messageGuard<S extends MessageSchema>(schema: S): (value: unknow
 }
 
 /**
- * `schemaCheck` for values of any sender: a value that later code could fail on does not fit either. The check never
+ * `schemaCheck` for values from any sender. A value on which later code could fail does not fit either. The check never
  * throws.
  */
 export function soundCheck(schema: JsonSchema): (value: unknown) => Issue[] {
@@ -102,7 +99,10 @@ const UNSOUND: Issue = {
   message: 'it has a number that JSON cannot write, a key __proto__, or more than 100 levels',
 };
 
-/** Makes a reader for the readable part of any value: fields that do not fit are left out. The reader never throws. */
+/**
+ * Makes a reader that keeps the readable fields of any value. Fields that do not fit are left out. The reader never
+ * throws.
+ */
 export function partReader<S extends MessageSchema>(schema: S): (value: unknown) => Partial<MessageOf<S>> {
   const check = messageCheck({ ...schema, required: [] });
   const fits = (value: unknown): value is Partial<MessageOf<S>> => check(value).length === 0;

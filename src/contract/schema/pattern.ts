@@ -1,16 +1,14 @@
-/**
- * A pattern that is ready to be matched. `spend` is called with the steps done so far, and may throw to end the match.
- */
+/** A compiled pattern. `spend` is called with the steps done so far, and may throw to end the match. */
 export type Matcher = (text: string, spend?: (work: number) => void) => boolean;
 
-/** The most steps of a program. Each character of a text takes at most as many steps. */
+/** The most steps of a program. Each character of a text takes at most this many steps. */
 const MOST_STEPS = 5000;
 
 /** One step of the program that a pattern is compiled to. */
 type Step =
   | { kind: 'character'; fits: (character: string) => boolean }
   | { kind: 'place'; at: Place }
-  /** Continues at each of these steps, too. */
+  /** The program goes on at each of these steps. */
   | { kind: 'jump'; to: number[] }
   | { kind: 'end' };
 
@@ -115,7 +113,7 @@ class Run {
     return step?.kind === 'character' && step.fits(character);
   }
 
-  /** All steps that the program can reach without another character. A match may also begin here. */
+  /** All steps that the program can reach before it reads another character. A match may also begin here. */
   private enter(from: number[]): number[] {
     this.round += 1;
     const waiting: number[] = [];
@@ -143,7 +141,7 @@ function isWord(character: string | undefined): boolean {
   return character !== undefined && /^\w$/.test(character);
 }
 
-/** A parsed pattern. It does not matter in which of several ways a text matches, only whether there is one. */
+/** A parsed pattern. It only matters whether a text matches, not in which of several ways. */
 type PatternNode =
   | { kind: 'character'; fits: (character: string) => boolean }
   | { kind: 'place'; at: Place }
@@ -160,7 +158,7 @@ type Place = '^' | '$' | '\\b' | '\\B';
  * @throws Error where the text is not a regular expression, or has parts that cannot be matched in linear time.
  */
 function parsePattern(source: string): PatternNode {
-  // This line makes sure that the source is well-formed, so that the reader below need not look for mistakes.
+  // This line throws if the source is malformed, so the reader below does not have to look for mistakes.
   new RegExp(source, 'u');
   return new Reader(source).alternatives();
 }
@@ -230,7 +228,7 @@ class Reader {
   }
 
   private match(expression: RegExp): RegExpExecArray | undefined {
-    // A copy, because an expression remembers where it was.
+    // A copy, because a sticky expression remembers its place.
     const sticky = new RegExp(expression);
     sticky.lastIndex = this.at;
     const match = sticky.exec(this.source) ?? undefined;
@@ -239,7 +237,10 @@ class Reader {
   }
 }
 
-/** A node for one character, matched by JavaScript itself, so that all it knows of classes and Unicode applies. */
+/**
+ * A node for one character. JavaScript itself matches it, so everything that JavaScript knows of classes and Unicode
+ * applies.
+ */
 function oneOf(source: string): PatternNode {
   const expression = new RegExp(`^${source}$`, 'u');
   const known = new Map<string, boolean>();

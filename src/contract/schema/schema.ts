@@ -11,7 +11,7 @@ export function checkSchema(schema: JsonSchema, value: unknown): Issue[] {
   return schemaCheck(schema)(value);
 }
 
-/** `checkSchema`, and how much work it did: at most a little more than `MOST_WORK`. */
+/** `checkSchema` that also returns how much work it did: at most a little more than `MOST_WORK`. */
 export function countedCheck(schema: JsonSchema, value: unknown): { issues: Issue[]; work: number } {
   const checker = new SchemaChecker(schema);
   try {
@@ -21,7 +21,7 @@ export function countedCheck(schema: JsonSchema, value: unknown): { issues: Issu
   }
 }
 
-/** `checkSchema` for many values of one schema, which is read once. The schema must not change in between. */
+/** `checkSchema` for many values of one schema. The schema is read once and must not change in between. */
 export function schemaCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   let checker: SchemaChecker | undefined;
   return (value) => {
@@ -40,7 +40,7 @@ function uncheckable(error: unknown): Issue[] {
 
 /**
  * Fills in the `default`s of a schema, at every depth of its objects, lists and records. It never changes a value that
- * is there. It does not look into `anyOf` and similar keywords: only the validator knows which branch counts.
+ * is there. It does not look into `anyOf` and similar keywords, because only the validator knows which branch applies.
  */
 export function applyDefaults(schema: JsonSchema, value: JsonObject): JsonObject {
   const properties = isObject(schema['properties']) ? schema['properties'] : {};

@@ -4,8 +4,9 @@ import { errorMessage } from '../errors';
 import { isUsablePattern } from './usable-schema';
 
 /**
- * A schema of a library that provides its JSON Schema by Standard JSON Schema, such as `z.object({ … })` of zod 4.2 or
- * later. Only this interface is known here, so that no validation library gets into a workflow that uses none.
+ * A schema of a library that gives its JSON Schema by Standard JSON Schema, such as `z.object({ … })` of zod 4.2 or
+ * later. The code here knows only this interface, so that a workflow never loads a validation library that it does not
+ * use.
  */
 export interface StandardJsonSchema<Input = unknown> {
   readonly '~standard': {

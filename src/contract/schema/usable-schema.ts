@@ -26,10 +26,10 @@ export function toPlainJson(given: unknown): JsonSchema {
   throw notPlain();
 }
 
-/** Deeper than any arguments may be. */
+/** The most levels of a schema: more than arguments may have. */
 const MOST_LEVELS = 100;
 
-/** A copy of plain JSON. Written by hand, because zod needs a second for a thousand schemas. */
+/** A copy of plain JSON. Not made with zod, which needs a second for a thousand schemas. */
 function plainCopy(value: unknown, levels: number): Json {
   if (levels === 0) throw notPlain();
   if (Array.isArray(value)) return Array.from(value, (item: unknown) => plainCopy(item, levels - 1));
@@ -58,10 +58,10 @@ function assertRequiredExist(schema: JsonSchema): void {
     throw new Error(`required parameter ${missing.join(', ')} is not among the parameters`);
 }
 
-/** The largest `maxItems` of a list with `uniqueItems`. */
+/** The largest `maxItems` that a list with `uniqueItems` may have. */
 const MOST_UNIQUE = 1000;
 
-/** Checks patterns and references now: the validator reads them only when arguments reach them, which is too late. */
+/** Checks patterns and references now. The validator reads them only when arguments reach them, which is too late. */
 function assertInside(node: unknown, root: JsonSchema): void {
   if (Array.isArray(node)) for (const item of node) assertInside(item, root);
   if (!isObject(node)) return;

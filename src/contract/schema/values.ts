@@ -2,7 +2,7 @@ import canonicalize from 'canonicalize';
 import { isObject, type JsonObject } from '../json';
 import type { CheckResult } from './check-result';
 
-/** The input of the assertions of a schema about one value. */
+/** A schema and a value, for the keywords that are about the value itself. */
 export interface Asserted {
   schema: JsonObject;
   value: unknown;
@@ -90,7 +90,7 @@ function assertNumber({ schema, result }: Asserted, value: number): void {
     result.fail(`${value} is not a multiple of ${multipleOf}.`);
 }
 
-/** The tolerance for multiples: 0.3 is a multiple of 0.1, although not in binary numbers. */
+/** The tolerance for `multipleOf`: 0.3 counts as a multiple of 0.1, although it is not one in binary numbers. */
 const TOLERANCE = 1.1920929e-7;
 
 function assertList({ schema, result }: Asserted, list: readonly unknown[]): void {
@@ -124,8 +124,8 @@ function isUnder(value: unknown, bound: unknown): boolean {
 }
 
 /**
- * The formats that are checked, each in time linear in the text: no expression here can match a text in two ways. JSON
- * Schema treats any other format as a note to the reader.
+ * The formats that are checked. Each check is linear in the text, because no expression here can match a text in two
+ * ways. JSON Schema treats any other format as a note to the reader.
  */
 export const FORMATS: readonly (readonly [string, (text: string) => boolean])[] = [
   ['date', isDate],
@@ -147,7 +147,7 @@ export const FORMATS: readonly (readonly [string, (text: string) => boolean])[] 
   ['relative-json-pointer', fits(/^(?:0|[1-9][0-9]*)(?:#|(?:\/(?:[^~/]|~0|~1)*)*)$/)],
 ];
 
-/** Whether a text has a format. Undefined for a format that is not checked. */
+/** Whether a text fits a format. Undefined for a format that is not checked. */
 export function fitsFormat(format: string, text: string): boolean | undefined {
   return FORMATS.find(([name]) => name === format)?.[1](text);
 }
@@ -166,7 +166,7 @@ function isDate(text: string): boolean {
   return Number(day) >= 1 && Number(day) <= last;
 }
 
-/** Whether a text is a time. A leap second exists only at the end of a day. `zoned`: the offset is required. */
+/** Whether a text is a time of day. A leap second exists only at the end of a day. `zoned`: the offset is required. */
 function isTime(text: string, zoned = false): boolean {
   const match = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(z|[+-]\d\d(?::?\d\d)?)?$/i.exec(text);
   if (match === null || (zoned && match[4] === undefined)) return false;

@@ -3,7 +3,7 @@ import { LIMITS } from '../limits';
 import { readJson } from '../read-json';
 import type { Issue, JsonSchema } from '../tool';
 
-/** The public key of the workers, as a question carries it: a P-256 JWK with its RFC 7638 thumbprint as its id. */
+/** The public key of the workers that a question carries: a P-256 JWK whose id is its RFC 7638 thumbprint. */
 export interface AnswerKey {
   kty: 'EC';
   crv: 'P-256';
@@ -14,28 +14,28 @@ export interface AnswerKey {
 
 /** The key pairs with which a worker decrypts secret answers. */
 export interface AnswerKeys {
-  /** The public key of the newest pair, which new questions carry. */
+  /** The public key of the newest pair. New questions carry it. */
   readonly publicKey: AnswerKey;
   /** Decrypts with the pair that the head names. @throws Error that reveals nothing about the value. */
   open(sealed: string): Promise<string>;
 }
 
-/** The part of a question that its secret fields depend on. */
+/** The parts of a question from which its secret fields follow. */
 interface SecretForm {
   form: JsonSchema;
   key?: AnswerKey;
 }
 
-/** The call, field and tools that an encrypted value is bound to. The encryption authenticates them. */
+/** The call, field and tools to which an encrypted value is bound. They are authenticated by the encryption. */
 export interface SealedFor {
-  /** Key of the call that asked. It belongs to one call of one reply. */
+  /** Key of the call that asked. The key belongs to one call of one reply. */
   call: string;
   field: string;
-  /** The tools that may read it. */
+  /** The tools that may read the value. */
   for: string[];
 }
 
-/** The head of an encrypted value, as far as we read it. */
+/** The fields of an encrypted value's head that our code reads. */
 export interface SealedHead {
   kid: string;
   cs: SealedFor;
@@ -46,12 +46,12 @@ export type SealedValues = Record<string, string>;
 
 export const SEALED_ALG = 'ECDH-ES';
 export const SEALED_ENC = 'A256GCM';
-/** The format of a secret field, and the keyword that names its tools. */
+/** The `format` of a secret field, and the keyword that lists the tools that may read it. */
 export const SECRET_FORMAT = 'password';
 export const SECRET_FOR = 'x-for';
 
 const HEAD_FIELDS: readonly string[] = ['alg', 'enc', 'kid', 'cs', 'epk'];
-/** Compact JWE with a key that is agreed on directly: the second part is empty. IV and tag have fixed lengths. */
+/** Compact JWE with direct key agreement, so the second part is empty. IV and tag have fixed lengths. */
 const COMPACT = /^([\w-]{40,4000})\.\.[\w-]{16}\.([\w-]{0,6000})\.[\w-]{22}$/;
 
 /** Reads the head of an encrypted value. Undefined for anything else. Decrypts nothing and never throws. */
@@ -118,7 +118,7 @@ export function secretFor(field: Json): string[] | undefined {
   return isNames(tools) ? tools : [];
 }
 
-/** The issues of the secret fields of an answer: each has to be encrypted, for this call and this field. */
+/** The issues of the secret fields of an answer. Each value has to be encrypted for this call and this field. */
 export function sealIssues(question: SecretForm, content: JsonObject, callKey: string): Issue[] {
   return [...secretFields(question)].flatMap(([name, tools]) => {
     const value = Object.hasOwn(content, name) ? content[name] : undefined;
@@ -136,14 +136,14 @@ export function sealIssues(question: SecretForm, content: JsonObject, callKey: s
 const NOT_SEALED =
   'is secret and has to be encrypted before it is sent: answer in the web inbox or with countersign answer';
 
-/** The name of an encrypted value. The model reads the name and passes it to the tool. */
+/** The handle of an encrypted value. The model reads the handle and passes it to the tool. */
 export function handleOf(callId: string, field: string): string {
   return `answer:${callId}/${field}`;
 }
 
 const HANDLE = /answer:(\d+\.\d+)\/([A-Za-z][\w-]{0,63})/g;
 
-/** The handles anywhere in the texts of arguments. */
+/** All handles in the texts of arguments. */
 export function handlesIn(value: Json): string[] {
   if (typeof value === 'string') return [...value.matchAll(HANDLE)].map(([handle]) => handle);
   if (typeof value !== 'object' || value === null) return [];
@@ -157,8 +157,8 @@ export function partsOf(handle: string): { callId: string; field: string } | und
 }
 
 /**
- * Splits an answer into the part that may be shown, also to the model, with handles for encrypted values, and these
- * values.
+ * Splits an answer into two parts: the content that people and the model may see, where handles stand for the secrets,
+ * and the encrypted values.
  */
 export function splitAnswer(
   question: SecretForm,

@@ -30,14 +30,13 @@ export function recordEntries(entries: readonly TranscriptEntry[]): TranscriptEn
   return fitEntries(whole, LIMITS.recordBytes);
 }
 
-/** Makes the digest of a session's memory after the entries of a turn were added. It is made from the digest before. */
+/** The digest of a session's memory after the entries of a turn were added. It is made from the digest before. */
 export function digestAfter(before: string, added: readonly TranscriptEntry[]): string {
   return digestText(`${before} ${JSON.stringify(added)}`);
 }
 
 /**
- * The entry with only the fields that every model can read again. Fields that a provider added belong to the whole
- * reply.
+ * An entry with only the fields that every model can read. The fields that a provider added belong to the whole reply.
  */
 function shortened(entry: TranscriptEntry): TranscriptEntry {
   if (entry.kind === 'words') return wordsEntry(entry);
@@ -75,7 +74,7 @@ function shortCall({ callId, id: ofModel, tool, arguments: args, raw }: Call, mo
   return { ...head, arguments: { shortened: cutContent(text, mostBytes - FRAME_BYTES) } };
 }
 
-/** Read by the model where the turn ended in the middle of a step, so that nothing is known about the end of a call. */
+/** The text that the model reads in place of a result, where the turn ended in the middle of a step. */
 export const NO_RESULT = '[The turn ended before the result of this call was known. It may have run.]';
 
 function withResults(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
@@ -93,7 +92,10 @@ function withResults(entries: readonly TranscriptEntry[]): TranscriptEntry[] {
   });
 }
 
-/** The replies, each with the entries up to the next reply. The words before the first reply come first. */
+/**
+ * Splits entries into steps: each reply with the entries up to the next reply. Entries before the first reply come
+ * first.
+ */
 function stepsOf(entries: readonly TranscriptEntry[]): TranscriptEntry[][] {
   const steps: TranscriptEntry[][] = [];
   for (const entry of entries) {
@@ -142,7 +144,7 @@ function fitSteps(
 
 const NOTE_BYTES = 256;
 
-/** Cuts each entry to an equal share, with at least its head and tail and a mark. */
+/** Cuts each entry to an equal share of the bytes. Each entry keeps at least its head, its tail and a mark. */
 function shareTexts(entries: readonly TranscriptEntry[], mostBytes: number): TranscriptEntry[] {
   const share = Math.max(NOTE_BYTES, Math.floor(mostBytes / Math.max(1, entries.length)) - NOTE_BYTES);
   return entries.map((entry): TranscriptEntry => {
@@ -169,7 +171,7 @@ export function bytesOfEntries(entries: readonly TranscriptEntry[]): number {
   return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
-/** The text that the model reads about a turn that ended without an answer. */
+/** The entry that tells the model that a turn ended without an answer. */
 export function noteOf(status: SessionTurnEnd, why?: string): TranscriptEntry[] {
   const reason = why === undefined ? '' : `: ${cutContent(why, 1024)}`;
   const texts: Record<SessionTurnEnd, string | undefined> = {
@@ -198,7 +200,7 @@ export function entriesOf({
   ];
 }
 
-/** The text that the model reads in place of turns whose words are gone. */
+/** The texts that the model reads in place of turns whose words are no longer kept. */
 function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string[] {
   const some = (count: number, which: string): string =>
     count === 1
@@ -214,7 +216,7 @@ function summaryWords({ text, turns, leftOut = 0 }: ConversationSummary): string
   return leftOut === 0 ? summary : [...summary, note];
 }
 
-/** Reads a record that came from outside. Undefined: it cannot be read. Never throws. */
+/** Reads a turn's record from outside. Undefined: it cannot be read. Never throws. */
 export function readRecord(value: unknown): TurnRecord | undefined {
   if (!isObject(value)) return undefined;
   const { entries, took, tokens, compactOver, spending, states } = value;
@@ -246,7 +248,7 @@ const isCompactOutput = guard<CompactOutput>(
   ),
 );
 
-/** A summary, cut to its limit. Undefined: the output cannot be read. */
+/** Reads a summary and cuts it to its limit. Undefined: it cannot be read. */
 export function readCompactOutput(value: unknown): CompactOutput | undefined {
   return isCompactOutput(value) ? { ...value, text: cutContent(value.text, LIMITS.summaryBytes) } : undefined;
 }

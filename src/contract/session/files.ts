@@ -3,17 +3,16 @@ import { jsonSchemaOf, type MessageOf, type MessageSchema, messageGuard } from '
 import type { JsonSchema } from '../tool';
 
 /**
- * A file that comes with a message of a person. History has only this reference. The bytes are in a store, by their
- * digest.
+ * A file that comes with a person's message. History has only this reference. A store keeps the bytes by their digest.
  */
 export const FILE_REF = {
   type: 'object',
   properties: {
     /** SHA-256 of the bytes, in hex. */
     digest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
-    /** As the sender states it, such as `image/png`. */
+    /** The media type as the sender states it, such as `image/png`. */
     mediaType: { type: 'string', maxLength: 100, pattern: '^[a-z0-9][a-z0-9.+-]*/[a-z0-9][a-z0-9.+-]*$' },
-    /** In bytes. */
+    /** The number of bytes. */
     size: { type: 'integer', minimum: 0, maximum: LIMITS.fileBytes },
     /** The file's own name, without a folder and without invisible characters. */
     name: { type: 'string', minLength: 1, maxLength: 200, pattern: '^[^\\p{C}\\p{Zl}\\p{Zp}/\\\\]*$' },
@@ -35,7 +34,7 @@ export const FILES_SCHEMA: JsonSchema = {
   maxItems: LIMITS.filesPerMessage,
 };
 
-// The page does not need this: it reads only data that the server has read.
+// Marked as pure so that the page's bundle can drop it: the page reads only data that the server has checked.
 const hasFiles = /* @__PURE__ */ messageGuard({
   type: 'object',
   properties: { files: FILES },
@@ -48,7 +47,7 @@ export function areFiles(files: unknown): files is FileRef[] {
   return hasFiles({ files });
 }
 
-/** One text that stands for a message with its files. Without files it is only the text of the message. */
+/** A text that stands for a message with its files. Without files it is the message's text. */
 export function contentOf({ text, files = [] }: { text: string; files?: readonly FileRef[] }): string {
   if (files.length === 0) return text;
   return [text, ...files.map(({ digest, mediaType, name }) => `${digest} ${mediaType} ${name}`)].join('\n');

@@ -19,7 +19,7 @@ const name = { type: 'string', minLength: 1, maxLength: 200, pattern: '^[^\\p{C}
 export const SESSION_MESSAGE = {
   type: 'object',
   properties: {
-    /** Chosen by the sender. Each id counts once. */
+    /** Chosen by the sender. A session takes each id once. */
     messageId: id,
     text: { type: 'string' },
     /** The files that come with the text. */
@@ -38,12 +38,12 @@ export const SESSION_MESSAGE = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** A message of a person in a session. */
+/** A person's message in a session. */
 export interface SessionMessage extends MessageOf<typeof SESSION_MESSAGE> {}
 
 export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'compact', 'close'] as const;
 
-/** An action of a person on a session. The payload of update and signal `control`. */
+/** A person's action on a session: the payload of update and signal `control`. */
 export const SESSION_CONTROL = {
   type: 'object',
   properties: {
@@ -53,7 +53,7 @@ export const SESSION_CONTROL = {
      * ends after the running turn.
      */
     action: { enum: CONTROLS },
-    /** Only with `close`: cancels the running turn. */
+    /** Only with `close`: the running turn is cancelled. */
     cancel: { const: true },
     /** The name of the person who does it, as claimed. */
     sender: name,
@@ -63,7 +63,7 @@ export const SESSION_CONTROL = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-/** An action of a person on a session. */
+/** A person's action on a session. */
 export interface SessionControl extends MessageOf<typeof SESSION_CONTROL> {}
 
 /** A message that a session holds, with the workflow time when it came (ISO 8601). */
@@ -82,15 +82,15 @@ export const SESSION_REFUSALS = [
 export type SessionRefusal = (typeof SESSION_REFUSALS)[number];
 
 /**
- * The answer to a message of a session. `started`: the next turn is about it. `queued`: other turns come first.
- * `steering`: the running turn reads it, or the next turn does. `interrupting`: the running turn is being cancelled for
- * it.
+ * The answer to a message of a session. `started`: the next turn handles it. `queued`: other turns come first.
+ * `steering`: the running turn reads it, or else the next turn does. `interrupting`: the running turn is being
+ * cancelled for it.
  */
 export interface MessageTaken {
   accepted: true;
   messageId: string;
   outcome: 'started' | 'queued' | 'steering' | 'interrupting';
-  /** The message came before, with the same text. */
+  /** The same message, with the same id and text, came before. */
   repeated?: true;
   /** Workflow time, ISO 8601. */
   at: string;
@@ -122,31 +122,31 @@ export interface TurnRecord {
   /** Ids of the messages that the turn took up after its first words. */
   took: string[];
   /**
-   * The tokens that the provider counted for the conversation before its first reply. Absent: the provider does not
-   * count them.
+   * The tokens that the provider counted for the conversation before the turn's first reply. Absent: the provider does
+   * not count them.
    */
   tokens?: number;
   /** See `limits.compactOver` of the agent. Absent: nothing is ever summarized. */
   compactOver?: number;
-  /** The session's budget by now, and what this turn alone has spent. Absent: not known. */
+  /** The session's budget as it is now, and what this turn alone has spent. Absent: not known. */
   spending?: CarriedSpending;
-  /** Absent: not known. */
+  /** Which worker holds shared state. Absent: not known. */
   states?: SessionStates;
 }
 
-/** Which worker holds the state that calls of a session share, as a turn left it. */
+/** Which worker holds the state that calls of a session share, as of the end of a turn. */
 export interface SessionStates {
   /** The run of the session that the turn belonged to. */
   runId: string;
-  /** By `stateKeyOf`. */
+  /** The known state, by the keys of `stateKeyOf`. */
   known: [string, KnownState][];
 }
 
-/** The part of a turn that its session keeps once the turn is over. */
+/** The part of a turn that its session remembers. */
 export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
   turn: string;
   status: SessionTurnEnd;
-  /** The message that the turn was about. */
+  /** The message that the turn handled first. */
   messageId: string;
 }
 
@@ -157,15 +157,17 @@ export interface ConversationSummary {
   /** The number of turns that the summary replaces. */
   turns: number;
   /**
-   * The number of these turns that the text does not cover. They are the last ones, and were left out after the text
-   * was written.
+   * The number of the replaced turns that the text does not cover. These are the last ones: they were left out after
+   * the text was written.
    */
   leftOut?: number;
-  /** Which model wrote the text. */
+  /** The model that wrote the text. */
   model?: string;
 }
 
-/** Input of `countersign.compact`. It says which part of the conversation is summarized, and never has the words. */
+/**
+ * Input of `countersign.compact`. It says which part of the conversation to summarize, and never contains the words.
+ */
 export interface CompactInput {
   agent: string;
   origin?: TurnOrigin;
@@ -191,20 +193,22 @@ export interface CarriedSession {
   memory: TurnMemory[];
   summary?: ConversationSummary;
   waiting: HeldMessage[];
-  /** The last 1,000 message ids, oldest first, with the beginning of the digest of the text. */
+  /** The last 1,000 message ids, oldest first, each with the beginning of the digest of its text. */
   known: [string, string][];
   paused: boolean;
   /** Absent: the session has no limits, and nothing was spent. */
   spending?: CarriedSpending;
-  /** Which worker holds the state that calls of its turns share, by `stateKeyOf`. Absent: no call used any. */
+  /**
+   * Which worker holds the state that calls of its turns share, by `stateKeyOf`. Absent: no call has used shared state.
+   */
   states?: [string, KnownState][];
 }
 
-/** Input of `agentSession`. The workflow's id is the session's. */
+/** Input of `agentSession`. The id of the workflow is the id of the session. */
 export interface SessionInput {
   agent: string;
   origin?: TurnOrigin;
-  /** The budget for all turns together. It can only make the agent's own budget smaller. */
+  /** The budget for all turns together. It can only make the budget that the agent sets smaller. */
   budget?: Budget;
   /** Set by continue-as-new. */
   carried?: CarriedSession;
@@ -214,7 +218,7 @@ export interface SessionInput {
 export interface SessionResult {
   status: 'closed';
   turns: number;
-  /** Ids of the messages that no turn was about. */
+  /** Ids of the messages that no turn has handled. */
   left: string[];
 }
 
@@ -223,7 +227,7 @@ export interface TurnWords {
   messageId: string;
   text: string;
   files?: FileRef[];
-  /** The sender as claimed. Absent: the person who started the turn. */
+  /** The sender as claimed. Absent: the person who started the turn sent them. */
   sender?: string;
 }
 
@@ -231,7 +235,7 @@ export interface TurnWords {
 export const SESSION_STATES = ['idle', 'running', 'compacting', 'paused', 'closing', 'closed'] as const;
 export type SessionState = (typeof SESSION_STATES)[number];
 
-/** Memo `session` of a session, which lists show. */
+/** Memo `session` of a session. Lists show it. */
 export interface SessionMemo {
   agent: string;
   state: SessionState;
@@ -241,9 +245,9 @@ export interface SessionMemo {
   turn?: string;
   /** The turn is being cancelled. */
   cancelling?: true;
-  /** How many messages wait. */
+  /** The number of messages that wait. */
   waiting: number;
-  /** The beginning of the last message that a turn was about. */
+  /** The beginning of the last message that a turn handled. */
   text: string;
   /** The last messages that came by signal and were refused, newest last. */
   refused?: { messageId?: string; code: SessionRefusal }[];

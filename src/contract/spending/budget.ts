@@ -16,7 +16,7 @@ export type Amounts = Partial<Record<BudgetKind, number>>;
 export interface Budget extends Amounts {
   /** The currency of `money`, such as `EUR`. */
   currency?: string;
-  /** At a crossing: end the turn with words, or ask a person for more. @default 'end' */
+  /** At a crossing, when an amount is used up: end the turn with a text, or ask a person for more. @default 'end' */
   then?: 'end' | 'ask';
 }
 
@@ -32,7 +32,7 @@ export interface Spent {
   estimated?: number;
 }
 
-/** Amounts are kept to a millionth, so that sums come out the same everywhere. */
+/** An amount rounded to a millionth, so that sums are the same everywhere. */
 function round(amount: number): number {
   return Math.round(amount * 1e6) / 1e6;
 }
@@ -57,7 +57,7 @@ export function addSpent(one: Spent, more: Spent): Spent {
   };
 }
 
-/** The spending of one reply, as far as its provider counts. */
+/** The spending of one reply, where its provider counts it. */
 export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
   const { cost, currency } = usage ?? {};
   return {
@@ -67,8 +67,8 @@ export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
 }
 
 /**
- * The part of its turn's or session's budget that one reply has spent. Tokens are estimated where the provider counts
- * none.
+ * The spending of one reply that counts towards the budget of its turn or session. Tokens are estimated where the
+ * provider does not count them.
  */
 export function countedInReply(
   reply: { usage?: Usage | undefined },
@@ -76,17 +76,17 @@ export function countedInReply(
 ): Spent {
   const counted = tokensOf(reply.usage);
   const estimated = counted === undefined ? { tokens: estimate, estimated: estimate } : {};
-  // The clock of the server may have been put back.
+  // The clock of the server may have been set back.
   return { ...spentInReply(reply), ...estimated, time: Math.max(0, time) };
 }
 
-/** The spending of one kind. Money counts in the budget's currency only. */
+/** The spending of one kind. Money counts only in the budget's currency. */
 export function spentOf({ currency = '' }: Pick<Budget, 'currency'>, spent: Spent, kind: BudgetKind): number {
   if (kind !== 'money') return spent[kind];
   return spent.money !== undefined && Object.hasOwn(spent.money, currency) ? (spent.money[currency] ?? 0) : 0;
 }
 
-/** A kind whose budget is used up. */
+/** A kind of budget that is used up. */
 export interface Crossing {
   kind: BudgetKind;
   limit: number;
@@ -94,7 +94,7 @@ export interface Crossing {
   currency?: string;
 }
 
-/** The first kind whose budget is spent. Undefined where something is left of each kind. */
+/** The first kind of budget that is used up. Undefined where something of each kind is left. */
 export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
   for (const kind of BUDGET_KINDS) {
     const limit = budget[kind];
@@ -107,8 +107,8 @@ export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
 }
 
 /**
- * The budget for one of several child turns that share a budget. It is an equal part of the rest that is neither spent
- * nor given to other running child turns. Undefined where nothing is limited.
+ * The budget for one of several child turns that share a budget. It is an equal part of what is neither spent nor given
+ * to other running child turns. Undefined where nothing is limited.
  */
 export function leftOf(budget: Budget, { spent, given, among }: Sharing): Budget | undefined {
   const left: Budget = {};
@@ -132,17 +132,17 @@ interface Sharing {
   among: number;
 }
 
-/** The first kind of which a child turn would get nothing, so that it could not even begin. Undefined where it can. */
+/** The first kind of which a child turn would get nothing, so that it could not begin. Undefined where it can begin. */
 export function emptyKind(left: Amounts | undefined): BudgetKind | undefined {
   return BUDGET_KINDS.find((kind) => left?.[kind] !== undefined && (left[kind] ?? 0) <= 0);
 }
 
-/** The rest of a budget after some spending. Never below 0. */
+/** The part of a budget that is left after some spending. Never below 0. */
 export function restOf(budget: Budget, spent: Spent): Budget {
   return leftOf(budget, { spent, given: [], among: 1 }) ?? {};
 }
 
-/** The smaller of two budgets in each kind. Money in another currency than the first budget's is ignored. */
+/** The smaller of two budgets in each kind. Money in a currency other than the first budget's is ignored. */
 export function smallerOf(one: Budget | undefined, other: Budget | undefined): Budget {
   const both: Budget = { ...other, ...one };
   const comparable =
@@ -186,15 +186,17 @@ export function budgetText(budget: Budget): string {
   }).join(', ');
 }
 
-/** Whether a call is a request of the turn for more budget, which no worker runs. */
+/** Whether a call is the turn's request for more budget. No worker runs such a call. */
 export function isRaise(tool: string): boolean {
   return tool === RAISE_BUDGET || tool === RAISE_SESSION_BUDGET;
 }
 
-/** The most that a person can add at once. Every sum with it is exact. */
+/** The most that a person can add in one raise. Every sum with it is exact. */
 const MOST = 1e12;
 
-/** The schema that changed arguments of a request for more have to fit: one kind, and how much more. */
+/**
+ * The schema for the arguments of a request for more budget, which a person may change: one kind, and how much more.
+ */
 export function raiseSchema(kind: BudgetKind): JsonSchema {
   const amount: JsonObject =
     kind === 'money'
@@ -203,7 +205,7 @@ export function raiseSchema(kind: BudgetKind): JsonSchema {
   return { type: 'object', properties: { [kind]: amount }, required: [kind], additionalProperties: false };
 }
 
-/** The amount that approved arguments add to a kind. 0 where they do not name the kind. */
+/** The amount that approved arguments add to one kind. 0 where they do not name the kind. */
 export function raiseIn(kind: BudgetKind, args: JsonObject): number {
   const more = args[kind];
   return typeof more === 'number' && more > 0 && more <= MOST ? more : 0;
@@ -217,7 +219,7 @@ export function raised(budget: Budget = {}, args: JsonObject): Budget {
   return more;
 }
 
-/** The text on record about a budget that was raised. */
+/** The text in the record about a budget that was raised. */
 export function raisedText(args: JsonObject): string {
   const kind = BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
   return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;

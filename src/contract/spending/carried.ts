@@ -5,7 +5,7 @@ import { AMOUNT, BUDGET, type Budget, type Spent } from './budget';
 export interface CarriedSpending {
   /** The budget as it is now, with every raise by people. */
   budget: Budget;
-  /** Whether the agent has said what it allows. */
+  /** Whether the agent has said which budget it allows. */
   isSet: boolean;
   spent: Spent;
 }

@@ -9,18 +9,18 @@ import { BUDGET_KINDS, type BudgetKind, raiseSchema } from './budget';
 export interface Raise extends Pick<ValidCall, 'authority'> {
   callId: string;
   tool: string;
-  /** One kind of budget, and how much more of it. */
+  /** One kind of budget, and the amount to add. */
   arguments: JsonObject;
   /** The spending and its purpose, in words. */
   policyReason?: string;
 }
 
-/** The kind that a request for more is about. Undefined where it names none. */
+/** The kind of budget that a request for more names. Undefined where it names none. */
 export function raisedKind(args: JsonObject): BudgetKind | undefined {
   return BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
 }
 
-/** The request as a call. The turn makes this call, and a worker that applies rules to it makes the same call. */
+/** The request as a call. The turn makes this call. A worker that applies rules to the request makes the same call. */
 export function raiseCall({ callId, tool, arguments: args, ...more }: Raise): ValidCall {
   const kind = raisedKind(args);
   return {

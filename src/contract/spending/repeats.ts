@@ -6,16 +6,16 @@ import type { Repeated } from './carried';
  */
 export interface Repeats {
   repeated: Repeated;
-  /** Undefined: any number of steps may be alike. */
+  /** Undefined: any number of steps may be equal. */
   repeats: number | undefined;
 }
 
-/** Whether a step asks for what the steps before asked for, so often that its calls do not run. */
+/** Whether a step asks for the same calls as the steps before it, so many times that its calls do not run. */
 export function isRepeated({ repeated, repeats }: Repeats, calls: readonly PreparedCall[]): boolean {
   return repeats !== undefined && repeated.times >= repeats && repeated.calls === signatureOf(calls);
 }
 
-/** The repeated steps after one more step. `digests` are the digests of its results. */
+/** The repeated steps, once one more step has ended. `digests` are the digests of that step's results. */
 export function afterStep(
   { repeated, repeats }: Repeats,
   calls: readonly PreparedCall[],

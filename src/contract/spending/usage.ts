@@ -26,13 +26,13 @@ const USAGE_KEYS = [
   'cost',
 ] as const;
 
-/** A cost is kept to this part of the currency, so that sums are the same in any order. */
+/** Costs are rounded to this part of the currency, so that sums are the same in any order. */
 const COST_PARTS = 1e9;
 
 /** The currency of a sum whose parts have several currencies. Such a sum has no cost. */
 const SEVERAL = 'several';
 
-/** The sum of two usages. A field that neither has stays absent. */
+/** The sum of two usages. A field that is in neither of them stays absent. */
 export function addUsage(sum: Usage, more: Usage = {}): Usage {
   const total = { ...sum };
   for (const key of USAGE_KEYS) {
@@ -51,7 +51,7 @@ export function sumUsage(replies: readonly { usage?: Usage }[]): Usage {
   return replies.reduce<Usage>((sum, { usage }) => addUsage(sum, usage), {});
 }
 
-/** The prices of a model for a million tokens each, in the currency of the config. */
+/** The prices of a model, each for a million tokens, in the currency of the config. */
 export interface ModelPrice {
   input: number;
   output: number;
@@ -61,13 +61,13 @@ export interface ModelPrice {
   cacheWrite?: number;
 }
 
-/** The prices of models, by the id of the model. `*` at the end of an id stands for any letters. */
+/** The prices of models, by model id. `*` at the end of an id stands for any further characters. */
 export interface Pricing {
   currency: string;
   prices: Readonly<Record<string, ModelPrice>>;
 }
 
-/** One reply, for its cost. */
+/** One reply whose cost is worked out. */
 interface PricedReply {
   model: string;
   pricing: Pricing;
@@ -83,7 +83,7 @@ export function priced(usage: Usage | undefined, { model, pricing, bytes }: Pric
   const counted = tokensOf(usage) === undefined ? estimated(bytes) : (usage ?? {});
   const { inputTokens = 0, totalTokens = 0 } = counted;
   const { cachedInputTokens: cached = 0, cacheWriteTokens: written = 0 } = counted;
-  // Where input and output are not counted apart, all tokens count as output, which costs more.
+  // Where input and output are not counted separately, all tokens count as output, which costs more.
   const outputTokens = counted.outputTokens ?? Math.max(0, totalTokens - inputTokens);
   const plain = Math.max(0, inputTokens - cached - written);
   const millionfold = plain * input + cached * cachedInput + written * cacheWrite + outputTokens * output;
@@ -94,7 +94,7 @@ function estimated({ read, wrote }: PricedReply['bytes']): Usage {
   return { inputTokens: estimatedTokens(read), outputTokens: estimatedTokens(wrote) };
 }
 
-/** The price of a model: by its id, or by the longest beginning of the id that the table lists with `*`. */
+/** The price of a model: by its id, or by the longest entry with `*` that the id begins with. */
 export function priceOf({ prices }: Pick<Pricing, 'prices'>, model: string): ModelPrice | undefined {
   if (Object.hasOwn(prices, model)) return prices[model];
   const [best] = Object.keys(prices)
@@ -113,7 +113,7 @@ export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {})
 /** The bytes that providers count as one token of English or JSON, on average. */
 const BYTES_OF_A_TOKEN = 4;
 
-/** About how many tokens a conversation of so many bytes takes, where a provider does not count. */
+/** The estimated tokens of a conversation of this many bytes, where a provider does not count. */
 export function estimatedTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_OF_A_TOKEN);
 }

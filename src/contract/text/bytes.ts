@@ -1,5 +1,5 @@
 import type { FileRef } from '../session/files';
-/** Length of a string in UTF-8 bytes. Works where there is neither Buffer nor TextEncoder. */
+/** The length of a string in UTF-8 bytes. Works where there is neither Buffer nor TextEncoder. */
 export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let i = 0; i < text.length; i++) {
@@ -26,7 +26,7 @@ export function describeFile(file: { name: string; mediaType: string; size: numb
   return `${file.name} (${file.mediaType}, ${sizeText(file.size)})`;
 }
 
-/** Bytes a text takes as JSON, in UTF-8. */
+/** The bytes that a text takes as JSON, in UTF-8. */
 export function jsonBytes(text: string): number {
   return utf8Bytes(JSON.stringify(text));
 }

@@ -3,7 +3,7 @@ import type { Preview } from '../plan';
 
 const CHARS = 80;
 
-/** The part of a call that one line shows. */
+/** The part of a call that its one-line summary shows. */
 export interface SummarizedCall {
   callId: string;
   tool: string;
@@ -24,7 +24,7 @@ export function callSummary({ callId, tool, arguments: args, note, preview }: Su
   return cut([callId, tool, ...noted, shown === '' ? valuesIn(args) : shown].filter(Boolean).join(' '));
 }
 
-/** Only the arguments, in one line: `cents=1500`. */
+/** Only the arguments, as one line: `cents=1500`. */
 export function argumentsSummary(args: JsonObject): string {
   return cut(valuesIn(args));
 }
@@ -44,7 +44,7 @@ function oneLine(value: unknown): string {
   return text.slice(0, CHARS).replace(/\s+/g, ' ');
 }
 
-/** The file and its count of hunks, or the first line of the text. Empty for a diff without a plan. */
+/** The file and the number of its hunks, or the first line of the text. Empty for a diff without a plan. */
 function previewSummary({ text, plan }: Preview = { text: '' }): string {
   const count = plan?.hunks.length ?? 0;
   if (plan !== undefined && count > 0)

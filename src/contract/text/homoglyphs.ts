@@ -1,15 +1,18 @@
 import { CONFUSABLES } from './confusables';
 import { codeOf, type LookAlike, signsIn } from './signs';
 
-/** A script whose letters pass for Latin ones. */
+/** A script whose letters pass for Latin letters. */
 interface Script {
   name: string;
   letter: RegExp;
-  /** Runs of its letters. */
+  /** Matches runs of the script's letters. */
   runs: RegExp;
-  /** Runs of its letters that are marked in a word with Latin letters. */
+  /** Matches runs of those letters that are marked in a word with Latin letters. */
   twins: RegExp;
-  /** Its letters that nobody can tell from Latin ones, for whole words in a text that shows the script. */
+  /**
+   * Letters that nobody can distinguish from Latin ones. They are marked as whole words in a text that shows the
+   * script.
+   */
   doubles?: RegExp;
 }
 
@@ -18,9 +21,12 @@ const ONLY_CONFUSABLE = new RegExp(`^[${CONFUSABLES}]+$`, 'u');
 const CYRILLIC_DOUBLES = /^[асеорхуѕіјһӏԁԛԝѵАВЕКМНОРСТУХЅІЈӀԚԜҮ]+$/u;
 const GREEK_DOUBLES = /^[ονρυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿ]+$/u;
 
-/** Formulae and units (`Δx`, `μs`) have Greek letters like no Latin letter, so only look-alikes are marked there. */
+/**
+ * In formulae and units (`Δx`, `μs`), most Greek letters resemble no Latin letter. So only look-alikes are marked
+ * there.
+ */
 const GREEK_TWINS = new RegExp(`(?:(?=\\p{Script=Greek})[κχ${CONFUSABLES}])+`, 'gu');
-/** Greek after three Latin letters, or between one and two, is part of a word, not of a unit or a formula. */
+/** Greek letters after three Latin ones, or between one and two, are part of a word, not of a unit or a formula. */
 const GREEK_IN_WORD =
   /\p{Script=Latin}{3}\p{Script=Greek}|\p{Script=Latin}\p{Script=Greek}+\p{Script=Latin}{2}/u;
 const SCRIPTS: readonly Script[] = [
@@ -36,7 +42,10 @@ function script(name: string): Script {
 
 const EAST = '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Hangul}\\p{Script=Bopomofo}';
 const HOME = '\\p{Script=Latin}\\p{Script=Common}\\p{Script=Inherited}';
-/** Letters and digits of every other script, except East Asian ones, which ordinary text has beside Latin letters. */
+/**
+ * Letters and digits of all other scripts. East Asian ones are excepted, because ordinary text has them beside Latin
+ * letters.
+ */
 const STRANGER = new RegExp(
   `(?![${HOME}${EAST}]|${SCRIPTS.map(({ letter }) => letter.source).join('|')})[\\p{L}\\p{N}\\p{M}]`,
   'gu',
@@ -48,17 +57,17 @@ const NOT_ASCII = /[^\0-\x7f]/;
 const LATIN = /\p{Script=Latin}/u;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
 const LETTER = /\p{L}/u;
-/** Letters and digits of which a whole word of look-alikes can consist. */
+/** Letters and digits of which a whole word of look-alikes may consist. */
 const FOREIGN = new RegExp(`(?![${HOME}${EAST}])[\\p{L}\\p{N}]`, 'gu');
 
-/** Up to this length, a whole word of doubles is not marked where the text shows its script. */
+/** A whole word of `doubles` up to this length is not marked where the text shows its script. */
 const SHORT = 2;
 
 /**
- * Pieces of a text that pass for something else, by Unicode's data (UTS 39): letters of another script in a word,
- * whole words of letters that pass for Latin ones, letters made for formulae, small capitals, signs that pass for those
- * of a command line, and hosts whose real name is another one. `isProse`: nothing in the text runs, so letters and
- * signs that some language really uses pass where they stand in words.
+ * Pieces of a text that pass for something else, by Unicode's data (UTS 39): letters of another script in a word, whole
+ * words of letters that pass for Latin ones, letters made for formulae, small capitals, signs that pass for signs of a
+ * command line, and hosts whose real name is different. `isProse`: nothing in the text is run, so letters and signs
+ * that some language really uses pass where they stand in words.
  */
 export function lookAlikesIn(text: string, isProse = false): LookAlike[] {
   if (!NOT_ASCII.test(text)) return [];
@@ -66,7 +75,7 @@ export function lookAlikesIn(text: string, isProse = false): LookAlike[] {
     (a, b) => a.start - b.start || b.end - a.end,
   );
   let until = 0;
-  // A finding within a host is reported with the host.
+  // A finding within a host is reported as part of the host.
   return found.filter(({ start, end }) => {
     if (start < until) return false;
     until = end;
@@ -77,7 +86,9 @@ export function lookAlikesIn(text: string, isProse = false): LookAlike[] {
 const BEFORE_HOST = /:\/\/|@/g;
 /** A host, up to the longest name that DNS allows. */
 const HOST = /[^\s/?#:@"'`<>()[\]{},;|\\]{1,253}/y;
-/** A host without an address around it, known by its end. Ends that files have too (`py`, `sh`) are left out. */
+/**
+ * A host without an address around it, recognized by its ending. Endings that files have too (`py`, `sh`) are left out.
+ */
 const BARE_HOST = new RegExp(
   '(?<![^\\s"\'`(=,])(?:[\\p{L}\\p{M}\\p{N}-]{1,63}[.。．｡]){1,9}' +
     '(?:com|net|org|edu|gov|mil|info|biz|io|dev|app|xyz|online|site|shop|store|cloud|bank|ai|eu|us|uk|de|fr|it|es|' +
@@ -120,8 +131,8 @@ function words(text: string, isProse: boolean): LookAlike[] {
 }
 
 /**
- * The scripts that a text shows with letters that pass for no others. `''` stands for all scripts without an entry
- * above.
+ * The scripts that a text shows with letters that pass for no other letters. `''` stands for all scripts without an
+ * entry above.
  */
 function scriptsShown(text: string): ReadonlySet<string> {
   const shown = new Set<string>();

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../json';
 
-/** One leaf of arguments: its path as `--set` takes it, and its value. */
+/** One leaf of arguments: its path in the form that `--set` takes, and its value. */
 export interface Leaf {
   path: string;
   value: Json;

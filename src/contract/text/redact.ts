@@ -4,15 +4,16 @@ import { isObject } from '../json';
 export const REDACTED = '[redacted]';
 
 /**
- * Shapes of secrets. Each takes linear time: a repetition is bounded, or ends where the next match could start, or may
- * start only where a run of its characters starts. Order matters: whole headers first, `name=value` last.
+ * The shapes of secrets. Each pattern takes linear time: a repetition is bounded, or ends where the next match could
+ * start, or may start only where a run of its characters starts. The order matters: whole headers first, `name=value`
+ * last.
  */
 const SHAPES: readonly [RegExp, string][] = [
-  // A header's value has spaces: it ends with its line or its quotes.
+  // The value of a header has spaces, so it ends at the end of its line or quotes.
   [/((?:authorization|cookie)["']?\s{0,4}[:=]\s{0,4}["']?)[^\r\n"'\\]+/gi, `$1${REDACTED}`],
   [/\b(Bearer\s{1,4})[\w.~+/=-]{8,}/gi, `$1${REDACTED}`],
   [/\b(Basic\s{1,4})[A-Za-z0-9+/=]{16,}/g, `$1${REDACTED}`],
-  // user:password@ and token@ of an URL; up to the last @ before the path.
+  // `user:password@` and `token@` in a URL, up to the last @ before the path.
   [/(:\/\/[^\s/:@"']*:)[^\s/"']+@/g, `$1${REDACTED}@`],
   [/(:\/\/)[^\s/:@"']{16,}@/g, `$1${REDACTED}@`],
   [/(?<![\w-])sk-[\w-]{16,}/g, REDACTED],
@@ -46,7 +47,8 @@ export function redactText(text: string): string {
 }
 
 /**
- * Hides PEM blocks. Not by a pattern, which would look for END once for each BEGIN. Without an END the rest is hidden.
+ * Hides PEM blocks. It does not use a pattern, which would search for END once for each BEGIN. Without an END, the
+ * whole remaining text is hidden.
  */
 function redactKeys(text: string): string {
   const kept: string[] = [];
@@ -60,7 +62,10 @@ function redactKeys(text: string): string {
   return kept.length === 0 ? text : kept.join('') + text.slice(from);
 }
 
-/** Text without secrets that are known word for word. Give the longest secret first: one may be a part of another. */
+/**
+ * Text without secrets that are known word for word. Pass the longest secret first, because one secret may be a part of
+ * another.
+ */
 export function hideSecrets(text: string, secrets: readonly string[]): string {
   return secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text);
 }
@@ -70,10 +75,10 @@ function next(pattern: RegExp, text: string, from: number): RegExpExecArray | nu
   return pattern.exec(text);
 }
 
-/** Deeper values are not shown at all. */
+/** The most levels of a value. Deeper values are not shown at all. */
 const MOST_LEVELS = 64;
 
-/** Parts of names that hold a secret, once case and separators are gone. */
+/** Parts of names of secrets, compared without case and separators. */
 const SECRET_NAME =
   /passw|passphrase|^pass$|^pwd|pwd$|secret|token|apikey|authorization|cookie|privatekey|accesskey|signingkey|encryptionkey|credential|bearer|^jwt$|^auth$|^otp$|^pin$/;
 
@@ -84,10 +89,11 @@ const COUNT_NAME = /tokens$|tokencount$|tokenlimit$/;
 const SECRET_FLAG = /^--?(.+)$/;
 
 /**
- * A copy of a value for logs, its secrets replaced by `[redacted]`: by name (`password`, `apiKey`, `X-Auth-Token`, a
- * `--token` in front of its value, at any depth) and by shape, also inside text. In linear time. Never throws.
+ * A copy of a value for logs, with `[redacted]` in place of its secrets. Secrets are found by name (`password`,
+ * `apiKey`, `X-Auth-Token`, a `--token` before its value, at any depth) and by shape, also inside text. Takes linear
+ * time. Never throws.
  *
- * It does not find every secret: one with a harmless name and without a known shape is not replaced.
+ * It does not find every secret: a secret with a harmless name and without a known shape stays.
  */
 export function redactSecrets(value: unknown): unknown {
   try {
@@ -98,7 +104,7 @@ export function redactSecrets(value: unknown): unknown {
   }
 }
 
-/** Whether something of this name is a secret. */
+/** Whether a value with this name is a secret. */
 export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(name.toLowerCase().replace(/[^a-z0-9]/g, ''));
 }
@@ -116,7 +122,7 @@ function redact(value: unknown, above: readonly object[]): unknown {
 }
 
 function redactObject(value: Record<string, unknown>, inside: readonly object[]): unknown {
-  // fromEntries defines keys and never sets them, so that `__proto__` is a key like any other.
+  // `fromEntries` defines keys and never assigns them, so `__proto__` is a key like any other.
   return Object.fromEntries(
     Object.entries(value).map(([name, item]) => [name, hides(name, item) ? REDACTED : redact(item, inside)]),
   );

@@ -1,11 +1,13 @@
 import { HIDDEN_CHARACTER, TURNING_CHARACTER } from './unsafe-text';
 
-/** Characters that need no quotes in any shell; zsh looks up a word that begins with `=`. */
+/**
+ * A text of characters that need no quotes in any shell. It must not begin with `=`, because zsh looks up such a word.
+ */
 const PLAIN = /^(?!=)[A-Za-z0-9_@%+=:,./-]+$/;
 
 /**
- * A text as one word of a shell's command line that reads back to exactly the same, in a person's eyes and in bash, and
- * can be pasted. Characters that cannot be seen, or turn what is around them, are written as their numbers.
+ * A text as one word of a shell's command line. It can be pasted, and both bash and a person's eyes read exactly the
+ * same text back. Characters that cannot be seen, or that turn the text around them, are written as numbers.
  */
 export function shellWord(text: string): string {
   if (PLAIN.test(text)) return text;
@@ -14,7 +16,8 @@ export function shellWord(text: string): string {
 }
 
 /**
- * Whether a text has characters to write as numbers. Other blanks count: they look like the one that separates words.
+ * Whether a text has characters that are written as numbers. Blanks other than the space count: they look like the
+ * space that separates words.
  */
 function needsNumber(text: string): boolean {
   return HIDDEN_CHARACTER.test(text) || TURNING_CHARACTER.test(text) || /(?! )\p{Zs}/u.test(text);
@@ -31,7 +34,7 @@ function escapeCharacter(character: string): string {
     case "'":
     case '\\':
       return `\\${character}`;
-    // An interactive shell reads `!` as a line of its history, where a quote inside the word misleads it.
+    // An interactive shell expands `!` to a line of its history, and a quote inside the word misleads it there.
     case '!':
       return '\\x21';
   }

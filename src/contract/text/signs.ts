@@ -1,6 +1,6 @@
 import { CONFUSABLES } from './confusables';
 
-/** A piece of text whose letters pass for others, and what they are. */
+/** A piece of text that passes for other letters, and the name of what it really is. */
 export interface LookAlike {
   start: number;
   end: number;
@@ -12,7 +12,7 @@ export interface LookAlike {
 
 const CONFUSABLE = new RegExp(`[${CONFUSABLES}]`, 'u');
 const ASCII_TEXT = /^[!-~]+$/;
-/** Text that passes for ASCII. A character whose compatibility form matches this passes, too. */
+/** Text that passes for ASCII. A character whose compatibility form matches this passes for ASCII, too. */
 const PASSES = new RegExp(`^[!-~${CONFUSABLES}]+$`, 'u');
 const LETTER = /\p{L}/u;
 /** Letters of East Asia. */
@@ -28,7 +28,10 @@ const RUNS_ALIKE =
 /** Letters of phonetic alphabets, small capitals and a j without its dot, whatever they resemble. */
 const PHONETIC =
   /[\u0237\u0262\u026a\u0274\u0280\u0281\u0299\u029b\u029c\u029f\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\u{10780}-\u{107bf}\u{1d6a5}\u{1df00}-\u{1dfff}]/u;
-/** Letters and signs that words really use. In a path, an option, an address or a variable they pass for others. */
+/**
+ * Letters and signs that words really use. In a path, an option, an address or a variable they pass for other
+ * characters.
+ */
 const TYPOGRAPHY =
   /[…‥⋯♯²³¹ªº™℠№℃æÆœŒơƠŉ·•‧∙⋅・\u2070-\u207a\u207c-\u208a\u208c-\u208e\u203c\u2047-\u2049\u221e\u2460-\u24b5\u3200-\u33ff]/u;
 const QUOTES = /[‘’‚‛“”„‟‹›′″‴⁗ʻʼ〝〞]/u;
@@ -49,7 +52,7 @@ const EAST_BEFORE = new RegExp(`${LETTER_OF_EAST}${STROKE.source}*$`, 'u');
 const EAST_AFTER = new RegExp(`^${STROKE.source}*${LETTER_OF_EAST}`, 'u');
 /** The frames of tables. */
 const FRAME = /[─━│┃╌╍┄┅╎╏❘❙❚⎮⏐¦]/u;
-/** Signs of East Asian text, and those that end a sentence or a part of one. */
+/** Signs of East Asian text, and signs that end a sentence or a part of a sentence. */
 const WIDE = /[\uff01-\uff60\u3001-\u3003\uff61\u3014\u3015\ufe50-\ufe6b\u30a0]/u;
 const EAST_STOP = /[。｡，、：！？（）〔〕〃]/u;
 const STYLES: readonly (readonly [name: string, letter: RegExp])[] = [
@@ -58,7 +61,7 @@ const STYLES: readonly (readonly [name: string, letter: RegExp])[] = [
   ['Roman numeral', /[\u2160-\u217f]/u],
 ];
 
-/** Facts about a line and about a word; worked out once, and only where something asks. */
+/** Facts about a line. They are worked out once, and only where a check asks for them. */
 interface Line {
   isProse: boolean;
   isSentence(): boolean;
@@ -69,14 +72,14 @@ interface Line {
 interface Word {
   line: Line;
   text: string;
-  /** A path, an option, an address, a variable or the like. */
+  /** Whether the word is a path, an option, an address, a variable or the like. */
   isTechnical(): boolean;
-  /** The same for dashes, which words have, too. A word that is all of its line also counts. */
+  /** The same question for dashes, which ordinary words have, too. A word that fills its whole line also counts. */
   isOneName(): boolean;
   isEast(): boolean;
 }
 
-/** A character that is not ASCII, where it stands in its word. */
+/** A character that is not ASCII, and its place in its word. */
 interface Place {
   char: string;
   at: number;
@@ -86,7 +89,8 @@ interface Place {
 }
 
 /**
- * Characters that pass for ASCII where they stand, apart from letters of other scripts. Neighbours make one finding.
+ * Characters that pass for ASCII where they stand, apart from letters of other scripts. Neighbours are joined to one
+ * finding.
  */
 export function signsIn(text: string, isProse: boolean): LookAlike[] {
   const found: LookAlike[] = [];
@@ -102,7 +106,7 @@ export function signsIn(text: string, isProse: boolean): LookAlike[] {
   return found;
 }
 
-/** The code of a text of one character. A longer text is called `not ASCII`. */
+/** The code of a text of one character. For a longer text `not ASCII`. */
 export function codeOf(text: string): string {
   const [first, ...more] = [...text];
   if (first === undefined || more.length > 0) return MANY;
@@ -131,7 +135,7 @@ function isCode(name: string): boolean {
 }
 
 const SHELL = /(?:^|\s)--?[A-Za-z]|[|&]{2}|\s\|\s|\$[A-Za-z_({]|`/;
-/** A line of fewer words may also be a name or a command, not a sentence. */
+/** A line with fewer words may also be a name or a command, not a sentence. */
 const FEW_WORDS = 4;
 /** East Asian text has no blanks between words. */
 const WORDS = new RegExp(`${EAST.source}|\\p{L}+|\\p{N}+`, 'gu');
@@ -181,7 +185,7 @@ function passes(place: Place): boolean {
   if (char === '×') return /[A-Za-z]/.test(before + after) || word.isTechnical();
   if (FRAME.test(char)) return !isProse && !isFramed();
   if (DASH.test(char) || (isProse && HYPHEN.test(char))) return isDash(place);
-  // Text that was cut ends like this.
+  // A text that was cut ends like this.
   if (char === '…' && before !== '' && after === '') return false;
   if (isMisplaced(place)) return true;
   if (TYPOGRAPHY.test(char) || (isProse && char === 'ı')) return word.isTechnical() && !isAmongEast(place);

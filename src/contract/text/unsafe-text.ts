@@ -8,10 +8,11 @@ import { codePointOf, EAST } from './signs';
  * Why a piece of text cannot be shown as it is.
  * `control`: a terminal would obey it. `bidi`: it changes the direction of the text around it. `invisible`: it has no
  * shape.
- * `look-alike`: letters that pass for others. `blanks`: a blank other than a space, or so many that the rest is pushed off the screen.
- * `combining`: so many marks on one letter that they run over the lines around, and marks that strike a letter out or
- * stand on none. `line end`: one that hides or moves text. `right-to-left`: letters that a screen puts in another order
- * than they run in. `bracket`: a sign that marks are written with.
+ * `look-alike`: letters that pass for others. `blanks`: a blank other than a space, or so many blanks that the text
+ * after them is pushed off the screen.
+ * `combining`: so many marks on one letter that they cover the lines around, and marks that strike a letter out or
+ * stand on no letter. `line end`: a line end that hides or moves text. `right-to-left`: letters that a screen puts in
+ * another order than they are stored in. `bracket`: a sign that our marks are written with.
  */
 export type Why =
   | 'control'
@@ -24,41 +25,44 @@ export type Why =
   | 'right-to-left'
   | 'bracket';
 
-/** A piece of text as it is, or a mark for a piece that would deceive: `shown` is safe to print, in one line. */
+/** A piece of text, or a mark in place of a piece that would deceive. `shown` is safe to print in one line. */
 export type Segment =
   { kind: 'text'; text: string } | { kind: 'mark'; why: Why; shown: string; original: string };
 
 /**
- * How text is laid out. `line`: all in one line, so line ends and tabs are marks. `block`: several lines; line feeds and
- * tabs are text. `diff`: one line of a hunk with its `+`, `-` or blank; blanks at the end of a changed line are marks.
+ * The layout of a text. `line`: all in one line, so line ends and tabs are marked. `block`: several lines, so line
+ * feeds and tabs are text. `diff`: one line of a hunk with its `+`, `-` or blank; blanks at the end of a changed line
+ * are marked.
  */
 export type Layout = 'line' | 'block' | 'diff';
 
 /**
- * Whether a text runs, or is only read. `exact`: arguments, names, paths, output; each letter and its place count.
- * `prose`: texts that people and models write to each other; it is read in the order of its language.
+ * Whether a text is run, or is only read. `exact`: arguments, names, paths, output; each letter and its place count.
+ * `prose`: texts that people and models write to each other, which are read in the order of their language.
  */
 export type Kind = 'exact' | 'prose';
 
 /**
  * Characters that a screen would obey, hide or turn around instead of showing them: controls, format characters (bidi
  * marks, zero-width and tag characters), lone surrogates, private and unassigned code points, blanks other than a
- * space, fillers, and variation selectors. U+3000 is a blank of East Asian text; `rare` finds it beside other letters.
+ * space, fillers, and variation selectors. U+3000 is a blank of East Asian text. `rare` finds it beside other letters.
  */
 const HIDDEN =
   '[\\p{Cc}\\p{Cf}\\p{Cs}\\p{Co}\\p{Cn}\\p{Zl}\\p{Zp}\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f' +
   '\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u2800\\u3164\\uffa0\\ufe00-\\ufe0f\\ufffc\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}\\u{e0100}-\\u{e01ef}]';
 
-/** A character that does not show by itself, line ends and tabs included; see `segments`. */
+/** A character that does not show by itself. Line ends and tabs are such characters, too. See `segments`. */
 export const HIDDEN_CHARACTER = new RegExp(HIDDEN, 'u');
 
 /** More blanks than this push the text after them off the screen. */
 const BLANKS = 24;
 /** More blanks than this are not taken for indentation. */
 const INDENT = 40;
-/** More empty lines in a row than this are counted, not shown. */
+/** More empty lines in a row than this are counted and not shown. */
 const EMPTY_LINES = 5;
-/** More combining marks than this run over the lines around them. Hebrew, Arabic and Vietnamese need three. */
+/**
+ * More combining marks on one letter than this run over the lines around it. Hebrew, Arabic and Vietnamese need three.
+ */
 const MARKS = 3;
 
 /** The blocks of all letters and numbers that change the direction of text: Unicode's bidi classes R, AL and AN. */
@@ -112,8 +116,8 @@ const TURNING_WORD = new RegExp(
 );
 
 /**
- * Text of models, tools and users in pieces that are safe to show one after the other: nothing is obeyed, nothing is
- * invisible, nothing is lost. The originals and texts of all pieces in order are the text again.
+ * Splits a text of models, tools or users into pieces that are safe to show one after the other: nothing in them is
+ * obeyed, invisible or lost. The originals and texts of all pieces, in order, are the text again.
  */
 export function segments(text: string, layout: Layout = 'line', kind: Kind = 'exact'): Segment[] {
   const end = layout === 'diff' ? endOf(text) : text.length;
@@ -167,7 +171,9 @@ function hiddenIn(text: string, pattern: RegExp, layout: Layout): Placed[] {
   }));
 }
 
-/** The text with a blank for each unit that is marked already, so that the places of the others stay the same. */
+/**
+ * The text with a blank for each unit that is marked already, so that the places of the other characters stay the same.
+ */
 function clearOf(text: string, end: number, marks: readonly Placed[]): string {
   let clear = '';
   for (const { at, mark } of marks) {
@@ -187,7 +193,7 @@ function joined(text: string, marks: readonly Placed[]): Segment[] {
   return at < text.length ? [...parts, { kind: 'text', text: text.slice(at) }] : parts;
 }
 
-/** Where the blanks at the end of a changed line begin. Such blanks often are the change. */
+/** The index where the blanks at the end of a changed line begin. Such blanks are often what the change is about. */
 function endOf(line: string): number {
   if (!/^[+-]/.test(line)) return line.length;
   let end = line.length;

@@ -15,11 +15,11 @@ import {
 import { publicKeyOf } from './keys';
 import { frameOf, readLine, type ReadLine, wrongValue } from './read';
 
-/** The facts that a file must match, in addition to being whole. */
+/** What a file must match, in addition to being complete and unchanged. */
 export interface Expected {
-  /** The public key, in hex, that the file must be signed with. Without it, the key that the file names is used. */
+  /** The public key, in hex, with which the file must be signed. Without it, the key that the file names is used. */
   key?: string;
-  /** A head that was kept elsewhere: the file has to contain it. */
+  /** A head that was kept elsewhere. The file has to contain it. */
   head?: ReadLine;
 }
 
@@ -28,9 +28,9 @@ export interface Verified {
   namespace: string;
   /** The public key of its heads, in hex. */
   key: string;
-  /** Everything but the first line and the heads. */
+  /** The number of lines, except the first line and the heads. */
   records: number;
-  /** The number of these records that come before the last signed head. */
+  /** The number of those records that come before the last signed head. */
   signed: number;
   /** The number of values that were taken out. */
   redacted: number;
@@ -40,14 +40,14 @@ export interface Verified {
   end: { next: number; hash: string };
 }
 
-/** Checks a file line by line. Keeps counts and its place in memory, not the lines. */
+/** Checks a file line by line. It keeps counts and its position in memory, not the lines. */
 export interface Verifier {
   /** Checks one more line and returns it. @throws CountersignError `audit_broken`, `audit_invalid`, `audit_key`. */
   push(line: Buffer): ReadLine;
   /** Called when there are bytes after the last newline. @throws CountersignError `audit_broken`. */
   cut(): never;
   /**
-   * What the check found.
+   * The result of the check.
    *
    * @throws CountersignError `audit_invalid` for an empty file, `audit_broken` if an expected head is missing.
    */
@@ -146,12 +146,12 @@ export interface ChainEnd {
   hash: string;
 }
 
-/** Writes the lines of a chain, one after the other. */
+/** Makes the lines of a chain, one after the other. */
 export interface ChainWriter {
   readonly end: ChainEnd;
-  /** The line of one more record. */
+  /** The line of the next record. */
   append(record: AuditRecord): string;
-  /** The line of a signed head: it vouches for every record before it. `at`: ISO 8601. */
+  /** The line of a signed head, which vouches for every record before it. `at`: ISO 8601. */
   sign(key: KeyObject, at: string): string;
 }
 
@@ -194,7 +194,10 @@ function withoutBrace(frame: object): string {
   return asciiJson(frame).slice(0, -1);
 }
 
-/** The values with their salts (`open`), and the hash of each pair (`closed`), both as the inside of a JSON object. */
+/**
+ * The values of a record with their salts (`open`), and the hash of each such pair (`closed`). Both are the inside of a
+ * JSON object.
+ */
 function seal(values: AuditRecord['sealed']): { closed: string; open: string } {
   const fields = Object.entries(values).map(([name, value]) => {
     const pair = asciiJson([nextSalt(), value]);
@@ -206,7 +209,9 @@ function seal(values: AuditRecord['sealed']): { closed: string; open: string } {
 const pool = Buffer.alloc(SALT_BYTES * 512);
 let used = pool.length;
 
-/** Salts come from a pool, because asking the system for each salt would cost more than all the hashing. */
+/**
+ * The next salt. Salts come from a pool, because asking the system for each salt would cost more than all the hashing.
+ */
 function nextSalt(): string {
   if (used === pool.length) {
     randomFillSync(pool);
@@ -216,19 +221,21 @@ function nextSalt(): string {
   return pool.toString('hex', used - SALT_BYTES, used);
 }
 
-/** For each run, the last event that has been written to a file. */
+/** Knows, for each run, the last event that was written to a file. */
 export interface ExportedRuns {
   /** Notes a line of the file. The line counts once `settle` is called. */
   note(line: ReadLine): void;
   /** Called for a signed head: every line that was noted before it counts from now on. */
   settle(): void;
-  /** Whether the file already has a record. If not, the record counts as written from now on. */
+  /** Whether the file already has a record. If it does not, the record counts as written from now on. */
   take(record: AuditRecord): boolean;
-  /** Whether a run is in the file to its end. */
+  /** Whether a run is in the file up to its end. */
   hasWhole(run: string): boolean;
 }
 
-/** The last record of a run in the file. Histories grow only at their end, so every earlier record is there too. */
+/**
+ * The last record of a run in the file. Histories grow only at their end, so the file has every earlier record, too.
+ */
 interface RunEnd {
   event: number;
   part: number;
@@ -237,10 +244,10 @@ interface RunEnd {
 
 const frame = z.object({ run: z.string(), event: z.number(), part: z.number() });
 
-/** Types of records that can only be the last record of a run. */
+/** The types of the records that can only be the last record of a run. */
 const LAST: readonly string[] = ['turn_ended', 'continued'];
 
-/** Starts without any run. */
+/** Makes an `ExportedRuns` that knows no runs yet. */
 export function createExportedRuns(): ExportedRuns {
   const runs = new Map<string, RunEnd>();
   const noted = new Map<string, RunEnd>();

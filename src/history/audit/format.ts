@@ -10,10 +10,13 @@ import { CountersignError } from '../../contract/errors';
 /** The version of the file's format; `docs/audit.md` describes it. */
 export const FORMAT = 1;
 
-/** The previous hash in the first record, which has no record before it. */
+/** The previous hash in the first record. */
 export const NO_HASH = '0'.repeat(64);
 
-/** The signed text is this prefix and the hash of the record. With the prefix, the signature fits nothing else. */
+/**
+ * The prefix of the signed text, which goes on with the hash of the record. With this prefix, the signature fits
+ * nothing else.
+ */
 export const SIGNED = 'countersign audit head 1\n';
 
 /** Fields whose values can be taken out later. All text of people and models is in one of these fields. */
@@ -38,7 +41,7 @@ export type SealedField = (typeof SEALED_FIELDS)[number];
 /** Values of a record that can never be taken out: ids, names, digests, numbers. Never text of a person or a model. */
 export type Facts = Record<string, string | number | boolean>;
 
-/** A record before it has its place in the chain. */
+/** A record before its place in the chain is known. */
 export interface AuditRecord {
   type: string;
   /** The time when the server recorded it, ISO 8601. */
@@ -46,9 +49,9 @@ export interface AuditRecord {
   turn: string;
   /** The run that it happened in. */
   run: string;
-  /** The history event of that run. */
+  /** The id of the history event in that run. */
   event: number;
-  /** Counts the records of one history event, from 0. */
+  /** The number of the record among the records of the same history event, from 0. */
   part: number;
   facts: Facts;
   sealed: Partial<Record<SealedField, string>>;
@@ -59,7 +62,7 @@ export function sha256(data: string | Uint8Array): string {
   return hash('sha256', data, 'hex');
 }
 
-/** A value as JSON in ASCII, so that the same text cannot be written in a file in two ways. */
+/** A value as JSON in ASCII, so that a file cannot write the same text in two ways. */
 export function asciiJson(value: unknown): string {
   return JSON.stringify(value).replace(
     /[\u007f-\uffff]/g,
@@ -108,7 +111,7 @@ export function unsigned({ signed, records }: { signed: number; records: number 
   });
 }
 
-/** The error for signed decisions whose signatures do not fit what the record says. */
+/** The error for signed decisions whose signatures do not match the record. */
 export function badSignatures(count: number): CountersignError {
   const message = `${count} signed decisions do not hold: their signatures are not over what is on record`;
   return new CountersignError('audit_signature', message, {
@@ -125,10 +128,10 @@ export function filesText(files: readonly FileRef[] = []): string | undefined {
   );
 }
 
-/** The digest of arguments, as decisions name it. Undefined for arguments that are not sound JSON. */
+/** The digest of arguments, as decisions carry it. Undefined for arguments that are not sound JSON. */
 export function argsDigestOf(args: JsonObject): string | undefined {
   try {
-    // The same digest as the contract makes, but computed by Node, because exports are long.
+    // The same digest as in the contract, but computed by Node, because exports are long.
     return sha256(canonicalize(args) ?? '');
   } catch {
     // Anyone can send arguments that cannot be digested. The record then has no digest.
@@ -136,7 +139,7 @@ export function argsDigestOf(args: JsonObject): string | undefined {
   }
 }
 
-/** The facts about a result. Never its text, which may be long and secret. */
+/** The facts about a result. They never include its text, which may be long and secret. */
 export function resultFacts({ success, content, error, metadata }: ToolResult) {
   return {
     success,
@@ -149,10 +152,7 @@ export function resultFacts({ success, content, error, metadata }: ToolResult) {
   };
 }
 
-/**
- * The verdicts of the policy rules: the verdict of the rule that decided, and the verdicts that the shadow rules would
- * have given.
- */
+/** The facts about the verdicts of the policy rules: of the rule that decided, and of the shadow rules. */
 export function rulingFacts({ rule, then, until, shadow = [] }: CallRuling = {}) {
   const would = shadow.map((one) => `${one.rule}: ${one.would}`);
   return {

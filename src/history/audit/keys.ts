@@ -9,8 +9,8 @@ export interface NewKeys {
 }
 
 /**
- * Makes a pair of keys as texts, not as objects: Node 20 hangs if it collects garbage while it exports the object of a
- * key that it has just generated.
+ * Makes a pair of keys as texts, not as objects: Node 20 hangs if it collects garbage while it exports a key object
+ * that it has just generated.
  */
 export function makeKeys(): NewKeys {
   const { publicKey, privateKey } = generateKeyPairSync('ed25519', {

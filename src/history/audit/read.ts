@@ -2,22 +2,22 @@ import { SEALED_FIELDS, type SealedField, sha256 } from './format';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 
-/** A line that has the form of a record. Whether it is in the right place is checked with the chain. */
+/** A line that has the form of a record. Its place among the other lines is checked together with the chain. */
 export interface ReadLine {
   n: number;
   prev: string;
   type: string;
   /** ISO 8601. */
   at: string;
-  /** The hash that the line names. The hash of `body` has to be the same. */
+  /** The hash that the line names. It has to be the hash of `body`. */
   hash: string;
   /** The text that is hashed: frame and sealed hashes, without the closing brace. */
   body: string;
   /** Hashes of the fields that can be taken out, by name. */
   sealed: Map<string, string>;
-  /** `["salt","value"]` of the fields that were not taken out, by name, as they stand in the line. */
+  /** `["salt","value"]` of the fields that were not taken out, by name, as they are written in the line. */
   open: Map<string, string>;
-  /** The signature in hex. Only a head has one. */
+  /** The signature in hex. Only the line of a head has one. */
   sig?: string;
 }
 
@@ -31,7 +31,7 @@ const SEALED_FIELD = /"([a-z]+)":"([0-9a-f]{64})"(?:,(?=")|$)/y;
 const OPEN_FIELD = /"([a-z]+)":\["[0-9a-f]{32}","/y;
 
 /**
- * Reads a line. Only the exact bytes that we write are accepted. JSON can say the same in many ways, so a line in
+ * Reads a line. Only the exact bytes that we write are accepted: JSON can say the same in many ways, so a change to
  * another form would be a change that nobody finds.
  *
  * @returns what is wrong, in words, if the text is not a line of an audit file.
@@ -97,7 +97,10 @@ function openFields(text: string): ReadLine['open'] | undefined {
   return fields;
 }
 
-/** The quote that ends a JSON string: one with an even number of backslashes before it. -2 where there is none. */
+/**
+ * The index of the quote that ends a JSON string: the first quote with an even number of backslashes before it. -2
+ * where there is none.
+ */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0;
@@ -117,12 +120,15 @@ export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   return undefined;
 }
 
-/** The body of a line as a value. Undefined if the body is not JSON, which only a forger writes. */
+/** The body of a line as a value. Undefined if the body is not JSON, which only a forger would write. */
 export function frameOf(body: string): unknown {
   return parseJson(`${body}}`);
 }
 
-/** No line that we write is longer, because arguments have a limit and results are kept as digests. */
+/**
+ * The most bytes of a line. No line that we write is longer, because arguments have a limit and results are kept as
+ * digests.
+ */
 const MOST_BYTES = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 
@@ -145,7 +151,7 @@ export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator
   if (cut.length > 0) yield { lines: [], cut };
 }
 
-/** `bytes` ends with a newline. */
+/** Splits bytes into lines. `bytes` must end with a newline. */
 function linesOf(bytes: Buffer): Buffer[] {
   const lines: Buffer[] = [];
   for (let from = 0; from < bytes.length;) {
@@ -160,7 +166,7 @@ function tooLong(): CountersignError {
   return new CountersignError('audit_invalid', 'this is not an audit file: it has a line over 16 MiB');
 }
 
-/** Reads names of fields, with commas between. @throws CountersignError `usage`. */
+/** Reads the names of fields, separated by commas. @throws CountersignError `usage`. */
 export function readFields(text: string): SealedField[] {
   return text.split(',').map((part) => {
     const found = SEALED_FIELDS.find((name) => name === part.trim());
@@ -172,8 +178,8 @@ export function readFields(text: string): SealedField[] {
 }
 
 /**
- * A line without the values of some fields. Their hashes stay, so that the line is still the one that was signed. The
- * salt is taken out with the value. Without the salt, nobody can guess the value from the hash.
+ * A line without the values of some fields. The hashes of these values stay, so the line is still the line that was
+ * signed. Each salt is taken out with its value, because without the salt nobody can guess the value from the hash.
  */
 export function redactLine(text: string, line: ReadLine, fields: readonly SealedField[]): string {
   const { body, hash, open } = line;

@@ -36,13 +36,13 @@ interface Shown {
   seenDigest: string;
 }
 
-/** The digests of what a request shows. */
+/** The digests of what a request shows to an approver. */
 function shownBy({ arguments: args, preview, seenDigest }: RequestOpened): Shown {
   const argsDigest = argsDigestOf(args);
   return { ...defined({ argsDigest, previewDigest: preview && sha256(preview.text) }), seenDigest };
 }
 
-/** A draft without absent values. Long facts are cut, because the sender of a signal chooses some of them. */
+/** Makes a draft without absent values. Long facts are cut, because the sender of a signal chooses some of them. */
 function draft(
   type: string,
   facts: { [K in string]: Facts[string] | undefined },
@@ -63,7 +63,7 @@ function draft(
 
 const FACT_CHARS = 256;
 
-/** The facts about a run before its next event. */
+/** What is known about a run before its next event. */
 interface Known {
   /** The digests of each call's request. */
   shown: Map<string, Shown>;
@@ -72,13 +72,13 @@ interface Known {
 
 /** Turns the turn events of one run into audit records. */
 export interface Recorder {
-  /** The records of one more event. Most events have none. */
+  /** Makes the records of the next event. Most events make none. */
   push(event: TurnEvent): AuditRecord[];
 }
 
 /**
- * Starts with a run. A run that a reset made begins with copies of the events of the run before. The records of these
- * events name the run before, as its own records do.
+ * Makes a recorder for a turn. A run that a reset made begins with copies of the events of the previous run. The
+ * records of these copies name the previous run, like that run's own records.
  */
 export function createRecorder(turn: string): Recorder {
   const known: Known = { shown: new Map(), signed: createSignedContext() };
@@ -103,7 +103,7 @@ type EventsByType = { [T in TurnEvent['type']]: TurnEventOf<T> & { type: T } };
 /** Makes the drafts of an event of one type. */
 type Drafter<T extends TurnEvent['type']> = (event: EventsByType[T], known: Known) => Draft | Draft[];
 
-/** By type of event. Events of all other types make no records. */
+/** The drafters by type of event. Events of all other types make no records. */
 const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   step: ({ calls }) => calls.map(proposal),
   turn_started: ({ agent, taskQueue, continuedFrom, session, prompt, files }) =>
@@ -160,14 +160,20 @@ function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Kn
   return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
-/** The roster lines by which the worker accepted signatures. They are sealed: keys and their comments name people. */
+/**
+ * The drafts of the approvers file's lines by which the worker accepted signatures. They are sealed, because keys and
+ * their comments name people.
+ */
 function rosterLines(call: string, { lines = [], installation, fileDigest }: Partial<Roster> = {}): Draft[] {
   return lines.map(({ decisionId, ...line }) =>
     draft('roster', { call, decisionId, installation, fileDigest }, { roster: JSON.stringify(line) }),
   );
 }
 
-/** What a model asked for. The arguments of a call that another worker still has to prepare are not known. */
+/**
+ * The draft of a call that a model asked for. The arguments are not known of a call that another worker still has to
+ * prepare.
+ */
 function proposal({ callId: call, id, tool, kind, arguments: args, error, ruling }: ProposedCall): Draft {
   if (kind === 'remote') return draft('proposal', { call, modelId: id, tool, kind });
   const facts = { call, modelId: id, tool, kind, argsDigest: argsDigestOf(args), ...rulingFacts(ruling) };
@@ -234,7 +240,7 @@ function resolution(event: Resolved, { shown, signed }: Known): Draft {
   });
 }
 
-/** The draft of an answer. The answers of a person are sealed, as arguments are. */
+/** The draft of an answer. People's answers are sealed, like arguments. */
 function answer(event: Answered): Draft {
   const { callId: call, answer: said, content } = event;
   const facts = {
@@ -253,7 +259,10 @@ function typeOf(type: string, { accepted }: Judgement): string {
 
 const OF = { decision: 'decision', resolved: 'resolution', answered: 'answer' } as const;
 
-/** `verdict` is `unknown` where more signals came at once than the turn keeps verdicts for. */
+/**
+ * The facts about a person's message. `verdict` is `unknown` where more signals arrived together than the turn keeps
+ * verdicts for.
+ */
 function messageFacts(event: DecisionMade | Resolved | Answered) {
   const { judgement, door, decisionId, reapplied, signature } = event;
   const verdict = judgement.accepted === false ? judgement.code : judgement.accepted ? 'accepted' : 'unknown';
@@ -261,7 +270,7 @@ function messageFacts(event: DecisionMade | Resolved | Answered) {
     of: OF[event.type],
     verdict,
     door,
-    // Only the channel says this, and everybody who may signal the turn can say it too.
+    // Only the channel says this, and everybody who may signal the turn can claim it, too.
     proof: event.authenticated === true ? 'authenticated' : 'claimed',
     signedBy: signature?.kind,
     signedAt: signature?.at,

@@ -1,11 +1,11 @@
 import type { DecisionMade, Resolved, TurnEvent } from '../events';
 import type { Facts } from './format';
 
-/** What is known about a run and its calls when a person says something, as far as a signature covers it. */
+/** Knows the facts about a run and its calls that a signature of a person covers. */
 export interface SignedContext {
   /** Takes note of one more event of the run. */
   note(event: TurnEvent): void;
-  /** What a person's signature covers, apart from what the record says anyway. Empty where they did not sign. */
+  /** What a person's signature covers, apart from what the record says anyway. Empty where the person did not sign. */
   of(event: DecisionMade | Resolved): {
     facts: { [name: string]: Facts[string] | undefined };
     requesters?: string;
@@ -21,7 +21,7 @@ interface Asked {
   requesters: readonly string[];
 }
 
-/** Starts with a run. */
+/** Makes the context of a run that has no events yet. */
 export function createSignedContext(): SignedContext {
   const run: { agent?: string; firstRun?: string } = {};
   const asked = new Map<string, Asked>();

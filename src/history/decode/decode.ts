@@ -19,8 +19,8 @@ export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Head = { eventId: number; at: string };
 
 /**
- * Decodes one event. Gives a promise only where the event has payloads. `owner` is the workflow of the event: a codec
- * may have bound the payloads to it.
+ * Decodes one event. Returns a promise only where the event has payloads. `owner` is the workflow of the event, because
+ * a codec may have bound the payloads to it.
  */
 export type Decode = (
   raw: HistoryEvent,
@@ -29,14 +29,14 @@ export type Decode = (
 
 /**
  * Makes a decoder for the payloads of one data converter, codecs included. A payload that cannot be decoded becomes
- * `undefined`. The decoder throws only where a key is missing for a payload that only starters and workers write.
- * Without this, every turn would look empty.
+ * `undefined`. The decoder throws only where a key is missing for a payload that only starters and workers write:
+ * otherwise every turn would look empty.
  */
 export function makeDecode(converter: LoadedDataConverter = defaultDataConverter): Decode {
   return (raw, owner) => {
-    // Spread after `kind`, never first: see `headOf` of the fold.
+    // `head` is spread after `kind`, never first. See `headOf` of the fold.
     const head = { eventId: toNumber(raw.eventId), at: toIso(raw.eventTime) ?? new Date(0).toISOString() };
-    // A quarter of every history are these events, which hold nothing: no decoder of a family has to look at them.
+    // A quarter of every history are these events, which hold nothing, so they are decoded here first.
     if (raw.workflowTaskScheduledEventAttributes) return { kind: 'task_scheduled', ...head };
     const payloads = new Payloads(converter, owner);
     return (
@@ -51,7 +51,7 @@ export function makeDecode(converter: LoadedDataConverter = defaultDataConverter
 const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
 
 /**
- * Decodes the events that start and end a run, and those of its workflow tasks. Undefined: the event is of another
+ * Decodes the events that start and end a run, and the events of its workflow tasks. Undefined: the event is of another
  * family.
  */
 function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
@@ -73,7 +73,7 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
   );
 }
 
-/** A search attribute is always plain JSON, also where payloads are encoded in another way. */
+/** The schedule in a search attribute, which is always plain JSON, also where payloads are encoded in another way. */
 function scheduleOf(data: Uint8Array | null | undefined): string | undefined {
   const value = data == null ? undefined : parseJson(Buffer.from(data).toString());
   return typeof value === 'string' && value !== '' ? value : undefined;
@@ -213,7 +213,7 @@ async function endOfChild(raw: HistoryEvent, payloads: Payloads): Promise<ChildE
   return { kind: raw.childWorkflowExecutionTimedOutEventAttributes ? 'timed_out' : 'terminated' };
 }
 
-/** Decodes the events of messages from outside (signals, updates, cancellation) and of the memo, which goes outside. */
+/** Decodes the events of messages from outside (signals, updates, cancellation) and of the memo. */
 function decodeMessage(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding {
   const signaled = raw.workflowExecutionSignaledEventAttributes;
   if (signaled) {
@@ -284,5 +284,5 @@ async function decodeVerdict(
   });
 }
 
-/** A history as the server keeps it: payloads are not decoded. */
+/** A history as the server keeps it. Its payloads are not decoded. */
 export type History = temporal.api.history.v1.IHistory;

@@ -30,7 +30,7 @@ interface ActivityEnd extends Head {
 }
 
 /**
- * One history event with its payloads decoded, cut to what the fold reads. A payload that is missing or cannot be
+ * One history event with its payloads decoded, reduced to what the fold reads. A payload that is missing or cannot be
  * decoded is `undefined`. Decoding never throws because of it.
  */
 export type DecodedEvent =
@@ -43,7 +43,7 @@ export type DecodedEvent =
       continuedFrom?: string;
       taskQueue: string;
       workflowType?: string;
-      /** Id of the schedule that started it. */
+      /** The id of the schedule that started the run. */
       schedule?: string;
       input: unknown;
     })
@@ -58,7 +58,7 @@ export type DecodedEvent =
   | (Head & { kind: 'reset'; baseRunId: string; newRunId: string; message: string })
   | (Head & {
       kind: 'activity_scheduled';
-      /** The number by which later events name this one. Only in a burst, where history has no such event. */
+      /** The number by which later events name this event. Only in a burst, where history has no such event. */
       scheduledAs?: number;
       id: string;
       activityType: string;
@@ -84,9 +84,9 @@ export type DecodedEvent =
       failure?: DecodedFailure;
     })
   | (Head & { kind: 'signaled'; name: string; input: unknown; identity: string })
-  /** The server has an update that it gives to the workflow later, such as one that a reset applies again. */
+  /** The server has an update that it gives to the workflow later, such as an update that a reset applies again. */
   | (Head & { kind: 'update_admitted'; updateId: string; name: string; input: unknown; identity: string })
-  /** Where `name` is empty, the request is in the `update_admitted` event before. */
+  /** Where `name` is empty, the request is in the earlier event `update_admitted`. */
   | (Head & { kind: 'update_accepted'; updateId: string; name: string; input: unknown; identity: string })
   | (Head & { kind: 'update_completed'; updateId: string; value: unknown; failure?: DecodedFailure })
   | (Head & { kind: 'memo'; fields: Record<string, unknown> })
@@ -99,7 +99,10 @@ export type DecodedEvent =
   | (Head & { kind: 'continued_as_new'; newRunId: string })
   | (Head & { kind: 'other' });
 
-/** The result of a decoder for one family of events. A promise only for payloads. Undefined for another family. */
+/**
+ * The result of a decoder for one family of events. It is a promise only where there are payloads. Undefined: the event
+ * is of another family.
+ */
 export type Decoding = DecodedEvent | Promise<DecodedEvent> | undefined;
 
 /** One kind of decoded event. */

@@ -8,7 +8,9 @@ type ProtoFailure = temporal.api.failure.v1.IFailure;
 
 const { TimeoutType } = temporal.api.enums.v1;
 
-/** Decodes a failure with its details and causes, and its message where the failure converter encoded the message. */
+/**
+ * Decodes a failure with its details and causes. Where the failure converter encoded its message, that is decoded, too.
+ */
 export async function decodeFailure(
   failure: ProtoFailure | null | undefined,
   payloads: Payloads,
@@ -28,7 +30,7 @@ export async function decodeFailure(
   });
 }
 
-/** The failure at the end of the chain of causes: what really went wrong. */
+/** The failure at the end of the chain of causes, which is what really went wrong. */
 export function rootOf(failure: DecodedFailure): DecodedFailure {
   return failure.cause === undefined ? failure : rootOf(failure.cause);
 }

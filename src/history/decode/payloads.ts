@@ -29,17 +29,19 @@ export class Payloads {
     try {
       return await this.decoded(payload);
     } catch {
-      // Anyone may send any bytes: the fold then says "unreadable" and goes on.
+      // Anyone may send any bytes. The fold then says "unreadable" and goes on.
       return undefined;
     }
   }
 
-  /** The value of the first payload: every message and result that we write has one. */
+  /** The value of the first payload. Every message and result that we write has exactly one payload. */
   first(payloads: List): Promise<unknown> {
     return this.value(payloads?.payloads?.[0]);
   }
 
-  /** The value of the first payload that only starters and workers write. @throws CountersignError `key_missing`. */
+  /**
+   * The value of the first payload, where only starters and workers write it. @throws CountersignError `key_missing`.
+   */
   async own(payloads: List): Promise<unknown> {
     const payload = payloads?.payloads?.[0];
     try {
@@ -50,7 +52,7 @@ export class Payloads {
     }
   }
 
-  /** The value of a payload that the SDK's core writes. No codec has encoded it. */
+  /** The value of a payload that the SDK's core writes. No codec encodes such a payload. */
   core(payload: Payload | null | undefined): unknown {
     try {
       return payload ? fromPayload(payload, defaultPayloadConverter) : undefined;
@@ -72,7 +74,7 @@ export class Payloads {
     );
   }
 
-  /** The decoded value. A promise only where there are codecs. */
+  /** The decoded value. It is a promise only where there are codecs. */
   private decoded(payload: Payload): unknown {
     const { payloadCodecs, payloadConverter } = this.converter;
     if (payloadCodecs.length === 0) return fromPayload(payload, payloadConverter);
@@ -94,9 +96,9 @@ export async function throughCodecs(
 }
 
 /**
- * Converts a payload to a value. Where the converter is the SDK's own, JSON is decoded here. The SDK decodes UTF-8 in
- * JavaScript, because the workflow sandbox needs that. It took a fifth of the time of reading a history. Bytes that are
- * not UTF-8 are left to the SDK, because the turn saw the result of the SDK's decoder.
+ * Converts a payload to a value. Where the converter is the SDK's own, JSON is decoded here: the SDK decodes UTF-8 in
+ * JavaScript, because the workflow sandbox needs that, and this took a fifth of the time of reading a history. Bytes
+ * that are not UTF-8 are left to the SDK, because the turn saw the result of the SDK's decoder.
  *
  * @throws The errors of the converter.
  */
@@ -112,7 +114,7 @@ function textOf(bytes: Uint8Array = new Uint8Array()): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** The id of the child workflow that an event is about. Undefined for other events, and where no child started. */
+/** The id of the child workflow that an event is about. Undefined for other events, and where no child was started. */
 export function childIn(raw: temporal.api.history.v1.IHistoryEvent): string | undefined {
   const asked = raw.startChildWorkflowExecutionInitiatedEventAttributes;
   if (asked) return asked.workflowId ?? '';
@@ -126,7 +128,9 @@ export function childIn(raw: temporal.api.history.v1.IHistoryEvent): string | un
   return there ? (there.workflowExecution?.workflowId ?? '') : undefined;
 }
 
-/** The workflow that the payloads of an event are bound to. Input and result of a child are bound to the child. */
+/**
+ * The workflow to which the payloads of an event are bound. The input and the result of a child are bound to the child.
+ */
 export function ownerIn(
   raw: temporal.api.history.v1.IHistoryEvent,
   owner: SerializationContext,

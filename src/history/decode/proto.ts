@@ -19,7 +19,9 @@ export function toIso(time: google.protobuf.ITimestamp | null | undefined): stri
   return new Date(toNumber(time.seconds) * 1000 + Math.floor((time.nanos ?? 0) / 1e6)).toISOString();
 }
 
-/** The id of the `patched()` that a marker records. Undefined for other markers, and for one that cannot be read. */
+/**
+ * The id of the `patched()` that a marker records. Undefined for other markers, and for a marker that cannot be read.
+ */
 export function patchOf(marker: temporal.api.history.v1.IMarkerRecordedEventAttributes): string | undefined {
   const [payload] =
     marker.markerName === 'core_patch' ? (marker.details?.['patch-data']?.payloads ?? []) : [];

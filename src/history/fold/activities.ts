@@ -11,7 +11,10 @@ import { rootOf } from '../decode/failure';
 import { defined } from '../../contract/defined';
 import { is } from './guards';
 
-/** What an activity is for. Our own are known by their types, the activity of a tool by the id from the workflow. */
+/**
+ * The purpose of an activity. Our own activities are known by their types, the activity of a tool by the id that the
+ * workflow gave it.
+ */
 export function purposeOf(activity: { id: string; activityType: string }): Purpose | undefined {
   const { id, activityType } = activity;
   // An activity whose result could not be read is scheduled once more, under another id.
@@ -70,12 +73,15 @@ export function activityFailed(state: FoldState, event: EventOf<'activity_failed
   if (purpose.what === 'prepare') return prepareFailed(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyFailed(event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
-  // The wait was cancelled with its turn, or ended by an operator. The events of the call itself show what follows.
+  // The wait was cancelled with its turn, or ended by an operator. The events of the call show what follows.
   if (purpose.what === 'held') return [];
   return callFailed(state, event, { held: ensureCall(state, purpose.callId, ''), activity });
 }
 
-/** A cancelled activity is handled as one that failed by cancellation. A cancelled `think` makes no event. */
+/**
+ * A cancelled activity is handled like an activity that failed because of the cancellation. A cancelled `think` makes
+ * no event.
+ */
 export function activityCanceled(state: FoldState, event: EventOf<'activity_canceled'>): TurnEvent[] {
   const { scheduledEventId, untaken } = event;
   if (state.activities.get(scheduledEventId)?.purpose.what === 'think') return [];
@@ -84,7 +90,7 @@ export function activityCanceled(state: FoldState, event: EventOf<'activity_canc
   return activityFailed(state, { kind: 'activity_failed', ...eventHeader(event), scheduledEventId, failure });
 }
 
-/** A burst is over. Its steps make the events that they would have made as activities of their own. */
+/** A burst is over. Its steps make the same events as if each step had been an activity. */
 function burstCompleted(state: FoldState, record: BurstRecord): TurnEvent[] {
   const [first, ...rest] = expandBurst(record);
   const step = purposeOf(record.scheduled);
@@ -112,8 +118,8 @@ const TOO_SOON = 'it may still be running, so a person has to resolve it unless 
 type Of = { callId: string; generation: number };
 
 /**
- * The verdict of the tool's check becomes proof. The proof settles the doubt only if no person was first: the memo of
- * the same workflow task says whether one was.
+ * Takes the verdict of the tool's check as proof. The proof settles the doubt only if no person was first, and the memo
+ * of the same workflow task shows whether a person was.
  */
 function verifyCompleted(state: FoldState, event: EventOf<'activity_completed'>, of: Of): TurnEvent[] {
   const answer = is.verifyOutput(event.result) ? event.result : undefined;

@@ -12,15 +12,15 @@ import { ACTIVITIES, activityIds } from '../../contract/names';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { is } from './guards';
 
-/** A burst on record: its activity as it was scheduled, and as it ended. */
+/** A burst on record: its activity when it was scheduled, and when it ended. */
 export interface BurstRecord {
   scheduled: EventOf<'activity_scheduled'>;
   completed: EventOf<'activity_completed'>;
 }
 
 /**
- * The events that the steps of a burst would have made as activities of their own. They begin with the reply of the
- * first step, because its `think` was scheduled with the burst. Each has its own time. All have the id of the event
+ * The events that the steps of a burst would have made as separate activities. They begin with the reply of the first
+ * step, because its `think` was scheduled with the burst. Each event has its own time. All have the id of the event
  * that completed the burst, because a reset takes them back together. An output that cannot be read becomes a `think`
  * whose result cannot be read.
  */
@@ -50,7 +50,7 @@ function stepEvents(step: BurstStep, place: Place): DecodedEvent[] {
 
 /**
  * When something in a burst happened. The worker only counts milliseconds, and the server's time of the end is the
- * reference, so the worker's clock need not be right.
+ * reference. So the worker's clock need not be right.
  */
 function timeOf(ms: number, { output, scheduled, completed }: Place): string {
   const end = Date.parse(completed.at);
@@ -58,7 +58,10 @@ function timeOf(ms: number, { output, scheduled, completed }: Place): string {
   return Number.isNaN(at) ? completed.at : new Date(at).toISOString();
 }
 
-/** Stands for the id of an event that history does not have. Ids of real events are above zero. */
+/**
+ * A number in place of the id of an event that history does not have. It is below zero, because ids of real events are
+ * above zero.
+ */
 function keyOf({ index }: Place, call = 0): number {
   return -(index * CALLS + call + 1);
 }
@@ -93,8 +96,8 @@ function stepOf({ input, id }: EventOf<'activity_scheduled'>): number {
 }
 
 /**
- * The events of the calls of a step, by time. A start comes before an end of the same time. Where each call waits for
- * the call before it, the events of each call stay together.
+ * The events of the calls of a step, by time. Where a start and an end have the same time, the start comes first. Where
+ * each call waits for the call before it, the events of each call stay together.
  */
 function callEvents(step: BurstStep, calls: readonly BurstCall[], place: Place): DecodedEvent[] {
   const all = calls.map((call, index) => callEvent(step, call, { ...place, call: index }));
@@ -104,7 +107,7 @@ function callEvents(step: BurstStep, calls: readonly BurstCall[], place: Place):
   return [...starts, ...ends].sort((one, other) => one.at - other.at).map(({ event }) => event);
 }
 
-/** One call: the events that start and end it, with their times. */
+/** The events that start and end one call, with their times. */
 interface CallEvents {
   started: DecodedEvent[];
   ended: DecodedEvent;
@@ -141,8 +144,8 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
 }
 
 /**
- * Why the first attempt at the step after a burst failed. Undefined where it did not fail, or where the next activity fails
- * for the same reason.
+ * Why the first attempt at the step after a burst failed. Undefined where it did not fail, or where the next activity
+ * fails for the same reason.
  */
 export function failedAfter({ result }: EventOf<'activity_completed'>): string | undefined {
   const failed = readBurstOutput(result)?.failed;

@@ -48,7 +48,7 @@ export function callScheduled(
   at: Started,
 ): TurnEvent[] {
   const held = ensureCall(state, at.callId, event.activityType);
-  // An activity of the user gets the plain arguments, which may look like an input of ours.
+  // A user's own activity gets the plain arguments, which may look like an input of ours.
   const isOurs = gateActivity(held) === undefined;
   const input = isOurs && is.callInput(event.input) ? event.input : undefined;
   const decisionId = input?.decision?.decisionId;
@@ -74,7 +74,7 @@ export function callScheduled(
   return isRound ? decided : [...decided, startedEvent(event, held, { input, taskQueue: event.taskQueue })];
 }
 
-/** The call with an id. It is made up where its step could not be read. */
+/** The call with an id. It is made up where the step that asked for it could not be read. */
 export function ensureCall(state: FoldState, callId: string, tool: string): CallFold {
   const known = state.calls.get(callId);
   if (known !== undefined) return known;
@@ -109,7 +109,7 @@ function spentBy(input: CallInput | undefined): CallStarted['decision'] {
   return { decision: input.generation > 0 ? 'run-again' : decision, approver, ...defined({ reason }) };
 }
 
-/** A call that cannot be read may be of any effect, so the worst is assumed. */
+/** The effect of a call. A call that cannot be read may have any effect, so the worst is assumed. */
 function effectOf({ call }: CallFold): CallStarted['effect'] {
   return isValidCall(call) ? call.settings.effect : 'unsafe';
 }
@@ -130,9 +130,10 @@ export function callCompleted(
   if (output !== undefined && 'paused' in output) return pausedBy(event, held, output);
   delete held.absent;
   delete held.isPaused;
-  // From here on, the call runs as a turn of its own. That turn brings the result.
+  // From now on, the call runs as a child turn. The child turn brings the result.
   if (output !== undefined && 'child' in output && isChild(held)) return [];
-  // An output that this reader has no key for does not put the call in doubt: the workflow may have read the output.
+  // An output for which this reader lacks the key does not put the call in doubt, because the workflow may have read
+  // it.
   const wasRead = event.result !== undefined;
   if (output === undefined && wasRead && effectOf(held) === 'unsafe')
     return lose(event, held, { message: UNREADABLE });
@@ -144,12 +145,12 @@ export function callCompleted(
   return endCall(event, held, { result, ...facts, origin: 'handler' });
 }
 
-/** The grant and the roster by which a call started, as far as they can be read. */
+/** The grant and the roster by which a call started, where they can be read. */
 function leaveOf({ grant, roster }: StartedBy): StartedBy {
   return defined({ grant, roster: rosterIn(roster) });
 }
 
-/** The worker that took the call lacks its agent or tool. There is one event, however often that happens. */
+/** The worker that took the call lacks its agent or tool. One event is made, however often that happens. */
 function givenBack(head: EventHeader, held: CallFold, message: string): TurnEvent[] {
   const isFirst = held.absent === undefined;
   held.absent = message;
@@ -176,8 +177,8 @@ function isChild({ call }: CallFold): boolean {
 }
 
 /**
- * The activity of a call failed, timed out or was cancelled. Where its end may prove that the call never started, the
- * next workflow task judges that.
+ * The activity of a call failed, timed out or was cancelled. Where this may prove that the call never started, the next
+ * workflow task judges it.
  */
 export function callFailed(
   state: FoldState,
@@ -222,8 +223,8 @@ function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> 
 }
 
 /**
- * Voids a decision, as the workflow does. Only our own worker may say that a decision does not hold. For an unsafe call
- * the secret of the call shows that our worker said so.
+ * Voids a decision, as the workflow does. Only our own worker may say that a decision does not hold. For an unsafe
+ * call, the secret of the call proves that our worker said so.
  */
 function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEvent[] {
   const { call } = held;
@@ -251,8 +252,8 @@ function factsOf(activity: ActivityFold, at: string): { durationMs: number; atte
 }
 
 /**
- * A call of a `local` tool: history has one marker, when it is over. Its id is in the result and at the beginning of
- * its summary. An attempt that will be repeated does not end the call.
+ * A call of a `local` tool ended. History has one marker for it, when it is over. The id of the call is in the result
+ * and at the beginning of the marker's summary. An attempt that will be repeated does not end the call.
  */
 export function localActivity(state: FoldState, event: EventOf<'local_activity'>): TurnEvent[] {
   const callId = localCallId(event);
@@ -274,7 +275,7 @@ export function localActivity(state: FoldState, event: EventOf<'local_activity'>
   return [started, ...ending];
 }
 
-/** A local activity is not on the server, so nothing but its own failure ends it. */
+/** The times of a local activity. It is not on the server, so only its own failure can end it. */
 const NOT_OPEN = { openMs: 0, heartbeatMs: 1, startWithinMs: 0, maximumAttempts: 1 };
 
 function outcomeOf(event: EventOf<'local_activity'>): ReturnType<typeof settleFailure> {

@@ -46,7 +46,7 @@ export function childWaitEnded(
   return endChild(event, held, { child: held.child ?? '', end: waitEnd(event) });
 }
 
-/** The end of the child turn, read as the workflow reads it. */
+/** How the child turn ended, read as the workflow reads it. */
 function waitEnd(event: EventOf<'activity_completed'> | EventOf<'activity_failed'>): ChildEnd {
   if (event.kind === 'activity_completed')
     return readChildEnd(event.result) ?? { kind: 'completed', result: undefined };

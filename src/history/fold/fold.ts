@@ -25,15 +25,15 @@ import { newCall, stepTaken } from './think';
 /** Turns history into turn events, one event after the other. */
 export interface Fold {
   /**
-   * The turn events that one more history event makes. Most history events make none. Reads no clock and never throws
-   * on a payload.
+   * Returns the turn events that the next history event makes. Most history events make none. Reads no clock and never
+   * throws because of a payload.
    */
   push(event: DecodedEvent): TurnEvent[];
 }
 
 /**
- * The one fold of history. Give it every event of a turn in order, the runs of a chain one after the other.
- * Pushing events one by one or all at once comes to the same.
+ * Makes the fold of a turn's history. Pass it every event of a turn in order, the runs of a chain one after the other.
+ * It does not matter whether events are pushed one by one or all together.
  */
 export function createFold(): Fold {
   const state = makeState();
@@ -117,7 +117,10 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
   }
 }
 
-/** A run starts: the first of a turn, or the next where one continued as new. For a workflow that is not a turn, its type takes the place of the agent. */
+/**
+ * A run starts: the first run of a turn, or the next run where a run continued as new. For a workflow that is not a
+ * turn, its type is used as the agent.
+ */
 function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   const { turn, runId, taskQueue, continuedFrom } = event;
   const input = is.turnInput(event.input)
@@ -156,7 +159,8 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
 }
 
 /**
- * The step that came along from another build. Where the run before is there, the events of the step are there, too.
+ * Takes up the step that was taken along from another build. Where the previous run is among the events, the events of
+ * the step are there already.
  */
 function stepMoved(
   state: FoldState,
@@ -177,13 +181,14 @@ function stepMoved(
   return stepTaken(state, event, { step: state.step, output: { ...reply, text }, given: true });
 }
 
-/** Where a fork comes from. Every run of a fork has this in its input. */
+/** What a fork is made from. Every run of a fork has this in its input. */
 function originIn({ input }: EventOf<'started'>): Pick<FoldState, 'fork'> {
   return is.turnInput(input) && is.forkInput(input.fork) ? { fork: originOf(input.fork) } : {};
 }
 
 /**
- * The state with which a fork begins. If the first run is not among the events, the state that a later run took along.
+ * Takes up the state with which a fork begins. If the first run is not among the events, this is the state that a later
+ * run took along.
  */
 function forked(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
   if (state.fork === undefined || !is.turnInput(event.input)) return [];
@@ -200,7 +205,7 @@ function originGiven(input: unknown): TurnOrigin | undefined {
   return is.origin(origin) ? origin : undefined;
 }
 
-/** The origin of a turn, and its budget. */
+/** The calls that led to a turn, and the turn's budget. */
 function limitsGiven(input: unknown): {
   lineage: TurnStarted['lineage'] | undefined;
   budget: TurnStarted['budget'] | undefined;

@@ -22,10 +22,10 @@ import type { CarriedTurn, ClosedMemo, OpenMemo, TurnInput, TurnResult } from '.
 import type { TurnOrigin } from '../../contract/call';
 
 /**
- * The parts of a decoded payload that the fold relies on. Looser than the contract on purpose: a history of an older or
- * newer release, or one that somebody tampered with, gives fewer events and never an exception. Other fields may be
- * there. The copy that zod makes is not used. So no schema needs to be loose. A loose schema would copy those fields
- * too.
+ * The parts of a decoded payload that the fold relies on. These schemas are less strict than the contract: a history of
+ * an older or newer release, or one that somebody tampered with, gives fewer events and never an exception. Other
+ * fields may be there. The copies that zod makes are not used, so the schemas need not be loose objects, which would
+ * copy those fields, too.
  */
 const object = z.record(z.string(), z.unknown());
 const texts = z.array(z.string());
@@ -127,12 +127,12 @@ export const message = z.discriminatedUnion('kind', [
   head.extend({ kind: z.literal('result'), content: z.string(), success: z.boolean() }),
 ]);
 
-/** Makes a guard of a schema. */
+/** Makes a guard from a schema. */
 export function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
   return (value): value is T => schema.safeParse(value).success;
 }
 
-/** Who said something and why, as the note for the model quotes it. */
+/** The person who said something and the reason, as the note for the model quotes them. */
 const edit = { approver: z.string(), reason: z.string().optional() };
 
 /** Guards over decoded payloads, one for each kind of value that history holds. */

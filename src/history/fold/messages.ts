@@ -9,7 +9,8 @@ import { type CallFold, type FoldState, eventHeader, type PendingSignal } from '
 import { rootOf } from '../decode/failure';
 
 /**
- * A signal came in. A decision, a resolution or an answer waits for its verdict. Other signals become events at once.
+ * A signal arrived. A decision, a resolution or an answer waits for its verdict. Other signals become events
+ * immediately.
  */
 export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
   const { name, input, identity } = event;
@@ -35,7 +36,7 @@ function recorded(
   return [{ type: 'signal_recorded', ...eventHeader(event), signal, identity, ...said }];
 }
 
-/** A late outcome is proof as long as the call is in doubt. The memo says whether a person was first. */
+/** Takes a late outcome as proof while the call is in doubt. The memo shows whether a person was first. */
 function outcomeReported(state: FoldState, event: EventOf<'signaled'>): TurnEvent[] {
   if (!is.outcome(event.input)) return [];
   const { callKey, generation, secret, result } = event.input;
@@ -49,9 +50,9 @@ function outcomeReported(state: FoldState, event: EventOf<'signaled'>): TurnEven
 }
 
 /**
- * Verdicts were written, in the order of the signals, by the workflow task that took every signal before it.
- * The memo keeps only the newest verdicts, so the last verdicts belong to the last signals. Of a flood of signals the
- * task may have taken only some.
+ * The verdicts on signals were written, in the order of the signals, by the workflow task that took every signal before
+ * it. The memo keeps only the newest verdicts, so its last verdicts belong to the last signals. Of a flood of signals
+ * the task may have taken only a part.
  */
 export function judgeSignals(
   state: FoldState,
@@ -77,8 +78,8 @@ function judgementOf(verdict: SignalVerdict | undefined): Judgement {
 }
 
 /**
- * A call that needed a decision may start in a task before the verdict on that decision is written in the same task. So
- * the signal that allows the call is judged now. Otherwise the events would show a call that starts without a decision.
+ * Judges the signal that allows a call. A call may start in a workflow task before the verdict on its decision is
+ * written in the same task. Without this, the events would show a call that starts without a decision.
  */
 export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Allowed): TurnEvent[] {
   const { held, decisionId } = allowed;
@@ -94,7 +95,7 @@ export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Al
   return judgeSignal(state, head, { signal, judgement: { accepted: true } });
 }
 
-/** A call that starts, and the decision it spends. */
+/** A call that starts, and the decision by which it starts. */
 export interface Allowed {
   held: CallFold;
   decisionId: string;
@@ -114,7 +115,10 @@ function judgeSignal(
   );
 }
 
-/** The server keeps an update for the workflow. After a reset it keeps the updates that came after the reset point. */
+/**
+ * The server has taken an update that it gives to the workflow later. After a reset, these are the updates that arrived
+ * after the reset point.
+ */
 export function updateAdmitted(state: FoldState, event: EventOf<'update_admitted'>): TurnEvent[] {
   const { updateId, name, input, identity } = event;
   const { reapplying: reapplied } = state;
@@ -150,7 +154,10 @@ export function updateCompleted(state: FoldState, event: EventOf<'update_complet
   return name === UPDATES.resolve ? applyJudged(state, resolvedEvent(event, judged)) : [];
 }
 
-/** The verdict on an update that failed: another message of the same task won after the validator passed this one. */
+/**
+ * The verdict on an update that failed. Another message of the same workflow task was taken after this one had passed
+ * the validator.
+ */
 function refusal(failure: DecodedFailure | undefined): Judgement {
   const [refused] = failure === undefined ? [] : rootOf(failure).details;
   if (!is.refused(refused)) return { accepted: 'unknown' };

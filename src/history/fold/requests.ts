@@ -28,7 +28,10 @@ import { type PreparedCall, isValidCall } from '../../contract/call';
 import { askFirst } from '../../contract/fork';
 import { rootOf } from '../decode/failure';
 
-/** A memo was written. In it the workflow publishes what waits for a person, and its verdicts on signals. */
+/**
+ * A memo was written. In the memo, the workflow publishes the calls that wait for a person, and its verdicts on
+ * signals.
+ */
 export function memoChanged(state: FoldState, event: EventOf<'memo'>): TurnEvent[] {
   const { fields } = event;
   const gated = Object.entries(fields).flatMap(([key, value]) => gateChanged(state, event, { key, value }));
@@ -40,7 +43,10 @@ export function memoChanged(state: FoldState, event: EventOf<'memo'>): TurnEvent
   return is.verdicts(verdicts) ? [...made, ...judgeSignals(state, event, verdicts)] : made;
 }
 
-/** A call that a user's workflow gates, or a question of a running call. The memo `open` then asks for it. */
+/**
+ * The memo of a call that a user's workflow gates, or of a question of a running call. The memo `open` then asks for
+ * it.
+ */
 function gateChanged(
   state: FoldState,
   head: EventHeader,
@@ -63,7 +69,10 @@ interface Open {
 
 const NOTHING: OpenMemo = { key: '', count: 0, items: [] };
 
-/** Requests and doubts exist from here on: the task that wrote the memo is the first to take decisions on them. */
+/**
+ * Takes the memo `open`. From now on its requests and doubts exist, because the workflow task that wrote the memo is
+ * the first that can take decisions on them.
+ */
 function openChanged(state: FoldState, head: EventHeader, value: unknown): TurnEvent[] {
   const memo = is.openMemo(value) ? value : NOTHING;
   const items = new Map(memo.items.map((item) => [item.callId, item]));
@@ -96,7 +105,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   if (question !== undefined) return openQuestion(state, head, { held, open, question });
   if (call.kind !== 'ask') return [];
   const item = open.items.get(call.callId);
-  // The call starts by a grant, unless its worker finds that it may not.
+  // The call starts by a grant, unless its worker finds that the grant does not allow it.
   if (item === undefined && held.phase === 'proposed' && call.grant !== undefined) return [];
   const unnamed = open.cut && (held.phase === 'proposed' || held.planned === true);
   if (item === undefined && !unnamed) return [];
@@ -160,27 +169,30 @@ function openQuestion(
   ];
 }
 
-/** The deadline in the memo, or by the settings where the memo does not name the call. Workflow time in ms. */
+/**
+ * The deadline in the memo. Where the memo does not name the call, the deadline by the call's settings. Workflow time
+ * in ms.
+ */
 function deadlineIn(state: FoldState, item: OpenItem | undefined, expiresMs: number | null): number | null {
   if (item !== undefined) return item.deadline === null ? null : Date.parse(item.deadline);
   return expiresMs === null ? null : state.taskTime + expiresMs;
 }
 
 /**
- * Makes the digests of the shown request anew and trusts no recorded digests, because a decision is bound to what a
- * person could read.
+ * The digest of the request that is shown. It is made anew, because a decision is bound to what a person could read, so
+ * recorded digests are not trusted.
  */
 function seenDigestIn(args: JsonObject, preview: Preview | undefined): string {
   try {
     const argsDigest = digestJson(args, sha256);
     return seenDigestOf({ argsDigest, ...(preview && previewDigests(preview, sha256)) }, sha256);
   } catch {
-    // No worker prepared arguments that cannot be digested. Nothing can be approved by this digest.
+    // No worker has prepared arguments that cannot be digested. No decision can approve this digest.
     return '';
   }
 }
 
-/** Calls that the workflow closed by itself. The memo says why. */
+/** The workflow closed calls by itself. The memo says why. */
 function callsClosed(state: FoldState, head: EventHeader, memo: ClosedMemo): TurnEvent[] {
   return CLOSING_CAUSES.flatMap((cause) =>
     (memo[cause] ?? []).flatMap((callId) => {
@@ -221,7 +233,7 @@ function openDoubt(head: EventHeader, held: CallFold, open: Open): TurnEvent[] {
   return [{ type: 'in_doubt', ...eventHeader(head), ...made }];
 }
 
-/** A call is prepared on its own queue, or anew with a person's arguments. */
+/** A call was prepared on the queue of its tool, or anew with a person's arguments. */
 export function prepareCompleted(
   state: FoldState,
   event: EventOf<'activity_completed'>,
@@ -242,7 +254,10 @@ export function prepareCompleted(
   return [made, ...endUnrun(state, event)];
 }
 
-/** The call after its preparation, as in the workflow: sent on to the queue that has the tool, or first to a person. */
+/**
+ * The call after its preparation, as in the workflow: sent on to the queue that has the tool, or first shown to a
+ * person.
+ */
 function preparedAs(asked: PreparedCall, prepared: PreparedCall): PreparedCall {
   if (asked.kind !== 'remote') return prepared;
   return prepared.kind === 'remote' ? { ...asked, taskQueue: prepared.taskQueue } : askFirst(asked, prepared);

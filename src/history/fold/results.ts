@@ -24,7 +24,7 @@ import type { ResultRef } from '../../contract/think';
 import type { CallEnded, CallLost, EventHeader, TurnEvent } from '../events';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 
-/** A result that no handler made: the turn made it, or it follows from how the activity failed. */
+/** A result that no handler made. The turn made it, or it follows from how the activity failed. */
 export function failureResult(held: CallFold, failure: ToolFailure, at: string): ToolResult {
   const said = held.runsAgain === true ? afterDoubt(failure) : failure;
   return makeFailure(resultHead(held), said, factsOf(held, at));
@@ -49,7 +49,7 @@ function factsOf({ call, approved }: CallFold, at: string) {
   return { timestamp: at, safety, approved };
 }
 
-/** The meaning of a failed activity for its call, by the same rules as in the workflow. */
+/** What a failed activity means for its call, by the same rules as in the workflow. */
 export type Settled = { result: ToolResult; roster?: Roster } | { failure: ToolFailure } | { doubt: InDoubt };
 
 /** The facts that a failure shows about its activity. */
@@ -62,7 +62,7 @@ function lostBy(failure: DecodedFailure): LostActivity {
   return { ...rest, beaten, untaken, cancelled: rest.kind === 'canceled' };
 }
 
-/** Settles a failed activity of the user, as a gate does. The code is not ours, so errors are read as they stand. */
+/** Settles a failed activity of the user, as a gate does. The code is not ours, so its errors are taken as they are. */
 export function settleOwnFailure(failure: DecodedFailure, of: { effect: Effect; times: OpenTimes }): Settled {
   const settled = settleOwn({ ...of, activity: lostBy(failure), causes: causesOf(failure) });
   return 'doubt' in settled ? { doubt: { message: settled.doubt } } : { failure: settled.failure };
@@ -72,25 +72,30 @@ function causesOf({ type, message, cause }: DecodedFailure): FailureText[] {
   return [{ type, message }, ...(cause === undefined ? [] : causesOf(cause))];
 }
 
-/** The success of a call whose activity is the user's. Its content is the returned value as text. */
+/** The success of a call whose activity is the user's. Its content is the return value as text. */
 export function returnedResult(held: CallFold, value: unknown, at: string): ToolResult {
   const { content, contentType } = contentOf(value);
   const output = { content: cutContent(content, LIMITS.outputBytes), contentType };
   return makeSuccess(resultHead(held), output, factsOf(held, at));
 }
 
-/** The activity of the user by which a gate runs a call. Undefined where none does. */
+/** The activity of the user by which a gate runs a call. Undefined where no gate runs it. */
 export function gateActivity({ call }: CallFold): string | undefined {
   return isValidCall(call) ? call.settings.gate?.activity : undefined;
 }
 
-/** Ends a call that a person has resolved, in a workflow that runs it by a gate: no `think` follows there to end it. */
+/**
+ * Ends a call that a person has resolved, in a workflow that runs it by a gate. No `think` follows there that would end
+ * it.
+ */
 export function endResolved(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.closing === undefined || gateActivity(held) === undefined) return [];
   return end(head, held, resultOfClosing(held, held.closing, head.at));
 }
 
-/** Ends a question of a call that runs. Its answer goes to that call, and no `think` follows to end the question. */
+/**
+ * Ends a question of a running call. The answer goes to that call, and no `think` follows that would end the question.
+ */
 export function endAsked(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.closing === undefined || held.phase === 'ended') return [];
   if (!isValidCall(held.call) || held.call.askedBy === undefined) return [];
@@ -99,7 +104,7 @@ export function endAsked(head: EventHeader, held: CallFold | undefined): CallEnd
 
 /**
  * Ends a request for more budget. The turn itself raises the budget once a person has allowed it, so no activity ends
- * the request. Under a rule, an activity does.
+ * the request. Only under a rule does an activity end it.
  */
 export function endRaised(head: EventHeader, held: CallFold | undefined): CallEnded[] {
   if (held?.phase !== 'decided' || !isRaise(held.call.tool)) return [];
@@ -108,8 +113,8 @@ export function endRaised(head: EventHeader, held: CallFold | undefined): CallEn
 }
 
 /**
- * Settles a failure, as the workflow does. Some prove that the call never started, others leave an unsafe call in
- * doubt.
+ * Settles a failure, as the workflow does. Some failures prove that the call never started. Others leave an unsafe call
+ * in doubt.
  */
 export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; times: OpenTimes }): Settled {
   const activity = lostActivity(failure);
@@ -123,7 +128,7 @@ export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; ti
     : { failure: lost(activity) };
 }
 
-/** The content of the last heartbeat of a call. */
+/** The output and the progress in the last heartbeat of a call. */
 export function heardIn(beat: unknown): Pick<InDoubt, 'partial' | 'progress'> {
   return is.beat(beat) ? defined({ partial: beat.partial, progress: beat.progress }) : {};
 }
@@ -136,7 +141,7 @@ export function closeWithText(state: FoldState, head: EventHeader, ref: ResultRe
   return end(head, held, withText(made, ref.text));
 }
 
-/** Ends the calls that the turn closed at its end: no `think` follows that would bring their texts. */
+/** Ends the calls that the turn closed when it ended. No `think` follows that would bring their texts. */
 export function closeRest(state: FoldState, head: EventHeader): CallEnded[] {
   return [...state.calls.values()].flatMap((held) =>
     held.closing === undefined ? [] : end(head, held, resultOfClosing(held, held.closing, head.at)),
@@ -172,7 +177,7 @@ function unknownClosing(ref: ResultRef): NonNullable<CallFold['closing']> {
     : { code: 'unknown', message: 'the record does not say why' };
 }
 
-/** The grant by which a call starts. Undefined where a decision allows the call, or where it needs no grant. */
+/** The grant by which a call starts. Undefined where a decision allows the call, or where the call needs no grant. */
 export function grantIn(input: CallInput | undefined): GrantMark | undefined {
   return input?.decision === undefined && is.grant(input?.grant) ? input.grant : undefined;
 }
@@ -209,7 +214,10 @@ const roster = z.object({
 
 const isRoster = guard<Roster>(roster);
 
-/** The roster by which a worker says that it accepted signatures. Undefined where there is none that can be read. */
+/**
+ * The roster by which a worker says that it accepted signatures. Undefined where there is none, or where it cannot be
+ * read.
+ */
 export function rosterIn(said: unknown): Roster | undefined {
   return isRoster(said) ? said : undefined;
 }

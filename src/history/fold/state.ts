@@ -22,7 +22,7 @@ export type Purpose =
 export interface ActivityFold {
   purpose: Purpose;
   scheduledAt: string;
-  /** Workflow time in ms of the workflow task that scheduled it. */
+  /** The time of the workflow task that scheduled the activity, as workflow time in ms. */
   scheduledIn: number;
   attempts: number;
   /** The scheduled event of a burst. Absent for other activities. */
@@ -32,53 +32,59 @@ export interface ActivityFold {
 /** One call after the events so far. */
 export interface CallFold {
   call: PreparedCall;
-  /** The schema of its tool, where the record has it. */
+  /** The schema of the call's tool, where the record has it. */
   schema?: JsonSchema;
-  /** Known once a memo of its step named the key. */
+  /** The key of the call. It is known once a memo of its step has named the key. */
   callKey?: string;
   phase: 'proposed' | 'requested' | 'replanning' | 'decided' | 'running' | 'lost' | 'closed' | 'ended';
   generation: number;
   /** The arguments that run when the call is approved. */
   effective: JsonObject;
-  /** Workflow time in ms. Null where it never expires. */
+  /** Workflow time in ms. Null where the call never expires. */
   deadline: number | null;
   approved: boolean;
   /** The secret of the execution that runs, or is in doubt. */
   secret?: string;
   doubt?: InDoubt;
-  /** A person let it run again after a doubt, or a lost attempt of it may have run. */
+  /** A person let the call run again after a doubt, or a lost attempt may have run. */
   runsAgain?: true;
   /** Whether a person has been asked about the doubt. */
   asked: boolean;
   /**
-   * Why the call was given back: its worker lacked something, or no worker took it where its state is held. Absent once
-   * the call starts.
+   * Why the call was given back: its worker lacked something, or the worker that holds its state did not take it.
+   * Absent once the call starts.
    */
   absent?: string;
-  /** A pause has held it, and it has not started since. */
+  /** A pause has held the call, and the call has not started since. */
   isPaused?: true;
   /** Whether the call is on the queue of the worker that holds its state. */
   isHeld?: boolean;
   /** The arguments that the model gave. Set once a person's edit has changed `call`. */
   original?: JsonObject;
-  /** More people may decide it by now. */
+  /** The request was escalated, so more people may decide it. */
   isEscalated?: true;
-  /** The author and the reason of the last edit. While `replanning`, also those of the edit before. */
+  /** The author and the reason of the last edit. While `replanning`, those of the previous edit are kept, too. */
   edit?: NonNullable<RequestOpened['edit']>;
   editBefore?: NonNullable<RequestOpened['edit']>;
-  /** While `replanning`: an admin wants the call asked again. If no new revision is made, its edit and votes stay. */
+  /**
+   * While `replanning`: an admin wants people to be asked again. If the call cannot be prepared anew, its edit and
+   * votes stay.
+   */
   isRenewed?: true;
-  /** The note that the model reads before the result, about the changes and the reason of a person. */
+  /** The note about what a person changed or said. The model reads it before the result. */
   remark?: string;
-  /** While `replanning`: whether making the new preview is over. It was made, could not be made, or is not needed. */
+  /**
+   * Only while `replanning`: whether the making of a new preview is over, because it was made, could not be made, or is
+   * not needed.
+   */
   planned?: boolean;
-  /** Why a person is asked once more: the edit before was not taken, or the decision did not hold. */
+  /** Why a person is asked once more: the last edit was not taken, or the decision did not hold. */
   note?: string;
-  /** A late outcome that came before the loss was known. */
+  /** A late outcome that arrived before the loss of the call was known. */
   reported?: ToolResult;
-  /** Its child turn, once it runs. */
+  /** The id of the child turn of the call, once that runs. */
   child?: string;
-  /** The time when its activity was scheduled, ISO 8601. */
+  /** When the call's activity was scheduled, ISO 8601. */
   startedAt?: string;
   /** The proof that settles the doubt if no person was first. */
   proof?: ToolResult | ToolFailure;
@@ -98,7 +104,10 @@ export interface PendingSignal {
   signal: 'approval' | 'resolution' | 'answer';
   input: unknown;
   identity: string;
-  /** Whether its event exists already, because the call that it allows started before the verdict was written. */
+  /**
+   * Whether the event of the message exists already. The call that the message allows started before the verdict was
+   * written.
+   */
   isJudged: boolean;
   reapplied?: Reapplied;
 }
@@ -111,7 +120,7 @@ export interface PendingUpdate {
   reapplied?: Reapplied;
 }
 
-/** Everything the fold remembers. Changed only by the functions of this folder. */
+/** Everything that the fold remembers. Only the functions of this folder change it. */
 export interface FoldState {
   turn: string;
   runId: string;
@@ -119,7 +128,7 @@ export interface FoldState {
   prompt: string;
   /** The files that came with the prompt. */
   files: FileRef[] | undefined;
-  /** Where a fork comes from. Absent for other turns. */
+  /** What a fork is made from. Absent for other turns. */
   fork?: ForkOrigin;
   step: number;
   /** Why the request for the next step failed at the end of a burst. */
@@ -129,15 +138,18 @@ export interface FoldState {
   activities: Map<number, ActivityFold>;
   /** Calls of the current step. */
   calls: Map<string, CallFold>;
-  /** Failures of calls that the next workflow task judges, because its time counts. */
+  /** Failures of calls that the next workflow task judges, because the time of that task counts. */
   unjudged: UnjudgedFailure[];
   signals: PendingSignal[];
   updates: Map<string, PendingUpdate>;
-  /** The reset whose messages come now. The server applies them again before it schedules the first workflow task. */
+  /**
+   * The reset whose messages are applied again now. The server applies them before it schedules the first workflow
+   * task.
+   */
   reapplying: Reapplied | undefined;
   /** Somebody asked the turn to move to another build, and nothing has started since. */
   isMoving: boolean;
-  /** Who ended the turn with calls in doubt, and why. */
+  /** The person who ended the turn with calls in doubt, and the reason. */
   abandoned?: Abandonment;
   /**
    * Decision ids that were accepted. A decision can come both by update and by signal, and the repeat makes no second
@@ -146,7 +158,7 @@ export interface FoldState {
   acceptedIds: Set<string>;
 }
 
-/** A state that knows nothing yet. */
+/** A state without any event. */
 export function makeState(): FoldState {
   return {
     turn: '',
@@ -168,14 +180,14 @@ export function makeState(): FoldState {
 }
 
 /**
- * The part of an event that every turn event repeats. It comes after `type`: Node 20 takes half a microsecond for each
- * field of a literal that begins with a spread.
+ * The fields of an event that every turn event repeats. They come after `type`, because Node 20 takes half a
+ * microsecond for each field of a literal that begins with a spread.
  */
 export function eventHeader({ eventId, at }: EventHeader): EventHeader {
   return { eventId, at };
 }
 
-/** How a call ended, for `endCall`. */
+/** How a call ended, as `endCall` takes it. */
 export type Ending = Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'>;
 
 /** Gives a call its result. A call that has a result keeps it. */

@@ -11,7 +11,7 @@ import { is } from './guards';
 import { closeWithText } from './results';
 import { endCall, eventHeader, type CallFold, type FoldState } from './state';
 
-/** The model is asked. Calls of the step before that have no result yet end here, with their texts from the input. */
+/** The model is asked. Calls of the previous step that have no result yet end here, with their texts from the input. */
 export function thinkScheduled(
   state: FoldState,
   event: EventOf<'activity_scheduled'>,
@@ -35,7 +35,10 @@ function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | '
   });
 }
 
-/** The started event is written when the activity closes, so retries are known only afterwards. */
+/**
+ * An attempt to ask the model started. History has this event only when the activity closes, so retries are known only
+ * afterwards.
+ */
 export function thinkStarted(
   state: FoldState,
   event: EventOf<'activity_started'>,
@@ -66,7 +69,7 @@ type Reply = Pick<
 > &
   Partial<Pick<ThinkOutput, 'replyId'>>;
 
-/** A step with its calls, by a model or, at the beginning of a fork, given. */
+/** Takes a step with its calls. A model wrote it or, at the beginning of a fork, it was given. */
 export function stepTaken(
   state: FoldState,
   event: EventHeader,
@@ -92,7 +95,10 @@ export function thinkFailed(event: EventOf<'activity_failed'>, step: number): Tu
   return [{ type: 'think_failed', ...eventHeader(event), step, ...defined({ message, failureType: type }) }];
 }
 
-/** A reply whose payload cannot be decoded here. The events after it are made as far as possible. */
+/**
+ * The reply in place of a reply whose payload cannot be decoded here. Later events are still made where that is
+ * possible.
+ */
 const UNREADABLE: Reply = {
   ...{ text: '[cannot be read without its codec]', model: '', finishReason: '' },
   ...{ schemas: {}, calls: [] },
@@ -105,12 +111,12 @@ export function newCall(call: PreparedCall, schema?: JsonSchema): CallFold {
   return { call, phase: 'proposed', effective, ...facts, ...defined({ schema }) };
 }
 
-/** The schema of a call's tool. Only calls that wait for a decision have one on record, not in every release. */
+/** The schema of a call's tool. Only calls that wait for a decision have it on record, and not in every release. */
 function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefined): JsonSchema | undefined {
   return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
 }
 
-/** The arguments that the model asked for, as far as they could be parsed. */
+/** The arguments that the model asked for, where they could be parsed. */
 export function argumentsOf(call: PreparedCall): CallFold['effective'] {
   if (call.kind === 'remote') return {};
   return call.kind === 'invalid' || call.kind === 'recorded' ? call.proposed : call.arguments;
@@ -128,7 +134,7 @@ export function proposedOf(call: PreparedCall): ProposedCall {
   return { callId, id, tool, kind, arguments: argumentsOf(call), ...rest };
 }
 
-/** Ends the calls that never run: calls that brought a result along, and in a dry world calls with an effect. */
+/** Ends the calls that never run: calls that already have a result, and calls with an effect in a dry world. */
 export function endUnrun(state: FoldState, event: EventHeader): CallEnded[] {
   return [...state.calls.values()].flatMap((held) => {
     const result = unrunResult(state, held, event.at);

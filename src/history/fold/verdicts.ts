@@ -47,9 +47,9 @@ export interface Judged {
   judgement: Judgement;
   /** The verdict that the update returned. Only where the message came by update and was accepted. */
   verdict?: Accepted;
-  /** As the verdict says, by update or by signal. */
+  /** See `Accepted`. Known for updates and for signals. */
   asksAgain?: true;
-  /** As the verdict says, by update or by signal. */
+  /** The message counts as a vote, and the call still waits. Known for updates and for signals. */
   stillWaits?: true;
   reapplied?: Reapplied;
 }
@@ -58,7 +58,7 @@ const readDecision = partReader(DECISION);
 const readResolution = partReader(RESOLUTION);
 const readAnswer = partReader(QUESTION_ANSWER);
 
-/** The event of a judged decision. Its payload may be anything. Parts that cannot be read are left out. */
+/** The event of a judged decision. The payload may be anything. Parts that cannot be read are left out. */
 export function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
   const { judgement, asksAgain, stillWaits } = judged;
   const said = readDecision(judged.input);
@@ -98,7 +98,7 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   const isTaken = judgement.accepted === true && answer === 'answered';
   const given =
     isTaken && question !== undefined ? completeAnswer(question, said.content ?? {}) : said.content;
-  // A secret that was refused because it was not encrypted is not shown either.
+  // A secret that was refused because it was not encrypted is not shown.
   const split = question && given && splitAnswer(question, given, callId);
   const content = split?.shown ?? given;
   const sealed = isTaken ? split?.sealed : undefined;
@@ -117,7 +117,7 @@ export function questionOf(held: CallFold | undefined): Question | undefined {
   return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
 }
 
-/** The claimed approver, channel and reason, with the defaults the workflow uses. */
+/** The claimed approver, channel and reason, with the same defaults as in the workflow. */
 function attributionOf(
   { identity, door, verdict, reapplied }: Judged,
   said: Partial<Pick<Decision | Resolution, keyof Decision & keyof Resolution>>,
@@ -151,7 +151,7 @@ function valueAt(input: unknown, key: string): unknown {
 
 /**
  * Makes the event of a judged message, and applies the message to its call. If no worker answered the update, the same
- * decision comes again by signal: that is one event.
+ * decision is sent again by signal. Both make one event.
  */
 export function applyJudged(state: FoldState, event: DecisionMade | Resolved | Answered): TurnEvent[] {
   if (event.judgement.accepted === true && event.decisionId !== undefined) {
@@ -195,8 +195,8 @@ function askAgain(held: CallFold, { decision, approver, reason }: DecisionMade):
 }
 
 /**
- * A new revision of a call takes the place of the one before. Where no new revision could be made, the one before is
- * put back. Either way the call becomes a request again.
+ * Replaces a call by its new revision, or puts the previous one back where no new revision could be made. In both cases
+ * the call becomes a request again.
  */
 export function replan(held: CallFold, call: PreparedCall): void {
   if (!isValidCall(held.call)) return void (held.planned = true);
@@ -227,7 +227,7 @@ function deny(held: CallFold, { approver, reason }: DecisionMade): void {
   held.closing = denied({ approver, reason });
 }
 
-/** Closes a question. The result in the words that the model reads comes with the next step. */
+/** Closes a question. The result, in the words that the model reads, comes with the next step. */
 function applyAnswer(state: FoldState, event: Answered): void {
   const held = state.calls.get(event.callId);
   if (event.judgement.accepted !== true || held?.phase !== 'requested' || questionOf(held) === undefined)

@@ -4,7 +4,7 @@ import { patchOf, toNumber } from '../decode/proto';
 
 type CoreCommand = coresdk.workflow_commands.IWorkflowCommand;
 
-/** One action of workflow code. History records it as an event, and the code asks for it with a command. */
+/** An action of workflow code. The code asks for it with a command, and history records it as an event. */
 export type Command =
   | { what: 'activity'; id: string; type: string }
   | { what: 'timer' | 'timer_cancelled' | 'activity_cancelled' | 'attributes' }
@@ -14,14 +14,15 @@ export type Command =
   | { what: 'signal'; name: string }
   | { what: 'end'; how: 'completed' | 'failed' | 'cancelled' | 'continued' };
 
-/** A command as history has it. */
+/** A command as history recorded it. */
 export interface RecordedCommand {
   command: Command;
   eventId: number;
 }
 
 /**
- * The actions of the code in one workflow task that is over: the id of its started event, and its commands in order.
+ * The actions of the code in one completed workflow task: the id of the task's started event, and the commands in
+ * order.
  */
 export interface RecordedTask {
   startedId: number;
@@ -29,8 +30,8 @@ export interface RecordedTask {
 }
 
 /**
- * The tasks of a history that were completed. Local activities and updates are left out, because the time when they are
- * recorded depends also on the worker that ran them.
+ * The completed workflow tasks of a history. Local activities and updates are left out, because the worker that ran
+ * them also influences when they are recorded.
  */
 export function tasksOf(events: readonly HistoryEvent[]): RecordedTask[] {
   const tasks: RecordedTask[] = [];
@@ -69,7 +70,7 @@ function plainCommandIn(event: HistoryEvent): Command | undefined {
   const attributes = event.upsertWorkflowSearchAttributesEventAttributes;
   if (!attributes) return undefined;
   const names = Object.keys(attributes.searchAttributes?.indexedFields ?? {});
-  // The SDK's core writes these by itself for each patch.
+  // For each patch, the SDK's core itself writes such a command.
   const isCores = names.length > 0 && names.every((name) => name === 'TemporalChangeVersion');
   return isCores ? undefined : { what: 'attributes' };
 }
@@ -127,7 +128,7 @@ function endOfCommand(command: CoreCommand): Command | undefined {
   return command.continueAsNewWorkflowExecution ? { what: 'end', how: 'continued' } : undefined;
 }
 
-/** Whether history and code did the same, as far as Temporal compares it. */
+/** Whether history and code did the same, by what Temporal compares. */
 export function isSame(one: Command, other: Command): boolean {
   if (one.what === 'activity' && other.what === 'activity')
     return one.id === other.id && one.type === other.type;
@@ -158,7 +159,8 @@ function completedTask({ workflowTaskCompletedEventAttributes: completed }: Hist
 }
 
 /**
- * Whether an event records an action of the code. Such an event follows the end of the task in which the code did it.
+ * Whether an event records an action of the code. Such an event follows the end of the workflow task in which the code
+ * asked for the action.
  */
 function isMadeByCode(event: HistoryEvent): boolean {
   return MADE_BY_CODE.some((name) => Boolean(event[name]));

@@ -9,36 +9,37 @@ import { parseJson } from '../../contract/json';
 
 /**
  * Why a run does not replay.
- * `other`, `missing`, `extra`: the code goes another way than history, see `Difference`. `threw`: the code fails. `stuck`:
- * it does not come to rest, as in an endless loop. `no_workflow`: the code has no workflow of this type. `unreadable`: the history is of a newer version, or its key is
- * not here. `unknown`: Temporal refuses the run, although everything that can be compared agrees.
+ * `other`, `missing`, `extra`: the code takes another way than history, see `Difference`. `threw`: the code fails.
+ * `stuck`: the code does not come to rest, as in an endless loop. `no_workflow`: the code has no workflow of this type.
+ * `unreadable`: the history is of a newer version, or its key is missing here. `unknown`: Temporal refuses the run,
+ * although everything that can be compared agrees.
  */
 export type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
 
-/** Why a run does not replay, in the words of the agent, and the message of Temporal. */
+/** Why a run does not replay, in the terms of the agent, and the message of Temporal. */
 export interface Finding {
   kind: FindingKind;
-  /** The event where code and history differ, or the last event before. */
+  /** The event where code and history differ, or the last event before that. */
   eventId: number;
   /** The step of the turn. Absent before the first step, and in workflows without steps. */
   step?: number;
   callId?: string;
-  /** What history has there. Absent where it has nothing. */
+  /** The action that history has there. Absent where history has none. */
   history?: string;
-  /** What the code does there. Absent where it does nothing. */
+  /** The action of the code there. Absent where the code does nothing. */
   code?: string;
-  /** Why the run cannot be read, with `unreadable`. */
+  /** Only with `unreadable`: why the run cannot be read. */
   why?: string;
   /** Temporal's own message. Absent where Temporal was not asked. */
   message?: string;
 }
 
-/** The observations of a replay. */
+/** What was observed during a replay. */
 export interface Observed {
   done: CommandsByTask;
   /** How the code failed, and in which workflow task. */
   failure?: { message: string; place?: string; startedId: number };
-  /** How the code did not come to rest: `works for 20 s`. Nothing else is known about the run then. */
+  /** How the code did not come to rest: `works for 20 s`. Nothing else is known about the run in that case. */
   stuck?: { how: string; place?: string; startedId: number };
 }
 
@@ -55,7 +56,10 @@ export function explain(history: History, observed: Observed, said: string): Fin
   return { kind: 'unknown', eventId, ...stepAt(tasks, eventId), message };
 }
 
-/** The finding for code that threw. It did nothing more in that task, so missing commands there say nothing. */
+/**
+ * The finding for code that threw. The code did nothing more in that task, so commands that are missing there mean
+ * nothing.
+ */
 function thrown(
   failure: NonNullable<Observed['failure']>,
   tasks: readonly RecordedTask[],
@@ -66,7 +70,10 @@ function thrown(
   return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${at(failure)}`, message };
 }
 
-/** The finding for code that does not come to rest: it never reaches or never finishes the next command in history. */
+/**
+ * The finding for code that does not come to rest. Such code never reaches or never finishes the next command in
+ * history.
+ */
 function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly RecordedTask[]): Finding {
   const eventId = stuck.startedId;
   const next = tasks.find(({ startedId }) => startedId === eventId)?.commands[0]?.command;
@@ -81,7 +88,7 @@ function at({ place }: { place?: string }): string {
 
 const NO_WORKFLOW = /no such function is exported by the workflow bundle/;
 
-/** The message in the text that the SDK's core gives, which is the whole failure. */
+/** The message in the text that the SDK's core gives. The text is the whole failure. */
 export function messageIn(said: string): string {
   const [, quoted] = /Failure \{ message: ("(?:[^"\\]|\\.)*")/.exec(said) ?? [];
   const parsed = z.string().safeParse(quoted === undefined ? undefined : parse(quoted));
@@ -89,7 +96,7 @@ export function messageIn(said: string): string {
 }
 
 function parse(quoted: string): unknown {
-  // Rust escapes a few characters in another way than JSON.
+  // Rust escapes a few characters differently from JSON.
   return parseJson(quoted) ?? quoted.slice(1, -1);
 }
 
@@ -104,7 +111,7 @@ function explainDifference(difference: Difference, tasks: readonly RecordedTask[
   return { kind: difference.kind, eventId, ...place, ...said, message };
 }
 
-/** The step that the model was last asked for at an event. */
+/** The step for which the model was last asked at an event. */
 function stepAt(tasks: readonly RecordedTask[], eventId: number): { step?: number } {
   const asked = tasks
     .flatMap(({ commands }) => commands)
@@ -112,7 +119,7 @@ function stepAt(tasks: readonly RecordedTask[], eventId: number): { step?: numbe
   return placeOf(asked?.command);
 }
 
-/** Temporal names an event where it can: `HistoryEvent(id: 5, TimerStarted)`. */
+/** The event that a message of Temporal names, where it names one: `HistoryEvent(id: 5, TimerStarted)`. */
 function eventIn(message: string): number | undefined {
   const [, id] = /HistoryEvent\(id: (\d+)/.exec(message) ?? [];
   return id === undefined ? undefined : Number(id);
@@ -134,7 +141,7 @@ export type Difference =
 /** The commands of the code in each workflow task, by the id of the task's started event. */
 type CommandsByTask = ReadonlyMap<number, readonly Command[]>;
 
-/** The first thing that code and history do not have in common. Undefined where the tasks that were compared agree. */
+/** The first place where code and history differ. Undefined where the tasks that were compared agree. */
 export function firstDifference(
   tasks: readonly RecordedTask[],
   done: CommandsByTask,
@@ -169,7 +176,7 @@ function memoWords(fields: readonly string[]): string {
   return fields.includes(MEMO.closed) ? 'publishes why it closed calls' : 'publishes its verdicts on signals';
 }
 
-/** A command in the words of the agent: `runs call 1.2, pay`. */
+/** A command in the terms of the agent: `runs call 1.2, pay`. */
 export function wordsOf(command: Command): string {
   switch (command.what) {
     case 'activity':
@@ -221,7 +228,7 @@ function activityWords({ id, type }: { id: string; type: string }): string {
   }
 }
 
-/** Which step and call a command is about, as far as its name says. */
+/** The step and the call that a command is about, where its name says so. */
 export function placeOf(command: Command | undefined): { step?: number; callId?: string } {
   if (command?.what !== 'activity') return {};
   const purpose = purposeOf({ id: command.id, activityType: command.type });

@@ -26,13 +26,13 @@ export interface ReplayedRun<T extends RunToReplay> {
   error?: Error;
 }
 
-/** Called while a replay goes on, before the code continues. */
+/** Functions that are called during a replay, before the code continues. */
 export interface Probe {
-  /** The code is loaded, under the name of this file, with this source map. */
+  /** The code was loaded, under the name of this file, with this source map. */
   loaded?(code: LoadedCode): void;
-  /** The code is about to work on a workflow task, by the id of its started event. */
+  /** The code is about to work on a workflow task, given by the id of its started event. */
   entering?(startedId: number): void;
-  /** The sandbox is entered for a workflow task: to evaluate the code for a new run, or to let it work. */
+  /** The sandbox is entered for a workflow task: to evaluate the code for a new run, or to let the code work. */
   busy?(startedId: number): void;
   /** The sandbox is left. */
   idle?(): void;
@@ -68,7 +68,7 @@ async function* mapped<T, R>(items: AsyncIterable<T>, map: (item: T) => R): Asyn
   for await (const item of items) yield map(item);
 }
 
-/** The actions of the code in the run that is replayed now. Runs are replayed one at a time. */
+/** Collects the actions of the code in the run that is replayed now. Runs are replayed one at a time. */
 class ReplayWatch {
   private commands = new Map<number, CoreCommand[]>();
   private failure: Observed['failure'];

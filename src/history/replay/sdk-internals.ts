@@ -14,19 +14,19 @@ export type { WorkflowCreator };
 /** The code that a replay worker has loaded, under the name of a file, with its source map. */
 export type LoadedCode = Pick<WorkflowBundleWithSourceMapAndFilename, 'filename' | 'sourceMap'>;
 
-/** Makes a workflow creator that watches another one. */
+/** Makes a workflow creator that watches another workflow creator. */
 export type Watcher = (creator: WorkflowCreator, code: LoadedCode) => WorkflowCreator;
 
 /**
- * The SDK's replay worker, which we watch. It leaves out a part that serves only live workers and takes two thirds of
- * the time.
+ * The SDK's replay worker, which we watch. It leaves out a part that serves only live workers and that takes two thirds
+ * of the time.
  */
 export function watchedReplayWorker(watch: Watcher): typeof Worker {
   return class extends Worker {
     protected static override async createWorkflowCreator(
       ...[bundle, options, logger]: Parameters<typeof Worker.createWorkflowCreator>
     ): Promise<WorkflowCreator> {
-      // The SDK sets 49 days, and each call into the sandbox would start a thread to keep them.
+      // The SDK sets 49 days. With any such limit, each call into the sandbox would start a thread to enforce it.
       Object.assign(options, { isolateExecutionTimeoutMs: undefined });
       const creator = await super.createWorkflowCreator(bundle, options, logger);
       withoutPromiseStacks();
@@ -36,8 +36,8 @@ export function watchedReplayWorker(watch: Watcher): typeof Worker {
 }
 
 /**
- * The SDK's worker. All workers that are created from the same code share the threads of the first one, and the threads
- * end with the last of these workers. A thread takes 0.6 s of a core to start, and 40 MB.
+ * The SDK's worker. All workers that are created from the same code share the threads of the first of them, and the
+ * threads end with the last of them. A thread takes 0.6 s of a core to start, and 40 MB.
  */
 export function threadSharingWorker(): typeof Worker {
   const threads = new Map<string, { made: Promise<WorkflowCreator>; users: number }>();
@@ -66,7 +66,10 @@ export function threadSharingWorker(): typeof Worker {
   };
 }
 
-/** The SDK keeps the stack of each promise for the query `__stack_trace`, which nobody asks of a replay. */
+/**
+ * Stops the SDK from keeping the stack of each promise. It keeps them for the query `__stack_trace`, which nobody asks
+ * of a replay.
+ */
 function withoutPromiseStacks(): void {
   const { prepareStackTrace } = Error;
   globalHandlers.uninstall();
@@ -74,7 +77,7 @@ function withoutPromiseStacks(): void {
   if (prepareStackTrace !== undefined) Error.prepareStackTrace = prepareStackTrace;
 }
 
-/** Whether this process has a runtime of the SDK: it can be installed only once. */
+/** Whether this process has a runtime of the SDK. A runtime can be installed only once. */
 export function hasRuntime(): boolean {
   return Runtime._instance !== undefined;
 }
@@ -82,8 +85,8 @@ export function hasRuntime(): boolean {
 const { History, HistoryEvent } = temporal.api.history.v1;
 
 /**
- * A history for the SDK, which looks at the first event and encodes all of them. Decoding the rest would take a third
- * as long as replaying it, so the rest stays in bytes: protobuf writes fields that it does not know as they came.
+ * A history for the SDK, which looks at the first event and encodes all of them. Decoding the other events would take a
+ * third as long as replaying them. So they stay in bytes: protobuf writes fields that it does not know as they came.
  */
 export function historyOfBytes(first: Uint8Array, rest: Uint8Array): temporal.api.history.v1.IHistory {
   return Object.assign(History.create({ events: [HistoryEvent.decode(first)] }), { $unknowns: [rest] });

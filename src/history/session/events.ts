@@ -25,14 +25,17 @@ export type { SessionControlled };
 export interface SessionTurn {
   turn: string;
   status: SessionTurnEnd | 'running' | 'not_started';
-  /** The message that it is about. */
+  /** The message that the turn handles. */
   messageId: string;
-  /** The words of a person. Absent where only the memory of the next run is left, and has no words of this turn. */
+  /**
+   * The person's words. Absent where only the memory that the next run took along is left, and that has no words of
+   * this turn.
+   */
   prompt?: string;
   /** The files that came with the prompt. Absent where there were none. */
   files?: FileRef[];
   answer?: string;
-  /** Messages that it took up while it ran. */
+  /** The messages that the turn took up while it ran. */
   took: string[];
   error?: string;
   /** ISO 8601. Absent where the run of the session that recorded the start is gone. */
@@ -40,7 +43,7 @@ export interface SessionTurn {
   endedAt?: string;
 }
 
-/** Where an event of a session stands. */
+/** Where a session event comes from. */
 interface Head {
   /** The history event in the session's run. */
   eventId: number;
@@ -48,7 +51,7 @@ interface Head {
   at: string;
 }
 
-/** A run of a session begins: its first one, or one that goes on from another. */
+/** A run of a session begins: the first run, or a run that continues another. */
 export interface SessionStarted extends Head {
   type: 'session_started';
   session: string;
@@ -66,7 +69,7 @@ export interface SessionStarted extends Head {
   paused?: true;
   /** The budget that the session was started with. */
   budget?: Budget;
-  /** What the session may spend and has spent, where an earlier run says so. */
+  /** What the session may spend and has spent, where an earlier run says this. */
   spending?: CarriedSpending;
 }
 
@@ -89,28 +92,28 @@ export interface SessionTurnEnded extends Head {
   turn: string;
   status: SessionTurnEnd | 'not_started';
   answer?: string;
-  /** Messages that it took up while it ran. */
+  /** The messages that the turn took up while it ran. */
   took: string[];
-  /** Why it failed. */
+  /** Why the turn failed. */
   error?: string;
-  /** What the session may spend by then, and what this turn has spent. */
+  /** What the session may spend from then on, and what this turn has spent. */
   spending?: CarriedSpending;
 }
 
-/** A turn that gave no result was asked what it had done. */
+/** A turn without a result was asked what it had done. */
 export interface SessionTurnRecalled extends Head {
   type: 'turn_recalled';
   turn: string;
-  /** Messages that it took up while it ran. */
+  /** The messages that the turn took up while it ran. */
   took: string[];
-  /** What the session may spend by then, and what the turn has spent. */
+  /** What the session may spend from then on, and what the turn has spent. */
   spending?: CarriedSpending;
 }
 
-/** A model wrote a summary, which took the place of the oldest turns that the session still had word by word. */
+/** A model wrote a summary. It replaced the oldest turns that the session still had word by word. */
 export interface SessionCompacted extends Head {
   type: 'compacted';
-  /** How many turns the summary replaced, apart from those that were summarized before. */
+  /** The number of turns that the summary replaced, apart from turns that were summarized before. */
   turns: number;
   text: string;
   model: string;
@@ -144,8 +147,8 @@ export type SessionEvent =
   | SessionEnded;
 
 /**
- * Makes a function that takes the events of a session's history in order and gives the session event of each. It gives
- * undefined for an event that means nothing here, and it never throws.
+ * Makes a function that takes the events of a session's history in order, and returns the session event that each
+ * makes. It returns undefined for an event that makes none, and it never throws.
  */
 export function createSessionFold(): (event: DecodedEvent) => SessionEvent | undefined {
   const asked = new Map<number, (end: EndOfActivity) => SessionEvent | undefined>();

@@ -4,7 +4,7 @@ import { readRun } from '../run';
 import { createSessionFold, type SessionEvent } from './events';
 
 /**
- * The events of a session, through every run it continued in.
+ * The events of a session, through all its runs.
  *
  * @throws CountersignError as `readTurn`.
  */

@@ -4,7 +4,10 @@ import { SESSION_REFUSALS, type SessionControl, type SessionRefusal } from '../.
 import type { DecodedEvent } from '../decode/events';
 import { sessionIs } from './guards';
 
-/** The session refused a message that is on record: it came by signal, or with others for which there was no room. */
+/**
+ * The session refused a message that is on record. The message came by signal, or together with other messages that
+ * left no room for it.
+ */
 export interface MessageRefused {
   type: 'message_refused';
   eventId: number;
@@ -25,15 +28,15 @@ export interface SessionControlled {
   cancel?: true;
   sender?: string;
   reason?: string;
-  /** Why the session did not do it, where it came by signal. */
+  /** Why the session refused to do it, where the control came by signal. */
   refused?: SessionRefusal;
 }
 
 type Refused = Pick<MessageRefused, 'messageId' | 'code'>;
 
 /**
- * Finds the messages that a run refused. The memo names each message that came by signal. The update of a message that
- * came too late for its validator fails.
+ * Finds the messages that a run refused. The memo names each refused message that came by signal. A message that its
+ * validator let through and its handler then refused has an update that fails.
  */
 export class Refusals {
   private readonly updates = new Map<string, string>();
@@ -45,7 +48,10 @@ export class Refusals {
     this.noted = '';
   }
 
-  /** The refusal in an event. Undefined where there is none. Called with the events of a run in their order. */
+  /**
+   * The refusal that an event shows. Undefined where it shows none. It must be called with the events of a run in
+   * order.
+   */
   of(event: DecodedEvent): MessageRefused | undefined {
     const { eventId, at } = event;
     const refused = this.refusedBy(event);
@@ -63,7 +69,7 @@ export class Refusals {
     return messageId === undefined || code === undefined ? undefined : { messageId, code };
   }
 
-  /** The refusal that a memo adds. The session adds one at a time, at the end of the list. */
+  /** The refusal that a memo adds. The session adds them one at a time, at the end of the list. */
   private newest(memo: unknown): Refused | undefined {
     const list = sessionIs.memo(memo) ? (memo.refused ?? []) : [];
     const text = JSON.stringify(list);
@@ -77,14 +83,14 @@ export class Refusals {
 type TurnStep = { type: string; turns?: number | undefined; status?: string; earlier?: readonly unknown[] };
 
 /**
- * Counts the turns that a run has word by word, as the session does. A control by signal gets no answer, so the count
- * says which of them the session refuses.
+ * Counts the turns that a run has word by word, as the session does. A control by signal gets no answer, so this count
+ * tells which controls the session refuses.
  */
 export class KeptTurns {
   private kept = 0;
   private isRunning = false;
 
-  /** Follows the events of a run in their order. */
+  /** Counts with the next event of a run. Called with the events in order. */
   follow({ type, turns = 0, status, earlier = [] }: TurnStep): void {
     if (type === 'session_started') this.kept = earlier.length;
     else if (type === 'compacted') this.kept -= turns;
@@ -102,7 +108,7 @@ export class KeptTurns {
 
 /**
  * Reads what somebody did with a session. Undefined where the input cannot be read.
- * @param kept Only for a control by signal: an update that is refused is not on record.
+ * @param kept Only for a control by signal, because an update that is refused is not on record.
  */
 export function controlOf(
   head: Pick<SessionControlled, 'eventId' | 'at'>,

@@ -5,7 +5,7 @@ import { addSpent, type Budget, noSpending, type Spent, spentInReply } from '../
 import type { CarriedSpending } from '../../contract/spending/carried';
 import type { MessageReceived, SessionEnded, SessionEvent, SessionStarted, SessionTurn } from './events';
 
-/** A session as its history tells it. */
+/** A session, put together from its history. */
 export interface SessionView {
   session: string;
   runId: string;
@@ -13,15 +13,17 @@ export interface SessionView {
   taskQueue: string;
   state: 'open' | 'paused' | 'closing' | SessionEnded['status'];
   turns: SessionTurn[];
-  /** What its model reads in place of its oldest turns. */
+  /** The summary that the model reads in place of the oldest turns. */
   summary?: ConversationSummary;
   /** Tokens and cost of the summaries that are on record. */
   summaryUsage: Usage;
-  /** What the session may spend, as its start or the last turn that ended says. Absent where neither names a limit. */
+  /** What the session may spend, by its start or by the last turn that ended. Absent where neither names a limit. */
   budget?: Budget;
-  /** What its turns, their child turns and its summaries have spent. */
+  /** What the session's turns, their child turns and its summaries have spent. */
   spent: Spent;
-  /** The messages that the session took, each once, oldest first. From earlier runs only the messages on record. */
+  /**
+   * The messages that the session took, each once, oldest first. Of earlier runs, only the messages that are on record.
+   */
   messages: HeldMessage[];
   /** The messages that no turn has handled yet. */
   waiting: HeldMessage[];
@@ -59,7 +61,7 @@ const STATE_AFTER: Partial<Record<SessionControl['action'], SessionView['state']
 interface Known {
   turns: Map<string, SessionTurn>;
   held: Map<string, HeldMessage>;
-  /** Ids of messages that came only once so far: a refusal that names such an id is about that message. */
+  /** Ids of messages that arrived only once so far. A refusal that names such an id is about that message. */
   once: Set<string>;
 }
 

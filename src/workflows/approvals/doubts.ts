@@ -34,8 +34,8 @@ export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: 
 }
 
 /**
- * Takes the request to give up calls in doubt. An earlier request stays where its sender may give up a call that this
- * sender may not give up.
+ * Takes the request to give up calls in doubt. An earlier request stays where its sender may give up a call that the
+ * new sender may not.
  */
 export function takeAbandonment(approvals: Approvals, abandonment: Abandonment): void {
   const { abandoned: before } = approvals;
@@ -50,8 +50,7 @@ function whyKept(state: CallState, { approver }: Abandonment): string | undefine
 }
 
 /**
- * Ends calls in doubt as unresolved where they were both cancelled and abandoned. Until a call is both, a person can
- * resolve it.
+ * Ends calls in doubt as unresolved once they are both cancelled and abandoned. Before that, a person can resolve them.
  */
 export function sweepAbandoned(approvals: Approvals, now: number): void {
   const { abandoned } = approvals;

@@ -19,8 +19,8 @@ import type { Approvals, CallState } from './state';
 import { closeCall, failureOf, successOf } from './transitions';
 
 /**
- * Judges an answer of any sender at workflow time `now` (ms). The first valid answer wins. At or past the deadline the
- * answer is `expired`, as a decision would be. Only a question takes an answer, and a question takes nothing else.
+ * Judges an answer from any sender at workflow time `now` (ms). The first valid answer wins. At or after the deadline
+ * the answer is `expired`, like a decision. Only a question takes an answer, and a question takes nothing else.
  */
 export function judgeAnswer(approvals: Approvals, message: unknown, now: number): Judged<QuestionAnswer> {
   const read = readNew(approvals, parseAnswer(message), message);
@@ -96,7 +96,7 @@ export function takeAnswer(
   return accept(approvals, { decisionId, callId, decision, approver, at: iso }, contentDigest);
 }
 
-/** Encrypted values are kept beside the words that the model reads. */
+/** The result of a question. Encrypted values are kept apart from the words that the model reads. */
 function answerResult(
   state: CallState,
   said: { approver: string; reason: string | undefined },

@@ -34,8 +34,8 @@ import { closeCall, denialOf } from './transitions';
 import { approvalsIn, castVote, checkVote, withdrawVote } from './votes';
 
 /**
- * Judges a decision of any sender at workflow time `now` (ms). The first valid decision wins.
- * At or past the deadline it is `expired` even if the timer has not fired yet: we fail closed.
+ * Judges a decision from any sender at workflow time `now` (ms). The first valid decision wins.
+ * At or after the deadline it is `expired`, even if the timer has not fired yet: we fail closed.
  */
 export function judgeDecision(approvals: Approvals, message: unknown, now: number): Judged<Decision> {
   const read = readNew(approvals, parseDecision(message), message);
@@ -55,8 +55,8 @@ export function judgeDecision(approvals: Approvals, message: unknown, now: numbe
 }
 
 /**
- * Fills in the defaults of the schema. A person approves them with the arguments, so they are on record before the call
- * runs.
+ * Fills in the defaults of the schema. A person approves them together with the arguments, so they are on record before
+ * the call runs.
  */
 function asItRuns({ schemas }: Approvals, decision: Decision, { call }: CallState): Decision {
   if (decision.arguments === undefined) return decision;
@@ -131,7 +131,7 @@ function checkArguments(
   return { issues: [{ path: '', message: 'the tool has no schema to check them against' }], work: 0 };
 }
 
-/** Takes a judged decision. A person makes a request ready or denies it only here. */
+/** Takes a judged decision. Only here can a person make a request ready or deny it. */
 export function takeDecision(
   approvals: Approvals,
   { message: decision, state, contentDigest }: Extract<Judged<Decision>, { kind: 'take' }>,
@@ -158,7 +158,7 @@ export function takeDecision(
 }
 
 /**
- * Whether an edit makes a new request, because the preview does not show what would run, or because another rule may
+ * Whether an edit leads to a new request, because the preview does not show what would run, or because another rule may
  * apply.
  */
 function isShownAnew({ call }: CallState): boolean {
@@ -247,7 +247,7 @@ function spentDecision(
   };
 }
 
-/** The digests of the request as it is now. A decision allows only this. */
+/** The digests of the request as it is now. A decision allows only this request. */
 export function seenIn({ call, seenDigest }: CallState): Pick<SpentDecision, 'seenDigest' | 'previewDigest'> {
   return { seenDigest, ...defined({ previewDigest: call.previewDigest }) };
 }
@@ -257,12 +257,15 @@ function editArguments(state: CallState, decision: Decision, standing: FinalDeci
   state.proposed ??= state.call.proposed ?? state.call.arguments;
   state.effective = decision.arguments ?? state.effective;
   state.effectiveDigest = digestJson(state.effective);
-  // Without a preview, a person sees only the arguments. With a preview, a new preview makes a new digest.
+  // Without a preview, a person sees only the arguments. With a preview, the new preview changes the digest.
   state.seenDigest = seenDigestOf({ argsDigest: state.effectiveDigest });
   state.edit = { approver: standing.approver, ...defined({ reason: decision.reason }) };
 }
 
-/** The preview shows the old arguments, so the call gets a new one before anybody can approve it. */
+/**
+ * Sends an edited call back for a new preview. The old preview shows the old arguments, so nobody can approve the call
+ * before that.
+ */
 function replan(state: CallState, decision: Decision, standing: FinalDecision): void {
   delete state.editBefore;
   if (state.edit !== undefined) state.editBefore = state.edit;

@@ -17,7 +17,7 @@ import {
 import type { Approvals, CallState } from './state';
 import { approvalsIn, castVote, checkAllowed } from './votes';
 
-/** Judges a resolution of any sender. A call in doubt does not expire. */
+/** Judges a resolution from any sender. A call in doubt does not expire. */
 export function judgeResolution(approvals: Approvals, message: unknown): Judged<Resolution> {
   const read = readNew(approvals, parseResolution(message), message);
   if (read.kind !== 'new') return read;
@@ -50,7 +50,7 @@ function checkCancelled(approvals: Approvals, resolution: Resolution, state: Cal
   return refuse('cancelled', 'the turn was cancelled; a call of it cannot run again', resolution);
 }
 
-/** Takes a judged resolution. A person ends a doubt only here. */
+/** Takes a judged resolution. Only here can a person end a doubt. */
 export function takeResolution(
   approvals: Approvals,
   { message: resolution, state, contentDigest }: Extract<Judged<Resolution>, { kind: 'take' }>,
@@ -71,8 +71,8 @@ export function takeResolution(
 }
 
 /**
- * A further run needs the same approvals as the first run. Returns the votes that are still needed. Undefined: the call
- * may run.
+ * Counts the vote for another run, which needs the same approvals as the first run. Returns the votes that are still
+ * needed. Undefined: the call may run.
  */
 function voteForAnother(
   state: CallState,

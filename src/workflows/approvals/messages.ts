@@ -48,7 +48,7 @@ const outcomeIssues = soundCheck(OUTCOME);
 /** A message that was read, or the reason why it cannot be read. */
 export type Parsed<T> = { ok: true; value: T } | { ok: false; message: string };
 
-/** Reads a decision of any sender. Never throws. */
+/** Reads a decision from any sender. Never throws. */
 export function parseDecision(value: unknown): Parsed<Decision> {
   if (!isDecision(value)) return malformed(decisionIssues, value, 'decision');
   if (value.decision === 'modified' && value.arguments === undefined) {
@@ -72,7 +72,7 @@ export function parseDecision(value: unknown): Parsed<Decision> {
   return { ok: true, value };
 }
 
-/** Reads a resolution of any sender. Never throws. */
+/** Reads a resolution from any sender. Never throws. */
 export function parseResolution(value: unknown): Parsed<Resolution> {
   if (!isResolution(value)) return malformed(resolutionIssues, value, 'resolution');
   if (value.resolution !== 'happened' && value.content !== undefined) {
@@ -81,7 +81,7 @@ export function parseResolution(value: unknown): Parsed<Resolution> {
   return { ok: true, value };
 }
 
-/** Reads an answer of any sender. Never throws. */
+/** Reads an answer from any sender. Never throws. */
 export function parseAnswer(value: unknown): Parsed<QuestionAnswer> {
   if (!isAnswer(value)) return malformed(answerIssues, value, 'answer');
   if (value.answer !== 'answered' && value.content !== undefined) {
@@ -137,7 +137,7 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`;
 }
 
-/** A refusal; `message` may be anything a sender sent. */
+/** A refusal. `message` may be anything that a sender sent. */
 export function refuse(code: RefusalCode, why: string, message: unknown): Refused {
   const callId = textOf(message, 'callId') ?? '';
   const decisionId = textOf(message, 'decisionId');
@@ -150,8 +150,8 @@ function textOf(message: unknown, key: string): string | undefined {
 }
 
 /**
- * A message that can be taken, a repeat of an earlier message, or a refusal. Judging changes nothing. `work` counts the
- * steps of the check of new arguments. It is absent where no arguments were checked.
+ * A message that can be taken, a repeated message, or a refusal. Judging changes nothing. `work` counts the steps of
+ * the check of new arguments. It is absent where no arguments were checked.
  */
 export type Judged<M> =
   | { kind: 'take'; message: M; state: CallState; contentDigest: string; work?: number }
@@ -164,13 +164,16 @@ interface Refusal {
   work?: number;
 }
 
-/** The time at which a message is taken, and its id. The workflow makes the id where the sender gave none. */
+/**
+ * The time at which a message is taken, and the id of the message. The workflow makes the id where the sender gave
+ * none.
+ */
 export interface TakenAt {
   now: number;
   decisionId: string;
 }
 
-/** Accepts a message and spends its id: the same id with the same content gets the same verdict again. */
+/** Accepts a message and marks its id as used: the same id with the same content gets the same verdict again. */
 export function accept(
   approvals: Approvals,
   verdict: Omit<Accepted, 'accepted'> & { decisionId: string },
@@ -186,7 +189,7 @@ export function refusal(refused: Refused): Refusal {
   return { kind: 'refuse', refused };
 }
 
-/** A message with a new id and the digest of its content, a repeat of an earlier message, or a refusal. */
+/** A message with a new id and the digest of its content, a repeated message, or a refusal. */
 export function readNew<M extends { decisionId?: string }>(
   approvals: Approvals,
   parsed: Parsed<M>,
@@ -201,8 +204,8 @@ export function readNew<M extends { decisionId?: string }>(
 }
 
 /**
- * Judges a decision id that was used before: the same content gets the same verdict, other content is `malformed`.
- * Undefined: the id is new.
+ * The verdict on a decision id that was used before: the same content gets the same verdict, other content is
+ * `malformed`. Undefined: the id is new.
  */
 export function repeatOf(
   approvals: Approvals,

@@ -6,7 +6,7 @@ import type { Approvals, CallState, Phase } from './state';
 
 /**
  * Why a turn cannot move to another build now, in words. Undefined: each open call waits for its first decision or
- * answer. A call with a decision does not move, because it would be prepared anew on the other build, and a decision
+ * answer. A turn with a decided call does not move: the call would be prepared anew on the other build, and a decision
  * holds only for exactly what was shown.
  */
 export function whyHeld({ calls, cancelled }: Pick<Approvals, 'calls' | 'cancelled'>): string | undefined {
@@ -86,8 +86,8 @@ function movedWait({ call, seenDigest, since, deadline }: CallState): MovedCall 
 }
 
 /**
- * Takes up the calls that waited on another build, once they are registered here. A request that is shown as before
- * keeps its time. A request that is shown otherwise gets its whole time again. It then takes only an approval with the
+ * Takes up the calls that waited on another build, once they are registered here. A request that looks the same as
+ * before keeps its time. A request that looks different gets its whole time again, and takes only an approval with the
  * digest of what its sender saw.
  */
 export function takeUpWaits({ calls }: Approvals, waits: readonly MovedCall[]): void {

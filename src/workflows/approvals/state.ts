@@ -11,11 +11,11 @@ import type { ToolResult } from '../../contract/result';
 import { utf8Bytes } from '../../contract/text/bytes';
 
 /**
- * Where a call is.
+ * The phase of a call.
  * - `request`: the call waits for a decision.
  * - `question`: the call waits for an answer, and the answer ends it. It never becomes ready.
- * - `replanning`: a person edited the call, or an admin wants it asked again. It is prepared anew and then is a request
- *   again.
+ * - `replanning`: a person edited the call, or an admin wants people to be asked again. It is prepared anew and then is
+ *   a request again.
  * - `ready`: the call may start when the order of the step lets it.
  * - `running`: the activity of the call is scheduled.
  * - `in_doubt`: the call was started and nobody knows the outcome.
@@ -23,14 +23,14 @@ import { utf8Bytes } from '../../contract/text/bytes';
  */
 export type Phase = 'request' | 'question' | 'replanning' | 'ready' | 'running' | 'in_doubt' | 'done';
 
-/** A decision that a call holds. Unspent until the call starts, then spent for good. */
+/** A decision that a call holds. When the call starts, the decision is spent for good. */
 export interface HeldDecision extends SpentDecision {
   /** The generation of the execution that the decision allows. `run-again` raises it. */
   generation: number;
   spent: boolean;
 }
 
-/** The decision that stands for a call. A later sender reads it in the refusal. */
+/** The final decision on a call. A later sender reads it in the refusal. */
 export interface FinalDecision {
   decision: string;
   approver: string;
@@ -48,14 +48,16 @@ export interface CallState {
   needsDecision: boolean;
   /** Workflow time in ms when the call became a request or came in doubt. */
   since: number;
-  /** Workflow time in ms. Null where the call never expires or does not wait. */
+  /** Until when the call waits, as workflow time in ms. Null where it never expires or does not wait. */
   deadline: number | null;
-  /** Workflow time in ms when its activity was last scheduled. -Infinity: it never was. */
+  /** When its activity was last scheduled, as workflow time in ms. -Infinity: never. */
   scheduledAt: number;
-  /** The arguments that run: as prepared, or as a person changed them. */
+  /** The arguments that run: as they were prepared, or as a person changed them. */
   effective: JsonObject;
   effectiveDigest: string;
-  /** Digest of what a person sees: effective arguments, preview and plan. Nothing else may start with its decision. */
+  /**
+   * Digest of what a person sees: effective arguments, preview and plan. A decision allows only what has this digest.
+   */
   seenDigest: string;
   /** The arguments that the model asked for. Set once a person has changed them. */
   proposed?: JsonObject;
@@ -69,37 +71,41 @@ export interface CallState {
   /** The reason and author of the last edit, for the model. */
   edit?: { approver: string; reason?: string };
   /**
-   * Set while the call is prepared anew because an admin asked for it. `by` is the admin. The times stay if the call
-   * cannot be prepared.
+   * Set while the call is prepared anew because an admin asked for it. `by` is the admin. The call gets `since` and
+   * `deadline` back if it cannot be prepared.
    */
   renewal?: { by: string; since: number; deadline: number | null };
   /** The edit before the last one. It counts again if the last edit cannot be previewed. */
   editBefore?: { approver: string; reason?: string };
   plan?: FilePlan;
   held?: HeldDecision;
-  /** The call starts by this grant, unless its worker finds that it may not. Then the call becomes a request. */
+  /**
+   * The grant by which the call starts. If its worker finds that the grant does not allow the call, the call becomes a
+   * request.
+   */
   grant?: GrantMark;
   /**
-   * Set while workers that lack its agent or tool give the call back: since when (workflow time in ms), and how often.
+   * Set while workers that lack its agent or tool give the call back: the time of the first (workflow time in ms), and
+   * the number of times.
    */
   absent?: { since: number; rounds: number };
-  /** Set once a pause has held the call: how often, and whether a pause holds it now. */
+  /** Set once a pause has held the call: the number of times, and whether a pause holds it now. */
   pauses?: { times: number; isHeld: boolean };
-  /** The turn's knowledge of the shared state when the call was last scheduled. Only where the call shares state. */
+  /** What the turn knew about the shared state when the call was last scheduled. Only where the call shares state. */
   placed?: KnownState;
-  /** The call waited for a worker that is gone, and a lost attempt there may have run. Never set for an unsafe call. */
+  /** The call waited for a worker that is gone, and a lost attempt may have run there. Never set for an unsafe call. */
   mayHaveRun?: true;
   standing?: FinalDecision;
   /**
-   * Only for a question that a running call asks: the attempt that asks, the number of the question there, and the
-   * answer.
+   * Only for a question that a running call asks: the attempt that asks, the number of the question in that attempt,
+   * and the answer.
    */
   asking?: { attempt: number; number: number; said?: QuestionAnswer };
   /** How many questions the call has asked, and for how many milliseconds it may still wait for answers. */
   asked?: { questions: number; leftMs: number };
   /**
-   * Only for a call that is a child turn, once it starts: the budget put aside for it, and how many child turns came
-   * before.
+   * Only for a call that is a child turn, once it starts: the budget that is put aside for it, and the number of child
+   * turns before it.
    */
   child?: { given: Amounts; before: number };
   /**
@@ -107,19 +113,20 @@ export interface CallState {
    */
   secret?: string;
   doubt?: InDoubt;
-  /** A late outcome that came while the call still counted as running. */
+  /** A late outcome that arrived while the call still counted as running. */
   reported?: ToolResult;
   result?: ToolResult;
   /** SHA-256 of the content of the result, where history already holds the text. */
   contentDigest?: string;
-  /** Digest of the edited arguments that a new preview is being made for. */
+  /** The digest of the edited arguments for which a new preview is being made. */
   replanningFor?: string;
   /**
-   * The scope of the call was cancelled, in a workflow that runs it by a gate. A turn cancels all its calls at once.
+   * The scope of the call was cancelled. Only in a workflow that runs the call by a gate, because a turn cancels all
+   * its calls together.
    */
   cancelled?: true;
   /**
-   * Another build asked about the call and showed it otherwise. An approval must carry the digest of what its sender
+   * Another build asked about the call and showed something else. An approval must carry the digest of what its sender
    * saw.
    */
   isOther?: true;
@@ -127,13 +134,15 @@ export interface CallState {
   note?: string;
 }
 
-/** The verdict on a decision id. The same content gets the same verdict again, other content is refused. */
+/**
+ * A decision id that was used, and the verdict. The same content gets the same verdict again. Other content is refused.
+ */
 export interface SpentId {
   digest: string;
   verdict: Verdict;
 }
 
-/** The state that decisions are judged by. Only the functions of this folder change it. */
+/** The state by which decisions are judged. Only the functions of this folder change it. */
 export interface Approvals {
   /** Calls of the current step, in the model's order. */
   calls: Map<string, CallState>;
@@ -152,7 +161,7 @@ export interface Approvals {
   abandoned?: Abandonment;
 }
 
-/** An empty state. `spent` comes from the run before, where the turn continued as new. */
+/** An empty state. `spent` comes from the previous run, where the turn continued as new. */
 export function makeApprovals(spent: Iterable<[string, SpentId]> = []): Approvals {
   const verdicts = new Map(spent);
   return {
@@ -165,10 +174,10 @@ export function makeApprovals(spent: Iterable<[string, SpentId]> = []): Approval
   };
 }
 
-/** How many decisions the next run gets at most. Older decisions can only be about calls that have ended. */
+/** The most decisions that the next run gets. Older decisions can only be about calls that have ended. */
 const CARRIED_DECISIONS = 200;
 
-/** The newest decisions for `makeApprovals` of the next run, as many as fit into one payload with a transcript. */
+/** The newest decisions for `makeApprovals` of the next run. They fit into one payload together with a transcript. */
 export function carriedDecisions({ verdicts }: Approvals): [string, SpentId][] {
   const newest = [...verdicts].slice(-CARRIED_DECISIONS);
   let room: number = LIMITS.carriedDecisionBytes;
@@ -176,7 +185,7 @@ export function carriedDecisions({ verdicts }: Approvals): [string, SpentId][] {
   return newest.slice(first + 1);
 }
 
-/** How a decision of an earlier run closed its call. The refusal of a second decision on that call names the first. */
+/** The decision of an earlier run that closed a call. The refusal of a second decision on the call names it. */
 function closedBy({ verdict }: SpentId): [string, { standing: FinalDecision }][] {
   if (!verdict.accepted || verdict.asksAgain === true || verdict.needs !== undefined) return [];
   const { callId, decision, approver, at } = verdict;
@@ -185,24 +194,24 @@ function closedBy({ verdict }: SpentId): [string, { standing: FinalDecision }][]
 
 /**
  * How the activity of a call ended, or what its failure means. `contentDigest` is set only where an activity made the
- * result, `cause` only where no event of the activity shows it.
+ * result. `cause` is set only where no event of the activity shows it.
  */
 export type Settlement =
   | ({ result: ToolResult; contentDigest?: string; cause?: ClosingCause } & UsedState)
   | ({ inDoubt: InDoubt } & UsedState)
   | AskAgain;
 
-/** The state behind decisions and the messages about them. A turn has one, and so has a gate in another workflow. */
+/** The state that decisions and other messages are about. A turn has one, and so does a gate in another workflow. */
 export interface ApprovalContext {
   approvals: Approvals;
-  /** A call's key is `<stepKey>:<callId>`, for all calls that are open together. */
+  /** A call's key is `<stepKey>:<callId>`, for all calls that are open at the same time. */
   stepKey: string;
   signalVerdicts: SignalVerdict[];
-  /** How many signals have had a verdict so far. */
+  /** The number of signals that have had a verdict so far. */
   signalCount: number;
   /** Decisions and resolutions by signal that are not judged yet. */
   signalsWaiting: number;
-  /** Grows with each change that a step or the publisher has to look at. */
+  /** Grows with each change that a step or the publisher has to react to. */
   revision: number;
 }
 
@@ -216,7 +225,7 @@ const CALL_ID = /^[A-Za-z0-9._-]{1,64}$/;
 /** Keeps the verdict on a signal for the memo, because the sender of a signal gets no answer. */
 export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {
   const line: SignalVerdict = {
-    // The call id of a message that cannot be read may be any text.
+    // A message that cannot be read may have any text as its call id.
     callId: CALL_ID.test(verdict.callId) ? verdict.callId : '',
     verdict: verdict.accepted ? 'accepted' : verdict.code,
     decisionId: verdict.decisionId ?? '',

@@ -29,7 +29,7 @@ import {
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
 import { escalationOf, keepAsked, strike, voidIds } from './votes';
 
-/** Registers a prepared call at workflow time `now` (ms). From here on decisions can reach it. */
+/** Registers a prepared call at workflow time `now` (ms). From now on decisions can reach it. */
 export function register(
   approvals: Approvals,
   call: ValidCall,
@@ -42,7 +42,7 @@ export function register(
     callKey: at.callKey,
     generation: 0,
     phase: call.question !== undefined ? 'question' : isAsked ? 'request' : 'ready',
-    // An answer is not a decision. If a question could start by a mistake of ours, this would still stop it.
+    // An answer is not a decision. If a bug of ours let a question start, this would still stop it.
     needsDecision: isAsked,
     since: at.now,
     deadline: isAsked ? deadlineOf(call, at.now) : null,
@@ -56,7 +56,10 @@ export function register(
   return state;
 }
 
-/** The worker decides whether the grant counts. Where a workflow runs the call itself, grants are not known here. */
+/**
+ * The grant of a call. The worker decides whether it counts. Where a workflow runs the call itself, grants do not
+ * count.
+ */
 function grantOf({ kind, question, settings, grant }: ValidCall): GrantMark | undefined {
   const isOurs = kind === 'ask' && question === undefined && settings.gate === undefined;
   return isOurs && settings.grants !== 'none' ? grant : undefined;
@@ -67,7 +70,7 @@ function deadlineOf(call: ValidCall, now: number): number | null {
   return times.length === 0 ? null : now + Math.min(...times);
 }
 
-/** When the next request expires or is escalated. Null: never. Workflow time in ms. */
+/** When the next request expires or is escalated, as workflow time in ms. Null: never. */
 export function nextDeadline({ calls }: Approvals): number | null {
   const deadlines = [...calls.values()].flatMap((state) =>
     [state.deadline, escalationOf(state)].flatMap((at) => at ?? []),
@@ -76,9 +79,9 @@ export function nextDeadline({ calls }: Approvals): number | null {
 }
 
 /**
- * Marks a ready call as running and spends its decision. Throws where a call needs a decision and has none that it
- * could spend. Such a decision is unspent, and is for this generation and for exactly what was seen. This check is the
- * last line of defence: it fails only if this folder has a bug.
+ * Marks a ready call as running and spends its decision. Throws where a call needs a decision and has none that allows
+ * this start. Such a decision is unspent, for this generation, and for exactly what was seen. This is the last line of
+ * defence: it throws only if this folder has a bug.
  */
 export function start(state: CallState): SpentDecision | undefined {
   if (state.phase !== 'ready') throw new Error(`call ${state.call.callId} is ${state.phase}, not ready`);
@@ -103,7 +106,7 @@ function spentPart({ generation: _, spent: __, ...decision }: HeldDecision): Spe
 }
 
 /**
- * Hands an allowed call over to the workflow that asked for it and that runs it. Its decision is spent. Throws as
+ * Hands an allowed call over to the workflow that asked about it and runs it itself. The decision is spent. Throws as
  * `start` does.
  */
 export function handOver(approvals: Approvals, state: CallState): SpentDecision {
@@ -114,13 +117,13 @@ export function handOver(approvals: Approvals, state: CallState): SpentDecision 
   return decision;
 }
 
-/** Withdraws a request that nobody has decided on, at workflow time `now` (ms). */
+/** Withdraws a request that is still undecided, at workflow time `now` (ms). */
 export function withdraw(approvals: Approvals, state: CallState, now: number): void {
   if (state.phase !== 'request') return;
   closeCall(approvals, state, { cause: 'withdrawn', result: failureOf(state, ENDINGS.withdrawn, now) });
 }
 
-/** Applies the end of its activity to a running call. */
+/** Applies to a running call how its activity ended. */
 export function settle(
   approvals: Approvals,
   state: CallState,
@@ -145,8 +148,8 @@ export function settle(
 }
 
 /**
- * Our own worker returns `askAgain` only for a request and, for an unsafe call, with its secret. From any other sender
- * it proves nothing.
+ * Whether one of our workers really asks for a person to look again. It returns `askAgain` only for a request and, for
+ * an unsafe call, only with its secret. From any other sender, `askAgain` proves nothing.
  */
 function isAskable({ call, secret }: CallState, said: AskAgain): boolean {
   if (call.kind !== 'ask' && said.authority === undefined) return false;
@@ -154,8 +157,8 @@ function isAskable({ call, secret }: CallState, said: AskAgain): boolean {
 }
 
 /**
- * Asks again because the decision does not hold in this run. The call never takes that decision again. It waits for
- * another one.
+ * Asks again because the decision does not hold in this run. The call never takes that decision again, and waits for
+ * another decision.
  */
 function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: number }): void {
   const { callId } = state.call;
@@ -183,8 +186,8 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
 }
 
 /**
- * Drops new arguments that came with the decision. The arguments of an edit that became the request stay, because the
- * request shows them.
+ * Drops the new arguments that came with the decision. The arguments of an edit that became the request stay, because
+ * the request shows them.
  */
 function undoEdit(state: CallState): void {
   const { call } = state;
@@ -196,7 +199,7 @@ function undoEdit(state: CallState): void {
   delete state.proposed;
 }
 
-/** Closes every request and every question whose deadline is over. */
+/** Closes every request and every question whose deadline has passed. */
 export function expire(approvals: Approvals, now: number): void {
   for (const state of approvals.calls.values()) {
     const isOpen = state.phase === 'request' || state.phase === 'question';
@@ -221,17 +224,14 @@ export function cancelAll(approvals: Approvals, now: number): void {
   }
 }
 
-/** Who denied, why, and when (ISO 8601). */
+/** The person who denied, the reason, and the time (ISO 8601). */
 interface Denial {
   approver: string;
   reason: string | undefined;
   at: string;
 }
 
-/**
- * Gives a call its result, which nothing changes afterwards. `cause` is set where the workflow closes the call by
- * itself.
- */
+/** Gives a call its final result. `cause` is set where the workflow closes the call by itself. */
 export function closeCall(
   approvals: Approvals,
   state: CallState,
@@ -251,20 +251,20 @@ export function denialOf(state: CallState, denial: Denial): ToolResult {
 }
 
 /**
- * An error result that the workflow makes at workflow time `now` (ms). The result says that nothing ran only where that
- * is certain.
+ * An error result that the workflow makes at workflow time `now` (ms). It says that nothing ran only where that is
+ * certain.
  */
 export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
   const said = state.generation > 0 || state.mayHaveRun === true ? afterDoubt(failure) : failure;
   return noted(state, makeFailure(headOf(state), said, factsOf(state, now)));
 }
 
-/** A success that a person vouches for. */
+/** A success that a person confirms. */
 export function successOf(state: CallState, content: string, now: number): ToolResult {
   return noted(state, makeSuccess(headOf(state), { content, contentType: 'text' }, factsOf(state, now)));
 }
 
-/** Puts a note in front of a result about what a person changed, where a decision allowed the call. */
+/** Puts a note about what a person changed in front of a result, where a decision allowed the call. */
 export function noted(state: CallState, result: ToolResult): ToolResult {
   const { held, edit, proposed, effective } = state;
   if (held === undefined || edit === undefined || proposed === undefined) return result;
@@ -288,7 +288,7 @@ export function factsOf(state: CallState, now: number): ResultFacts {
 
 /**
  * Makes an edited call a request again, at workflow time `now` (ms). The request has a new preview for the new
- * arguments. Where these could not be prepared, it has the old arguments and a note that says why.
+ * arguments. Where the new arguments could not be prepared, it has the old arguments and a note that says why.
  */
 export function reopen(state: CallState, prepared: PreparedCall, now: number): void {
   if (state.phase !== 'replanning') return;

@@ -24,13 +24,16 @@ interface Said {
   decisionId?: string | undefined;
 }
 
-/** Who decides a call, including the people to whom it was escalated. Undefined: anybody who may signal the turn. */
+/**
+ * The authority that decides a call, with the people to whom the call was escalated. Undefined: anybody who may signal
+ * the turn may decide.
+ */
 export function authorityOf({ call, isEscalated }: CallState): Authority | undefined {
   const { authority } = call;
   return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
 }
 
-/** Why the sender may not say this about a call, and who may. Undefined: nothing forbids it. */
+/** Why the sender may not say this about a call, and which people may. Undefined: nothing forbids it. */
 export function checkAllowed(state: CallState, message: Said): Refused | undefined {
   const authority = authorityOf(state);
   const { approver = 'somebody', inPlaceOf } = message;
@@ -47,7 +50,8 @@ const NO_PLACE = 'no rule says who decides it, so nobody has a place in which an
 export function checkVote(state: CallState, decision: Decision): Refused | undefined {
   const authority = authorityOf(state);
   if (decision.decision === 'withdrawn') return checkWithdrawal(state, decision, authority);
-  // The worker checks by today's rules who may ask again. The people whom the frozen rule names may all have left.
+  // The worker checks by today's rules who may ask again, because the people whom the frozen rule names may all have
+  // left.
   if (decision.decision === 'ask-again') return checkRenewal(state, decision);
   const forbidden = checkAllowed(state, decision);
   if (authority === undefined || forbidden !== undefined || decision.decision === 'denied') return forbidden;
@@ -92,7 +96,7 @@ function voteOf(state: CallState, { approver = 'somebody' }: Said): Vote | undef
   return state.votes?.find((one) => one.voter === voter);
 }
 
-/** The votes on a request after one more was cast: whether they are enough, and what is still needed. */
+/** The votes on a request after one more vote: whether they are enough, and which votes are still needed. */
 export interface Cast {
   state: VoteCount['state'];
   votes: readonly Vote[];
@@ -158,8 +162,8 @@ export function escalationOf({ phase, call, since, isEscalated }: CallState): nu
 }
 
 /**
- * Escalates each request that has waited for as long as its rule says, so that more people may decide. True: there was
- * one.
+ * Escalates each request that has waited for as long as its rule says, so that more people may decide. Returns whether
+ * there was such a request.
  */
 export function escalate(approvals: Approvals, now: number): boolean {
   const due = [...approvals.calls.values()].filter((state) => {
@@ -170,7 +174,7 @@ export function escalate(approvals: Approvals, now: number): boolean {
   return due.length > 0;
 }
 
-/** Keeps the request as it was where asking again led to nothing: votes, deadline and escalation stay. */
+/** Leaves the request as it was where asking again failed: votes, deadline and escalation stay. */
 export function keepAsked(
   state: CallState,
   { since, deadline }: NonNullable<CallState['renewal']>,

@@ -7,7 +7,7 @@ import { FAILURES, MEMO } from '../../contract/names';
 import { awayQuery, awayUpdate, backUpdate } from '../messages';
 import { readAs, take } from './take';
 
-/** Who is away, and how often anything was changed in this run. */
+/** The absences, and the number of updates that this run has taken. */
 export interface HeldAway {
   away: AwayState;
   updates: number;
@@ -20,7 +20,10 @@ const BACK = {
   ...{ fields: ['id', 'by'], fits: isBackAsked, failure },
 };
 
-/** The memo only counts: a worker asks who is away where a vote says that somebody is. */
+/**
+ * Takes the updates and the query about absences. The memo has only the number of absences: a worker asks who is away
+ * where a vote is cast in somebody's place.
+ */
 export function takeAway(held: HeldAway): void {
   const keep = (state: AwayState): void => {
     const [before, now] = [held.away.entries.length, state.entries.length];
@@ -40,7 +43,7 @@ export function takeAway(held: HeldAway): void {
   setHandler(awayQuery, () => ({ entries: [...held.away.entries] }));
 }
 
-/** What the next run takes along. */
+/** The absences that the next run takes along. */
 export function awayInput(away: AwayState): Pick<ControlInput, 'away'> {
   return away.entries.length + away.ended.length === 0 ? {} : { away };
 }

@@ -7,15 +7,15 @@ import { type Bounds, readMessage } from '../messages';
 
 type Refused = PauseRefused | GrantRefused | AwayRefused;
 
-/** An update, and the type of the failure by which it is refused. */
+/** An update, and the type of the failure that refuses it. */
 export interface Taking<R> {
   update: UpdateDefinition<R, [RawValue]>;
   failure: string;
 }
 
 /**
- * Judges an update twice. The validator judges it, so that a refused update leaves nothing in history. The handler
- * judges it again, because another update of the same workflow task may have come first.
+ * Sets a handler that judges an update twice. The validator judges it, so that a refused update leaves nothing in
+ * history. The handler judges it again, because another update of the same workflow task may have come first.
  */
 export function take<T extends object, R>(
   held: { updates: number },
@@ -33,14 +33,14 @@ export function take<T extends object, R>(
   );
 }
 
-/** What a message has to be. */
+/** The form that a message must have. */
 export interface Form<T> extends Bounds {
   fits(value: unknown): value is T;
-  /** The type of the failure by which it is refused. */
+  /** The type of the failure that refuses a message. */
   failure: string;
 }
 
-/** A message in its form. @throws ApplicationFailure */
+/** Reads a message that must have this form. @throws ApplicationFailure */
 export function readAs<T>(message: RawValue, form: Form<T>): T {
   const found = readMessage(message, form);
   if (!found.ok) throw refusal({ code: 'malformed', message: found.message }, form.failure);
@@ -48,7 +48,7 @@ export function readAs<T>(message: RawValue, form: Form<T>): T {
   throw refusal({ code: 'malformed', message: `this is not a ${form.what}` }, form.failure);
 }
 
-/** What was judged. @throws ApplicationFailure where it was refused. */
+/** The result of judging a message. @throws ApplicationFailure where the message was refused. */
 export function takenOf<T extends object>(answer: T | Refused, type: string): T {
   if (isRefused(answer)) throw refusal(answer, type);
   return answer;
@@ -58,7 +58,10 @@ function isRefused(answer: object): answer is Refused {
   return 'code' in answer;
 }
 
-/** Thrown in the validator, it leaves nothing in history, and the sender gets the answer at once. */
+/**
+ * The failure of a refused update. When the validator throws it, nothing is left in history, and the sender gets the
+ * answer immediately.
+ */
 export function refusal(refused: Refused, type: string): ApplicationFailure {
   const { message } = refused;
   return ApplicationFailure.create({ type, message, nonRetryable: true, details: [refused] });

@@ -16,16 +16,15 @@ import {
   toEditedCall,
 } from './request';
 
-/** A gate, with the fields that its callers do not see. */
+/** The state of a gate, which its callers do not see. */
 export interface GateState extends ApprovalContext {
-  /** How many requests there were. */
+  /** The number of requests so far. */
   asked: number;
   readonly changes: ChangeNotifier;
 }
 
 /**
- * Opens a request. The whole request is first written into the memo, so that history keeps it before it is listed as
- * open.
+ * Opens a request. The whole request is written into the memo before it is listed as open, so that history keeps it.
  */
 export function open<A extends object>(
   gate: GateState,
@@ -64,7 +63,7 @@ export async function decided<A extends object>(
 }
 
 /**
- * Asks again after an edit. The verdict on the edit is published before the new revision, so history shows them in this
+ * Asks again after an edit. The verdict on the edit is published before the new request, so history shows them in this
  * order.
  */
 function askAgain<A extends object>(gate: GateState, state: CallState, request: PlainRequest<A>): void {
@@ -75,8 +74,8 @@ function askAgain<A extends object>(gate: GateState, state: CallState, request: 
 }
 
 /**
- * Closes a request and publishes at once: the workflow may end in this task, and history must not end with an open
- * request.
+ * Closes a request and publishes that immediately. The workflow may end in this task, and history must not end with an
+ * open request.
  */
 export function close(gate: GateState, { call }: CallState): void {
   gate.approvals.calls.delete(call.callId);

@@ -30,7 +30,8 @@ import type { GateOutcome, GateRunRequest } from './run-request';
 
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 
-// Temporal loads modules for each workflow separately, so there is one flag for each workflow.
+// A workflow may have only one gate. Temporal loads modules separately for each workflow, so each workflow has its own
+// flag.
 let isOpen = false;
 
 /** Activities by name, for a gate whose activity types are not given. */
@@ -129,7 +130,7 @@ function carry(gate: GateState): ReturnType<Gate['carry']> {
   throw gateFailure('requests are open; a workflow continues as new when they are decided');
 }
 
-/** A gate with nothing open, or as the run before left it. */
+/** A gate with nothing open, or the gate of the previous run. */
 function makeGate(carried?: CarriedGate): GateState {
   const context: ApprovalContext = {
     approvals: makeApprovals(carried?.spent),
@@ -149,8 +150,8 @@ function carryGate({ asked, approvals }: GateState): CarriedGate {
 }
 
 /**
- * Makes a text for the current details that names the waiting calls. When nothing waits, the details of the workflow
- * itself are shown again.
+ * Makes the text for the current details. It names the waiting calls. When nothing waits, it is the workflow's own
+ * details again.
  */
 function keepOwn(): ConstructorParameters<typeof Publisher>[1] {
   let own: string | undefined;

@@ -21,17 +21,19 @@ import type { Effect, JsonSchema } from '../../contract/tool';
 export interface GateOptions {
   /** The subject of this workflow, in a few words. The inbox shows it beside each request. @default nothing */
   about?: string;
-  /** From `gate.carry()` of the run before, where the workflow continues as new. */
+  /** The state from `gate.carry()` of the previous run, where the workflow continues as new. */
   carried?: CarriedGate;
 }
 
-/** What a gate carries into the next run, so that spent decisions stay spent. JSON, a few KiB. */
+/**
+ * The state that a gate passes to the next run, so that decisions that were spent stay spent. It is JSON of a few KiB.
+ */
 export interface CarriedGate {
   asked: number;
   spent: [string, SpentId][];
 }
 
-/** One call that a person is asked about. */
+/** A call about which a person is asked. */
 export interface GateRequest<A extends object = JsonObject> {
   /**
    * The name of the action in snake_case, such as `refund_order`. It is shown and searchable, so it must never be a
@@ -46,8 +48,9 @@ export interface GateRequest<A extends object = JsonObject> {
    */
   schema?: JsonSchema | StandardJsonSchema<A>;
   /**
-   * What the approver sees beside the arguments: a text, or a function that makes it from them. When a person changes the
-   * arguments, they are asked about again, with a new preview from the function, or without one where it was a text.
+   * What the approver sees beside the arguments: a text, or a function that makes the text from them. When a person
+   * changes the arguments, people are asked again, with a new preview from the function, or without a preview where it
+   * was a text.
    * @default the arguments alone
    */
   preview?: string | ((args: A) => string);
@@ -77,17 +80,17 @@ export interface GateAllowed<A extends object = JsonObject> {
   allowed: true;
   decision: 'approved' | 'modified';
   callId: string;
-  /** Unique to this call and this decision, also after a reset of the workflow: an idempotency key. */
+  /** An idempotency key: unique to this call and this decision, also after a reset of the workflow. */
   callKey: string;
-  /** The arguments to run with: as asked, or as the person changed them. They fit the schema. */
+  /** The arguments to run with: as they were asked about, or as the person changed them. They fit the schema. */
   arguments: A;
   decisionId: string;
   /** The approver's name, as claimed. */
   approver: string;
   reason?: string;
   /**
-   * What the person changed or said, as a text for a model: each changed argument, who changed it, and why. Absent:
-   * nothing.
+   * A text for a model about what the person changed or said: each changed argument, who changed it, and why. Absent:
+   * the person changed and said nothing.
    */
   note?: string;
 }
@@ -123,9 +126,9 @@ export function toPlain<A extends object>(request: GateRequest<A>): PlainRequest
 }
 
 /**
- * The JSON Schema of a tool's arguments, which a library's schema describes.
+ * The JSON Schema of a tool's arguments, made from a library's schema.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, where it has no such form.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, where the schema has no such form.
  */
 export function jsonSchemaOf(tool: string, schema: StandardJsonSchema): JsonSchema {
   try {
@@ -181,8 +184,8 @@ function previewOf<A extends object>(request: PlainRequest<A>): Preview | undefi
 }
 
 /**
- * The call of a request with the arguments of a person. A preview function is called again. A preview text is left out,
- * because it describes the old arguments. Where the call is wrong, its result says why.
+ * The call of a request with the arguments that a person gave. A preview function is called again. A preview text is
+ * left out, because it describes the old arguments. Where the call is wrong, its result says why.
  */
 export function toEditedCall<A extends object>(
   request: PlainRequest<A>,
@@ -245,7 +248,7 @@ export function settingsOf<A extends object>({
 /**
  * A time in milliseconds.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, where it is not one.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, where the given value is not a time.
  */
 export function toMs(time: Duration, option: string): number {
   const ms = parseTime(time);
@@ -262,13 +265,13 @@ function parseTime(time: Parameters<typeof msToNumber>[0]): number {
   }
 }
 
-/** Whether changed arguments fit the schema of the request, and so have the type of its arguments. */
+/** Whether changed arguments fit the schema of the request, so that they have the type of its arguments. */
 export function fitsLike<A extends object>(request: PlainRequest<A>, args: object): args is A {
   return request.schema !== undefined && isJsonObject(args) && checkSchema(request.schema, args).length === 0;
 }
 
 /**
- * The failure for a mistake in the code of the workflow. An error that fails the workflow. A plain Error would fail its
+ * The failure for a mistake in the code of the workflow. It fails the workflow, while a plain Error would fail its
  * workflow tasks again and again.
  */
 export function gateFailure(message: string): ApplicationFailure {

@@ -21,7 +21,7 @@ import {
   toMs,
 } from './request';
 
-/** A call that a person is asked about and that the gate then runs as an activity. */
+/** A call about which a person is asked and which the gate then runs as an activity. */
 export interface GateRunRequest<A extends object = JsonObject> extends GateRequest<A> {
   /** The start-to-close timeout of each attempt of the activity. @default '30 seconds' */
   timeout?: Duration;
@@ -57,7 +57,7 @@ export type GateOutcome<A extends object = JsonObject, R = unknown> =
   | (GateAllowed<A> & { outcome: 'done'; result: R })
   | (GateAllowed<A> & { outcome: 'happened' | 'failed' | 'unknown'; message: string });
 
-/** How the activity of a call ended: with a value, or in the way that its failure shows. */
+/** How the activity of a call ended: with a value, or with a failure and what the failure means. */
 export type Ended<R> = { value: R } | OwnSettled;
 
 /**
@@ -97,7 +97,7 @@ function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOpti
   };
 }
 
-/** The meaning of the activity's failure, at workflow time `now` (ms). */
+/** What the activity's failure means for the call, at workflow time `now` (ms). */
 export function endedBy(state: CallState, error: unknown, now: number): OwnSettled {
   const { settings } = state.call;
   const cause = error instanceof ActivityFailure ? error.cause : error;

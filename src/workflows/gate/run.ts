@@ -27,8 +27,8 @@ import {
 } from './run-request';
 
 /**
- * Asks a person about a call, runs it as an activity when it is allowed, and waits for a person where its outcome is
- * unknown.
+ * Asks a person about a call, runs the call as an activity when it is allowed, and waits for a person where the outcome
+ * is unknown.
  */
 export async function askAndRun<A extends object, R>(
   gate: GateState,
@@ -72,7 +72,7 @@ function closeUnstarted({ approvals }: GateState, state: CallState): void {
   });
 }
 
-/** Runs the call until its outcome is known. It runs again where a person says so. */
+/** Runs the call until its outcome is known. The call runs again where a person says so. */
 async function untilKnown<R>(gate: GateState, state: CallState, options: ActivityOptions): Promise<Ended<R>> {
   for (;;) {
     // Temporal schedules nothing in a cancelled scope.
@@ -109,7 +109,7 @@ function optionsOf<A extends object>({ heartbeat }: GateRunRequest<A>, state: Ca
     startToCloseTimeout: timeoutMs,
     scheduleToStartTimeout: startWithinMs,
     retry: retryOf(state),
-    // The outcome of a running call must be known and not assumed.
+    // The outcome of a running call must be known, not assumed.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: summaryOf(state),
     ...defined({ taskQueue, heartbeatTimeout: heartbeat === undefined ? undefined : heartbeatMs }),
@@ -122,7 +122,7 @@ function settlementOf<R>(state: CallState, ended: Ended<R>): Settlement {
   return { result: failureOf(state, ended.failure, Date.now()) };
 }
 
-/** Waits as long as the call is in doubt. In a cancelled scope, that is until a person resolves or abandons it. */
+/** Waits while the call is in doubt. In a cancelled scope, this lasts until a person resolves or abandons the call. */
 async function resolved({ approvals }: GateState, state: CallState): Promise<void> {
   const isAbandoned = (): boolean => isCancelled(approvals, state) && approvals.abandoned !== undefined;
   const isOver = (): boolean => state.phase !== 'in_doubt' || isAbandoned();

@@ -3,7 +3,7 @@ import type { Gate } from './gate';
 import { type GateAllowed, jsonSchemaOf } from './request';
 import type { GateRunRequest } from './run-request';
 
-/** A tool of an AI SDK whose calls a person decides on. */
+/** A tool for an AI SDK. A person decides on its calls. */
 export interface GateToolOptions<
   S extends StandardJsonSchema<object> = StandardJsonSchema<object>,
 > extends Omit<GateRunRequest<InputOf<S>>, 'arguments' | 'schema' | 'callId'> {
@@ -15,8 +15,8 @@ export interface GateToolOptions<
    */
   inputSchema: S;
   /**
-   * The way to run an allowed call: the name of an activity, as in `gate.run`, or a function of your workflow.
-   * `timeout`, `heartbeat`, `startWithin`, `retry` and `taskQueue` apply only to an activity.
+   * How to run an allowed call: the name of an activity, as in `gate.run`, or a function of your workflow. `timeout`,
+   * `heartbeat`, `startWithin`, `retry` and `taskQueue` apply only to an activity.
    */
   execute: string | ((args: InputOf<S>, decision: GateAllowed<InputOf<S>>) => unknown);
 }
@@ -65,7 +65,7 @@ export function gateTool<S extends StandardJsonSchema<object>>(
   };
 }
 
-/** What the model reads about a call that the gate ran. */
+/** The text or value that the model reads about a call that the gate ran. */
 function heard(ended: Awaited<ReturnType<Gate['run']>>): unknown {
   if (!ended.allowed) return ended.message;
   if (ended.outcome === 'done') return withNote(ended.note, ended.result);

@@ -46,7 +46,7 @@ export async function agentSession(input: SessionInput): Promise<SessionResult> 
 /** One run of a session. */
 class SessionRun {
   private readonly queue = new MessageQueue();
-  /** How many messages came in this run, and how many turns ended in it. */
+  /** The number of messages that arrived in this run, and the number of turns that ended in it. */
   private came = 0;
   private ended = 0;
   private cancelled = false;
@@ -172,7 +172,7 @@ class SessionRun {
     return control;
   }
 
-  /** Shows a refused message in the memo, because a signal has no answer. */
+  /** Shows a refused message in the memo, because the sender of a signal gets no answer. */
   private note(message: RawValue, answer: MessageTaken | SessionRefused): void {
     if (answer.accepted) return;
     const read = messages.readMessage(message, messages.SEND_BOUNDS);
@@ -204,7 +204,7 @@ class SessionRun {
     state.endTurn(this.session, record, status);
   }
 
-  /** Lets a model summarize the oldest turns where it is time for that. Messages that come meanwhile wait. */
+  /** Lets a model summarize the oldest turns when this is due. Messages that arrive meanwhile wait. */
   private async compacted(): Promise<boolean> {
     const begun = state.beginCompaction(this.session);
     if (begun === undefined) return false;
@@ -225,8 +225,8 @@ class SessionRun {
   }
 
   /**
-   * Whether the session continues as new. Only between turns, and only in a run that has taken a message or ended a
-   * turn.
+   * Whether the session continues as new. It does so only between turns, and only in a run that has taken a message or
+   * ended a turn.
    */
   private mustContinue(): boolean {
     const { came, ended, session } = this;
@@ -242,26 +242,30 @@ class SessionRun {
   private async continue(): Promise<void> {
     await this.queue.emptied();
     const { agent, origin, closing, compaction } = this.session;
-    // Somebody has closed the session meanwhile, or asked for a summary.
+    // Meanwhile somebody has closed the session, or asked for a summary.
     if (closing || compaction !== undefined) return;
     const carried = state.carriedSession(this.session);
     await continueOnCurrentBuild<typeof agentSession>({ agent, ...defined({ origin }), carried });
   }
 }
 
-/** The id of this run where a reset made it. Undefined otherwise. */
+/** The id of this run if a reset made it. Undefined otherwise. */
 function resetRun(): string | undefined {
   const { runId, originalExecutionRunId } = workflowInfo();
   return runId === originalExecutionRunId ? undefined : runId;
 }
 
 /**
- * A session that waits for nothing continues as new after so many turns, if its history is longer than so many bytes.
+ * A session that is paused, or in which no message waits, continues as new after this many turns if its history is
+ * longer than this many bytes.
  */
 const IDLE_TURNS = 20;
 const IDLE_BYTES = 1024 * 1024;
 
-/** The handler checks again: another message of the same workflow task may have been taken first. */
+/**
+ * The accepted answer. The handler judges again, because another message of the same workflow task may have been taken
+ * first.
+ */
 function takenOf<T extends object>(answer: T | SessionRefused): T {
   if (isRefused(answer)) throw refusalFailure(answer);
   return answer;
@@ -272,8 +276,8 @@ function isRefused(answer: object): answer is SessionRefused {
 }
 
 /**
- * The failure of a refused message. Thrown in the validator it leaves nothing in history, and the sender gets the
- * answer at once.
+ * The failure of a refused message. When the validator throws it, nothing is left in history, and the sender gets the
+ * answer immediately.
  */
 function refusalFailure(refused: SessionRefused): ApplicationFailure {
   const { code, message } = refused;

@@ -14,7 +14,7 @@ export class SessionPublisher {
 
   constructor(private readonly session: Session) {}
 
-  /** Writes only what changed. */
+  /** Publishes the state of the session. Writes only what changed. */
   publish(ended?: 'closed'): void {
     const memo = this.memo(ended ?? stateOf(this.session));
     const text = JSON.stringify(memo);
@@ -24,7 +24,7 @@ export class SessionPublisher {
     setCurrentDetails(detailsOf(memo));
   }
 
-  /** Shows the last refused messages, because a signal has no answer. */
+  /** Shows the last refused messages, because the sender of a signal gets no answer. */
   refuse(one: NonNullable<SessionMemo['refused']>[number]): void {
     this.refused = [...this.refused.slice(1 - LIMITS.memoVerdicts), one];
     this.publish();
@@ -41,7 +41,7 @@ export class SessionPublisher {
   }
 }
 
-/** The text that the run before left in the memo. */
+/** The text that the previous run left in the memo. */
 function textBefore(): string {
   const memo = workflowInfo().memo?.[MEMO.session];
   const text = isObject(memo) ? memo['text'] : undefined;

@@ -39,15 +39,15 @@ export interface RunningTurn {
 /** The state of a session: a pure state machine. Message handlers and the main loop change it. */
 export interface Session {
   readonly agent: string;
-  /** The id of the run, where a reset made it. Shared state of other runs is then from turns that went another way. */
+  /** The id of this run if a reset made it. Shared state of other runs then comes from turns that the reset undid. */
   readonly resetRun: string | undefined;
   readonly origin?: TurnOrigin;
   /** The number of the last turn. */
   turns: number;
   running: RunningTurn | undefined;
-  /** The messages that wait, in the order in which turns will run for them. */
+  /** The messages that wait. Turns will handle them in this order. */
   waiting: HeldMessage[];
-  /** Ids of messages, oldest first, with the beginning of the digest of the text. */
+  /** Ids of messages, oldest first, each with the beginning of the digest of its text. */
   known: Map<string, string>;
   paused: boolean;
   closing: boolean;
@@ -56,7 +56,7 @@ export interface Session {
   spending: CarriedSpending;
   /**
    * See `limits.compactOver` of the agent, as the last turn reported it. Undefined: a summary is made only when
-   * somebody asks.
+   * somebody asks for one.
    */
   compactOver: number | undefined;
   /**
@@ -68,7 +68,7 @@ export interface Session {
   states: [string, KnownState][];
 }
 
-/** A session at its start, or as the run before left it. */
+/** A session at its start, or as the previous run left it. */
 export function makeSession({ agent, origin, budget, carried }: SessionInput, resetRun?: string): Session {
   return {
     agent,
@@ -92,14 +92,17 @@ export function makeSession({ agent, origin, budget, carried }: SessionInput, re
   };
 }
 
-/** The state for the next run. Only between turns. */
+/** The state for the next run. Made only between turns. */
 export function carriedSession(session: Session): CarriedSession {
   const { turns, memory, waiting, known, paused, spending, states } = session;
   const held = states.length === 0 ? {} : { states };
   return { turns, waiting, known: [...known], paused, spending, ...held, ...memory.carried };
 }
 
-/** The shared state as a turn left it. Where a reset made this run, the state of a turn of another run is lost. */
+/**
+ * The shared state as a turn left it. Where a reset made this run, the state is lost if the turn belonged to another
+ * run.
+ */
 function statesIn({ runId, known }: SessionStates, resetRun: string | undefined): Session['states'] {
   return resetRun === undefined || resetRun === runId ? known : known.map(([key]) => [key, { lost: true }]);
 }
@@ -115,7 +118,7 @@ const controlIssues = messageCheck(SESSION_CONTROL);
 const isMessage = messageGuard(SESSION_MESSAGE);
 const isControl = messageGuard(SESSION_CONTROL);
 
-/** Judges a message of any sender. Changes nothing. */
+/** Judges a message from any sender. Changes nothing. */
 export function judgeMessage(session: Session, value: unknown): JudgedMessage {
   if (!isMessage(value)) return refuse('malformed', `not a message: ${describeIssues(messageIssues(value))}`);
   const wrong = whyUnfit(session, value);
@@ -157,7 +160,7 @@ function refuse(code: SessionRefusal, message: string): Extract<JudgedMessage, {
   return { kind: 'refuse', refused: { accepted: false, code, message } };
 }
 
-/** Takes a message that `judgeMessage` lets pass. `at`: workflow time, ISO 8601. */
+/** Takes a message that `judgeMessage` accepts. `at`: workflow time, ISO 8601. */
 export function takeMessage(session: Session, message: SessionMessage, at: string): MessageTaken {
   const { messageId, text, files, mode, sender } = message;
   const held = { messageId, text, mode, at, ...withFiles(files), ...defined({ sender }) };
@@ -188,15 +191,15 @@ function place(session: Session, held: HeldMessage): MessageTaken['outcome'] {
   return running === undefined && waiting.length === 1 && !paused ? 'started' : 'queued';
 }
 
-/** How many messages at the beginning of the queue are to interrupt a turn. */
+/** The number of messages at the beginning of the queue that are to interrupt a turn. */
 function interrupts(waiting: readonly HeldMessage[]): number {
   const first = waiting.findIndex(({ mode }) => mode !== 'interrupt');
   return first === -1 ? waiting.length : first;
 }
 
 /**
- * Remembers a message id. Ids of messages that still wait are never forgotten: fewer messages may wait than are
- * remembered.
+ * Remembers a message id. An id whose message still waits is never forgotten, because more ids are remembered than
+ * messages may wait.
  */
 function remember({ known }: Session, messageId: string, digest: string): void {
   known.set(messageId, digest);
@@ -206,7 +209,10 @@ function remember({ known }: Session, messageId: string, digest: string): void {
   }
 }
 
-/** Half of the digest is enough, because nobody gains anything from two texts with the same digest. */
+/**
+ * The digest of a message's text. Half of it is enough, because nobody gains anything from two texts with the same
+ * digest.
+ */
 function digestOf(message: SessionMessage): string {
   return digestText(contentOf(message)).slice(0, 32);
 }
@@ -224,7 +230,7 @@ export function judgeControl(session: Session, value: unknown): SessionControl |
 const NOTHING =
   'there is nothing to summarize: a summary takes the place of all turns but the last, and there is no other turn word by word';
 
-/** Applies a control message. The same message twice has the effect of one. */
+/** Applies a control message. The same message twice has the same effect as once. */
 export function takeControl(session: Session, { action, cancel }: SessionControl): void {
   if (action === 'pause') session.paused = true;
   else if (action === 'resume') session.paused = false;
@@ -246,7 +252,7 @@ export function beginTurn(session: Session, turnId: (n: number) => string): Runn
 }
 
 /**
- * Ends the running turn and keeps what it did. Messages that it did not take up are queued, after those that
+ * Ends the running turn and remembers what it did. Messages that it did not take up are queued, after the messages that
  * interrupted it.
  */
 export function endTurn(
@@ -269,7 +275,9 @@ export function endTurn(
   session.compaction ??= 'due';
 }
 
-/** The turns that a summary is to replace now, and whether somebody asked for the summary. Undefined: none. */
+/**
+ * The turns that a summary is to replace now, and whether somebody asked for the summary. Undefined: no summary is due.
+ */
 export function beginCompaction(session: Session): { part: OldestPart; isAsked: boolean } | undefined {
   const { memory, compactOver, compaction } = session;
   const isAsked = compaction === 'asked';

@@ -46,7 +46,7 @@ interface Run {
 export class ChildTurn {
   private readonly scope: CancellationScope;
   private child: ChildWorkflowHandle<typeof agentTurn> | undefined;
-  /** How many of its steering messages were sent to the turn. */
+  /** The number of steering messages that were sent to the turn. */
   private sent = 0;
 
   constructor(
@@ -85,14 +85,15 @@ export class ChildTurn {
     if (child === undefined) return;
     for (const { messageId, text, files, sender } of running.steering.slice(this.sent)) {
       this.sent += 1;
-      // A turn that has ended does not take the message up, and the message is queued.
+      // A turn that has ended does not take the message up. The message is then queued.
       child.signal(SIGNALS.words, { messageId, text, ...defined({ files, sender }) }).catch(() => undefined);
     }
   }
 
   /**
-   * Starts the turn. Where a turn with its id was started before, this turn gets the next number. After a reset the
-   * earlier turn is one that the reset undid. Temporal leaves that turn open, so it is cancelled here.
+   * Starts the turn. Where a turn with its id was started before, this turn gets the next number. That happens after a
+   * reset: the earlier turn is one that the reset undid. Temporal leaves the earlier turn open, so it is cancelled
+   * here.
    */
   private async start(): Promise<ChildWorkflowHandle<typeof agentTurn>> {
     const { running, session } = this;
@@ -134,7 +135,7 @@ function cancelOpen(turn: string): void {
     .catch(() => undefined);
 }
 
-/** How a turn ended that returned no result. */
+/** How a turn without a result ended. */
 function statusOf({ cause }: ChildWorkflowFailure): SessionTurnEnd {
   if (cause instanceof CancelledFailure) return 'cancelled';
   if (cause instanceof TerminatedFailure) return 'terminated';
@@ -150,7 +151,7 @@ function ofMessage(message: HeldMessage, ...notes: string[]): TurnRecord {
   return { entries: recordEntries(words.map(wordsEntry)), took: [] };
 }
 
-/** Asks a turn that returned no result what it did. Its history is there as long as the retention lasts. */
+/** Asks a turn without a result what it did. The turn can answer as long as the server keeps its history. */
 async function recall({ turn, message }: RunningTurn): Promise<TurnRecord> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const record = readRecord(valueOf(await ask(turn, asked)));
