@@ -7,7 +7,7 @@ import type { RosterLine } from '../contract/authority/roster';
 import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 
-/** The line of the key with which a worker verified a signature, as the audit file carries it. */
+/** The key line with which a worker verified a signature, as the audit file carries the line. */
 export interface CarriedLine {
   installation: string;
   /** SHA-256 (hex) of the approvers file that the line is from. */

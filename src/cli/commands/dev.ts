@@ -119,7 +119,7 @@ async function openServer(wanted: Ports, options: DevOptions, context: Context):
   return ownServer(engine.binary, dataDir, { ...wanted, ...defined({ namespace }) }, progress);
 }
 
-/** @throws CountersignError `usage` for options of a server of our own, if the command uses another server. */
+/** @throws CountersignError `usage` for options of a server of this command, if the command uses another server. */
 function assertNoOwnServer({ port, uiPort, dataDir }: DevOptions, why: string): void {
   const [given] = Object.keys(defined({ port, 'ui-port': uiPort, 'data-dir': dataDir }));
   if (given === undefined) return;

@@ -114,10 +114,10 @@ export async function checkQueue(client: Countersign, queue: PolledQueue): Promi
 
 const START = 'Start one with `countersign worker`, or both server and worker with `countersign dev`.';
 
-/** At most this many missing agents are named. */
+/** The most missing agents that are named. */
 const MOST_LACKING = 3;
 
-/** Whether the workers of a queue together have the agents of all open turns on the queue. */
+/** Checks whether the workers of a queue together have the agents of all open turns on the queue. */
 export async function checkAgents(client: Countersign, queue: string): Promise<Finding> {
   const name = `agents of ${queue}`;
   try {

@@ -46,7 +46,7 @@ interface Saw {
 }
 
 /**
- * Like `checkSeenDigest`, for any item. `other`: the item is not the one that was seen.
+ * Like `checkSeenDigest`, for any item. `other`: the digest belongs to another item than the one on the screen.
  *
  * @throws CountersignError `usage`.
  */
@@ -65,7 +65,7 @@ export function checkSaw(seenDigest: string, { saw, what, look, canAsk }: Saw): 
 
 const DIGEST = new RegExp(`^[0-9a-f]{${SAW_DIGITS},64}$`);
 
-/** If a request holds deceptive characters, asks once more. Otherwise returns true without a question. */
+/** If a request holds deceptive characters, asks once more. Otherwise returns true without asking. */
 export async function confirmDeceptiveText(request: RequestOpened, terminal: Terminal): Promise<boolean> {
   const hidden = hiddenIn(request);
   if (hidden === 0) return true;
