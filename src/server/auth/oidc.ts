@@ -44,8 +44,8 @@ export interface Oidc {
    */
   finish(query: string, secret: string | undefined): Promise<Identity>;
   /**
-   * The address at which the browser signs out at the issuer and then comes back here. Undefined where the issuer has
-   * none.
+   * The address at which the browser signs out at the issuer and then comes back here. Undefined if the issuer has no
+   * such address.
    *
    * @throws CountersignError `issuer_unreachable`.
    */
@@ -66,8 +66,8 @@ const CLOCK_S = 30;
 /** The oldest id token that is accepted, in seconds: a token is made for this sign-in, so it cannot be older. */
 const OLDEST_S = 300;
 /**
- * The longest id token, in characters, that fits into an address. Without the token, the issuer asks the person who
- * wants to sign out.
+ * The longest id token, in characters, that fits into an address. Without the token, the issuer asks the person to
+ * confirm that they want to sign out.
  */
 const LONGEST_HINT = 4_096;
 
@@ -106,7 +106,8 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
       const state = returned.searchParams.get('state') ?? '';
       const begun = pending.get(digestSecret(state));
       if (begun === undefined || !sameDigest(begun.secretDigest, digestSecret(secret ?? ''))) throw stale();
-      // The sign-in is used up before the issuer is asked, so that a second request at the same moment finds nothing.
+      // The sign-in is used up before the issuer is asked, so that a second request at the same moment finds no
+      // sign-in.
       pending.delete(digestSecret(state));
       const { client, config } = await discover();
       try {
@@ -126,7 +127,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
 }
 
 /**
- * The address that ends a session at the issuer. The browser goes there, so its scheme has to be that of the issuer.
+ * The address that ends a session at the issuer. The browser goes there, so its scheme has to be the issuer's scheme.
  */
 function leaving({ client, config }: Discovered, idToken: string, home: URL): string | undefined {
   const { issuer, end_session_endpoint: end } = config.serverMetadata();
@@ -198,7 +199,7 @@ const claimsSchema = z.object({
   email_verified: z.literal(true).optional().catch(undefined),
 });
 
-/** The identity that a token names. A mail address that is not verified is not used. */
+/** The identity that a token names. An unverified mail address is left out. */
 function identityOf(
   claims: Readonly<Record<string, unknown>>,
   { groupsClaim = 'groups' }: OidcOptions,
