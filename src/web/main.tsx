@@ -53,7 +53,7 @@ export function App(): JSX.Element {
     // Notifications for this person must not be shown to the next person at this browser.
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
     void signOut().then((reply) => {
-      // If the sign-out failed, the session may still be open.
+      // The sign-out failed, so the session may still be open.
       setState({ isOpen: false, ...defined({ problem: reply.ok ? problem : errorText(reply.error) }) });
       if (reply.ok && reply.data) location.assign(reply.data.signOutAt);
     });

@@ -20,7 +20,7 @@ import { CallLink, type Chosen, Differences, Same } from './bulk-table';
 interface BarProps {
   /** The rows of the inbox that were read. */
   rows: readonly InboxItem[];
-  /** Shows the selection. */
+  /** Opens the panel that shows the selection. */
   look: () => void;
 }
 
