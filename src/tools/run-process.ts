@@ -278,7 +278,10 @@ async function isOf(pid: string, { session, mark }: { session: number | undefine
   return environment.includes(mark);
 }
 
-/** A process group as one entry: its negative number, as `kill` expects it. */
+/**
+ * The group as a list of one entry: the leader's id, negated, which is how `kill` takes a group. Empty if the group is
+ * gone, or only a zombie is left in it.
+ */
 function findGroup(leader: number): number[] {
   try {
     process.kill(-leader, 0);

@@ -159,7 +159,7 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   local?: boolean;
   /** A request without a decision becomes a denial after this time. @default 7 days */
   requestExpires?: Duration | 'never';
-  /** An approved call has to start within this. @default 1 hour */
+  /** An approved call has to start within this time. @default 1 hour */
   startWithin?: Duration;
   /** True: requests of this tool are decided one by one, never together with others. @default false */
   noBatch?: boolean;

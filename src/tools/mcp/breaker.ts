@@ -5,7 +5,7 @@ export interface Breaker {
   /** Seconds until the next start. */
   seconds(): number;
   started(): void;
-  /** The server ended, or did not start. */
+  /** Notes that the server ended, or did not start. */
   ended(): void;
 }
 

@@ -26,7 +26,7 @@ export interface WorkspaceOptions {
 }
 
 /**
- * Makes tools over the files of one folder. Tools that read are safe. Tools that write are dangerous and ask first. The
+ * Makes tools for the files of one folder. Tools that read are safe. Tools that write are dangerous and ask first. The
  * tools reach nothing outside the folder, and follow no links at all. The tools touch regular files only, and writes
  * are atomic.
  *
