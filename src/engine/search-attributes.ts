@@ -64,7 +64,7 @@ function valueType(name: string): temporal.api.enums.v1.IndexedValueType {
   return VALUE_TYPES[ATTRIBUTE_TYPES[name] ?? ''] ?? IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 }
 
-/** True when another worker registered the attributes in between. */
+/** Whether the attribute exists, because another worker registered it in between. */
 function isAlreadyThere(error: unknown): boolean {
   return error instanceof Error && /already (exists|registered)/i.test(error.message);
 }

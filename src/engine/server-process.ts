@@ -13,7 +13,7 @@ export interface ServerExit {
   signal: NodeJS.Signals | null;
 }
 
-/** A server we started. */
+/** A server that we started. */
 export interface ServerProcess {
   pid: number;
   logFile: string;
