@@ -75,7 +75,7 @@ function notAllowed(namespace: string, missing: string[], cause: unknown): Count
     'attributes_missing',
     `search attributes are missing and could not be added: ${errorMessage(cause)}`,
     {
-      hint: `Have somebody who may run:\n  ${commands.join('\n  ')}`,
+      hint: `Ask somebody who may register search attributes to run:\n  ${commands.join('\n  ')}`,
       data: { missing },
       cause,
     },

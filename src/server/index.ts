@@ -79,9 +79,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
    */
   undoMs?: number;
   /**
-   * The token with which workers may stream the text of models and name changed turns, 16 to 200 characters. @default
-   * only workers of this process may
-   * @default none may, but for those of this process
+   * The token with which workers may stream the text of models and name changed turns, 16 to 200 characters.
+   * @default only workers of this process may
    */
   streamToken?: string;
   /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */

@@ -128,7 +128,7 @@ export function whyForeign(click: Click, team: string, post: Post | undefined): 
   const { channel, ts } = post.place;
   if (button.channel !== channel || button.ts !== ts) return 'it was on another message';
   const isSame = button.callId === post.notice.data.callId && button.digest === (post.seen?.digest ?? '');
-  return isSame ? undefined : 'it is about something else than the message is';
+  return isSame ? undefined : 'its button is about another request than the message';
 }
 
 /** The most clicks that are remembered. Slack does not repeat older clicks. */

@@ -62,7 +62,7 @@ export class Pace {
   private jitter = 1;
   private isHurried = false;
   private past: { read: PastRead; at: number } | undefined;
-  /** The turns that workers reported, with the time of the report. */
+  /** The turns that workers reported, and the turns that only visibility showed, each with its time. */
   private readonly told = new Map<string, number>();
   private readonly untold = new Map<string, number>();
 

@@ -18,6 +18,7 @@ export interface AskUserOptions {
   /**
    * The form for questions to which the model adds no form: a zod object or JSON Schema, flat, with texts, numbers, yes
    * or no, and choices.
+   * @default one text
    */
   form?: Parameters;
   /** Whether the model may make forms of its own. False: every question has `form`. @default true */
