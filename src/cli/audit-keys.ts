@@ -79,7 +79,8 @@ export async function keyJudge(files: readonly Approvers[]): Promise<KeyJudge> {
   const assure: Assure = ({ facts, vote, at }, approvers) => {
     const { installation } = approvers;
     const voter = approvers.personOf(vote.approver) ?? vote.approver;
-    // The vote is judged at the time of the decision. A key that has expired since then does not invalidate the vote.
+    // The vote is judged at the time of the decision. A key that has expired since the decision does not invalidate the
+    // vote.
     const judge = { facts: { ...facts, installation }, approvers, now: at };
     const judged = assuranceOf({ ...vote, approver: voter }, judge);
     if (!judged.ok) return { ...judged, words: VOTE_FAULTS[judged.why] };

@@ -60,7 +60,7 @@ export interface HttpModelSettings {
   secrets: string[];
 }
 
-/** The properties of a kind of model, such as `openaiCompatible`. */
+/** The properties that all models of one kind share. A kind is, for example, `openaiCompatible`. */
 export interface HttpModelKind {
   /** The name of the function that the user called, such as `openaiCompatible`. Every message begins with it. */
   name: string;

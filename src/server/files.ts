@@ -60,7 +60,7 @@ export function noStore(): CountersignError {
   });
 }
 
-/** Refuses too many files at once, before any part of the body is read. */
+/** Refuses too many files at the same time, before any part of the body is read. */
 function fewAtOnce(): MiddlewareHandler<Env> {
   const coming = new Map<string, number>();
   return async (c, next) => {

@@ -63,7 +63,7 @@ const HOW = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | consta
 
 /** A log in a file that only its owner may read. */
 export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: RefusalLogOptions): RefusalLog {
-  // Refusals are written one after the other, because two rotations at once would lose a file.
+  // Refusals are written one after the other, because two rotations at the same time would lose a file.
   let written = Promise.resolve();
   const read = async (query: RefusalQuery): Promise<Refusal[]> => {
     await written;

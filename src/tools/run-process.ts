@@ -165,7 +165,8 @@ const GRACE_MS = 1000;
 
 /**
  * Kills the process group of a child when `signal` aborts: sends `first`, and SIGKILL after the grace. A sandbox cannot
- * pass SIGTERM on to its processes, so it gets SIGKILL at once. The returned function removes the listener and timer.
+ * pass SIGTERM on to its processes, so it gets SIGKILL immediately. The returned function removes the listener and
+ * timer.
  */
 function killOnAbort(child: ChildProcess, signal: AbortSignal, first: NodeJS.Signals): () => void {
   let hard: NodeJS.Timeout | undefined;

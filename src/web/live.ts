@@ -231,7 +231,7 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
     if (isWhole) return set({ events, view: viewOf(events) });
     setState((last) => (last.view === undefined ? { ...last, events } : last));
   };
-  // A long turn sends hundreds of events at once, and they need only one render.
+  // A long turn sends hundreds of events in a burst, and one render is enough for all of them.
   const drawSoon = (part: Partial<LiveTurn> = {}): void => {
     set(part);
     drawn ||= requestAnimationFrame(draw);

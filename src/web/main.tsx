@@ -254,5 +254,5 @@ export * from './shared';
 document.documentElement.dataset['theme'] = storedTheme();
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);
-// Loaded early, so that the first diff has its colours at once. If this fails, diffs have no colours.
+// Loaded early, so that the first diff has its colours immediately. If this fails, diffs have no colours.
 addEventListener('load', () => void import('./model/syntax').catch(() => undefined));

@@ -42,8 +42,8 @@ export function cut(text: string, width: number): string {
 }
 
 /**
- * A text as lines of at most `width` columns, broken at spaces if possible. A width below 10 counts as 10.
- * `wrap-ansi` would normalise the text: a person would see a `K` where a Kelvin sign runs.
+ * A text as lines of at most `width` columns, broken at spaces if possible. A width below 10 counts as 10. `wrap-ansi`
+ * would normalise the text: a person would see a `K`, but a Kelvin sign would run.
  */
 export function wrap(text: string, width: number): string[] {
   const limit = Math.max(10, width);

@@ -46,7 +46,7 @@ interface Saw {
 }
 
 /**
- * Like `checkSeenDigest`, for any item. `other`: the digest belongs to another item than the one on the screen.
+ * Like `checkSeenDigest`, for any item. `other`: the digest belongs to an item other than this one.
  *
  * @throws CountersignError `usage`.
  */
@@ -116,7 +116,7 @@ export async function wasPrinted(request: Printed, env: Env): Promise<boolean> {
 
 /**
  * Remembers requests that were printed in full on a terminal, so that approving them need not print them again. If two
- * commands run at once, one request may be forgotten. Then the person is asked about it again.
+ * commands run at the same time, one request may be forgotten. Then the person is asked about it again.
  *
  * @throws CountersignError `file_failed`
  */

@@ -176,7 +176,7 @@ type Editor = (typeof EDITORS)[number];
 
 type Steps<T> = Generator<PlannedCall[], T, Round>;
 
-/** Finds the files, reads them, and asks for one edit a file that has the text. */
+/** Finds the files, reads them, and asks for one edit of each file that has the text. */
 export function* planReplace(intent: ReplaceIntent, tools: Toolbox): Plan {
   const editor = EDITORS.find((name) => tools.has(name));
   if (editor === undefined) return lacking(...EDITORS);

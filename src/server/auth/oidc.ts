@@ -58,7 +58,7 @@ export interface Oidc {
 export const CALLBACK = '/sign-in/done';
 
 const LIFETIME_MS = 10 * 60_000;
-/** The most sign-ins that can be under way at once. Beyond that, the oldest has to start over. */
+/** The most sign-ins that can be under way at the same time. If there are more, the oldest one has to start over. */
 const MOST_PENDING = 10_000;
 const TIMEOUT_S = 10;
 /** The largest difference that is allowed between the clocks of issuer and web inbox, in seconds. */

@@ -26,7 +26,7 @@ export interface Sessions {
 }
 
 const IDLE_MS = 12 * 3600 * 1000;
-/** The most sessions. People have fewer browsers. Beyond that, the session that was idle longest ends. */
+/** The most sessions: more than people have browsers. If there are more, the session that was idle longest ends. */
 const MAX_SESSIONS = 1000;
 
 /** Makes a store without sessions. `now` is the clock, in milliseconds. */

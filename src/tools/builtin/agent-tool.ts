@@ -33,7 +33,7 @@ export interface AgentToolOptions {
   effect?: 'pure' | 'idempotent';
   /** Queue of the workers that have the agent. @default the queue of the turn that calls */
   taskQueue?: string;
-  /** How many child turns may be nested, this one included; at most 6. @default 3 */
+  /** How many child turns may be nested, the turn of this tool included; at most 6. @default 3 */
   depth?: number;
   /** How many child turns one turn may start; at most 1,000. @default 50 */
   most?: number;

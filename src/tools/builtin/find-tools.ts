@@ -58,7 +58,7 @@ export interface Toolset {
 }
 
 /**
- * The tools of an agent. If a model cannot take so many, `find_tools` is added.
+ * The tools of an agent. If there are too many tools for a model, `find_tools` is added.
  *
  * @throws Error if one of the given tools is also called `find_tools`.
  */

@@ -73,9 +73,9 @@ const READING: readonly string[] = [
 ];
 
 /**
- * Makes the tool `http_request`. GET and HEAD to the listed hosts run at once; every other request asks first and is
- * sent once. Private addresses are not reached, unless listed. A request names secrets by reference: the model, the
- * history and the approver see only the names.
+ * Makes the tool `http_request`. GET and HEAD to the listed hosts run without a question; every other request asks
+ * first and is sent once. Private addresses are not reached, unless listed. A request names secrets by reference: the
+ * model, the history and the approver see only the names.
  *
  * @throws CountersignError `tool_invalid` for a wrong option.
  * @example

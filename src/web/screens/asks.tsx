@@ -145,7 +145,7 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
       setMayCome(false);
       set(undefined, 'wanted');
     },
-    /** Goes on to the next item, unless the person has already left this one. */
+    /** Goes on to the next item, unless the person has already left `item`. */
     decided: (item: InboxItem) => {
       done.add(nameOf(item));
       if (now.current.open === item) set(nextFree(), 'wanted');

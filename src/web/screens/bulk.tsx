@@ -110,7 +110,7 @@ function readOf(item: InboxItem, { view, changed }: CallDetails): Read {
   return { item, request, runId: view.runId, alone: isChanged ?? alone };
 }
 
-/** How many calls are read at once. */
+/** How many calls are read at the same time. */
 const AT_ONCE = 4;
 
 /**

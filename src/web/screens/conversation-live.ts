@@ -62,7 +62,7 @@ function follow(url: string, setState: SetLive): () => void {
     const view = sessionViewOf(events);
     setState((last) => ({ ...last, view, running, text, kept: keptTurns(events), compacted }));
   };
-  // A long conversation sends hundreds of events at once, and they need only one render.
+  // A long conversation sends hundreds of events in a burst, and one render is enough for all of them.
   const drawSoon = (): void => {
     frame ||= requestAnimationFrame(draw);
   };
