@@ -169,7 +169,7 @@ function checkHeaders({ name: kind }: HttpModelKind, headers: Record<string, str
     try {
       new Headers({ [name]: value });
     } catch {
-      // The error of Headers quotes the value.
+      // The error of `Headers` quotes the value, which may be a secret.
       throw invalid(`${kind}: the header ${JSON.stringify(name)} has a name or value that HTTP cannot carry`);
     }
   }

@@ -116,9 +116,12 @@ export interface PushMessage {
   callId: string;
   tool: string;
   agent: string;
-  /** Set only where the call may be decided in the notification: the digest and key of what the person sees there. */
+  /**
+   * Set only if the call may be decided in the notification: the digest and key of the request that the person sees
+   * there.
+   */
   seen?: { seenDigest: string; callKey: string };
-  /** Set where nothing waits at this place any more. */
+  /** Set if nothing waits at this place any more. */
   isOver?: true;
 }
 
@@ -219,13 +222,13 @@ export interface InboxPage {
   agents: NamedCount[];
   /** When the server read the inbox, by its own clock, as ISO 8601. */
   at: string;
-  /** Changes with every field above except `at`. */
+  /** A value that changes whenever a field above changes, except `at`. */
   key: string;
 }
 
 /** The part of the inbox that every page needs. It is small enough to be sent at each change. */
 export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'complete' | 'at'> {
-  /** Changes with everything in the inbox. A page then asks again for the part that it shows. */
+  /** A value that changes whenever anything in the inbox changes. A page then asks again for the part that it shows. */
   version: string;
   /** The pauses that hold calls now, in words. Absent if nothing is paused. */
   paused?: string[];

@@ -55,7 +55,7 @@ class InboxShare {
 
   constructor(private readonly permit: Pick<Permit, 'agents'>) {}
 
-  /** Changes whenever the visible part changes. */
+  /** A value that changes whenever the visible part changes. */
   versionOf(waiting: Waiting): string {
     return `${this.name}.${this.part(waiting).version}`;
   }

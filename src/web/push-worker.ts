@@ -51,7 +51,7 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   event.waitUntil(take(event.action, event.notification.data));
 });
-// After a person has signed out, this browser does not notify them any more.
+// The page sends this message when a person signs out. The browser then no longer notifies them.
 self.addEventListener('message', (event) => {
   if (event.data === 'signed-out') event.waitUntil(leave());
 });

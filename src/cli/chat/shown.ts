@@ -87,7 +87,7 @@ export class Shown {
     this.quiet(`the session is over: ${status}${error === undefined ? '' : `: ${error}`}`);
   }
 
-  /** Shows the result of a compaction: the new summary, or why there is none. */
+  /** Shows that turns were summarized, or why nothing was summarized. */
   compacted(event: SessionCompacted | SessionNotCompacted): void {
     if (event.type === 'compaction_failed') return this.quiet(`nothing was summarized: ${event.error}`);
     this.quiet(`${counted(event.turns, 'turn')} summarized by ${event.model}; /history shows the summary`);

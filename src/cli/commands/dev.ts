@@ -45,7 +45,7 @@ export function addDev(program: Command, context: Context): void {
       '--web-undo <time>',
       'how long a decision in the web inbox can be undone; 0: not at all (default: 5s)',
     )
-    // The turn's timeline shows a mistake in a user's agent. The stack of the mistake would bury the lines of this
+    // The turn's timeline shows a mistake in a user's agent. The stack of the mistake would hide the lines of this
     // command.
     .addOption(logOption('ERROR'))
     .action((config: string | undefined, options: DevOptions) => dev(config, options, context));

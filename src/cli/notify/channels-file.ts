@@ -10,7 +10,10 @@ const MOST_ADDRESSES = 50;
 const path = z.string().min(1);
 const variable = z.string().regex(/^[A-Z_][A-Z0-9_]*$/, 'must be a name in capitals, such as MAIL_URL');
 const own = z.url({ protocol: /^https?$/, error: 'must be an address such as https://inbox.example.org' });
-/** Whoever can change the page on its way can also change where its links lead, so the address must be https. */
+/**
+ * An https address. Over plain http, anybody on the way could change the content. Plain http is allowed only on this
+ * machine.
+ */
 const safe = own.refine(isSafe, 'must begin with https://, but for this machine itself');
 
 const webhook = z.strictObject({

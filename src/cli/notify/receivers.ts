@@ -64,7 +64,7 @@ async function run(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<void> {
-  // The output of the command is progress for a person, so it goes to stderr like our own progress.
+  // The command's stderr is progress for a person, so it goes to our own stderr. Its stdout is ignored.
   const child = spawn('sh', ['-c', command], { env, detached: true, stdio: ['pipe', 'ignore', 'inherit'] });
   const end = (): void => endGroup(child.pid);
   const timer = setTimeout(end, COMMAND_MS);

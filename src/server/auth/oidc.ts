@@ -233,7 +233,7 @@ function inWords(error: unknown, issuer: string): unknown {
       return clockWrong();
     case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
       return invalid(`its claim \`${claim}\` is not that of this sign-in`);
-    // An error without a code happened before the issuer answered.
+    // An error without a code means that the issuer has not answered.
     case '':
     case 'OAUTH_TIMEOUT':
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':

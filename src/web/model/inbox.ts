@@ -70,7 +70,7 @@ export function moveTo(index: number, by: number, count: number): number {
 
 /** The most rows that the server sends at once. */
 export const MOST_ROWS = 200;
-/** Rows are read from a multiple of this number on, so that a small scroll reads nothing. */
+/** The first row to read is a multiple of this number, so that a small scroll reads nothing. */
 const STEP = 50;
 
 /** The first row to read. Rows before and after the visible rows are then read, too. */

@@ -14,7 +14,7 @@ import type { Review } from './call/decide';
 import { type DecidingProps, type Signed, useSend } from './call/send';
 
 const MINUTE = 60_000;
-/** For how long or how often a grant counts, the narrowest first. */
+/** The choices for how long or how often a grant counts, the narrowest first. */
 const SPANS: readonly (readonly [string, Pick<GrantPlanBody, 'times' | 'forMs'>])[] = [
   ['3 times, within a day', { times: 3 }],
   ['for 30 minutes', { forMs: 30 * MINUTE }],
