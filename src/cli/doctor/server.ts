@@ -55,7 +55,10 @@ async function missingOf({ client }: Countersign): Promise<string[]> {
 function judgeAttributes(name: string, missing: readonly string[], namespace: string): Finding {
   if (missing.length === 0) return { name, state: 'ok', detail: 'all registered' };
   const commands = missing.map((attribute) => `  ${registerCommand(namespace, attribute)}`);
-  const todo = ['Run `countersign setup`, or ask somebody who may register search attributes to run:', ...commands].join('\n');
+  const todo = [
+    'Run `countersign setup`, or ask somebody who may register search attributes to run:',
+    ...commands,
+  ].join('\n');
   return { name, state: 'bad', detail: `missing: ${missing.join(', ')}`, todo };
 }
 
