@@ -68,7 +68,7 @@ function refusal(id: string, verdict: Refused): CountersignError {
   );
 }
 
-/** Keeps a foreign text within one line. Control characters are escaped where errors are printed. */
+/** Keeps text from outside within one line. Control characters are escaped where errors are printed. */
 function inLine(text: string): string {
   return text.replaceAll('\n', '\\n');
 }

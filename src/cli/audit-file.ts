@@ -206,8 +206,8 @@ function tailOf(verifier: Verifier, { signed }: ReadThrough): Pick<ReadThrough, 
 }
 
 /**
- * Throws for a file of another kind. A file without a whole line may belong to the user, unless it begins like one of
- * our files.
+ * Throws for a file of another kind. A file without a complete line may belong to the user, unless the file begins like
+ * an audit file.
  */
 function assertOurs(cut: Buffer): void {
   const start = '{"n":0,"prev":"';
@@ -236,8 +236,8 @@ export function verifyFile(
 }
 
 /**
- * The last signed head in a file. The file is an older copy of the audit file, or holds only a head that somebody kept
- * elsewhere.
+ * Returns the last signed head in a file. The file is an older copy of the audit file, or a file with only a head that
+ * somebody kept elsewhere.
  */
 export async function readHead(file: string): Promise<ReadLine> {
   const lines = (await readTextFile(file)).trimEnd().split('\n');
@@ -254,9 +254,9 @@ export async function readHead(file: string): Promise<ReadLine> {
 /** The fields to take out, and the records to take them from. */
 export interface Redaction {
   fields: readonly SealedField[];
-  /** The turn whose records are redacted. Absent: all records are redacted. */
+  /** The turn whose records lose the fields. Absent: all records lose them. */
   turn?: string;
-  /** The path of the redacted copy. By default the copy replaces the file itself. */
+  /** The path of the redacted copy. It may be the path of the audit file, which the copy then replaces. */
   out: string;
 }
 
@@ -265,7 +265,7 @@ export interface Redacted {
   file: string;
   /** The number of values that this redaction took out. */
   taken: number;
-  /** The number of values that are out of the file in all. */
+  /** The number of values that are missing from the file in all: this redaction and earlier ones took them out. */
   redacted: number;
 }
 
@@ -313,7 +313,7 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
   return { taken, verified };
 }
 
-/** The file of the signing key if nobody names another. */
+/** The file of the signing key, unless the user names another file. */
 export const KEY_FILE = 'countersign-audit.key';
 /** The environment variable that names the file of the signing key. */
 export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';

@@ -7,7 +7,7 @@ import type { RosterLine } from '../contract/authority/roster';
 import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 
-/** The line of the key with which a worker verified a signature, as the audit file carries it. */
+/** The key line with which a worker verified a signature, as the audit file carries the line. */
 export interface CarriedLine {
   installation: string;
   /** SHA-256 (hex) of the approvers file that the line is from. */
@@ -79,7 +79,8 @@ export async function keyJudge(files: readonly Approvers[]): Promise<KeyJudge> {
   const assure: Assure = ({ facts, vote, at }, approvers) => {
     const { installation } = approvers;
     const voter = approvers.personOf(vote.approver) ?? vote.approver;
-    // The vote is judged at the time of the decision. A key that has expired since then does not invalidate the vote.
+    // The vote is judged at the time of the decision. A key that has expired since the decision does not invalidate the
+    // vote.
     const judge = { facts: { ...facts, installation }, approvers, now: at };
     const judged = assuranceOf({ ...vote, approver: voter }, judge);
     if (!judged.ok) return { ...judged, words: VOTE_FAULTS[judged.why] };

@@ -50,7 +50,7 @@ const MOST_DECIDED = 100;
 /** Reading more calls than this takes so long that a note is printed. */
 const MANY = 200;
 
-/** The line that says how many calls wait, how many fit, and how many are left for another time. */
+/** The line that says how many of the waiting calls fit, and how many of them the limit lets through. */
 export function lookedLine(looked: number, { planned }: BatchPlan, limit: number): string {
   const count = (many: number): string => many.toLocaleString('en');
   const fit = `${count(planned.length)} of ${count(looked)} waiting fit`;
@@ -59,7 +59,7 @@ export function lookedLine(looked: number, { planned }: BatchPlan, limit: number
     : `${fit}; these are the ${count(limit)} most urgent. --limit ${planned.length} takes all.`;
 }
 
-/** How many turns are read from the record at once. */
+/** How many turns are read from the record at the same time. */
 const AT_ONCE = 8;
 
 /**
@@ -177,7 +177,7 @@ export function resultLine({ turn, callId, answer }: BatchResult, style: Style):
   return style.bad(`${id} refused, ${answer.verdict.code}: ${escapeText(answer.verdict.message)}`);
 }
 
-/** Options of a command that can decide many at once. */
+/** Options of a command that can decide many calls together. */
 export interface BatchOptions extends InboxFilters {
   all?: boolean;
   where?: string;

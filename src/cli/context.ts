@@ -7,7 +7,7 @@ import { programName } from './own-modules';
 import type { Screen } from './print/screen';
 import type { Keyboard } from './review/terminal';
 
-/** Options of every command: the place of the Temporal server. */
+/** Options of every command: the Temporal server, and how to connect to it. */
 export interface GlobalOptions {
   address?: string;
   namespace?: string;

@@ -12,7 +12,7 @@ export function fileReason(error: unknown): string {
   return systemReason(error) ?? errorMessage(error);
 }
 
-/** A failure with a file that a person named becomes `file_failed`; any other error stays as it is. */
+/** Turns a failure with a file that a person named into `file_failed`. Any other error is returned as it is. */
 export function toFileError(error: unknown, doing: string): unknown {
   const errno = errnoOf(error);
   if (error instanceof CountersignError || errno === undefined) return error;

@@ -89,7 +89,7 @@ function inFile(error: unknown, place: string): CountersignError {
   return new CountersignError(code, `${place}: ${message}`, { ...defined({ hint }), cause: error });
 }
 
-/** A missing package has to be installed; anything else is a mistake in the file. */
+/** The hint for an error of a config file: install the missing package, or correct the file. */
 function hintFor(error: unknown): string {
   const [, name] = /^Cannot find (?:module|package) '([^'.][^']*)'/.exec(reasonOf(error)) ?? [];
   return name === undefined ? 'Correct the file and start again.' : `Is it installed? npm install ${name}`;

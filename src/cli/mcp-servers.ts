@@ -47,7 +47,7 @@ export interface ToolReport {
   definition?: Definition;
 }
 
-/** A server and its tools, as far as they are known. */
+/** A server and its known tools. */
 export interface ServerReport {
   server: string;
   /** How the server is started or reached, in one line that hides nothing. */

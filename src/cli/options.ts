@@ -95,7 +95,7 @@ export function stateOption(): Option {
   return new Option('--state <state>', 'only turns in this state').choices(states);
 }
 
-/** The error for a mistake on the command line. The command ends with the exit code 2. */
+/** Makes the error for a mistake on the command line. The command ends with the exit code 2. */
 export function usageError(message: string, hint?: string): CountersignError {
   return new CountersignError('usage', message, defined({ hint }));
 }
@@ -159,8 +159,8 @@ export interface Facts {
 }
 
 /**
- * Whether a condition is true for a call. A condition that cannot be evaluated does not match, and its opposite does
- * not match either: for example, a call without an amount is chosen neither by `args.amount < 50` nor by `!(args.amount
+ * Whether a condition is true for a call. A condition that cannot be evaluated does not match, and its negation does
+ * not match either. For example, a call without an amount is chosen neither by `args.amount < 50` nor by `!(args.amount
  * >= 50)`.
  */
 export type Where = (facts: Facts) => boolean;

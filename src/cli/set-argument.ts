@@ -10,8 +10,8 @@ export interface Assignment {
 }
 
 /**
- * Reads `path=value`. The path is dotted, list places are numbers from 0 (`edits.0.new_text`), `\.` is a dot in a name.
- * The value is JSON if it can be read as JSON (`3`, `true`, `"3"`, `[1]`), text otherwise.
+ * Reads `path=value`. The path has dots between names, list positions are numbers from 0 (`edits.0.new_text`), and `\.`
+ * is a dot in a name. The value is JSON if it can be read as JSON (`3`, `true`, `"3"`, `[1]`), text otherwise.
  *
  * @throws CountersignError `usage`, also for JSON whose value would change when it is read.
  */
@@ -52,7 +52,7 @@ export function setArgument(args: JsonObject, assignment: Assignment): JsonObjec
   throw usageError('--set needs a name first', 'Write --set amount=10.');
 }
 
-/** Sets the value at the rest of the path below `target`. `whole`: the assignment, for messages. */
+/** Sets the value below `target`, at the path that is left. `whole`: the complete assignment, for error messages. */
 function setIn(target: Json | undefined, [key, ...rest]: readonly string[], whole: Assignment): Json {
   if (key === undefined) return whole.value;
   if (Array.isArray(target)) return setInList(target, [key, ...rest], whole);

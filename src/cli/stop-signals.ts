@@ -13,7 +13,7 @@ export interface StopSignals {
 /** The signals that are handled. A terminal that closes sends SIGHUP. */
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
-/** Handles these signals: the first asks to end in good order, the second ends at once. */
+/** Handles these signals: the first asks to end in good order, the second ends immediately. */
 export function takeStopSignals(onSecond: () => void): StopSignals {
   const controller = new AbortController();
   let first: (signal: NodeJS.Signals) => void = () => undefined;

@@ -116,8 +116,8 @@ async function watchProgress(client: Countersign, plan: ProgressPlan, { screen }
 }
 
 /**
- * The time of an event relative to the start of watching. `past`: newer events were already recorded at the start.
- * `last`: the newest event at the start. `live`: an event that was recorded later.
+ * When an event was recorded, compared to the start of watching. `past`: before the newest event at the start. `last`:
+ * the newest event at the start. `live`: after the start.
  */
 type Part = 'past' | 'last' | 'live';
 

@@ -10,7 +10,7 @@ import {
 } from '../contract/secret/sealed';
 import { readKeyFile } from './keys';
 
-/** The variables we read: a worker's key file, and the fingerprints that screens accept. */
+/** The environment variables that we read: a worker's key file, and the fingerprints that screens accept. */
 export const ANSWER_KEY_FILE = 'COUNTERSIGN_ANSWER_KEY_FILE';
 export const ANSWER_KEY = 'COUNTERSIGN_ANSWER_KEY';
 
@@ -30,7 +30,7 @@ export async function makeAnswerKey(): Promise<{ line: string; fingerprint: stri
 }
 
 /**
- * Reads the keys of a worker. Undefined where no key file is set.
+ * Reads the keys of a worker. Undefined if no key file is set.
  *
  * @param file one private key a line, newest first, as a JWK. @default `COUNTERSIGN_ANSWER_KEY_FILE`
  * @throws CountersignError `encryption_invalid` for a file that others can read, or a line that is not a key.

@@ -2,9 +2,12 @@ import { DefaultFailureConverter, defaultPayloadConverter, type PayloadConverter
 import { errorMessage } from '../contract/errors';
 import { noteUnreadable } from '../contract/unreadable';
 
-/** An encoding that no converter knows. A worker's codec gives it to refused payloads, followed by the reason. */
+/**
+ * The beginning of the encoding that a worker's codec gives to refused payloads, followed by the reason. No converter
+ * knows such an encoding.
+ */
 export const REFUSED = 'countersign/refused';
-/** The encoding of a refused payload that the worker could read with other settings. */
+/** The beginning of that encoding for a payload that the worker could read with other settings. */
 export const WAITS = 'countersign/waits';
 
 /**
@@ -30,12 +33,12 @@ export const payloadConverter: PayloadConverter = {
 /** A worker with keys sets this global for the failure converter in its prebuilt workflow bundle. */
 const FAILURES_SWITCH = '__countersignEncodesFailures';
 
-/** Goes before the bundle's code on its first line, so that the source map's lines stay right. */
+/** Goes in front of the bundle's code on its first line, so that the line numbers of the source map stay right. */
 export const ENCODES_FAILURES = `globalThis.${FAILURES_SWITCH}=true;`;
 
 /**
- * The failure converter in our prebuilt workflow bundle. It puts failure messages and stacks into an
- * encrypted payload only where the worker has keys; otherwise they stay where Temporal's UI shows them.
+ * The failure converter in our prebuilt workflow bundle. If the worker has keys, it puts failure messages and stacks
+ * into an encrypted payload. Otherwise they stay where Temporal's UI shows them.
  */
 export const failureConverter = new DefaultFailureConverter({
   encodeCommonAttributes: Reflect.get(globalThis, FAILURES_SWITCH) === true,

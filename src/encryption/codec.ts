@@ -11,19 +11,19 @@ import { REFUSED, WAITS } from './bundle-converters';
  */
 export type OnRefusal = 'throw' | 'mark' | 'blank';
 
-/** How a codec behaves. */
+/** The options of a codec. */
 export interface CodecOptions {
-  /** Newest first: the first one encrypts, any of them decrypts. Empty: nothing is encrypted. */
+  /** The keys, newest first. The first key encrypts, and each of them decrypts. Empty: nothing is encrypted. */
   keys: readonly Key[];
-  /** Refuses payloads that are not encrypted. */
+  /** Whether payloads that are not encrypted are refused. */
   required: boolean;
   /**
-   * `throw`: throws a CountersignError. `mark`: the payload becomes one that nothing can convert, so that a workflow
-   * sees an unreadable message or result instead of being stopped. `blank`: the payload becomes `undefined`, also where
+   * `throw`: throws a CountersignError. `mark`: the payload becomes one that cannot be converted, so that a workflow
+   * sees an unreadable message or result instead of being stopped. `blank`: the payload becomes `undefined`, also if
    * its key is missing, so that one turn cannot hide the other turns of a list.
    */
   onRefusal: OnRefusal;
-  /** False: reads payloads of any workflow. A replay needs this, because it does not know the namespace. */
+  /** False: payloads of any workflow are read. A replay needs this, because it does not know the namespace. */
   checksBinding: boolean;
 }
 
@@ -55,7 +55,7 @@ export class EncryptionCodec implements PayloadCodec {
       const { onRefusal } = this.options;
       if (!(error instanceof CountersignError) || onRefusal === 'throw') throw error;
       if (onRefusal === 'blank') return encoded('binary/null');
-      // A process with keys may still get the missing one; a process without keys will not.
+      // A process that has keys may still get the missing key. A process without keys will not get it.
       if (!isRefusal(error) && !this.isKeyless) throw error;
       const reason = error.data['reason'];
       const waits = reason === undefined || reason === 'plaintext';
@@ -63,7 +63,7 @@ export class EncryptionCodec implements PayloadCodec {
     }
   }
 
-  /** A worker without keys. A replay without keys reports the missing key instead. */
+  /** Whether the codec belongs to a worker without keys. A replay without keys reports the missing key instead. */
   private get isKeyless(): boolean {
     return this.byId.size === 0 && this.options.checksBinding;
   }
@@ -107,7 +107,7 @@ const scheduleNamespace = (namespace: string): string => `${namespace} (schedule
 /** The suffix that Temporal adds to a schedule's id to form the id of a workflow that the schedule starts. */
 const STARTED_AT = /^-\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
-/** True when the payload is bound to a schedule and the place is a workflow that this schedule started. */
+/** Whether the payload is bound to a schedule, and the place is a workflow that this schedule started. */
 function isOfSchedule(head: Head, place: Binding): boolean {
   if (head.namespace !== scheduleNamespace(place.namespace)) return false;
   if (!place.workflowId.startsWith(head.workflowId)) return false;
@@ -142,7 +142,7 @@ const REASONS = {
   altered: 'an encrypted payload was altered or cut short',
   moved: 'an encrypted payload belongs to another workflow or namespace',
 } as const;
-/** One of the reasons, as the error carries it in `data.reason`. */
+/** One of these reasons, as the error carries it in `data.reason`. */
 type RefusalReason = keyof typeof REASONS;
 
 const HINTS: Readonly<Record<RefusalReason, string>> = {
@@ -176,7 +176,7 @@ interface Binding {
   workflowId: string;
 }
 
-/** Our names in a payload's metadata, in the order in which they are authenticated. */
+/** The names of our fields in a payload's metadata, in the order in which they are authenticated. */
 export const FIELDS = {
   encoding: 'encoding',
   cipher: 'encryption-cipher',
@@ -211,7 +211,7 @@ function seal(payload: Payload, key: Key, binding: Binding): Payload {
 /**
  * Decrypts a payload that `seal` encrypted.
  *
- * @throws where a single bit was changed, or where `seal` used another key.
+ * @throws if any bit was changed, or if `seal` used another key.
  */
 function unseal({ metadata, data }: Payload, key: Key): Payload {
   const bytes = data ?? new Uint8Array();

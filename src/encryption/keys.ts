@@ -3,13 +3,16 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
 import { readPrivateFile, type PrivateFault } from '../files';
 
-/** Where keys come from. The environment fills in missing options; `keys` or `keyFile` replaces both variables. */
+/** The sources of keys. The environment fills in missing options; `keys` or `keyFile` replaces both variables. */
 export interface EncryptionOptions {
   /** `<id>:<base64 of 32 bytes>`, newest first. @default `COUNTERSIGN_ENCRYPTION_KEYS` */
   keys?: readonly string[];
   /** A file with one key a line, which only its owner may read. @default `COUNTERSIGN_ENCRYPTION_KEY_FILE` */
   keyFile?: string;
-  /** Refuses plaintext payloads. @default `COUNTERSIGN_ENCRYPTION_REQUIRED`, then true where there are keys */
+  /**
+   * Whether plaintext payloads are refused. @default `COUNTERSIGN_ENCRYPTION_REQUIRED`, otherwise true if there are
+   * keys
+   */
   required?: boolean;
 }
 
@@ -35,8 +38,8 @@ const optionsSchema = z.strictObject({
 /**
  * Reads keys and the mode.
  *
- * @throws CountersignError `encryption_invalid`: malformed or doubled keys, a file that others can read, keys from two
- * places, or required without keys.
+ * @throws CountersignError `encryption_invalid`: malformed or repeated keys, a file that others can read, keys from two
+ * places, or encryption that is required although there are no keys.
  */
 export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv): EncryptionSettings {
   const parsed = optionsSchema.safeParse(given);
@@ -47,7 +50,10 @@ export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv)
   return { keys, required };
 }
 
-/** Options replace the environment as a whole. With both a list and a file it would be unclear which key is newest. */
+/**
+ * Reads the keys. The options replace the environment completely. With both a list and a file it would be unclear which
+ * key is newest.
+ */
 function keysOf(given: EncryptionOptions, env: NodeJS.ProcessEnv): Key[] {
   const isGiven = given.keys !== undefined || given.keyFile !== undefined;
   const list = isGiven ? given.keys?.join('\n') : env[VARIABLES.keys] || undefined;
@@ -71,7 +77,7 @@ function invalid(message: string): CountersignError {
 
 /** One key of a ring. */
 export interface Key {
-  /** The id stands in every payload that the key encrypts, so it is never secret. */
+  /** The id of the key. Every payload that the key encrypts contains it, so it is not secret. */
   id: string;
   secret: KeyObject;
   /** Distinguishes two keys that have the same id, without revealing either key. */
@@ -85,8 +91,8 @@ const HINT =
   'Write <id>:<32 bytes in base64>, newest first, one a line or with commas between; `openssl rand -base64 32` makes one.';
 
 /**
- * Reads keys from text: `<id>:<base64 of 32 bytes>`, one a line or with commas between; `#` starts a comment line.
- * The first one encrypts.
+ * Reads keys from text: `<id>:<base64 of 32 bytes>`, one on each line or with commas between; `#` starts a comment
+ * line. The first key encrypts.
  *
  * @param source names the text in messages, which never show the text itself.
  * @throws CountersignError `encryption_invalid`.

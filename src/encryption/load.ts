@@ -9,10 +9,10 @@ import { type EncryptionOptions, readEncryption } from './keys';
  * @module
  */
 
-/** Path of a payload converter that never throws: it leaves out values that it cannot convert. */
+/** The path of a payload converter that never throws. It leaves out values that it cannot convert. */
 export const LENIENT_CONVERTER = require.resolve('./bundle-converters');
 
-/** Data converters of one ring of keys, each for one kind of process. */
+/** The data converters for one ring of keys, one for each kind of process. */
 export interface Encryption {
   /** Whether there are keys. Without keys nothing is encrypted, and encrypted payloads fail with `key_missing`. */
   readonly enabled: boolean;
@@ -20,17 +20,23 @@ export interface Encryption {
   readonly required: boolean;
   /** Ids of the keys, newest first: safe to show. */
   readonly keyIds: readonly string[];
-  /** For workers: the workflow sees a refused message as one that it cannot read. */
+  /** The converter for workers. The workflow sees a refused message as unreadable. */
   worker(): DataConverter;
-  /** For clients: a refused payload throws. */
+  /** The converter for clients. A refused payload throws. */
   client(): DataConverter;
-  /** For clients that list: a refused payload is left out, so that one turn cannot hide the others. */
+  /**
+   * The converter for clients that list turns. A refused payload is left out, so that one turn cannot hide the other
+   * turns.
+   */
   listing(): DataConverter;
-  /** For replays of exported histories: they know neither namespace nor workflow, so the binding is not checked. */
+  /**
+   * The converter for replays of exported histories. A replay knows neither namespace nor workflow, so the binding is
+   * not checked.
+   */
   replay(): DataConverter;
-  /** For files on a worker's own disk. Undefined without keys. */
+  /** Encrypts files on a worker's own disk. Undefined without keys. */
   sealer(): Sealer | undefined;
-  /** For files that go with messages. Undefined without keys. */
+  /** Encrypts files that are attached to messages. Undefined without keys. */
   fileSealer(): FileSealer | undefined;
 }
 
@@ -64,26 +70,32 @@ export function loadEncryption(
   };
 }
 
-/** Encrypts texts that a worker keeps itself, with the keys and in the form of payloads. */
+/** Encrypts texts that a worker stores itself. Uses the keys and the form of payloads. */
 export interface Sealer {
   /** Encrypts the text into one line. Only `open` with the same `place` can read this line. */
   seal(text: string, place: string): Promise<string>;
-  /** Undefined where these keys cannot decrypt the line, or where it is plaintext although encryption is required. */
+  /**
+   * Decrypts the line. Undefined if these keys cannot decrypt it, or if it is plaintext although encryption is
+   * required.
+   */
   open(sealed: string, place: string): Promise<string | undefined>;
 }
 
-/** Encrypts the bytes of files that many machines share, with the keys and in the form of payloads. */
+/** Encrypts the bytes of files that many machines share. Uses the keys and the form of payloads. */
 export interface FileSealer {
   /** Whether files that are not encrypted are refused. */
   readonly required: boolean;
   /** Encrypts the bytes. Only `open` with the same digest can read the result. */
   seal(bytes: Uint8Array, digest: string): Promise<Uint8Array>;
-  /** Undefined where these keys cannot decrypt the bytes. */
+  /** Decrypts the bytes. Undefined if these keys cannot decrypt them. */
   open(sealed: Uint8Array, digest: string): Promise<Uint8Array | undefined>;
 }
 
 const { Payload } = temporal.api.common.v1;
-/** No namespace can have this name, so a sealed text is never valid as a payload of Temporal, nor the reverse. */
+/**
+ * The namespace to which sealed texts are bound. No real namespace can have this name, so a sealed text is never valid
+ * as a payload of Temporal, nor a payload as a sealed text.
+ */
 const NAMESPACE = '(this machine)';
 const FILES_NAMESPACE = '(files)';
 

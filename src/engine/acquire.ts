@@ -27,7 +27,8 @@ export interface DownloadOptions {
   env: NodeJS.ProcessEnv;
   progress: Progress;
   /**
-   * A test's service and archive, instead of `DOWNLOAD_SERVICE` and the pinned archives. No setting changes this value.
+   * The service and the archive of a test, in place of `DOWNLOAD_SERVICE` and the pinned archives. No setting of a user
+   * reaches this option.
    */
   test?: { service: string; sha256: string };
 }
@@ -36,7 +37,7 @@ const CONNECT_MS = 10_000;
 const STALLED_MS = 30_000;
 const MOST_REDIRECTS = 5;
 const MIB = 1024 * 1024;
-/** About ten times the size of an archive. */
+/** The most bytes of a download: about ten times the size of an archive. */
 const MOST_BYTES = 512 * MIB;
 
 /** `fileToExtract` is a relative path that leads down and that no program mistakes for an option. */

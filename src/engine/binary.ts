@@ -77,7 +77,7 @@ const whyNotStarted = (binary: string, error: unknown): Miss => {
   return { missed: `${binary} cannot be run: ${describeError(error)}` };
 };
 
-/** The directory of our binary: `XDG_CACHE_HOME`, or the system's own place for caches. */
+/** The directory of our binary: below `XDG_CACHE_HOME` if it is set, otherwise in the system's own place for caches. */
 export const cacheDirectory = (
   env: NodeJS.ProcessEnv,
   platform: NodeJS.Platform = process.platform,
@@ -92,7 +92,7 @@ export const cachedBinary = (directory: string): string => join(directory, 'temp
 
 /** The options for putting a binary into the cache. */
 interface Installation {
-  /** From `cacheDirectory`. */
+  /** The directory that `cacheDirectory` returned. */
   directory: string;
   progress: Progress;
   /** Makes the binary inside `staging`, a fresh directory, and returns its path. */
@@ -102,7 +102,7 @@ interface Installation {
 /**
  * Makes the binary in a staging directory, runs it once, and renames it into place, so that other processes see the
  * complete binary or none. One process at a time makes the binary. The others wait and then use that binary.
- * @throws what `make` throws, and an Error when the binary does not run.
+ * @throws the errors of `make`, and an Error if the binary does not run.
  */
 export const installBinary = async ({ directory, progress, make }: Installation): Promise<string> => {
   await mkdir(directory, { recursive: true });

@@ -118,7 +118,7 @@ function codeOf(error: unknown): unknown {
 
 function missing(namespace: string, cause: unknown): CountersignError {
   return new CountersignError('namespace_missing', `the server has no namespace ${namespace}`, {
-    hint: `Check TEMPORAL_NAMESPACE, or have somebody who may run:\n  ${createCommand(namespace)}`,
+    hint: `Check TEMPORAL_NAMESPACE, or ask somebody who may create namespaces to run:\n  ${createCommand(namespace)}`,
     data: { namespace },
     cause,
   });

@@ -7,7 +7,7 @@ export type Progress = (line: string) => void;
 export const ROUTES = ['existing', 'setting', 'path', 'cache', 'download', 'go'] as const;
 export type RouteName = (typeof ROUTES)[number];
 
-/** A server that runs already: nothing is started. */
+/** A server that already runs, so that nothing is started. */
 export interface ExistingEngine {
   kind: 'existing';
   address: string;

@@ -7,13 +7,13 @@ import type { Attempt, BinaryEngine, Engine, ExistingEngine, Progress, Route } f
 import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './binary';
 import { describeError } from './run';
 
-/** How to look for a server. */
+/** The options of a search for a server. */
 export interface ResolveOptions {
   /** Receives lines about downloads and builds, and the reason why an expected route did not work. */
   progress?: Progress;
   /** False: nothing is downloaded or built. @default true */
   acquire?: boolean;
-  /** The routes in order; tests put their own here. */
+  /** The routes in order. Tests pass their own routes. */
   routes?: Route[];
 }
 
@@ -59,7 +59,8 @@ const noServer = (tried: string[]): CountersignError =>
   );
 
 /**
- * `COUNTERSIGN_TEMPORAL_CLI`, a path. A path that does not work stops the search: the user wants that binary.
+ * The route of `COUNTERSIGN_TEMPORAL_CLI`, a path. A path that does not work stops the search, because the user wants
+ * that binary.
  * @throws CountersignError `no_server`
  */
 export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
@@ -76,7 +77,7 @@ export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
   },
 });
 
-/** `temporal` on PATH. */
+/** The route of `temporal` on PATH. */
 export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
   name: 'path',
   acquires: false,
@@ -86,7 +87,10 @@ export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
   },
 });
 
-/** The binary that an earlier run downloaded or built. A broken one is removed, so that a later route replaces it. */
+/**
+ * The route of a binary that an earlier run downloaded or built. A broken binary is removed, so that a later route
+ * replaces it.
+ */
 export const cacheRoute = (env: NodeJS.ProcessEnv, progress: Progress): Route => ({
   name: 'cache',
   acquires: false,

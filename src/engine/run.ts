@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { types } from 'node:util';
 import { errnoOf } from '../contract/errors';
 
-/** How a command is run. */
+/** The options for running a command. */
 export interface RunOptions {
   cwd?: string;
   env?: NodeJS.ProcessEnv;

@@ -64,7 +64,7 @@ function valueType(name: string): temporal.api.enums.v1.IndexedValueType {
   return VALUE_TYPES[ATTRIBUTE_TYPES[name] ?? ''] ?? IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD;
 }
 
-/** True when another worker registered the attributes in between. */
+/** Whether the attribute exists, because another worker registered it in between. */
 function isAlreadyThere(error: unknown): boolean {
   return error instanceof Error && /already (exists|registered)/i.test(error.message);
 }
@@ -75,7 +75,7 @@ function notAllowed(namespace: string, missing: string[], cause: unknown): Count
     'attributes_missing',
     `search attributes are missing and could not be added: ${errorMessage(cause)}`,
     {
-      hint: `Have somebody who may run:\n  ${commands.join('\n  ')}`,
+      hint: `Ask somebody who may register search attributes to run:\n  ${commands.join('\n  ')}`,
       data: { missing },
       cause,
     },

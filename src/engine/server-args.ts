@@ -13,10 +13,13 @@ export const DYNAMIC_CONFIG: readonly string[] = [
   'system.enableActivityEagerExecution=true',
 ];
 
-/** More signals to one workflow would delay the other turns of its worker by seconds. Updates do not count. */
+/**
+ * The most signals to one workflow. More signals would delay the other turns of its worker by seconds. Updates do not
+ * count.
+ */
 export const SIGNAL_LIMIT = 'history.maximumSignalsPerExecution=1000';
 
-/** The type of each search attribute of ours, as Temporal's command line spells it. */
+/** The type of each of our search attributes, as Temporal's command line spells it. */
 export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
   [SEARCH_ATTRIBUTES.state]: 'Keyword',
   [SEARCH_ATTRIBUTES.pending]: 'Int',
@@ -26,7 +29,7 @@ export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
   [SEARCH_ATTRIBUTES.metadata]: 'KeywordList',
 };
 
-/** How much of the server's own log is kept. */
+/** The least severe messages of the server's own log that are kept. */
 export type ServerLog = 'debug' | 'info' | 'warn' | 'error' | 'never';
 
 /** The settings that `temporal server start-dev` is started with. */
@@ -34,13 +37,16 @@ export interface ServerPlan {
   port: number;
   httpPort: number;
   metricsPort: number;
-  /** Undefined: no UI. */
+  /** The port of the UI. Undefined: no UI. */
   uiPort: number | undefined;
-  /** Undefined: in memory. */
+  /** The database file. Undefined: all data is in memory. */
   dbFile: string | undefined;
   namespace: string;
   log: ServerLog;
-  /** Each value is `key=value`. These values come after ours, so that they take precedence. */
+  /**
+   * Values of the dynamic configuration, each as `key=value`. They come after our own values, so that they take
+   * precedence.
+   */
   dynamicConfig: readonly string[];
 }
 
@@ -73,7 +79,7 @@ const fileArgs = (dbFile: string): string[] => [
 /** The only address our servers listen on. */
 export const LOOPBACK = '127.0.0.1';
 
-/** Free ports, all different: each is held open until the last one is found. */
+/** Finds free ports, all different. Each port is held open until the last one is found. */
 export const freePorts = async (count: number): Promise<number[]> => {
   const held = await Promise.all(Array.from({ length: count }, () => listen(0)));
   const ports = held.map(portOf);

@@ -19,7 +19,9 @@ export type ServerRecord = z.infer<typeof Record>;
 
 const recordFile = (dbFile: string): string => `${dbFile}.server.json`;
 
-/** Written right after the start, before anything can fail, so that we never lose track of a server. */
+/**
+ * Writes the record. Called right after the start, before anything can fail, so that we never lose track of a server.
+ */
 export const writeRecord = (dbFile: string, record: ServerRecord): void =>
   writeFileSync(recordFile(dbFile), `${JSON.stringify(record, null, 2)}\n`);
 

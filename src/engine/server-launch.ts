@@ -14,7 +14,7 @@ import {
 } from './server-process';
 import type { Progress } from './engine';
 
-/** How to start a server. */
+/** The options of `startServer`. */
 export interface StartOptions {
   /** Temporal's command line, from `resolveEngine`. */
   binary: string;
@@ -27,7 +27,7 @@ export interface StartOptions {
   port?: number;
   /** Port of Temporal's own UI. @default a free one. Has no effect when headless. */
   uiPort?: number;
-  /** No UI. @default false */
+  /** Whether the server starts without a UI. @default false */
   headless?: boolean;
   /** The namespace, which is created if it is missing. @default 'default' */
   namespace?: string;
@@ -63,8 +63,8 @@ export interface LaunchOptions extends StartOptions {
 const START_MS = 30_000;
 const POLL_MS = 20;
 /**
- * How often ports are drawn. Two servers that start at once may draw the same free port, and one of them has to draw
- * again.
+ * How often ports are drawn. Two servers that start at the same time may draw the same free port, and one of them has
+ * to draw again.
  */
 const DRAWS = 5;
 
@@ -146,7 +146,7 @@ const deathOf = async ({ exited, logFile }: ServerProcess): Promise<string> => {
   return `it ended at once ${signal === null ? `with code ${code}` : `by ${signal}`}\n${lastLines(logFile)}`;
 };
 
-/** A server on a full disk may not even be able to write why it ended. */
+/** The error for a server that failed to start. A server on a full disk may not even be able to write why it ended. */
 const whyFailed = ({ dbFile }: ServerPlan, failure: string): CountersignError =>
   (dbFile === undefined ? undefined : fullDisk(dirname(dbFile))) ?? failed(failure);
 

@@ -13,7 +13,7 @@ export interface ServerExit {
   signal: NodeJS.Signals | null;
 }
 
-/** A server we started. */
+/** A server that we started. */
 export interface ServerProcess {
   pid: number;
   logFile: string;
@@ -59,7 +59,9 @@ const pidOf = async (child: ChildProcess, binary: string): Promise<number> => {
   });
 };
 
-/** Ends a server and waits until it is gone; after 10 s by force. A server without a file can get SIGKILL at once. */
+/**
+ * Ends a server and waits until it is gone; after 10 s by force. A server without a file can get SIGKILL immediately.
+ */
 export const endProcess = async (pid: number, first: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> => {
   if (!signal(pid, first)) return;
   if (await isGone(pid, STOP_MS)) return;

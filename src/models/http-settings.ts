@@ -60,7 +60,7 @@ export interface HttpModelSettings {
   secrets: string[];
 }
 
-/** The properties of a kind of model, such as `openaiCompatible`. */
+/** The properties that all models of one kind share. A kind is, for example, `openaiCompatible`. */
 export interface HttpModelKind {
   /** The name of the function that the user called, such as `openaiCompatible`. Every message begins with it. */
   name: string;
@@ -169,7 +169,7 @@ function checkHeaders({ name: kind }: HttpModelKind, headers: Record<string, str
     try {
       new Headers({ [name]: value });
     } catch {
-      // The error of Headers quotes the value.
+      // The error of `Headers` quotes the value, which may be a secret.
       throw invalid(`${kind}: the header ${JSON.stringify(name)} has a name or value that HTTP cannot carry`);
     }
   }

@@ -7,7 +7,7 @@ export type ModelMessage =
   | { role: 'assistant'; content: string; toolCalls: ModelCall[]; opaque?: string }
   | { role: 'tool'; toolCallId: string; toolName: string; content: string };
 
-/** A file that a person sent with their words, of a media type that the model takes. The words name the file, too. */
+/** A file that a person sent with a message, of a media type that the model takes. The message names the file, too. */
 export interface ModelFile {
   name: string;
   mediaType: string;
@@ -67,9 +67,10 @@ export interface Model {
    */
   readonly takes?: readonly string[];
   /**
-   * Waits until its provider has room for a request. A wait is neither an attempt nor a failure, and `generate` comes after it.
+   * Waits until the model's provider has room for a request. A wait is neither an attempt nor a failure. `generate` is
+   * called after it.
    *
-   * @default there is always room
+   * @default no wait
    */
   admit?(asked: Admission): Promise<Settle>;
   generate(request: ModelRequest): Promise<ModelReply>;

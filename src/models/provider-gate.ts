@@ -13,7 +13,9 @@ import {
   windowWait,
 } from './provider-limits';
 
-/** The most time that a request waits here, in milliseconds: for limits that the provider reported, and in all. */
+/**
+ * The most time that a request waits here, in milliseconds: because of limits that the provider reported, and in total.
+ */
 const MOST_MS = { said: 60_000, inAll: 90_000 } as const;
 
 /** Models for which these values are equal share the limits of a provider. */

@@ -85,7 +85,7 @@ function resetIn(text: string | null, wall: number): number | undefined {
   return Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(ms);
 }
 
-/** How long until a window has room for a request of so many tokens, in milliseconds. 0: there is room. */
+/** How long until a window has room for a request of `tokens` tokens, in milliseconds. 0: there is room. */
 export function windowWait(window: LimitWindow, tokens: number, now: number): number {
   const { unit, remaining, heardAt, fullAt, limit } = window;
   const needed = unit === 'requests' ? 1 : tokens;
@@ -97,7 +97,7 @@ export function windowWait(window: LimitWindow, tokens: number, now: number): nu
   return Math.max(0, Math.ceil(heardAt + share * (fullAt - heardAt) - now));
 }
 
-/** A request that was let through, and the tokens that it used, as far as they are known. */
+/** A request that was let through, with its tokens: an estimate, until the number of used tokens is known. */
 export interface Passed {
   at: number;
   tokens: number;
@@ -111,7 +111,7 @@ export function lastMinute(passed: readonly Passed[], now: number): Passed[] {
 }
 
 /**
- * How long until a request of so many tokens fits `perMinute`, in milliseconds. 0: it fits. A request that is larger
+ * How long until a request of `tokens` tokens fits `perMinute`, in milliseconds. 0: it fits. A request that is larger
  * than the whole limit is sent alone.
  */
 export function minuteWait(

@@ -9,7 +9,7 @@ const bodySchema = z.object({
 
 const refusalPart = z.object({ type: z.literal('refusal'), refusal: z.string() });
 const contentSchema = z.object({ content: z.array(z.union([refusalPart, z.unknown()])) });
-/** The Responses API: a body, or the event that ends a refusal. */
+/** The forms of the Responses API: a body, and below it the event that ends a refusal. */
 const responseSchema = z.object({ output: z.array(z.union([contentSchema, z.unknown()])) });
 const refusedSchema = z.object({ type: z.literal('response.refusal.done'), refusal: z.string() });
 

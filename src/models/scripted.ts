@@ -23,8 +23,8 @@ export interface ScriptedReply {
 }
 
 /**
- * One step of a script: a reply, a function of the request that makes one (or throws), or an Error that every attempt of
- * the step throws.
+ * One step of a script: a reply, a function that makes a reply from the request (or throws), or an Error that every
+ * attempt of the step throws.
  */
 export type ScriptedStep =
   ScriptedReply | Error | ((request: ModelRequest) => ScriptedReply | Promise<ScriptedReply>);
@@ -32,7 +32,7 @@ export type ScriptedStep =
 /**
  * A model that follows a script, for tests and examples. It keeps no state: the step is the number of replies in the
  * conversation, so a retried step and a restarted worker give the same reply. In a session the replies of earlier turns
- * count too.
+ * also count.
  *
  * Its words are streamed one by one, unless a function of the script has called `onText` itself.
  *

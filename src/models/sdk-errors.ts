@@ -94,7 +94,7 @@ const TIMEOUT_CODES = [
   'UND_ERR_BODY_TIMEOUT',
 ];
 
-/** The connection broke, whatever status arrived before. */
+/** The fault for a connection that broke, whatever status arrived before. */
 function brokenWay(error: unknown): Fault | undefined {
   const causes = causesOf(error);
   if (causes.some(({ name }) => name === 'AbortError' || name === 'TimeoutError')) {
@@ -107,7 +107,7 @@ function brokenWay(error: unknown): Fault | undefined {
   return { kind: 'network', what: `the connection to the model failed (${code})` };
 }
 
-/** The bytes that arrived are not a reply, or not a whole reply. */
+/** The fault for bytes that are not a reply, or not a complete reply. */
 function brokenReply(error: unknown): Fault | undefined {
   const explanation = APICallError.isInstance(error) ? explain(error.responseBody) : undefined;
   if (explanation?.status !== undefined || explanation?.code !== undefined) return undefined;
@@ -130,7 +130,7 @@ function brokenReply(error: unknown): Fault | undefined {
   return { kind: cut ? 'network' : 'server', what: 'the reply is not complete', words: invalid.message };
 }
 
-/** The server answered with an error, by its status or inside a body of status 200. */
+/** The fault for an error answer of the server, by its status or inside a body of status 200. */
 function answeredFault(error: unknown): Fault | undefined {
   if (!APICallError.isInstance(error)) return undefined;
   const explanation = explain(error.responseBody);
@@ -143,7 +143,7 @@ function answeredFault(error: unknown): Fault | undefined {
   return { ...statusFault(status, explanation), words, ...defined({ headers }) };
 }
 
-/** An error event inside a stream. Such an event has no status of its own. */
+/** The fault for an error event inside a stream. Such an event has no status of its own. */
 function streamedFault(error: unknown): Fault | undefined {
   if (isError(error) || typeof error !== 'object' || error === null) return undefined;
   const explanation = explain(JSON.stringify({ error }));
@@ -206,7 +206,7 @@ function isError(value: unknown): value is Error {
   );
 }
 
-/** Shorter secrets are not replaced, because that would remove ordinary words from messages. */
+/** The shortest secret that is replaced. Shorter secrets would remove ordinary words from messages. */
 const SHORTEST = 4;
 
 /**
@@ -286,7 +286,10 @@ function first(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** A longer wait is a mistake of the server, or a limit that does not end within a day. */
+/**
+ * The longest wait that is accepted. A longer wait is a mistake of the server, or a limit that does not end within a
+ * day.
+ */
 const LONGEST_MS = 24 * 3600 * 1000;
 
 /** The form of an HTTP date; `Date.parse` accepts far more. */

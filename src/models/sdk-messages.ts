@@ -150,7 +150,7 @@ function toSdkSchema(schema: unknown): SdkTool['inputSchema'] {
   return isSdkSchema(schema) ? schema : {};
 }
 
-// Sent unchanged; the package's type has fewer keywords than JSON Schema.
+// The schema is sent unchanged. Only the package's type has fewer keywords than JSON Schema.
 function isSdkSchema(schema: unknown): schema is SdkTool['inputSchema'] {
   return isObject(schema);
 }

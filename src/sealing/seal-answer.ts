@@ -11,9 +11,11 @@ export interface SealedQuestion {
 }
 
 /**
- * Encrypts the secret fields of an answer, for this question and for the tools that it names. Runs in pages too.
+ * Encrypts the secret fields of an answer, for this question and for the tools that the question names. Pages run this
+ * code, too.
  *
- * @throws Error where the question has no key, its key is not what its name says, or a value is not a text, empty or too long.
+ * @throws Error if the question has no key, if its key does not match the key's name, or if a value is not a text, is
+ * empty or is too long.
  */
 export async function sealAnswer(
   { question, callKey }: SealedQuestion,

@@ -5,50 +5,51 @@ import type { Context, Env, Hono, MiddlewareHandler } from 'hono';
 import { CountersignError } from '../contract/errors';
 import { isObject } from '../contract/json';
 
-/** Where to listen. */
+/** Where the web inbox listens, and how long a request may take to arrive. */
 export interface ListenOptions {
   host: string;
-  /** @default 7243, or a free one where that is taken */
+  /** @default 7243, or a free port if 7243 is taken */
   port?: number;
-  /** The longest time in which a request must arrive. */
+  /** The times within which a request must arrive. */
   timeouts?: Partial<typeof TIMEOUTS>;
 }
 
 const PORT = 7243;
 
-/** A slow request holds a socket, so it has to arrive within these times, in milliseconds. */
+/** The longest times that a request may take to arrive, in milliseconds. A slower request would hold a socket. */
 const TIMEOUTS = {
   headersTimeout: 10_000,
   requestTimeout: 20_000,
-  /** The time for a request with a file, which may come over a slow line. */
+  /** The time for a request with a file, because a file may come over a slow line. */
   fileTimeout: 180_000,
   keepAliveTimeout: 5_000,
   connectionsCheckingInterval: 2_000,
 } satisfies ServerOptions & { fileTimeout: number };
 
-/** More connections than the browsers of one web inbox open. */
+/** The most open connections. The browsers of one web inbox open fewer. */
 const MAX_CONNECTIONS = 1_000;
-/** The time that open answers get after the server is stopped, in milliseconds. */
+/** The time that unfinished answers get after the server is stopped, in milliseconds. */
 const DRAIN_MS = 2_000;
 const IDLE_CHECK_MS = 20;
 
-/** A server that listens and does not answer yet. */
+/** A server that listens, but does not answer yet. */
 export interface Listening {
   port: number;
   /** Starts answering. */
   serve<E extends Env>(app: Hono<E>): void;
-  /** Takes no new requests, lets open answers end, and closes. */
+  /** Takes no new requests, lets unfinished answers end, and closes the port. */
   close(): Promise<void>;
 }
 
 /**
  * Opens the port.
  *
- * @throws CountersignError `usage` when it is taken.
+ * @throws CountersignError `usage` if the port is taken.
  */
 export async function listen({ host, port, timeouts }: ListenOptions): Promise<Listening> {
   const { requestTimeout, fileTimeout, ...others } = { ...TIMEOUTS, ...timeouts };
-  // Node applies the longer time to all requests. `cutAfter` applies the shorter one.
+  // Node applies the longer of the two times to all requests. `cutAfter` applies the shorter time to requests without a
+  // file.
   const server = createServer({ ...others, requestTimeout: fileTimeout });
   server.maxConnections = MAX_CONNECTIONS;
   await openPort(server, host, port);
@@ -109,8 +110,8 @@ async function closeServer(server: Server): Promise<void> {
 const READS = ['GET', 'HEAD'];
 
 /**
- * Accepts only requests of our own page, of the address bar, and of programs that are not browsers. `header` is a
- * header that a reverse proxy adds to every request of a browser, so that it identifies the user as a cookie does.
+ * Accepts only requests from our own page, from the address bar, and from programs that are not browsers. `header`
+ * names a header that a reverse proxy adds to every request of a browser. Like a cookie, it identifies the user.
  *
  * @throws CountersignError `forbidden`.
  */
@@ -133,7 +134,10 @@ function findStranger(c: Context, hosts: Hosts, header: string | undefined): str
     : undefined;
 }
 
-/** Whether an origin is ours. The proxy decides the scheme. Name and port are those that the browser used. */
+/**
+ * Whether an origin is our own. Host name and port must be those of the request. The scheme may differ, because a proxy
+ * may change it.
+ */
 function isOwn(origin: string, host: string): boolean {
   return [`http://${host}`, `https://${host}`].includes(origin);
 }
@@ -161,7 +165,7 @@ function forbidden(why: string): CountersignError {
   });
 }
 
-/** The host names of the web inbox. */
+/** The host names under which the web inbox is known. */
 export interface Hosts {
   /** Whether this value of a `Host` header is a name of this web inbox. */
   knows(host: string): boolean;
@@ -169,7 +173,7 @@ export interface Hosts {
 
 /** Where the web inbox listens, and its other names. */
 interface ListenAddress {
-  /** The address it listens on. */
+  /** The address on which the web inbox listens. */
   host: string;
   port: number;
   /** Names of a reverse proxy, each with its port unless that is the default port of the scheme. */

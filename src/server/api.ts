@@ -39,39 +39,39 @@ import type {
  * |---|---|
  * | `GET /api/session` | `Session`, 401 without one |
  * | `POST /api/session` `SignIn` | `Session` and the cookie, 401, 429 |
- * | `DELETE /api/session` | 204; `SignedOut` for whom an issuer signed in that signs out as well |
- * | `GET /api/inbox?` `InboxPageQuery` | `InboxPage`; 204 where nothing of it differs from the page whose `key` is `seen` |
+ * | `DELETE /api/session` | 204; `SignedOut` if an issuer signed the user in and can sign them out, too |
+ * | `GET /api/inbox?` `InboxPageQuery` | `InboxPage`; 204 if the page equals the page whose `key` is `seen` |
  * | `GET /api/inbox/events` | server-sent events `waiting` with an `InboxPulse`, at the start and at each change; `trouble` with an `ApiError` while the Temporal server cannot be read, limits reading, or has not answered for 2.5 s, until the next `waiting` without `trouble` |
  * | `GET /api/turns?` `TurnsPageQuery` | `TurnsPage` |
  * | `GET /api/turns/:turn` | `TurnDetails` |
  * | `GET /api/turns/:turn/events` | server-sent events `turn` with a `TurnEvent`, id = its place in the turn; `pending` with a `Pending`, the first one after all events so far; `trouble` with an `ApiError`; `end` with `{}`, and nothing comes any more. Every connection starts the turn over, from place 0 |
  * | `GET /api/turns/:turn/calls/:callId` | `CallDetails` |
- * | `POST /api/turns/:turn/decisions` `DecisionBody` | `Answer`; 409 with it when refused |
- * | `POST /api/turns/:turn/resolutions` `ResolutionBody` | `Answer`; 409 with it when refused |
- * | `POST /api/turns/:turn/answers` `AnswerBody` | `Answer`; 409 with it when refused |
+ * | `POST /api/turns/:turn/decisions` `DecisionBody` | `Answer`; 409 with the `Answer` if it was refused |
+ * | `POST /api/turns/:turn/resolutions` `ResolutionBody` | `Answer`; 409 with the `Answer` if it was refused |
+ * | `POST /api/turns/:turn/answers` `AnswerBody` | `Answer`; 409 with the `Answer` if it was refused |
  * | `POST /api/turns/:turn/cancel` `{reason?, abandon?}` | 204 |
  * | `POST /api/turns/:turn/forks` `ForkBody` | 201 `StartedForkAnswer` |
  * | `POST /api/turns/:turn/grant-plans` `GrantPlanBody` | `GrantPreview`: nothing is given yet |
- * | `POST /api/turns/:turn/grants` `GrantBody` | `GrantedAnswer`; 409 with the `Answer` when the approval is refused |
- * | `GET /api/grants` | `GrantRow[]`, the last one first |
+ * | `POST /api/turns/:turn/grants` `GrantBody` | `GrantedAnswer`; 409 with the `Answer` if the approval was refused |
+ * | `GET /api/grants` | `GrantRow[]`, newest first |
  * | `GET /api/away` | `AwaySeen` |
  * | `POST /api/away` `{to, end, start?, reason?}` | `Away`: the sender is away |
  * | `DELETE /api/away/:id` | the `Away` that was ended |
  * | `POST /api/grants/:grant/confirmation` `{seenDigest, grantPasskey?}` | `GrantSeen` |
  * | `POST /api/grants/:grant/revocation` `{reason?}` | `Revoked` |
- * | `GET /api/conversations?open=&agent=&limit=` | `ConversationRow[]`, newest first; 50 where no limit is given and never over 200 |
+ * | `GET /api/conversations?open=&agent=&limit=` | `ConversationRow[]`, newest first; 50 unless `limit` is given, and at most 200 |
  * | `GET /api/conversations/:session` | `ConversationDetails` |
  * | `GET /api/conversations/:session/events` | server-sent events: `start`, with which every connection begins; `session` with a `SessionEvent`; `turn` with a `SessionTurnEvent` of the turn that runs; `text` with what its model writes; `live` once all so far was sent; `trouble` with an `ApiError`; `end` with `{}` |
  * | `POST /api/conversations/:session/messages` `MessageBody` | `SentMessage`; only with the right `converse` |
  * | `POST /api/conversations/:session/controls` `ControlBody` | 204; `resume` and `compact` only with the right `converse` |
  * | `POST /api/files` one file of at most 10 MiB as `application/octet-stream`, its name percent-encoded in `file-name` | 201 `SentFile`; only with the right `converse` |
- * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 where no limit is given and never over 500; `since` in milliseconds ago. Half a minute old at most |
+ * | `GET /api/stats?since=&agent=&tool=&limit=` | `StatsAnswer` of the newest turns, 200 unless `limit` is given, and at most 500; `since` in milliseconds ago. The answer is at most half a minute old |
  * | `GET /api/decided` | `DecidedAnswer`: what the signed-in user decided, and how it ended |
- * | `GET /api/passkeys` | `PasskeyPlace`: where the signed-in user may make a passkey; 404 where the approvers file has none |
- * | `GET /api/push?browser=` | `PushPlace`; 404 where no browser is notified from here. `browser`: SHA-256 of its endpoint, in hex |
+ * | `GET /api/passkeys` | `PasskeyPlace`: where the signed-in user may make a passkey; 404 if the approvers file names no such place |
+ * | `GET /api/push?browser=` | `PushPlace`; 404 if this web inbox does not notify browsers. `browser`: SHA-256 of its endpoint, in hex |
  * | `POST /api/push` a push subscription as a browser gives it | 204: the signed-in user is notified there |
- * | `DELETE /api/push` `{endpoint}` | 204: they no longer are |
- * | `GET /api/refusals?since=` | `Refusal[]`, the last one first; `since` in milliseconds ago |
+ * | `DELETE /api/push` `{endpoint}` | 204: the signed-in user is no longer notified there |
+ * | `GET /api/refusals?since=` | `Refusal[]`, newest first; `since` in milliseconds ago |
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with
  * `{at}`, the server's time, and has another one every 5 s: a stream that is silent for longer is lost.
@@ -88,7 +88,10 @@ export interface ApiError {
   signInAt?: string;
   /** Set with `signature_needed`: the same decision succeeds with a signature by a passkey of the approver. */
   passkey?: PasskeyAsk;
-  /** Set with `signature_needed`: the same for the grant that is given or confirmed. */
+  /**
+   * Set with `signature_needed`: the same request succeeds with a passkey signature on the grant that is given or
+   * confirmed.
+   */
   grantPasskey?: GrantPasskeyAsk;
 }
 
@@ -114,9 +117,12 @@ export interface PushMessage {
   callId: string;
   tool: string;
   agent: string;
-  /** Set only where the call may be decided in the notification: the digest and key of what the person sees there. */
+  /**
+   * Set only if the call may be decided in the notification: the digest and key of the request that the person sees
+   * there.
+   */
   seen?: { seenDigest: string; callKey: string };
-  /** Set where nothing waits at this place any more. */
+  /** Set if nothing waits at this place any more. */
   isOver?: true;
 }
 
@@ -125,16 +131,13 @@ export interface Session {
   user: string;
   /** The user's rights, apart from looking, deciding, stopping and forking without effects. */
   rights: readonly Right[];
-  /**
-   * The role that the approvers file gives the user. It is `admin` for all users where the file says nothing about
-   * roles.
-   */
+  /** The role that the approvers file gives the user. If the file has no roles, it is `admin` for everybody. */
   role: Role;
   /** The agents whose turns and conversations the user sees. Absent: all agents. */
   agents?: readonly string[];
   /**
    * The person that the user is in the approvers file today. Absent: the user is not in the file, or this web inbox has
-   * none.
+   * no approvers file.
    */
   inFile?: { person: string; groups: readonly string[] };
   namespace: string;
@@ -149,7 +152,7 @@ export interface Session {
   takesFiles: boolean;
 }
 
-/** The user is signed out here. At this address the issuer signs the user out, too, and sends the browser back. */
+/** The user is signed out here. At this address the issuer also signs the user out, and then sends the browser back. */
 export interface SignedOut {
   signOutAt: string;
 }
@@ -184,9 +187,9 @@ export interface InboxPageQuery {
   doubt?: '1';
   /** Only requests that the sender may decide by today's approvers file and has not voted on. */
   mine?: '1';
-  /** Only requests that expire within so many milliseconds. */
+  /** Only requests that expire within this many milliseconds. */
   dueWithin?: number;
-  /** Only requests that have waited for more than so many milliseconds. */
+  /** Only requests that have waited for more than this many milliseconds. */
   olderThan?: number;
   /** The order. Calls in doubt come first in both orders. @default 'deadline' */
   sort?: 'deadline' | 'newest';
@@ -220,19 +223,19 @@ export interface InboxPage {
   agents: NamedCount[];
   /** When the server read the inbox, by its own clock, as ISO 8601. */
   at: string;
-  /** Changes with every field above except `at`. */
+  /** A value that changes whenever a field above changes, except `at`. */
   key: string;
 }
 
 /** The part of the inbox that every page needs. It is small enough to be sent at each change. */
 export interface InboxPulse extends Pick<InboxPage, 'waiting' | 'doubts' | 'complete' | 'at'> {
-  /** Changes with everything in the inbox. A page then asks again for the part that it shows. */
+  /** A value that changes whenever anything in the inbox changes. A page then asks again for the part that it shows. */
   version: string;
-  /** The pauses that hold calls now, in words. Absent where there are none. */
+  /** The pauses that hold calls now, in words. Absent if nothing is paused. */
   paused?: string[];
   /**
-   * Why visibility cannot be read now. The pulse has what is known of single turns, and everything else is as old as
-   * `at` says.
+   * Why visibility cannot be read now. Single turns may then be newer than `at`, because workers named them. Everything
+   * else is as old as `at` says.
    */
   trouble?: ApiError;
 }
@@ -248,30 +251,31 @@ export interface TurnDetails {
 export interface CallDetails {
   view: TurnView;
   callId: string;
-  /** The schema of the arguments. Absent where history does not have it. */
+  /** The schema of the arguments. Absent if history does not have it. */
   schema?: JsonSchema;
-  /** The timeout of the handler, in milliseconds. Absent where history does not have it. */
+  /** The timeout of the handler, in milliseconds. Absent if history does not have it. */
   timeoutMs?: number;
   /**
    * The rule of the call, the votes, and the votes that are still needed, in words. Absent: no rule says who decides.
    */
   voting?: string;
   /**
-   * The vote of the person who asks. They may withdraw it until the last vote is there. Absent: they have not voted.
+   * The vote of the person who sends this request. They may withdraw it until the last vote is there. Absent: they have
+   * not voted.
    */
   ownVote?: CastVote['decision'];
-  /** Set where the person who asks may have the call asked about anew, which voids its votes. */
+  /** Set if the person who sends this request may have the call asked about again, which voids its votes. */
   mayAskAgain?: true;
   /**
-   * Set where the tool has changed since the request, so that an approved call would be refused. Absent where it has
-   * not, or where this is not known.
+   * Set if the tool has changed since the request, so that an approved call would be refused. Absent if the tool has
+   * not changed, or if this is not known.
    */
   changed?: ChangedTool['now'];
 }
 
 /**
- * The body of a decision. The session says who decides, and by which channel. `seenDigest` and `callKey` are required,
- * so that a stale page decides nothing.
+ * The body of a decision. The session names the person who decides, and the channel. `seenDigest` and `callKey` are
+ * required, so that a stale page cannot decide anything.
  */
 export type DecisionBody = BodyOf<Decision, 'seenDigest' | 'callKey'> & BodyPasskey;
 
@@ -287,7 +291,7 @@ export interface BodyGrantPasskey {
   grantPasskey?: SignedByPasskey;
 }
 
-/** Asks what a grant that is given with the approval of a call would allow. */
+/** Asks what a grant would allow that is given together with the approval of a call. */
 export interface GrantPlanBody extends Omit<GrantOptions, 'by'> {
   callId: string;
   seenDigest: string;
@@ -300,7 +304,7 @@ export interface GrantPreview {
   sentence: string;
   /** How many past calls the grant would have covered, in words. */
   coverage: string;
-  /** Who has to confirm the grant before it allows anything, in words. Absent: nobody has to. */
+  /** The people who have to confirm the grant before it allows anything, in words. Absent: it needs no confirmation. */
   held?: string;
   /** Arguments that can be narrowed in several ways. The narrowest way comes first. */
   ways: { name: string; ways: GrantWay[] }[];
@@ -317,9 +321,15 @@ export interface GrantRow extends Omit<GrantSeen, 'authority'> {
   sentence: string;
   /** The values that each argument must have, in words. */
   arguments: string;
-  /** Who has to confirm the grant before it allows anything, in words. Absent: nobody has to any more. */
+  /**
+   * The people who have to confirm the grant before it allows anything, in words. Absent: it needs no confirmation any
+   * more.
+   */
   held?: string;
-  /** The digest that a confirmation by the person who asks must carry. Absent: they cannot confirm the grant. */
+  /**
+   * The digest that the confirmation must carry if the person who sends this request confirms. Absent: they cannot
+   * confirm the grant.
+   */
   toConfirm?: string;
 }
 
@@ -329,7 +339,7 @@ export interface GrantBody extends BodyGrantPasskey {
   terms: GrantTerms;
 }
 
-/** The answer where the approval was taken. The grant was given unless there is a `grantProblem`. */
+/** The answer if the approval was taken. The grant was given unless there is a `grantProblem`. */
 export type GrantedAnswer = Exclude<Answer, { status: 'refused' }> & {
   grant?: GrantSeen;
   grantProblem?: ApiError;
@@ -338,10 +348,10 @@ export type GrantedAnswer = Exclude<Answer, { status: 'refused' }> & {
 /** A person's answer to a question. */
 export type AnswerBody = BodyOf<QuestionAnswer, 'callKey'>;
 
-/** A fork to start at a call (`2.1`) or a step (`2`). Without `live` the fork has no effects. */
+/** A fork that starts at a call (`2.1`) or a step (`2`). Without `live` the fork has no effects. */
 export interface ForkBody {
   at: string;
-  /** The change of the fork. The session says who makes a changed decision. */
+  /** The change of the fork. The session names the person who makes a changed decision. */
   change?:
     Exclude<ForkChange, { what: 'decision' }> | Omit<Extract<ForkChange, { what: 'decision' }>, 'approver'>;
   /** One of the agent's models, for the steps from that point on. */
@@ -352,7 +362,7 @@ export interface ForkBody {
 
 export interface StartedForkAnswer {
   turn: string;
-  /** The turn it was forked from. */
+  /** The turn that was forked. */
   of: string;
 }
 
@@ -367,8 +377,8 @@ export interface ConversationDetails {
 }
 
 /**
- * Says something in a conversation. With `agent`, the message starts the conversation where it does not exist. The
- * session says who the sender is.
+ * Sends a message to a conversation. With `agent`, the message starts the conversation if it does not exist. The
+ * session names the sender.
  */
 export interface MessageBody extends Required<Pick<SendRequest, 'text' | 'messageId'>> {
   /** At most 8. */
@@ -391,7 +401,7 @@ export type ControlBody = Omit<SessionControl, 'sender'>;
 
 export interface StatsAnswer {
   stats: Stats;
-  /** The number of turns that are not counted because their payloads cannot be decrypted here. */
+  /** The number of turns that are missing from the counts because their payloads cannot be decrypted here. */
   unread: number;
   /** Counts of refused decisions and resolutions that this web inbox sent. History does not have them. */
   refusals: RefusalCounts;

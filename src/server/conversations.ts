@@ -41,7 +41,7 @@ const controlSchema = z.strictObject({
   reason: z.string().max(SESSION_CONTROL.properties.reason.maxLength).optional(),
 });
 
-/** The routes that list conversations, read one, say something in it, and stop, pause or close it. */
+/** The routes that list conversations, read a conversation, send a message to it, and stop, pause or close it. */
 export function conversationRoutes(deps: AppDeps): Hono<Env> {
   const { texts, authenticator, closing, formatError } = deps;
   const named = (c: Context<Env>): Session => c.get('reader').session(c.req.param('session') ?? '');
@@ -100,7 +100,7 @@ async function sendMessage({ files: store }: Pick<AppDeps, 'files'>, c: Context<
   return session.send({ ...defined(message), files, sender });
 }
 
-/** Actions that only stop something need no right of their own, as cancelling a turn does not. */
+/** Actions that only stop something. Like cancelling a turn, they need no additional right. */
 const STOPS: readonly SessionControl['action'][] = ['pause', 'cancel_turn', 'close'];
 
 async function control(named: () => Session, c: Context<Env>): Promise<void> {
@@ -131,7 +131,7 @@ interface ConversationSources {
 }
 
 /**
- * All events of a conversation from its start, the events of the turn that runs, and the text that its model writes,
+ * All events of a conversation from its start, the events of the running turn, and the text that its model writes,
  * until the conversation ends. `live` comes once all events so far were sent.
  *
  * @throws CountersignError as `Session.follow`.
@@ -193,12 +193,12 @@ async function* textOfRunning(
   }
 }
 
-/** The turn of a conversation that runs. */
+/** The running turn of a conversation. */
 class RunningTurn {
   turn: string | undefined;
   private change = new AbortController();
 
-  /** Aborts once another turn runs, or no turn does. */
+  /** Aborts when another turn runs, or no turn does. */
   get over(): AbortSignal {
     return this.change.signal;
   }

@@ -19,7 +19,7 @@ export const SIGNED_DECISION = {
   properties: { ...DECISION.properties, passkey: PASSKEY },
 } as const satisfies MessageSchema;
 
-/** The session says who decides. A body that says it is refused. */
+/** The session says which person decides. A body that names a person is refused. */
 const decisionSchema = messageBody(SIGNED_DECISION, ['seenDigest', 'callKey']).refine(
   ({ decision }) => decision !== 'ask-again',
   'asking again has a route of its own',
@@ -35,7 +35,7 @@ const resolutionSchema = messageBody(
 const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
 const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
 
-/** Decisions, resolutions, answers, and cancelling a turn. */
+/** The routes for decisions, resolutions and answers, and for cancelling a turn. */
 export function decisionRoutes(deps: AppDeps): Hono<Env> {
   const { signer, passkeys, shown } = deps;
   const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'> & { callKey?: string | undefined }) => {
@@ -109,12 +109,12 @@ function answerRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-/** A decision that was sent, and its answer. */
+/** A decision that was sent, and the turn's answer to it. */
 interface Sent extends Pick<Refusal, 'turn' | 'callId' | 'what'> {
   answer: Answer;
 }
 
-/** Answers a decision. A refused one leaves no event in history, so it is kept here. */
+/** Sends the answer to a decision. A refused decision leaves no event in history, so we record it here. */
 export async function respond(
   { client: { namespace }, feed, refusals, decided }: AppDeps,
   c: Context<Env>,
@@ -128,7 +128,7 @@ export async function respond(
   }
   const at = new Date().toISOString();
   const { code, standing } = answer.verdict;
-  // Without it, only those who see all agents are shown the line.
+  // If the turn cannot be read, only people who see all agents are shown this refusal.
   const about = await c
     .get('reader')
     .agentsOf(attempt.turn)
@@ -137,7 +137,7 @@ export async function respond(
   return c.json(answer, 409);
 }
 
-/** What a decision says as a vote. An edit is none: it makes a new request. */
+/** The vote that a decision casts. Undefined for an edit, which makes a new request. */
 function votedIn(decision: Pick<Decision, 'decision' | 'hunks'>): 'approved' | 'denied' | undefined {
   if (isDenial(decision)) return 'denied';
   return decision.decision === 'approved' ? 'approved' : undefined;

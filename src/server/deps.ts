@@ -21,7 +21,7 @@ import type { TextStore } from './streamed-text';
 
 /** The files that people send to this web inbox for their messages. */
 export interface SentFiles {
-  /** Stores a file. @throws CountersignError `usage` for a file that no message can have, `file_failed`. */
+  /** Stores a file. @throws CountersignError `usage` for a file that messages cannot have, `file_failed`. */
   put(user: string, file: { name: string; bytes: Uint8Array }): Promise<SentFile>;
   /**
    * The references to files that this user sent here. Without the proof, anybody who knows the digest of a file could
@@ -40,7 +40,7 @@ export interface VotersFile {
 
 /** The parts that the app works with. */
 export interface AppDeps extends Signers {
-  /** Used only for data that belongs to no single person. Turns and conversations are read through `readerOf`. */
+  /** Only for data that does not belong to one person. Turns and conversations are read through `readerOf`. */
   client: Pick<Countersign, 'client' | 'namespace' | 'away'>;
   readerOf: ReaderOf;
   authenticator: Authenticator;
@@ -55,13 +55,15 @@ export interface AppDeps extends Signers {
   /** The way in which browsers are notified. Undefined: no browser is. */
   push: Push | undefined;
   texts: TextStore;
-  /** The files of messages. Undefined: this web inbox has no file store. */
+  /** The files of messages. Undefined: this web inbox does not have a file store. */
   files: SentFiles | undefined;
-  /** The file that says which requests wait for whom. Undefined: this web inbox has none. */
+  /**
+   * The approvers file, which says which requests wait for which person. Undefined: this web inbox has no such file.
+   */
   voters?: (() => Promise<VotersFile>) | undefined;
-  /** The people who are away, as known a few seconds ago. */
+  /** Reads the out-of-office entries. The answer may be a few seconds old. */
   away: AwayEntries;
-  /** The token with which workers and programs may stream. Undefined: none of them may. */
+  /** The token with which workers and programs may stream. Undefined: they may not stream. */
   streamToken: string | undefined;
   /** Folder of the built page. */
   pageDir: string;
@@ -79,7 +81,7 @@ export type Env = {
     who: SignedIn;
     credentials: Credentials;
     permit: Permit;
-    /** Reads and acts on turns and conversations, as far as the sender may see them. */
+    /** Reads and acts on the turns and conversations that the sender may see. */
     reader: Reader;
   };
 };

@@ -7,7 +7,7 @@ import type { ApiError } from './api';
 const passkeySchema = z.object({ statement: z.string(), rpId: z.string(), ids: z.array(z.string()) });
 const grantPasskeySchema = passkeySchema.extend({ sentence: z.string() });
 
-/** The status of each error code. Every other code is a fault of ours: 500. */
+/** The HTTP status of each error code. Any other code means a fault in this program and gets status 500. */
 const STATUS: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   usage: 400,
   signed_out: 401,

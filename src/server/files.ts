@@ -11,8 +11,8 @@ import { requireRole } from './auth/roles';
 import { type Env, requireConverse, requireSignedIn } from './session';
 
 /**
- * Makes the files. Undefined without a store. The proofs belong to this process, so after a restart files have to be
- * sent again.
+ * Makes the file store of the web inbox. Undefined if the client has no store. The proofs belong to this process, so
+ * files have to be sent again after a restart.
  */
 export function createSentFiles(store: ReturnType<Countersign['files']>): SentFiles | undefined {
   if (store === undefined) return undefined;
@@ -36,12 +36,12 @@ export function createSentFiles(store: ReturnType<Countersign['files']>): SentFi
   };
 }
 
-/** The most files of one user that may arrive at once. Each file is in memory until it is complete. */
+/** The most files of one user that may arrive at the same time. Each file is in memory until it is complete. */
 const AT_ONCE = 4;
 
 /**
- * The route for files of messages, one file a request. No route ever sends a file out. The page shows only names and
- * sizes.
+ * The route that takes the files of messages, one file in each request. No route ever sends a file out. The page shows
+ * only names and sizes.
  */
 export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'readerOf'>): Hono<Env> {
   const { files } = deps;
@@ -53,14 +53,14 @@ export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'read
   });
 }
 
-/** The error where files cannot be sent. */
+/** The error for a web inbox without a file store. */
 export function noStore(): CountersignError {
   return new CountersignError('usage', 'there is no store for the files of a message', {
     hint: 'whoever runs the web inbox sets COUNTERSIGN_FILES to the store that the workers use',
   });
 }
 
-/** Refuses too many files at once, before any part of the body is read. */
+/** Refuses too many files at the same time, before any part of the body is read. */
 function fewAtOnce(): MiddlewareHandler<Env> {
   const coming = new Map<string, number>();
   return async (c, next) => {
@@ -81,7 +81,7 @@ function fewAtOnce(): MiddlewareHandler<Env> {
   };
 }
 
-/** The name of the file, percent-encoded in a header of its own, because proxies write addresses into their logs. */
+/** The name of the file, percent-encoded in a separate header, because proxies write addresses into their logs. */
 function nameIn(c: Context): string {
   try {
     return decodeURIComponent(c.req.header('file-name') ?? '');
@@ -109,7 +109,7 @@ async function bytesIn(c: Context): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** The next bytes of the body. A connection that is cut is not a fault of ours. */
+/** The next bytes of the body. A cut connection does not count as a fault of this program. */
 async function next(reader: ReadableStreamDefaultReader<Uint8Array> | undefined) {
   try {
     return (await reader?.read())?.value;

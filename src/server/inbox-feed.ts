@@ -26,44 +26,47 @@ export interface InboxFeed {
    */
   listen(signal: AbortSignal, permit: Permit): AsyncGenerator<ServerEvent>;
   /**
-   * A part of the inbox as it was last read. Before the first read, this waits for it. Undefined where the sender has
-   * seen this very part. `whom` chooses only items that wait for this person.
+   * A part of the inbox as it was last read. Before the first read, this waits for it. Undefined if the sender already
+   * has exactly this part. `whom`: only items that wait for this person.
    *
-   * @throws CountersignError as `InboxReader.next`, where nothing has been read yet.
+   * @throws CountersignError as `InboxReader.next`, if nothing has been read yet.
    */
   page(query: InboxPageQuery, permit: Permit, whom?: Whom): Promise<InboxPage | undefined>;
   /**
-   * Everything as it was last read, once all of it was read. After `ms` milliseconds, as much as there is, or
-   * undefined.
+   * The whole inbox as it was last read, as soon as all of it was read. After `ms` milliseconds, the part that was read
+   * so far, or undefined.
    *
    * @throws CountersignError as `page`.
    */
   whole(ms: number): Promise<Read | undefined>;
   /** Reads this turn now, because a decision on it was sent from here. Without a turn, reads everything. */
   refresh(turn?: string): void;
-  /** Reads the turns that a worker names. */
+  /** Reads the turns that a worker reports as changed. */
   hear(news: TurnNews): void;
 }
 
-/** How a feed reads the inbox. */
+/** The parts that a feed works with. */
 export interface FeedParts {
-  /** Gives the feed a reader that has read nothing yet, and the pauses. */
+  /** Makes a reader that has read nothing yet, and reads the pauses. */
   client: Pick<Countersign, 'inboxReader' | 'pauses'>;
   formatError: FormatError;
-  /** Milliseconds between two reads of everything. @default PACE */
+  /** Milliseconds between two reads of visibility. @default PACE */
   pace?: PaceTimes;
   /** Milliseconds after which a read that has not ended is reported as trouble. @default 2500 */
   slowMs?: number;
   /**
-   * Milliseconds for which the feed reads on after the last listener left, so that a reloaded page finds everything
-   * read. @default 30000
+   * How long the feed continues to read after the last listener left, in milliseconds, so that a reloaded page finds
+   * everything read. @default 30000
    */
   lingerMs?: number;
-  /** Ends the reading. */
+  /** Aborts to end the reading. */
   closing: AbortSignal;
 }
 
-/** The client retries for ten seconds when the server is lost. People see the trouble long before that. */
+/**
+ * When a read counts as slow. The client retries for ten seconds if the server does not answer, and people should see
+ * the trouble long before that.
+ */
 const SLOW_MS = 2_500;
 const LINGER_MS = 30_000;
 /** Milliseconds between two reads of the pauses. */
@@ -113,7 +116,7 @@ class Feed implements InboxFeed {
     this.name(news.turns);
   }
 
-  /** Without listeners nothing is read. The next one gets everything anew. */
+  /** Reads these turns. Without listeners nothing is read, and the next listener gets a fresh read of everything. */
   private name(turns: readonly string[]): void {
     if (this.isReading) for (const turn of turns) this.named.add(turn);
   }
@@ -159,7 +162,7 @@ class Feed implements InboxFeed {
           continue;
         }
         const { key, event } = newest.seenBy(permit);
-        // The part of the inbox that the listener does not see may change without an event.
+        // A change in the part of the inbox that the listener does not see sends no event.
         if (key !== lastKey) yield event;
         [last, lastKey] = [newest, key];
       }
@@ -200,7 +203,7 @@ class Feed implements InboxFeed {
       if (isDue || this.isTroubled) this.pace.end({ ...update, tookMs: performance.now() - began });
       if (this.isWanted()) await this.wake.wait(this.waitMs());
     }
-    // What was read is too old for a later listener.
+    // The data is too old for a later listener.
     this.isReading = this.isTroubled = false;
     this.reader = this.read = this.newest = this.paused = undefined;
     this.pace.hurry();
@@ -209,19 +212,19 @@ class Feed implements InboxFeed {
     this.shares = new InboxShares();
   }
 
-  /** Pauses are not in visibility, and are read also where visibility is read seldom. */
+  /** Pauses are not in visibility, so they are also read when visibility is read seldom. */
   private waitMs(): number {
     const dueInMs = this.pace.dueInMs();
     return this.isTroubled ? dueInMs : Math.min(dueInMs, PAUSES_MS);
   }
 
-  /** Reads visibility where that is due, and the pauses. Publishes what is known then. */
+  /** Reads visibility if that is due, and the pauses. Then publishes everything that is known. */
   private async readOnce(isDue: boolean): Promise<Update> {
     try {
       const reader = (this.reader ??= this.parts.client.inboxReader());
       const isMissing = isDue || this.read === undefined;
       const [read] = await Promise.all([isMissing ? this.readOn(reader) : undefined, this.readPauses()]);
-      // Named turns may have been read meanwhile. Without listeners what was read is gone.
+      // Named turns may have been read meanwhile. If the listeners left meanwhile, the data that was read is gone.
       this.read ??= read ?? (await this.readOn(reader));
       return this.publish(pulse(this.known(this.read)));
     } catch (error) {
@@ -254,7 +257,7 @@ class Feed implements InboxFeed {
     this.paused = { at: performance.now(), now };
   }
 
-  /** The result of a read. Where a read takes long, trouble is published before its end. */
+  /** The result of a read. If the read takes long, trouble is published before its end. */
   private async reportSlow(reading: Promise<Update>): Promise<Update> {
     const report = (): void => void this.report(noAnswerYet());
     const timer = setTimeout(report, this.parts.slowMs ?? SLOW_MS);

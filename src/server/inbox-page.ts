@@ -25,7 +25,7 @@ export type PageContent = Omit<InboxPage, 'at'>;
 /** The most permits that are remembered. */
 const MOST_SHARES = 200;
 
-/** The parts of the inbox by permit. People who see the same turns share one. */
+/** The parts of the inbox, by permit. People who see the same turns share a part. */
 export class InboxShares {
   private readonly shares = new LRUCache<string, InboxShare>({ max: MOST_SHARES });
 
@@ -47,7 +47,7 @@ export function heldBy(found: Pauses, permit: Permit): string[] {
 
 /** The inbox as some people see it. It does not change with items that these people do not see. */
 class InboxShare {
-  // A share that was made anew has another name, because its versions count from the start.
+  // A share that is made again gets another name, because its versions count from the start.
   private readonly name = randomUUID();
   private readonly pages = new InboxPages();
   private of: Waiting | undefined;
@@ -55,7 +55,7 @@ class InboxShare {
 
   constructor(private readonly permit: Pick<Permit, 'agents'>) {}
 
-  /** Changes whenever the visible part changes. */
+  /** A value that changes whenever the visible part changes. */
   versionOf(waiting: Waiting): string {
     return `${this.name}.${this.part(waiting).version}`;
   }
@@ -178,7 +178,7 @@ function isOf(session: string, { session: own, lineage = [] }: InboxItem): boole
   return own === session || lineage.slice(0, 1).some(({ turn }) => isTurnIn(session, turn));
 }
 
-/** The time so many milliseconds from now, in ISO 8601, so that it compares as text. */
+/** The time in `inMs` milliseconds, in ISO 8601, so that it can be compared as text. */
 function momentOf(inMs: number | undefined): string | undefined {
   return inMs === undefined ? undefined : new Date(Date.now() + inMs).toISOString();
 }

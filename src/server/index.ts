@@ -79,8 +79,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
    */
   undoMs?: number;
   /**
-   * The token with which workers may stream what models write and name turns that changed, 16 to 200 characters.
-   * @default none may, but for those of this process
+   * The token with which workers may stream the text of models and name changed turns, 16 to 200 characters.
+   * @default only workers of this process may
    */
   streamToken?: string;
   /** `host:port` on which Prometheus reads `/metrics`, without signing in. @default none */
@@ -89,11 +89,11 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   people?: AuthenticatorParts['people'];
   /** See `AppDeps`. */
   voters?: AppDeps['voters'];
-  /** How browsers are notified. @default none is */
+  /** The parts for notifying browsers. @default no browser is notified */
   push?: Push;
   /** How people of an approvers file sign in. @default by token and link only */
   signIn?: SignInOptions;
-  /** Called with a new link when a used one is opened. */
+  /** Called with a new link when a person opens a link that was already used. */
   onLink(link: string): void;
   /** Called with every unexpected error. */
   report(error: unknown): void;
@@ -118,11 +118,11 @@ export interface RunningWeb {
   /** Takes the news of a worker of this process. */
   takeNews: SendNews;
   /**
-   * Makes a link that signs in the person who started the web inbox, once. Undefined where other machines can reach the
+   * Makes a link that signs in the person who started the web inbox, once. Undefined if other machines can reach the
    * web inbox.
    */
   drawLink(): string | undefined;
-  /** Ends every stream, lets open answers end, and closes. */
+  /** Ends every stream, lets unfinished answers end, and closes the port. */
   stop(): Promise<void>;
 }
 
@@ -200,7 +200,7 @@ const signersOf = ({
   Pick<AppDeps, 'voters' | 'away' | 'shown'> => ({
   ...{ signer, grantSigner, awaySigner, passkeys, grantPasskeys, voters },
   shown: createShownCalls(),
-  // Where nobody can tell, nobody stands in for anybody here.
+  // If the out-of-office entries cannot be read, nobody can stand in for anybody here.
   away: readAwayEntries(client, () => undefined),
 });
 
@@ -241,20 +241,22 @@ function nobodyCouldSignIn(host: string): CountersignError {
 }
 
 /**
- * The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. It needs no port: `app.request`
- * sends it a request.
+ * The web inbox's HTTP app: its page and the API behind it, as `api.ts` describes it. The app works without a port:
+ * `app.request` sends it a request.
  */
 export function createApp(deps: AppDeps): Hono<Env> {
   const app = new Hono<Env>();
   app.use(protectiveHeaders());
-  // Probes name the address of the machine as host, which is not one of our names. They learn only yes or no.
+  // Probes use the machine's address as the host, which is not one of our names. They learn only whether the process
+  // works.
   app.route(
     '/',
     probeRoutes(() => deps.client.client.connection),
   );
   app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
   app.use('/api/*', noStore);
-  // A file is larger than any other body, and none of it is read before its sender is known.
+  // A file is larger than any other body, so this route comes before `limitBody`. It reads no part of the file before
+  // it knows the sender.
   app.route('/api/files', fileRoutes(deps));
   app.use('/api/*', limitBody);
   app.route('/api/session', signInRoutes(deps));

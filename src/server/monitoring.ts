@@ -11,8 +11,8 @@ import {
 } from './probes';
 
 /**
- * The most series. Names come from waiting items, and anybody may start these, so the least urgent ones share one
- * series.
+ * The most series. Their names come from waiting items, and anybody may start such items. So the least urgent items
+ * share one series.
  */
 const MOST_SERIES = 500;
 const OTHER = 'other';
@@ -42,7 +42,7 @@ export async function inboxMetrics(
   try {
     const read = await feed.whole(WAIT_MS);
     const isWhole = read?.waiting.isComplete === true;
-    // A part of the inbox would look as if somebody had decided the rest.
+    // Counts of only a part would look as if somebody had decided the other items.
     const lines = isWhole ? waitingLines(read.waiting.items, now()) : [];
     return { status: 200, type: TYPE, text: [...upLines(isWhole), ...lines, ''].join('\n') };
   } catch {

@@ -49,7 +49,7 @@ const FILES: Readonly<Record<string, readonly [name: string, type: string]>> = {
 /** The routes of the built page. */
 export function pageRoutes({ pageDir }: Pick<AppDeps, 'pageDir'>): Hono<Env> {
   const routes = new Hono<Env>();
-  // A page that is opened again asks whether it has changed, and is sent nothing if it has not.
+  // A browser that opens the page again asks whether the page has changed. If it has not, the answer has no body.
   routes.use(compress(), etag());
   for (const [path, [name, type]] of Object.entries(FILES)) {
     routes.get(path, async (c) => {
@@ -90,7 +90,7 @@ export function protectiveHeaders(): MiddlewareHandler {
     crossOriginOpenerPolicy: 'same-origin',
     crossOriginResourcePolicy: 'same-origin',
     referrerPolicy: 'no-referrer',
-    // Only the proxy knows whether its name is always served by https.
+    // Only the proxy knows whether its host name is always served over https.
     strictTransportSecurity: false,
   });
 }

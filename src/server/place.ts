@@ -6,30 +6,30 @@ import { authorityOn } from '../history/labels';
 import type { CallView } from '../history/view';
 import type { AppDeps } from './deps';
 
-/** What somebody decides, and in whose place they say it is. */
+/** The call that a person decides, and in whose place they say that they decide. */
 interface Asked {
-  /** Read only where it matters. */
+  /** Reads the call. Called only if the place depends on it. */
   callOf(): Promise<CallView | undefined>;
-  /** As they are signed in. */
+  /** The name under which the person is signed in. */
   approver: string;
-  /** What they sent; it counts only where it is found here, too. */
+  /** The place that the person sent. It counts only if the person has this place by the entries that are known here. */
   named?: InPlaceOf | undefined;
 }
 
-/** Somebody who is signed in. */
+/** A signed-in person. */
 export interface SignedInVoter {
-  /** As they are signed in. */
+  /** The name under which the person is signed in. */
   user: string;
-  /** By the name in the file where they have one. */
+  /** The person's name in the approvers file, or `user` if the file does not know them. */
   person: string;
 }
 
-/** Whom a signed-in name means: the name in the file where they have one. */
+/** The person's name in the approvers file, or the signed-in name if the file does not know it. */
 export async function personFor({ voters }: Pick<AppDeps, 'voters'>, user: string): Promise<string> {
   return (await voters?.())?.personOf(user) ?? user;
 }
 
-/** The vote that somebody has on a call. One in another's place is kept under the voter's name in the file. */
+/** The vote of a person on a call. A vote in another person's place is kept under the voter's name in the file. */
 export function ownVoteOn(call: CallView, { user, person }: SignedInVoter): CastVote | undefined {
   const asThemselves = voterIn(authorityOn(call), user);
   return call.votes.find(
@@ -37,7 +37,10 @@ export function ownVoteOn(call: CallView, { user, person }: SignedInVoter): Cast
   );
 }
 
-/** Whose vote is taken back: its voter's, whatever place it was cast in. Nothing: as they are signed in. */
+/**
+ * The voter whose vote is withdrawn. It may be a vote in another person's place. Empty: a vote in the person's own
+ * name.
+ */
 export async function placedVoter(
   parts: Pick<AppDeps, 'voters'>,
   { callOf, approver: user }: Omit<Asked, 'named'>,
@@ -47,16 +50,20 @@ export async function placedVoter(
   return own?.inPlaceOf === undefined ? {} : { approver: own.voter };
 }
 
-/** Whose vote it is, and in whose place. Nothing: as themselves, and the turn says whether they may. */
+/**
+ * The voter, and the person in whose place they vote. Empty: the person votes in their own name, and the turn checks
+ * whether they may.
+ */
 export interface Placed {
   approver?: string;
   inPlaceOf?: InPlaceOf;
 }
 
 /**
- * In whose place somebody votes who is signed in, by who is away as it is known here and by the names of the file.
+ * Finds in whose place a signed-in person votes, by the out-of-office entries that are known here and the names in the
+ * file.
  *
- * @throws CountersignError `not_allowed` for a place that they do not have, `usage` where they have to choose.
+ * @throws CountersignError `not_allowed` for a place that the person does not have, `usage` if they have to choose one.
  */
 export async function placeOf(
   { away, voters }: Pick<AppDeps, 'away' | 'voters'>,

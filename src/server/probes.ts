@@ -15,8 +15,8 @@ const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const IPV6 = /^[0-9a-f:.]*:[0-9a-f:.]*$/i;
 
 /**
- * Reads `port`, `host:port` or `[host]:port`. A port without an address is open only on this machine. `localhost` is
- * 127.0.0.1. Any other host is an IP address, because a name could mean several addresses.
+ * Reads `port`, `host:port` or `[host]:port`. A port without a host is open only on this machine. `localhost` is
+ * 127.0.0.1. Any other host must be an IP address, because a name could stand for several addresses.
  *
  * @throws CountersignError `config_invalid`. Its message names `what`.
  */
@@ -54,7 +54,7 @@ const MAX_CONNECTIONS = 100;
  * Opens a port for programs of an operator: probes and scrapes. A request consists of a path only.
  *
  * @param what The purpose of the port, for error messages.
- * @throws CountersignError `config_invalid` where the address is wrong or taken.
+ * @throws CountersignError `config_invalid` if the address is wrong or taken.
  */
 export async function openProbePort(address: string, what: string, paths: ProbePaths): Promise<ProbePort> {
   const { host, port } = readListenAddress(address, what);
@@ -91,17 +91,17 @@ async function closeServer(server: Server): Promise<void> {
   await closed;
 }
 
-/** The milliseconds in which Temporal's frontend has to answer a probe. */
+/** The time within which Temporal's frontend has to answer a probe, in milliseconds. */
 const ANSWER_MS = 2_000;
-/** For how many milliseconds an answer counts, so that probes of many programs become one request to the server. */
+/** How long an answer counts, in milliseconds. Probes of many programs then become one request to the server. */
 const FRESH_MS = 1_000;
 
 /** The part of a connection with which we check whether the server answers. */
 export type Reachable = Pick<ConnectionLike, 'withDeadline' | 'workflowService'>;
 
 /**
- * Makes a check whether Temporal's server answers. The probe asks Temporal at most once a second, however often it is
- * called. Never rejects.
+ * Makes a function that checks whether Temporal's server answers. The function asks Temporal at most once a second,
+ * however often it is called. It never rejects.
  */
 export function createReach(connectionOf: () => Reachable): () => Promise<boolean> {
   let asked: { at: number; answer: Promise<boolean> } | undefined;

@@ -8,14 +8,14 @@ import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { readIfThere, unlessMissing } from '../files';
 
-/** A refused decision, resolution or answer. Its arguments and its reason are not kept. */
+/** A refused decision, resolution or answer. Its arguments and its reason are not stored. */
 export interface Refusal {
   /** When the message was refused, as ISO 8601. */
   at: string;
   namespace: string;
   /** The signed-in user who sent it. */
   user: string;
-  /** The agent of the turn, and the agents that led to the turn. Absent: not known. */
+  /** The agent of the turn, and the agents of the turns that led to it. Absent: the agents are not known. */
   agent?: string;
   callers?: string[];
   turn: string;
@@ -33,13 +33,13 @@ export type RefusalCounts = Partial<Record<RefusalCode, number>>;
 export interface RefusalLog {
   /** Adds a refusal. Never rejects, because the answer is already known. A failure goes to `report`. */
   add(refusal: Refusal): Promise<void>;
-  /** The number of refusals by code. Rejects where the file cannot be read. */
+  /** The number of refusals by code. Rejects if the file cannot be read. */
   counts(query: RefusalQuery): Promise<RefusalCounts>;
-  /** The refusals, the last one first. Rejects where the file cannot be read. */
+  /** The refusals, newest first. Rejects if the file cannot be read. */
   list(query: RefusalQuery): Promise<Refusal[]>;
 }
 
-/** Which refusals to read: of a namespace, and since a moment (ISO 8601), where these are given. */
+/** The refusals to read: from one namespace and since one moment (ISO 8601), if these are given. */
 export interface RefusalQuery {
   /** Only refusals whose turn may be seen. @default all */
   agents?: Permit['agents'];
@@ -47,23 +47,23 @@ export interface RefusalQuery {
   since?: string;
 }
 
-/** How refusals are kept. */
+/** The options of a refusal log. */
 export interface RefusalLogOptions {
   /** A file of JSON Lines. Older lines are in `<file>.1`. */
   file: string;
-  /** Size in bytes from which the file is rotated. @default 1 MiB */
+  /** The size in bytes from which the file is rotated. @default 1 MiB */
   rotateAt?: number;
-  /** Called with the error where a refusal could not be written. */
+  /** Called with the error if a refusal could not be written. */
   report(error: unknown): void;
 }
 
-/** The size of some 5,000 refusals: more than come in months, and few enough to count at once. */
+/** The size of about 5,000 refusals. Fewer come in months, and counting this many is fast. */
 const ROTATE_AT = 1024 * 1024;
 const HOW = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW;
 
 /** A log in a file that only its owner may read. */
 export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: RefusalLogOptions): RefusalLog {
-  // Refusals are written one after the other, because two rotations at once would lose a file.
+  // Refusals are written one after the other, because two rotations at the same time would lose a file.
   let written = Promise.resolve();
   const read = async (query: RefusalQuery): Promise<Refusal[]> => {
     await written;
@@ -80,10 +80,7 @@ export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: Refusal
   };
 }
 
-/**
- * The refusals of a log, the last one first. Another process may be writing the log. Rejects where the log cannot be
- * read.
- */
+/** The refusals of a log, newest first. Another process may be writing the log. Rejects if the log cannot be read. */
 export async function readRefusals(
   file: string,
   { namespace, since = '', agents = 'all' }: RefusalQuery,
@@ -102,7 +99,7 @@ async function append(file: string, refusal: Refusal, rotateAt: number): Promise
   if ((await sizeOf(file)) >= rotateAt) await rename(file, `${file}.1`);
   const handle = await open(file, HOW, 0o600);
   try {
-    // An existing file may be readable for others.
+    // Other users may be able to read an existing file.
     await handle.chmod(0o600);
     await handle.write(`${JSON.stringify(refusal)}\n`);
   } finally {

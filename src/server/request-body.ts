@@ -22,8 +22,8 @@ const limited = bodyLimit({
 });
 
 /**
- * Refuses a body over 1 MiB with `too_large`, before it is read. A DELETE without these headers has no body (RFC 9112,
- * 6.3), so nothing is checked.
+ * Refuses a body over 1 MiB with `too_large`, before reading it. A DELETE without these headers has no body (RFC 9112,
+ * 6.3), so it passes without a check.
  */
 export const limitBody: MiddlewareHandler = (c, next) => {
   const { method, headers } = c.req.raw;
@@ -75,7 +75,7 @@ export const id = z
   .max(200)
   .refine((text) => !/[\p{C}\p{Zl}\p{Zp}]/u.test(text), 'characters that do not show are not allowed');
 
-/** A hundred years. Before that, dates are not valid. */
+/** A hundred years in milliseconds. A date further from now could be out of range. */
 export const MOST_MS = 100 * 365 * 24 * 3_600_000;
 
 /** A value of a filter in the URL. */
@@ -114,7 +114,7 @@ export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S
   });
 }
 
-/** What a passkey signed. The web inbox makes a signature of it. */
+/** The data that a passkey signed. The web inbox makes a signature from it. */
 export const PASSKEY = {
   type: 'object',
   properties: {
@@ -127,11 +127,11 @@ export const PASSKEY = {
 } as const satisfies MessageSchema;
 
 const passkeyIssues = messageCheck(PASSKEY);
-/** The same as a field of another body. */
+/** `PASSKEY` as a zod schema, for a field of another body. */
 export const signedByPasskey = z.custom<SignedByPasskey>(
   (value) => passkeyIssues(value).length === 0,
   'is not what a passkey signed',
 );
 
-/** Arguments of a call. They are checked against the tool's schema where they are used. */
+/** The arguments of a call. They are checked against the tool's schema where they are used. */
 export const args = z.custom<JsonObject>(isObject, 'must be an object');

@@ -5,10 +5,7 @@ import { isSeenBy, type Permit } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
 import { turnNotFound } from '../history/server-errors';
 
-/**
- * Everything that the web inbox reads about turns and conversations and does with them, limited to the permit of one
- * person.
- */
+/** Everything that the web inbox can read and do with turns and conversations, limited to the permit of one person. */
 export type Reader = Pick<
   Countersign,
   | ('find' | 'agentsOf' | 'timeline' | 'view' | 'placeOf' | 'pendingActivities' | 'changedTools' | 'follow')
@@ -20,8 +17,8 @@ export type Reader = Pick<
 export type ReaderOf = (permit: Pick<Permit, 'agents'>) => Reader;
 
 /**
- * The one place where the web inbox limits what a person sees. Turns and conversations of other agents, or led to by
- * other agents, appear not to exist.
+ * The only place where the web inbox limits what a person sees. Turns and conversations of agents that the person may
+ * not see appear not to exist. The same goes for turns that such an agent's turn started.
  */
 export function createReaders(client: Reader): ReaderOf {
   const turns = createShared((query: Parameters<Reader['turns']>[0]) => client.turns(query));
@@ -69,7 +66,7 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
   };
   return {
     namespace: client.namespace,
-    // Only the whole id is found, because an id that begins with it would be revealed otherwise.
+    // Only the complete id is found, because a prefix would otherwise reveal an id.
     find: seen,
     agentsOf: async (turn) => client.agentsOf(await seen(turn)),
     timeline: async (turn) => client.timeline(await seen(turn)),
@@ -121,8 +118,7 @@ function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['gr
       return grants.confirm(asked);
     },
     revoke: async (asked) => {
-      // This also covers the case that all grants are to end: the person may not see other grants, and so may not end
-      // them.
+      // Also refuses to end all grants at once: a person who does not see all grants may not end them all.
       await requireSeen(asked.id ?? '');
       return grants.revoke(asked);
     },
@@ -141,7 +137,7 @@ function scopedSession(
     if (!isSeen(await session.state())) throw sessionNotFound(session.id);
     return session;
   };
-  /** Where a message starts the session, the person has to see its agent. */
+  /** Returns the session. If a message would start it, the person has to see its agent. */
   const open = async (): Promise<Session> => {
     const { agent } = options ?? {};
     if (agent === undefined) return seen();
@@ -174,8 +170,8 @@ async function* after<T>(check: () => Promise<unknown>, items: () => AsyncIterab
 }
 
 /**
- * Shares a job among all who ask for the same. A caller who asks while the job runs gets the result of the next run. So
- * no result is older than its question.
+ * Shares a job among all callers who ask the same question. A caller who asks while the job runs gets the result of the
+ * next run. So a result is never older than its question.
  */
 function createShared<Q, T>(job: (question: Q) => Promise<T>): (question: Q) => Promise<T> {
   const running = new Map<string, Promise<unknown>>();

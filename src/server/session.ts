@@ -42,7 +42,7 @@ export function requireSignedIn({
 }
 
 /**
- * Lets only people pass who may start turns in conversations, because the calls of these turns run. @throws
+ * Accepts only people who may start turns in conversations, because the calls of these turns run. @throws
  * CountersignError `not_allowed`.
  */
 export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
@@ -59,7 +59,8 @@ export function checkConverse(c: Context<Env>): void {
 }
 
 /**
- * Makes a check whether an open stream may go on: its reader is still signed in, and sees the same as at its beginning.
+ * Makes the check whether an open stream may continue: its reader is still signed in, and sees the same as at the
+ * beginning of the stream.
  */
 export function mayGoOn(authenticator: Authenticator, c: Context<Env>): () => Promise<boolean> {
   const [credentials, before] = [c.get('credentials'), JSON.stringify(c.get('permit'))];
@@ -96,7 +97,10 @@ export function signInCookie(c: Context) {
     set: (secret: string) => setCookie(c, name, secret, { ...flags, maxAge: SIGN_IN_S }),
     read: () => getCookie(c, name),
     clear: () => void deleteCookie(c, name, flags),
-    /** Whether somebody signed out here. The issuer may still know that person, and the next person may be another. */
+    /**
+     * Whether a person signed out in this browser. The issuer may still know that person, and the next person may be
+     * another.
+     */
     isAnew: () => getCookie(c, anewName(c)) !== undefined,
   };
 }
@@ -181,7 +185,7 @@ export function ownSessionRoutes(deps: AppDeps): Hono<Env> {
 }
 
 /**
- * The address at which a person signs out at the issuer, too. By then the person is signed out here, whatever the
+ * The address at which a person also signs out at the issuer. The person is already signed out here, whatever the
  * issuer says.
  */
 async function leaveAt({ oidc }: AppDeps, { vouched }: SignedIn): Promise<string | undefined> {
@@ -254,7 +258,7 @@ export function statsRoutes({ stats }: AppDeps): Hono<Env> {
 
 const refusalsSchema = statsSchema.pick({ since: true });
 
-/** The route for decisions and resolutions that were refused here, the last one first. */
+/** The route for decisions and resolutions that were refused here, newest first. */
 export function refusalRoutes({ client, refusals }: AppDeps): Hono<Env> {
   return new Hono<Env>().get('/', async (c) => {
     const { since: sinceMs } = checkInput(refusalsSchema, c.req.query());

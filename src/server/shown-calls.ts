@@ -1,26 +1,26 @@
 import { LRUCache } from 'lru-cache';
 import type { SignableTurn, SignableTurns, SignedInVote } from './signer';
 
-/** A vote on a request that the page names by everything it showed. */
+/** A vote that names the request that the page showed, by digest and key. */
 type VoteOnShown = Pick<SignedInVote, 'turn' | 'callId' | 'decision' | 'seenDigest'> & {
   callKey?: string | undefined;
 };
 
-/** The requests as this web inbox showed them last. */
+/** The requests in the form in which this web inbox last showed them. */
 export interface ShownCalls {
   keep(turn: SignableTurn): void;
-  /** The turn as it was shown with this very request. Undefined: it has to be read. */
+  /** The turn as it was shown with exactly this request. Undefined: the turn has to be read. */
   of(vote: VoteOnShown): SignableTurn | undefined;
 }
 
 const TURNS = 200;
-/** Characters of all requests together. */
+/** The most characters of all kept requests together. */
 const MOST_CHARACTERS = 8_000_000;
 const KEPT_MS = 10 * 60_000;
 
 /**
- * Keeps what people were shown, so that a signature on it needs no question to the server. The worker checks the
- * signature against what it knows itself. So where a request has changed since it was shown, the vote does not count.
+ * Keeps the requests that people were shown, so that signing a vote needs no request to the server. The worker checks
+ * the signature against its own data. So if a request has changed since it was shown, the vote does not count.
  */
 export function createShownCalls(): ShownCalls {
   const kept = new LRUCache<string, SignableTurn>({
@@ -45,7 +45,7 @@ export function createShownCalls(): ShownCalls {
   };
 }
 
-/** Reads what a vote is on, where it is not what was shown. */
+/** Returns the turn as it was shown, or reads the turn if the vote is on something else. */
 export function signableBy(shown: ShownCalls, reader: SignableTurns, vote: VoteOnShown): SignableTurns {
   return {
     view: async (turn) => shown.of(vote) ?? (await reader.view(turn)),

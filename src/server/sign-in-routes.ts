@@ -9,8 +9,8 @@ import { type Env, openSession, signInCookie } from './session';
 export const SIGN_IN = '/sign-in';
 
 /**
- * The routes of a sign-in at an issuer: to the issuer, and back from it. The browser opens both as pages, so failures
- * are pages, too.
+ * The routes of a sign-in at an issuer: one leads to the issuer, the other comes back from it. The browser opens both
+ * as pages, so failures are shown as pages too.
  */
 export function issuerRoutes(deps: AppDeps): Hono<Env> {
   const { oidc, authenticator } = deps;

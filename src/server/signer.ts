@@ -15,7 +15,7 @@ import type { GrantTerms } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import type { CallView, TurnView } from '../history/view';
 
-/** What somebody says who is signed in, and of what. */
+/** A statement of a signed-in person about a call. */
 interface ToSign {
   agent: string;
   call: CallView;
@@ -26,99 +26,109 @@ interface ToSign {
   inPlaceOf?: InPlaceOf;
 }
 
-/** Signs, with the key of this web inbox, what somebody says who is signed in; undefined where nobody would check it. */
+/**
+ * Signs a statement of a signed-in person with the key of this web inbox. Undefined if nobody would check the
+ * signature.
+ */
 export type InboxSigner = (vote: ToSign) => Promise<VoteSignature | undefined>;
 
-/** Has people sign with their passkeys. */
+/** Lets people sign votes with their passkeys. */
 export interface PasskeySigner {
-  /** Where a person may make one; undefined: the approvers file has no place for it. */
+  /** The place where a person may make a passkey. Undefined: the approvers file names no place. */
   placeOf(user: string): Promise<PasskeyPlace | undefined>;
-  /** Undefined: the person has no passkey in the file, or nobody would check it. */
+  /** The data to sign. Undefined: the person has no passkey in the file, or nobody would check the signature. */
   ask(vote: ToSign): Promise<PasskeyAsk | undefined>;
-  /** @throws CountersignError `signature_needed` where the worker would refuse it. */
+  /** @throws CountersignError `signature_needed` if the worker would refuse the signature. */
   take(vote: ToSign, signed: SignedByPasskey): Promise<VoteSignature>;
 }
 
-/** A grant that somebody who is signed in gives; or confirms, where `says` has who they are in it. */
+/** A grant that a signed-in person gives or confirms. `says` is set if they confirm it, and names them. */
 export interface GrantToSign {
   terms: GrantTerms;
   namespace: string;
-  /** As they are signed in. */
+  /** The name under which the person is signed in. */
   user: string;
   says?: SaysOfGrant;
 }
 
-/** Signs a grant that somebody gives who is signed in, or confirms, with the same key; undefined where nobody would check it. */
+/**
+ * Signs, with the key of this web inbox, that a signed-in person gives or confirms a grant. Undefined if nobody would
+ * check the signature.
+ */
 export type GrantSigner = (grant: GrantToSign) => Promise<VoteSignature | undefined>;
 
-/** Has people sign the grants that they give or confirm with their passkeys. */
+/** Lets people sign the grants that they give or confirm with their passkeys. */
 export interface GrantPasskeys {
-  /** Undefined: the person has no passkey in the file, or nobody would check it. */
+  /** The data to sign. Undefined: the person has no passkey in the file, or nobody would check the signature. */
   ask(grant: GrantToSign): Promise<GrantPasskeyAsk | undefined>;
-  /** @throws CountersignError `signature_needed` where the worker would refuse it. */
+  /** @throws CountersignError `signature_needed` if the worker would refuse the signature. */
   take(grant: GrantToSign, signed: SignedByPasskey): Promise<VoteSignature>;
 }
 
-/** Signs, with the same key, that somebody who is signed in is away; undefined where nobody would check it. */
+/**
+ * Signs, with the key of this web inbox, that a signed-in person is away. Undefined if nobody would check the
+ * signature.
+ */
 export type AwaySigner = (away: {
   terms: AwayTerms;
   namespace: string;
-  /** As they are signed in. */
+  /** The name under which the person is signed in. */
   user: string;
 }) => Promise<VoteSignature | undefined>;
 
-/** What somebody who is signed in says of a call. */
+/** The vote of a signed-in person on a call. */
 export interface SignedInVote {
   turn: string;
   callId: string;
-  /** A resolution is signed only where it runs the call again. */
+  /** The decision. A resolution is signed only if it runs the call again. */
   decision: 'approved' | 'denied' | 'run-again';
   approver: string;
   reason?: string | undefined;
-  /** In whose place they vote, as it was found here. Absent: as themselves. */
+  /** The place in which the person votes, as this web inbox found it. Absent: they vote in their own name. */
   inPlaceOf?: InPlaceOf | undefined;
-  /** What the page showed. Absent where it does not say. */
+  /** The digest of the request that the page showed. Absent: the page does not send it. */
   seenDigest?: string | undefined;
-  /** What the approver's passkey signed. Absent: it was not asked. */
+  /** The data that the approver's passkey signed. Absent: the passkey was not asked. */
   passkey?: SignedByPasskey | undefined;
 }
 
-/** What a signature on a call is made from. */
+/** The part of a turn from which a signature on a call is made. */
 export type SignableTurn = Pick<TurnView, 'turn' | 'firstRunId' | 'agent' | 'calls'>;
 
-/** Reads what is to be signed. */
+/** Reads the turn for which a vote is signed. */
 export interface SignableTurns extends Pick<Countersign, 'placeOf'> {
   view(turn: string): Promise<SignableTurn>;
 }
 
-/** What signs votes here. A part that is undefined signs none. */
+/** The functions that sign here. If one is undefined, nothing of its kind is signed. */
 export interface Signers {
   /** Signs that an approver was signed in. */
   signer: InboxSigner | undefined;
-  /** The same for grants. */
+  /** Signs grants of people who are signed in. */
   grantSigner?: GrantSigner | undefined;
-  /** The same for who is away. */
+  /** Signs the out-of-office of people who are signed in. */
   awaySigner?: AwaySigner | undefined;
   passkeys?: PasskeySigner | undefined;
   grantPasskeys?: GrantPasskeys | undefined;
 }
 
 /**
- * The signature on a vote: the approver's own, where their passkey gave one, or the web inbox's. Absent where it has no key,
- * or where nothing checks one.
+ * The signature on a vote. It is the approver's own signature if their passkey signed, otherwise the web inbox's.
+ * Absent if the web inbox has no key, or if nobody checks a signature.
  *
- * @throws CountersignError `signature_needed` where the rule wants more: with what a passkey is asked for, if one can give it.
+ * @throws CountersignError `signature_needed` if the rule wants more. If a passkey can sign, the error carries the data
+ * for it.
  */
 export async function signVote(
   { client, signer, passkeys }: Signers & { client: SignableTurns },
   vote: SignedInVote,
 ): Promise<{ signature?: VoteSignature }> {
   const { turn, callId, decision, seenDigest } = vote;
-  // Nothing runs by a denial.
+  // A denial lets nothing run, so it needs no signature.
   if (signer === undefined && decision === 'denied') return {};
   const view = await client.view(turn);
   const call = view.calls.find((one) => one.callId === callId);
-  // The turn says what is wrong with it.
+  // The vote is sent without a signature, and the turn answers what is wrong with it.
   if (call === undefined || (seenDigest !== undefined && seenDigest !== call.request?.seenDigest)) return {};
   const wanted = assuranceWanted(call.request?.authority, decision);
   const needsOwn = wanted !== undefined && !isAssured('signed_in', wanted);

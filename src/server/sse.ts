@@ -83,7 +83,7 @@ async function* eventsOrTrouble(source: EventSource, signal: AbortSignal): Async
   }
 }
 
-/** The next event, or undefined where it takes long. */
+/** The next event, or undefined if it takes long. */
 async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const silence = new Promise<undefined>((resolve) => {
@@ -97,8 +97,8 @@ async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
 }
 
 /**
- * An event that shows that the stream lives, with the time here. It is an event and no comment, because a page does not
- * see comments. It also keeps proxies from closing the connection, and shows which clients are gone.
+ * An event that shows that the stream is alive, with the server's time. It is an event and not a comment, because a
+ * page does not see comments. It also keeps proxies from closing the connection, and reveals clients that are gone.
  */
 function beat(): string {
   return encode({ event: 'beat', data: { at: new Date().toISOString() } });

@@ -30,14 +30,14 @@ export interface TextStore {
   watch(turn: string, signal: AbortSignal): AsyncGenerator<TextDelta>;
   /** Removes the text that history now has. */
   note(turn: string, event: TurnEvent): void;
-  /** How much the store holds. */
+  /** The number of turns and characters in the store. */
   size(): { turns: number; characters: number };
 }
 
-/** The milliseconds that a finished reply is kept for watchers. By then history has the reply. */
+/** How long a finished reply is kept for watchers, in milliseconds. By then history has the reply. */
 const DONE_MS = 30_000;
 
-/** How much is kept. The text without an addition for the longest time goes first. */
+/** The most that is kept. The text that has not grown for the longest time is removed first. */
 export interface StoreLimits {
   turns: number;
   /** UTF-16 units. */
@@ -53,7 +53,7 @@ type Stream = Omit<StreamedText, 'at' | 'done'> & {
 
 /** Makes a store for a web inbox of this namespace. */
 export function createTextStore(namespace: string, limits: StoreLimits = LIMITS): TextStore {
-  /** The latest stream of each turn. The stream without an addition for the longest time comes first. */
+  /** The latest stream of each turn. The stream that has not grown for the longest time comes first. */
   const streams = new Map<string, Stream>();
   const watchers = new Map<string, Set<() => void>>();
   let characters = 0;
@@ -109,7 +109,9 @@ function extended(last: Stream | undefined, piece: StreamedText): Stream | { gap
   return { ...about, text: text.slice(0, STREAM.textBytes), closed: false };
 }
 
-/** Whether an event shows that history has the reply of a stream, or never will. Both times are the server's. */
+/**
+ * Whether an event shows that history has the reply of a stream, or never will have it. Both times are the server's.
+ */
 function isSettledBy({ step, scheduledAt }: Stream, event: TurnEvent): boolean {
   const isEnd =
     event.type === 'turn_ended' ||
@@ -135,7 +137,7 @@ async function* watchStream({ turn, signal, streams, watchers }: Watching): Asyn
     const stream = streams.get(turn);
     if (stream !== undefined && !stream.closed) {
       const isLater = seen !== undefined && isLaterStream(stream, seen);
-      // A text that was dropped to make room comes again from its start.
+      // A text that was dropped to save memory is sent again from its start.
       if (isLater || stream.text.length < at) at = 0;
       const { runId, step, from, attempt } = stream;
       const text = stream.text.slice(at);

@@ -105,7 +105,10 @@ async function callDetails(
   };
 }
 
-/** A person's own part of the votes on a call: the page does not know the rules. */
+/**
+ * A person's own vote on a call, and whether they may have the call asked about again. The page cannot work this out,
+ * because it does not know the rules.
+ */
 export function ownPart(call: CallView, who: Onlooker): Pick<CallDetails, 'ownVote' | 'mayAskAgain'> {
   const { role } = who;
   const { phase, request } = call;
@@ -113,7 +116,7 @@ export function ownPart(call: CallView, who: Onlooker): Pick<CallDetails, 'ownVo
   if (phase !== 'requested' || authority === undefined || !isAtLeast(role, 'approver')) return {};
   const own = ownVoteOn(call, who);
   const ownVote = own && votingOf(authority, own.voter, own.inPlaceOf).ok ? own.decision : undefined;
-  // Where another workflow asks, only that workflow can ask again.
+  // If another workflow asks, only that workflow can ask again.
   const isOfTurn = request?.byGate !== true && request?.unowned !== true;
   return { ...defined({ ownVote }), ...(isAtLeast(role, 'admin') && isOfTurn ? { mayAskAgain: true } : {}) };
 }
@@ -180,13 +183,13 @@ async function* pendingEvents(
   }
 }
 
-/** Resolves once the signal aborts. */
+/** Resolves when the signal aborts. */
 export function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-/** The items of both generators as they come, until the first generator ends. */
+/** The items of both generators as they arrive, until the first generator ends. */
 export async function* untilFirstEnds<T>(
   first: AsyncGenerator<T>,
   other: AsyncGenerator<T>,
@@ -246,8 +249,8 @@ export function forkRoutes({ feed }: AppDeps): Hono<Env> {
 }
 
 /**
- * The error for a fork with effects without the right. Such a fork starts a turn, and the given reply can call any tool
- * of its agent.
+ * The error for a person who may not fork with effects. Such a fork starts a turn, and its given reply can call any
+ * tool of its agent.
  */
 function notAllowed(): CountersignError {
   return new CountersignError('not_allowed', 'you may not start forks with effects', {

@@ -5,7 +5,7 @@ import { replaceFile, unlessMissing } from '../files';
 
 /** A place that keeps bytes by key: a folder or a bucket. */
 export interface StorePlace {
-  /** The bytes of a key. Undefined if the place has no bytes for this key, or more than `most`. */
+  /** Reads the bytes of a key. Undefined if the place has no bytes for this key, or more than `most`. */
   read(key: string, most: number): Promise<Uint8Array | undefined>;
   /** Replaces the bytes of a key. A reader never sees half-written bytes. */
   write(key: string, bytes: Uint8Array): Promise<void>;

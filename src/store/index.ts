@@ -39,7 +39,7 @@ export interface FileStore {
 
 /** The options of a store, apart from its place. */
 export interface StoreOptions {
-  /** Encrypts the files. @default what is put is not encrypted */
+  /** Encrypts the files. @default files are stored without encryption */
   sealer?: FileSealer | undefined;
   env?: NodeJS.ProcessEnv;
 }
@@ -69,7 +69,7 @@ function placeOf(place: string, env: NodeJS.ProcessEnv): StorePlace {
   });
 }
 
-/** The bytes of read files that a process keeps in memory: each step of a turn asks for the same files again. */
+/** The most bytes of read files that a process keeps in memory. Each step of a turn asks for the same files again. */
 const KEPT_BYTES = 64 * 1024 * 1024;
 
 /** The first bytes of an encrypted file. No other file begins like this by accident. */

@@ -33,7 +33,7 @@ export interface CallLog {
   line(level: LogLevel, of: { tool: string; callId: string }, text: string): void;
 }
 
-/** Characters of arguments, content or message in one line. */
+/** The most characters of arguments, content or message in one line. */
 const SHOWN = 500;
 
 /** Redaction reads only this many characters, because a line never shows more. */

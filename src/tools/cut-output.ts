@@ -72,7 +72,7 @@ interface Capture {
   text(): string;
 }
 
-/** Room for the marks, so that the text stays within the limit. */
+/** The bytes that are left free for the marks, so that the text stays within the limit. */
 const MARK_BYTES = 128;
 
 const NOT_UTF8 = '[the output is not UTF-8: bytes that are not text are shown as \ufffd]\n';

@@ -91,7 +91,7 @@ export interface AgentOptions {
     modelTimeout?: Duration;
     /**
      * How long we ask a busy, broken or silent model for one reply, all attempts and the waits between them together.
-     * Errors that another attempt cannot change end the turn at once.
+     * Errors that another attempt cannot change end the turn immediately.
      *
      * @default 10 minutes
      */
@@ -134,7 +134,7 @@ export interface FallbackOptions {
   models: readonly (Model | string)[];
   /**
    * The kinds of errors after which the next model is asked. After an error that another attempt may end, the same
-   * model is asked again first, for as long as `after`; after other errors the next model is asked at once.
+   * model is asked again first, for as long as `after`; after other errors the next model is asked immediately.
    *
    * @default ['rate_limit', 'timeout', 'server', 'network']
    */

@@ -158,7 +158,7 @@ const LEAST_OUTPUT_BYTES = 128;
 /** The shortest heartbeat timeout. A shorter one costs requests, and shows a dead worker no sooner. */
 const LEAST_HEARTBEAT_MS = 1000;
 
-/** The longest timeout: Node fires a timer of more than 2³¹−1 ms at once. */
+/** The longest timeout: Node fires a timer of more than 2³¹−1 ms immediately. */
 const MOST_TIMEOUT_MS = 24 * 24 * 3600 * 1000;
 
 /**

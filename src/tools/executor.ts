@@ -50,7 +50,7 @@ export interface ExecuteOptions {
 }
 
 export interface BatchOptions extends ExecuteOptions {
-  /** Whether all calls run at once instead of one after another. @default false */
+  /** Whether all calls run at the same time instead of one after another. @default false */
   parallel?: boolean;
 }
 
@@ -318,7 +318,7 @@ function aboutOf(job: RunJob, { startedAt, timeoutMs, hide }: AboutRun): Outcome
   };
 }
 
-/** The longest timer: Node fires longer ones at once. */
+/** The longest timer in milliseconds. Node fires longer timers immediately. */
 const MOST_TIMER_MS = 2 ** 31 - 1;
 
 function timeoutOf({ tool, timeoutMs }: RunJob): number {

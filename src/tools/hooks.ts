@@ -35,7 +35,10 @@ export interface Hooks {
   onError?(event: HookEndEvent): unknown;
 }
 
-/** Short enough that all hooks of a call fit into the 10 s between a tool's timeout and Temporal's. */
+/**
+ * The time for one hook. It is short enough that all hooks of a call fit into the 10 s between a tool's timeout and
+ * Temporal's.
+ */
 const HOOK_MS = 2000;
 
 /** Runs one hook and waits for it; calls `warn` if it failed. Never rejects. */

@@ -21,7 +21,7 @@ export interface RunOutcome {
   retryable: boolean;
   /** False: the handler may still have, or have had, its effect. */
   outcomeKnown: boolean;
-  /** Whether the handler was called, and whether it still runs. */
+  /** Whether the handler was started, and whether it has ended. */
   handler: 'ended' | 'running' | 'unstarted';
 }
 
@@ -37,7 +37,7 @@ export interface OutcomeFacts {
   hide: Hide;
 }
 
-/** The one place where an ending becomes a result. Never throws. */
+/** Turns an ending into a result. This is the only place where this happens. Never throws. */
 export function toOutcome(ending: Ending, about: OutcomeFacts): RunOutcome {
   const outcome = outcomeOf(ending, about);
   const content = cutContent(outcome.result.content, LIMITS.resultContentBytes);

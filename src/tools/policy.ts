@@ -40,9 +40,9 @@ const policyAnswerSchema = z.union([
 ]);
 
 /**
- * The one policy check: asks the policy about one valid call, when it is prepared and again right before its handler.
- * If an agent has no policy, safety decides: dangerous calls ask, others run. A policy can only tighten that. A policy
- * that throws, returns an invalid answer, or takes longer than 5 s counts as `refuse`. Never rejects.
+ * Asks the policy about one valid call: when the call is prepared, and again right before its handler. No other code
+ * asks a policy. If an agent has no policy, safety decides: dangerous calls ask, others run. A policy can only tighten
+ * that. A policy that throws, returns an invalid answer, or takes longer than 5 s counts as `refuse`. Never rejects.
  */
 export async function askPolicy(owner: PolicyOwner, tool: Tool, args: JsonObject): Promise<PolicyVerdict> {
   return tighten(await askFunction(owner, tool, args), tool.safety);

@@ -61,7 +61,7 @@ export function createPool<T>(plan: PoolPlan<T>): Pool<T> {
 }
 
 class OpenPool<T> implements Pool<T> {
-  /** In the order of their last use. */
+  /** The resources by key, in the order of their last use. */
   private readonly held = new Map<string, Held<T>>();
   private readonly closed = new LRUCache<string, string>({ max: MOST_CLOSED });
 

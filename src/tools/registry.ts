@@ -8,7 +8,7 @@ export interface ToolFilter {
   /** The highest safety that passes the filter. */
   maxSafety?: Safety;
   category?: string;
-  /** Names, with `*` for any letters. */
+  /** Names of tools, with `*` for any letters. */
   names?: readonly string[];
 }
 

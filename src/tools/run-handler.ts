@@ -106,8 +106,8 @@ function watch({ timeoutMs, signal }: HandlerRun, abort: AbortController) {
 }
 
 /**
- * A timer that can be paused. Several callers may hold the timer at once. The timer continues when the last caller
- * releases it.
+ * A timer that can be paused. Several callers may hold the timer at the same time. The timer continues when the last
+ * caller releases it.
  */
 function createTimer(ms: number, fire: () => void) {
   let left = ms;

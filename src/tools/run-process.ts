@@ -165,7 +165,8 @@ const GRACE_MS = 1000;
 
 /**
  * Kills the process group of a child when `signal` aborts: sends `first`, and SIGKILL after the grace. A sandbox cannot
- * pass SIGTERM on to its processes, so it gets SIGKILL at once. The returned function removes the listener and timer.
+ * pass SIGTERM on to its processes, so it gets SIGKILL immediately. The returned function removes the listener and
+ * timer.
  */
 function killOnAbort(child: ChildProcess, signal: AbortSignal, first: NodeJS.Signals): () => void {
   let hard: NodeJS.Timeout | undefined;
@@ -278,7 +279,10 @@ async function isOf(pid: string, { session, mark }: { session: number | undefine
   return environment.includes(mark);
 }
 
-/** A process group as one entry: its negative number, as `kill` expects it. */
+/**
+ * The group as a list of one entry: the leader's id, negated, which is how `kill` takes a group. Empty if the group is
+ * gone, or only a zombie is left in it.
+ */
 function findGroup(leader: number): number[] {
   try {
     process.kill(-leader, 0);

@@ -50,7 +50,7 @@ export interface CallContext {
   idempotencyKey: string;
   /** Counts from 1. */
   attempt: number;
-  /** Aborts at the tool's timeout, on cancellation and when Temporal has given the attempt up. */
+  /** Aborts at the tool's timeout, on cancellation, and when Temporal has given up the attempt. */
   signal: AbortSignal;
   /** Text that is kept as partial output if the call ends early. */
   partial(text: string): void;
@@ -159,7 +159,7 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   local?: boolean;
   /** A request without a decision becomes a denial after this time. @default 7 days */
   requestExpires?: Duration | 'never';
-  /** An approved call has to start within this. @default 1 hour */
+  /** An approved call has to start within this time. @default 1 hour */
   startWithin?: Duration;
   /** True: requests of this tool are decided one by one, never together with others. @default false */
   noBatch?: boolean;
@@ -215,7 +215,7 @@ export interface Tool {
   readonly child?: SubAgent;
   /** See toolDigest in the contract. */
   readonly digest: string;
-  /** JSON Schema first, zod refinements after; never throws. */
+  /** Checks arguments by the JSON Schema, then by zod's refinements. Never throws. */
   parse(args: JsonObject): ParsedArguments;
   /** The tool for one call, from the value that `parse` returned; see asCalled. Absent if all calls are alike. */
   readonly forCall: ((value: unknown) => Tool) | undefined;

@@ -43,7 +43,7 @@ const UNKNOWN: ApiError = {
   hint: 'What you typed is kept. The page shows which it is when the connection is back.',
 };
 
-/** How many milliseconds to wait for the answer to a small question. */
+/** How many milliseconds to wait for the answer to a small request. */
 const ASK_MS = 2_500;
 
 /** How many milliseconds to wait for a part of the inbox, which the server has in memory. */
@@ -54,7 +54,7 @@ const REFUSED = 409;
 
 export const readSession = (): Promise<Reply<Session>> => send('GET', '/api/session');
 
-/** Reads the session for a caller who cannot wait long: status 0 if the web inbox does not answer soon. */
+/** Reads the session for a caller who cannot wait long. The status is 0 if the web inbox does not answer in time. */
 export const askSession = (): Promise<Reply<Session>> =>
   send('GET', '/api/session', { signal: AbortSignal.timeout(ASK_MS) });
 
@@ -63,8 +63,8 @@ export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/
 export const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', '/api/session');
 
 /**
- * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null if nothing differs from
- * that page. `query` has other parameters of `InboxPageQuery`.
+ * Reads a part of the inbox. `seen` is the key of the page that is shown. The data is null if that page has not
+ * changed. `query` has the other parameters of `InboxPageQuery`.
  */
 export function readInbox(
   { query, offset, limit }: { query: string; offset: number; limit: number },
@@ -90,14 +90,14 @@ export const sendDecision = (
   signal?: AbortSignal,
 ): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/decisions`, defined({ body, signal }));
 
-/** As `sendDecision`. */
+/** Sends a resolution, like `sendDecision`. */
 export const sendResolution = (
   turn: string,
   body: ResolutionBody,
   signal?: AbortSignal,
 ): Promise<Reply<Answer>> => send('POST', `${turnPath(turn)}/resolutions`, defined({ body, signal }));
 
-/** As `sendDecision`. */
+/** Sends an answer, like `sendDecision`. */
 export const sendAnswer = (turn: string, body: AnswerBody, signal?: AbortSignal): Promise<Reply<Answer>> =>
   send('POST', `${turnPath(turn)}/answers`, defined({ body, signal }));
 
@@ -117,7 +117,7 @@ export const conversationPath = (session: string): string =>
 
 export const turnPath = (turn: string): string => `/api/turns/${encodeURIComponent(turn)}`;
 
-/** Why the server does not open a stream of events. Undefined if the server does not refuse. */
+/** Why the server refuses to open a stream of events. Undefined if the server does not refuse. */
 export async function whyRefused(path: string): Promise<ApiError | undefined> {
   const asked = new AbortController();
   const signal = AbortSignal.any([asked.signal, AbortSignal.timeout(ASK_MS)]);
@@ -127,13 +127,13 @@ export async function whyRefused(path: string): Promise<ApiError | undefined> {
   } catch {
     return undefined;
   } finally {
-    // An opened stream does not end by itself.
+    // A stream that was opened does not end by itself.
     asked.abort();
   }
 }
 
 interface SendOptions {
-  /** Sent as JSON. */
+  /** The body, which is sent as JSON. */
   body?: unknown;
   /** Ends the wait for the answer. */
   signal?: AbortSignal;

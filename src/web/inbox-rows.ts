@@ -3,7 +3,7 @@ import type { ApiError, InboxPage } from '../server/api';
 import { readInbox } from './http';
 import { type LiveInbox, useTabVisible } from './live';
 
-/** Which rows of the inbox to read. */
+/** The rows of the inbox to read. */
 interface RowsWanted {
   /** The filter, as in the address of the list. */
   query: string;

@@ -9,8 +9,8 @@ import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
 
 /**
- * How many milliseconds of silence a tab allows if another tab relays the events. The time is a little longer than in
- * the other tab, so that the other tab notices a silent server first.
+ * How many milliseconds of silence a tab allows while another tab relays the events. The other tab allows a little
+ * less, so that it notices a silent server first.
  */
 const TAB_SILENT_MS = 20_000;
 
@@ -22,15 +22,18 @@ interface SharedHandlers {
   connection(state: Exclude<Connection, 'connecting'>): void;
 }
 
-/** What tabs send each other: a message, trouble, the state of the stream, the server's time, or a request for all of these. */
+/**
+ * A message between tabs: the data of an event, trouble, the state of the stream, the server's time, or a request for
+ * all of these.
+ */
 type TabMessage =
   { data: string } | { trouble: string } | { state: 'live' | 'lost' } | { beat: string } | 'hello';
 
 /**
- * Listens to one kind of event as `listen` does, but with one stream for all tabs of the browser, because a browser
- * opens at most six connections to a host. The tab that holds the lock listens and relays the events to the others.
- * When that tab closes, the next one takes over. When that tab is silent, because the browser froze it, another tab
- * takes the lock away from it. Without locks (plain http from another machine) each tab listens for itself.
+ * Listens to one kind of event like `listen`, but with one stream for all tabs of the browser, because a browser opens
+ * at most six connections to a host. The tab that holds the lock listens and relays the events to the other tabs. When
+ * that tab closes, another tab gets the lock. If that tab is silent because the browser froze it, another tab takes the
+ * lock away from it. Without locks (plain http from another machine) each tab listens for itself.
  */
 function listenShared(url: string, event: string, handlers: SharedHandlers): () => void {
   if (!('locks' in navigator)) return listenAlone(url, event, handlers);
@@ -130,11 +133,14 @@ export interface LiveInbox {
   /** The numbers of waiting items. Undefined until the first message comes. */
   pulse: InboxPulse | undefined;
   connection: Connection;
-  /** Why the server cannot read the inbox now. Undefined if the server can. */
+  /** Why the server cannot read the inbox now. Undefined if the server can read it. */
   trouble: ApiError | undefined;
 }
 
-/** The state of the inbox, while `isOpen`. Each message is complete, so a lost connection loses nothing. */
+/**
+ * Reads the state of the inbox while `isOpen` is true. Each message is complete, so a reconnect needs no earlier
+ * messages.
+ */
 export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
   const [pulse, setPulse] = useState<InboxPulse>();
   const [trouble, setTrouble] = useState<ApiError>();
@@ -166,7 +172,7 @@ async function checkSession(signedOut: () => void): Promise<void> {
   if (!session.ok && session.status === 401) signedOut();
 }
 
-/** The text that one attempt has written so far. */
+/** The text that one attempt at a reply has written so far. */
 export type LiveText = Pick<TextDelta, 'runId' | 'step' | 'from' | 'attempt' | 'text'>;
 
 /** The text with one more delta. */
@@ -176,10 +182,10 @@ export function withDelta(last: LiveText | undefined, delta: TextDelta): LiveTex
 
 export interface LiveTurn {
   events: readonly TurnEvent[];
-  /** Undefined until everything so far has come: half a turn would look like a turn that goes on. */
+  /** The turn. Undefined until all events so far have come: half a turn would look like a turn that still runs. */
   view: TurnView | undefined;
   pending: Pending | undefined;
-  /** The text that the model writes now or has written last. */
+  /** The text that the model writes now, or wrote last. */
   text: LiveText | undefined;
   connection: Connection;
   /** Why the turn cannot be read: the turn does not exist, or the server refuses. */
@@ -198,8 +204,8 @@ const EMPTY: LiveTurn = {
 };
 
 /**
- * Reads a turn from its start, then follows it while the tab is visible. The id of an event is its place, so an event
- * that comes twice counts once.
+ * Reads a turn from its start, and then follows it while the tab is visible. The id of an event is its place in the
+ * turn, so an event that comes twice counts once.
  */
 export function useTurn(turn: string): LiveTurn {
   const [state, setState] = useState<LiveTurn>(EMPTY);
@@ -225,7 +231,7 @@ function followTurn(url: string, byPlace: Map<number, TurnEvent>, setState: SetT
     if (isWhole) return set({ events, view: viewOf(events) });
     setState((last) => (last.view === undefined ? { ...last, events } : last));
   };
-  // A long turn sends hundreds of events at once, and they need only one render.
+  // A long turn sends hundreds of events in a burst, and one render is enough for all of them.
   const drawSoon = (part: Partial<LiveTurn> = {}): void => {
     set(part);
     drawn ||= requestAnimationFrame(draw);

@@ -53,7 +53,7 @@ export function App(): JSX.Element {
     // Notifications for this person must not be shown to the next person at this browser.
     if ('serviceWorker' in navigator) navigator.serviceWorker.controller?.postMessage('signed-out');
     void signOut().then((reply) => {
-      // If the sign-out failed, the session may still be open.
+      // The sign-out failed, so the session may still be open.
       setState({ isOpen: false, ...defined({ problem: reply.ok ? problem : errorText(reply.error) }) });
       if (reply.ok && reply.data) location.assign(reply.data.signOutAt);
     });
@@ -254,5 +254,5 @@ export * from './shared';
 document.documentElement.dataset['theme'] = storedTheme();
 const root = document.getElementById('app');
 if (root !== null) render(<App />, root);
-// Loaded early, so that the first diff has its colours at once. If this fails, diffs have no colours.
+// Loaded early, so that the first diff has its colours immediately. If this fails, diffs have no colours.
 addEventListener('load', () => void import('./model/syntax').catch(() => undefined));

@@ -51,7 +51,7 @@ self.addEventListener('notificationclick', (event) => {
   event.notification.close();
   event.waitUntil(take(event.action, event.notification.data));
 });
-// After a person has signed out, this browser does not notify them any more.
+// The page sends this message when a person signs out. The browser then no longer notifies them.
 self.addEventListener('message', (event) => {
   if (event.data === 'signed-out') event.waitUntil(leave());
 });
@@ -85,7 +85,7 @@ function buttons(yes: Action, yesText: string, no: Action, noText: string): NonN
 }
 
 async function take(action: string, message: PushMessage): Promise<void> {
-  // A single touch by mistake must not approve anything.
+  // A single touch could be a mistake, so it must not approve anything.
   if (action === 'approve')
     return show(
       message,
@@ -98,7 +98,8 @@ async function take(action: string, message: PushMessage): Promise<void> {
 }
 
 /**
- * Decides as the page does: by the same route, with the digest of what was shown, and as the person who is signed in.
+ * Decides like the page: over the same route, with the digest of the request that was shown, and as the person who is
+ * signed in.
  */
 async function decide(decision: 'approved' | 'denied', message: PushMessage): Promise<void> {
   const { callId, seen, turn, user, tool } = message;
@@ -123,7 +124,10 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage): Pr
   return show(without({ ...message, title: `${done}: ${tool}`, text, isOver: true }));
 }
 
-/** Why nothing may be decided. By now, somebody else may be signed in than the person for whom the notification was. */
+/**
+ * Why nothing can be decided. The person for whom the notification was may have signed out since, and another person
+ * may be signed in.
+ */
 async function whyNot(user: string): Promise<string | undefined> {
   try {
     const response = await ask('GET', 'api/session');
@@ -160,7 +164,7 @@ function without({ seen: _, ...message }: PushMessage): PushMessage {
   return message;
 }
 
-/** Opens a place of the page in a tab that is open, or in a new one. */
+/** Opens a place of the page in an open tab, or in a new tab. */
 async function open(place: string): Promise<void> {
   const url = new URL(place, self.registration.scope).href;
   const tabs = await self.clients.matchAll({ type: 'window', includeUncontrolled: true });
@@ -171,7 +175,7 @@ async function open(place: string): Promise<void> {
       // The tab belongs to another service worker, or it is closing.
       continue;
     }
-    // Browsers allow this only after a click.
+    // Browsers allow `focus` only after a click.
     await tab.focus().catch(() => undefined);
     return;
   }

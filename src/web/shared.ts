@@ -1,6 +1,6 @@
 /**
- * The parts of the first script that a late screen uses. A second copy of these parts would have a state of its own, so
- * a late screen imports only this file.
+ * The parts of the first script that a late screen uses. A late screen imports only this file, because a second copy of
+ * these parts would have its own state.
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';

@@ -29,7 +29,7 @@ interface LiveHandlers {
   on: Readonly<Record<string, (data: string, id: string) => void>>;
   /** `live`: an event came. `lost`: an error, or silence. It is called again at each new attempt. */
   connection(state: Exclude<Connection, 'connecting'>): void;
-  /** Called if the server does not open the stream. The attempts go on all the same. */
+  /** Called if the server refuses to open the stream. Further attempts follow all the same. */
   refused?(): void;
 }
 
@@ -56,10 +56,10 @@ export function createWatchdog(silentMs: number, onSilence: () => void): Watchdo
 }
 
 /**
- * Listens to server-sent events until the returned function is called. The browser reconnects by itself after a lost
- * connection. The browser does not reconnect after an error answer, and does not notice that a connection is silent. In
- * these cases this function reconnects, after errors with a growing wait. A frozen server and a network that drops
- * everything lead to such a silence.
+ * Listens to server-sent events until the returned function is called. The browser itself reconnects after a lost
+ * connection. It does not reconnect after an error answer, and does not notice a silent connection. In these two cases
+ * this function reconnects. After errors, the wait grows. A frozen server, or a network that drops everything, makes a
+ * connection silent.
  */
 export function listen(url: string, { on, connection, refused }: LiveHandlers): () => void {
   let source: EventSource | undefined;

@@ -9,7 +9,7 @@ export interface Typed {
   args?: TypedArguments | undefined;
   /** Ids of the ticked hunks. */
   hunks?: { ticked: readonly string[]; seen: string } | undefined;
-  /** Only for a call in doubt: the chosen answer, what the call returned, and how the person knows. */
+  /** Only for a call in doubt: the chosen answer, the result that the person reports, and how they know. */
   answer?: ResolutionKind | undefined;
   content: string;
   how: string;
@@ -25,7 +25,7 @@ export interface TypedArguments {
 
 export const NOTHING_TYPED: Typed = { reason: '', content: '', how: '' };
 
-/** The typed words and values whose loss a person would notice. Undefined if there are none. */
+/** The typed words and values that a person would miss if they were lost. Undefined if there are none. */
 export function typedParts({ reason, args, content, how }: Typed): string | undefined {
   const isEdited = args !== undefined && isChanged(args.draft, args.from);
   const parts = [
@@ -37,7 +37,7 @@ export function typedParts({ reason, args, content, how }: Typed): string | unde
 }
 
 /**
- * Reads typed text that was stored as JSON. Undefined for any other value, such as one from another version of the
+ * Reads typed text that was stored as JSON. Undefined for any other value, such as a value from another version of the
  * page.
  */
 export function readTyped(value: unknown): Typed | undefined {
@@ -53,7 +53,7 @@ export function readTyped(value: unknown): Typed | undefined {
   };
 }
 
-/** As `readTyped`, for a fork. */
+/** Reads the draft of a fork, like `readTyped`. */
 export function readForkDraft(value: unknown): ForkDraft | undefined {
   if (!isObject(value)) return undefined;
   const { way, args, reason, reply, model, live } = value;
@@ -91,7 +91,7 @@ function isHunks(value: unknown): value is NonNullable<Typed['hunks']> {
 
 const PREFIX = 'countersign.typed.';
 
-/** Holds values that the storage of the tab does not take, until the page is closed. */
+/** Holds values that the tab's storage refuses, until the page is closed. */
 const memory = new Map<string, string>();
 
 /** The browser's storage. */
@@ -117,7 +117,7 @@ function isStorage(value: unknown): value is TabStorage {
   return isObject(value) && typeof value['getItem'] === 'function';
 }
 
-/** The value that a user left in the storage. Undefined if there is none. */
+/** The value that a user left in the storage. Undefined if there is no value. */
 export function loadTyped(user: string, name: string): unknown {
   const key = `${prefixOf(user)}${name}`;
   try {

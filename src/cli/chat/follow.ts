@@ -23,7 +23,7 @@ export interface Chat {
 export type ChatEvent = SessionEvent | SessionTurnEvent | SessionText;
 
 /**
- * The events of a session from now on, or from the first of the messages `mine` on. A new session is followed from its
+ * The events of a session, either from now on or from the first message in `mine`. A new session is followed from its
  * start. If a turn ends before it can be followed, its events come from its record.
  */
 export async function* followChat(
@@ -82,7 +82,7 @@ export class Outgoing {
   }
 }
 
-/** Says in words how a turn without an answer ended. */
+/** Says in words how a turn ended that gave no answer. */
 export function endOf(status: SessionTurn['status'], error?: string): string {
   if (status === 'not_started') return 'the turn did not start';
   return `the turn is over: ${describeState(status)[0]}${error === undefined ? '' : `: ${error}`}`;

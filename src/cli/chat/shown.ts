@@ -57,7 +57,7 @@ export class Shown {
   private shownTo = 0;
   /** The step of the unfinished reply. */
   private writtenIn = 0;
-  /** Texts that were shown in full before they were recorded. */
+  /** Texts of the model that were shown in full before the turn recorded them. */
   private readonly early = new Set<string>();
 
   constructor(
@@ -87,7 +87,7 @@ export class Shown {
     this.quiet(`the session is over: ${status}${error === undefined ? '' : `: ${error}`}`);
   }
 
-  /** Shows the result of a summary. */
+  /** Shows that turns were summarized, or why nothing was summarized. */
   compacted(event: SessionCompacted | SessionNotCompacted): void {
     if (event.type === 'compaction_failed') return this.quiet(`nothing was summarized: ${event.error}`);
     this.quiet(`${counted(event.turns, 'turn')} summarized by ${event.model}; /history shows the summary`);
@@ -171,7 +171,7 @@ export class Shown {
     this.forget();
   }
 
-  /** Shows the written text up to this character. */
+  /** Shows the written text up to the character at `end`. */
   private show(end: number): void {
     if (end <= this.shownTo) return;
     const { screen } = this.context;

@@ -220,7 +220,8 @@ async function showAndApprove(
   if (subject.call.phase !== 'requested') return decide(subject, chosen);
   const request = requestOf(subject);
   const decision = asItRuns(request, chosen);
-  // We print this even for a person who has seen the request, because the tool may have changed since then.
+  // We print this even for a person who has seen the request, because the tool may have changed since the person saw
+  // the request.
   const { screen } = subject.context;
   for (const line of changedLines(request, { screen, ...approval })) screen.note(line);
   const said = checkSeenDigest(request, { saw, id: idOf(subject), canAsk: patch || canAsk(keyboard) });

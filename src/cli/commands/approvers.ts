@@ -150,7 +150,7 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
       `'${rule.name}': decisions have to be signed in, and \`inboxKeys\` names no web inbox that could sign`,
     ];
   if (rule.assurance !== 'signed_ssh') return [];
-  // The requester has no name, so nobody is left out for having asked. Only keys matter here.
+  // The requester has no name, so no person is left out as the requester. Only keys matter here.
   const { mayVote } = countVotes(rule, [], { people, requesters: [''] });
   const able = mayVote.filter((name) => keysOf(name).length > 0);
   const need = Math.max(rule.need, rule.groups.length);

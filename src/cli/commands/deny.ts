@@ -90,7 +90,7 @@ async function say(
   await withSubject(target, options, context, async ({ said, ...subject }, client) => {
     const { screen } = context;
     const asking = { client, call: subject.call, approver: said.approver, screen };
-    // A voter withdraws their own vote, in whosever place they cast it.
+    // A person withdraws their own vote, also a vote that they cast in another person's place.
     const place = decision === 'denied' ? await placeFor(options, asking) : {};
     const answer = await decide({ ...subject, said: { ...said, ...place } }, { decision });
     reportAnswer(answer, { id: idOf(subject), json: options.json === true }, screen);

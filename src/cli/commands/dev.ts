@@ -45,7 +45,7 @@ export function addDev(program: Command, context: Context): void {
       '--web-undo <time>',
       'how long a decision in the web inbox can be undone; 0: not at all (default: 5s)',
     )
-    // The turn's timeline shows a mistake in a user's agent. The stack of the mistake would bury the lines of this
+    // The turn's timeline shows a mistake in a user's agent. The stack of the mistake would hide the lines of this
     // command.
     .addOption(logOption('ERROR'))
     .action((config: string | undefined, options: DevOptions) => dev(config, options, context));
@@ -119,7 +119,7 @@ async function openServer(wanted: Ports, options: DevOptions, context: Context):
   return ownServer(engine.binary, dataDir, { ...wanted, ...defined({ namespace }) }, progress);
 }
 
-/** @throws CountersignError `usage` for options of a server of our own, if the command uses another server. */
+/** @throws CountersignError `usage` for options of a server of this command, if the command uses another server. */
 function assertNoOwnServer({ port, uiPort, dataDir }: DevOptions, why: string): void {
   const [given] = Object.keys(defined({ port, 'ui-port': uiPort, 'data-dir': dataDir }));
   if (given === undefined) return;

@@ -135,7 +135,7 @@ async function queuesFor(config: Config | undefined): Promise<string[]> {
   return queuesOf(config);
 }
 
-/** The exit code: 5 without a server, 1 if anything else is bad. */
+/** The exit code: 5 if there is no server, 1 if any other finding is bad. */
 export function verdictOf(findings: readonly Finding[]): number {
   const bad = findings.filter(({ state }) => state === 'bad');
   if (bad.some(({ name }) => name === SERVER)) return EXIT.noServer;

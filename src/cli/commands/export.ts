@@ -179,7 +179,7 @@ export function createRedactor(
   };
 }
 
-/** Changes nothing, and learns the secrets. */
+/** A rewriter that changes nothing and only learns the secrets. */
 export function learner(known: Pick<KnownSecrets, 'learn'>): Rewriter {
   return {
     value: (value) => {

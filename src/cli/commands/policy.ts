@@ -73,7 +73,7 @@ function withTurns(command: Command): Command {
     .option('--tool <name>', 'only calls of this tool')
     .option('--schedule <id>', 'only turns that this schedule started')
     .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
-    .option('--since <time>', 'only turns that are open or ended since: 2026-11-21, 24h, 7d')
+    .option('--since <time>', 'only turns that are open, or ended since this time: 2026-11-21, 24h, 7d')
     .option('--limit <count>', `the most turns to read, newest first (default: ${LIMIT})`)
     .option('--json', 'print JSON');
 }

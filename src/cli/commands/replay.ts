@@ -93,7 +93,7 @@ function whereOf({ step, callId, eventId }: Finding): string {
   return [...(step === undefined ? [] : [`step ${step}`]), ...call, `event #${eventId}`].join(', ');
 }
 
-/** Findings where the code was ended, so that the rest of history was not compared. */
+/** The kinds of findings where the code was ended, so that the remaining history was not compared. */
 const GOES_ON: readonly Finding['kind'][] = ['threw', 'stuck'];
 
 function sides({ kind, history, code, why }: Finding): Fact[] {
@@ -124,9 +124,9 @@ export function sumLine({ replayed, failed, gone, events, ms }: ReplaySum, { sty
 }
 
 /**
- * Prints the result of a replay, the runs that do not replay first.
+ * Prints the result of a replay. The runs that do not replay come first.
  *
- * @throws CountersignError `replay_failed` if there are any.
+ * @throws CountersignError `replay_failed` if any run does not replay.
  */
 function report({ judged, ms }: Done, { progress, options, context: { screen } }: Work): void {
   const failed = judged.filter(({ finding }) => finding !== undefined);

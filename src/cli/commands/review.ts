@@ -49,7 +49,7 @@ async function review(options: ReviewOptions, context: Context): Promise<void> {
 export interface Reviewing {
   client: Pick<Countersign, 'view' | 'answer' | 'decide' | 'resolve' | 'changedTools' | 'away'>;
   approver: string;
-  /** Signs decisions on calls for which a rule says who decides. Absent: nobody asked for signatures. */
+  /** Signs decisions on calls for which a rule says which people decide. Absent: the person does not sign. */
   sign?: Sign;
   context: Context;
   terminal: Terminal;

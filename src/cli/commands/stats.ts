@@ -28,7 +28,7 @@ export function addStats(program: Command, context: Context): void {
   program
     .command('stats')
     .description('show success and failure by tool, times, sizes and decisions of past turns')
-    .option('--since <time>', 'only turns that are open or ended since: 2026-11-21, 24h, 7d')
+    .option('--since <time>', 'only turns that are open, or ended since this time: 2026-11-21, 24h, 7d')
     .option('--agent <name>', 'only turns of this agent')
     .option('--tool <name>', 'only calls of this tool')
     .option('--limit <count>', `the most turns to read, newest first (default: ${LIMIT})`)

@@ -44,7 +44,7 @@ async function timeline(named: string, { at, json }: TimelineOptions, context: C
   else context.screen.lines('steps' in shown ? timelineLines(shown, place) : momentLines(shown, place));
 }
 
-/** A turn step by step: each reply of the model, its calls, and how each ended. */
+/** A turn step by step: each reply of the model, the calls of the reply, and how each call ended. */
 export function timelineLines(timeline: Timeline, place: TurnPlace): string[] {
   const { screen } = place;
   return [

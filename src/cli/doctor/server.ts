@@ -55,7 +55,10 @@ async function missingOf({ client }: Countersign): Promise<string[]> {
 function judgeAttributes(name: string, missing: readonly string[], namespace: string): Finding {
   if (missing.length === 0) return { name, state: 'ok', detail: 'all registered' };
   const commands = missing.map((attribute) => `  ${registerCommand(namespace, attribute)}`);
-  const todo = ['Run `countersign setup`, or have somebody who may run:', ...commands].join('\n');
+  const todo = [
+    'Run `countersign setup`, or ask somebody who may register search attributes to run:',
+    ...commands,
+  ].join('\n');
   return { name, state: 'bad', detail: `missing: ${missing.join(', ')}`, todo };
 }
 
@@ -114,10 +117,10 @@ export async function checkQueue(client: Countersign, queue: PolledQueue): Promi
 
 const START = 'Start one with `countersign worker`, or both server and worker with `countersign dev`.';
 
-/** At most this many missing agents are named. */
+/** The most missing agents that are named. */
 const MOST_LACKING = 3;
 
-/** Whether the workers of a queue together have the agents of all open turns on the queue. */
+/** Checks whether the workers of a queue together have the agents of all open turns on the queue. */
 export async function checkAgents(client: Countersign, queue: string): Promise<Finding> {
   const name = `agents of ${queue}`;
   try {

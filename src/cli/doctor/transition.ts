@@ -14,7 +14,10 @@ export interface Transition {
   roundTripMs: number;
 }
 
-/** The number of transitions that are not counted: a server lets the first 20 or so pass at once, as a reserve. */
+/**
+ * The number of transitions that are not counted. A server has a reserve, so it lets the first 20 or so pass without a
+ * wait.
+ */
 const RESERVE = 30;
 const COUNTED = 15;
 

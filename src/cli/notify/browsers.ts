@@ -12,19 +12,19 @@ import { usageError } from '../options';
 import type { SettingsOf } from './channels-file';
 import type { PushKeys } from './push-keys';
 
-/** Where the browsers are, and which may be reached. */
+/** The browsers that are notified, and the push services that may be reached. */
 export interface Browsers {
   subscriptions: Subscriptions;
   /** Push services that may have private addresses. */
   privateHosts: HostList;
-  /** Whether a push service could be reached, as far as its address says. */
+  /** Whether this address of a push service may be reached. The name is not resolved for this. */
   mayReach(endpoint: URL): boolean;
 }
 
 /**
- * Where the web inbox keeps the browsers, for the web inbox and for who sends to them.
+ * Opens the folder in which the web inbox keeps the browsers. The web inbox and the sender of notices both use it.
  *
- * @throws CountersignError `usage` for an entry of `privateHosts` that names no host.
+ * @throws CountersignError `usage` for an entry of `privateHosts` that does not name a host.
  */
 export function openBrowsers(
   { subscriptions, privateHosts }: Pick<SettingsOf<'web-push'>, 'subscriptions' | 'privateHosts'>,
@@ -40,20 +40,20 @@ export function openBrowsers(
   };
 }
 
-/** Who sends to browsers. */
+/** Everything that is needed to send messages to browsers. */
 export interface PushSender extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
   keys: PushKeys & { subject: string };
-  /** Encrypts and signs. */
+  /** Encrypts and signs a message. */
   seal: typeof generateRequestDetails;
   note(line: string): void;
 }
 
-/** A message, and where it goes. */
+/** A message, and the browser that gets it. */
 export interface Posting {
   message: PushMessage;
   subscription: KeptSubscription;
   signal: AbortSignal;
-  /** How long the push service keeps it. */
+  /** How long the push service keeps the message, in seconds. */
   seconds: number;
   urgency: 'high' | 'normal';
 }
@@ -63,7 +63,10 @@ const POST_MS = 15 * SECOND;
 const MOST_ANSWER = 64 * 1024;
 const HOUR_MS = 3600 * SECOND;
 
-/** Sends a message, encrypted for one browser. A subscription that is over is removed, and nothing more is said there. */
+/**
+ * Sends a message, encrypted for one browser. If the push service says that the subscription has ended, the
+ * subscription is removed and the message is dropped.
+ */
 export async function post(sender: PushSender, posting: Posting): Promise<void> {
   const { subscription, signal: stop } = posting;
   const url = new URL(subscription.endpoint);
@@ -71,7 +74,7 @@ export async function post(sender: PushSender, posting: Posting): Promise<void> 
   const signal = AbortSignal.any([stop, AbortSignal.timeout(POST_MS)]);
   const network = { privateHosts: sender.privateHosts, lookup: systemLookup, maxBytes: MOST_ANSWER, signal };
   const answer = await send({ method: 'POST', url, headers, body }, network).catch((error: unknown) => {
-    // Its message names the host, and nothing of the address that is secret.
+    // The error's message names the host, but no secret part of the address.
     throw failure(errorMessage(error));
   });
   const { status } = answer;
@@ -99,7 +102,7 @@ function sealed(
     ...{ vapidDetails: { subject, publicKey, privateKey }, contentEncoding: 'aes128gcm' },
     ...{ TTL, urgency, topic: message.tag },
   });
-  // Whoever sends it counts its bytes.
+  // `send` works out the length of the body itself.
   const headers = Object.entries(made.headers)
     .map(([name, value]) => [name.toLowerCase(), String(value)] as const)
     .filter(([name]) => name !== 'content-length');

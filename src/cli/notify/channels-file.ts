@@ -10,7 +10,10 @@ const MOST_ADDRESSES = 50;
 const path = z.string().min(1);
 const variable = z.string().regex(/^[A-Z_][A-Z0-9_]*$/, 'must be a name in capitals, such as MAIL_URL');
 const own = z.url({ protocol: /^https?$/, error: 'must be an address such as https://inbox.example.org' });
-/** A link in a mail is as good as the way to it. */
+/**
+ * An https address. Over plain http, anybody on the way could change the content. Plain http is allowed only on this
+ * machine.
+ */
 const safe = own.refine(isSafe, 'must begin with https://, but for this machine itself');
 
 const webhook = z.strictObject({
@@ -38,7 +41,7 @@ const mail = z.strictObject({
 
 const slack = z.strictObject({
   kind: z.literal('slack'),
-  /** Of the bot, `xoxb-…`. */
+  /** The token of the bot, `xoxb-…`. */
   tokenFile: path.optional(),
   tokenEnv: variable.default('COUNTERSIGN_SLACK_TOKEN'),
   /** The app token, `xapp-…`. Without it, messages have no buttons. */
@@ -46,7 +49,7 @@ const slack = z.strictObject({
   appTokenEnv: variable.default('COUNTERSIGN_SLACK_APP_TOKEN'),
   /** The key of a web inbox. It signs the name of the person who clicked. */
   inboxKey: path.optional(),
-  /** Where Slack's Web API is. */
+  /** The address of Slack's Web API. */
   api: safe.default('https://slack.com/api/'),
   to: z.union([
     z.literal('voters'),
@@ -86,7 +89,7 @@ const fileSchema = z.strictObject({
     .refine((all) => Object.keys(all).length <= MOST_CHANNELS, `must be at most ${MOST_CHANNELS}`),
 });
 
-/** A file of channels with its defaults filled in, and paths from where the file is. */
+/** A channels file with its defaults filled in. Its paths are relative to the folder of the file. */
 export type ChannelsFile = z.output<typeof fileSchema>;
 export type ChannelSettings = ChannelsFile['channels'][string];
 /** The settings of one kind of channel. */
@@ -98,10 +101,10 @@ function isSafe(url: string): boolean {
 }
 
 /**
- * Reads and checks a file of channels.
+ * Reads and checks a channels file.
  *
- * @throws CountersignError `config_invalid` with each mistake, its line and column. `file_failed` where the file cannot
- * be read.
+ * @throws CountersignError `config_invalid` with each mistake, its line and column. `file_failed` if the file cannot be
+ * read.
  */
 export async function loadChannels(file: string): Promise<ChannelsFile> {
   const read = readYaml<ChannelsFile>(await readTextFile(file), fileSchema);

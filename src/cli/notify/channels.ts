@@ -10,24 +10,27 @@ import { readSecretText } from './secrets';
 import { votersOn } from './voters';
 import type { AwayEntries } from '../../client/control/who-is-away';
 
-/** The parts that opening channels needs. */
+/** Everything that is needed to open channels. */
 export interface ChannelParts {
   file: ChannelsFile;
   env: NodeJS.ProcessEnv;
   client: Pick<Countersign, 'view'>;
-  /** The out-of-office entries, so that delegates are notified, too. Absent: nobody is asked. */
+  /** The out-of-office entries, so that delegates are notified too. Absent: delegates are not notified. */
   away?: AwayEntries;
-  /** The parts that take the answers of people over a channel. Absent: answers are not taken. */
+  /** The parts of the client that take people's answers from a channel. Absent: answers are not taken. */
   decider?: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
-  /** The file of a channel's messages. It lies beside the file of deliveries. Absent: nowhere. */
+  /**
+   * The file in which a channel keeps its messages, beside the file of deliveries. Absent: they are kept only in
+   * memory.
+   */
   postsFile?: string;
-  /** The person who gets a test where a channel reaches voters. */
+  /** The person who gets a test message if a channel notifies voters. */
   tester?: string;
   warn(line: string): void;
 }
 
 /**
- * Opens one channel of a file: reads its secrets, and connects to nothing.
+ * Opens one channel of a file. It reads the channel's secrets, but does not connect.
  *
  * @throws CountersignError `usage` for a secret that is missing or cannot be read, and the errors of `loadApprovers`.
  */
@@ -126,7 +129,7 @@ async function readCertificates(file: string): Promise<string> {
   }
 }
 
-/** The receivers of a channel: always the same addresses, or the people who may decide. */
+/** Returns the function that finds the receivers of a notice: fixed addresses, or the people who may decide. */
 async function targetsFor(
   to: 'voters' | readonly string[],
   { file: { approvers: file = 'approvers.yaml' }, client, away, tester, warn }: ChannelParts,
@@ -139,7 +142,7 @@ async function targetsFor(
   return (notice) => votersOn(notice, { approvers, client, by, ...defined({ away, tester }) });
 }
 
-/** A command gets no secret of another channel. */
+/** The environment for a command, without the secrets of the other channels. */
 function withoutSecrets({ file, env }: ChannelParts): NodeJS.ProcessEnv {
   const names = Object.values(file.channels).flatMap((one) =>
     Object.entries(one).flatMap(([name, value]) => (name.endsWith('Env') ? [String(value)] : [])),

@@ -5,7 +5,7 @@ import type { RequestOpened } from '../../history/events';
 import { escapeLines } from '../print/escape';
 import type { Notice, NoticeType } from './notices';
 
-/** What buttons stand on. */
+/** The conditions under which a message gets buttons that decide. */
 export interface ButtonRules {
   /** Whether clicks are taken at all. */
   isHeard: boolean;
@@ -13,18 +13,18 @@ export interface ButtonRules {
   isSigned: boolean;
 }
 
-/** The part of a request that a message shows without a click. */
+/** The part of a request that a message shows before a person expands it. */
 export interface Room {
   characters: number;
   lines: number;
-  /** The most characters of the arguments as JSON. 0: they are shown in one line. */
+  /** The indentation of the arguments as JSON, in spaces. 0: they are shown in one line. */
   indent: number;
 }
 
-/** Slack and some desktops show these as the sign that they stand for, so two texts would look alike. */
+/** Slack and some desktops show these entities as the characters that they stand for, so two texts would look alike. */
 const ENTITY = /&(?:amp|lt|gt);/;
 
-/** Notices of a request that can be decided by a button. */
+/** The types of notices whose request can be decided by a button. */
 const DECIDABLE = ['request.opened', 'request.escalated', 'request.delegated'] as const;
 type Decidable = (typeof DECIDABLE)[number];
 
@@ -35,7 +35,7 @@ const ELSEWHERE: Readonly<Record<Exclude<NoticeType, Decidable>, string>> = {
   test: 'This is a test: nothing can be decided here.',
 };
 
-/** Why a notice only links to the web inbox. Undefined where it can be decided by a button. */
+/** Why a notice only links to the web inbox. Undefined if the request can be decided by a button. */
 export function whyOnlyLink(
   { type }: Notice,
   request: RequestOpened | undefined,
@@ -57,7 +57,7 @@ function isDecidable(type: NoticeType): type is Decidable {
   return DECIDABLE.some((one) => one === type);
 }
 
-/** Arguments and preview, as far as there is room. */
+/** The beginning of the arguments and the preview that fits into the room. */
 export function shownOf(
   { arguments: args, preview }: RequestOpened,
   { characters, lines: mostLines, indent }: Room,

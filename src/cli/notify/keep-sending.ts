@@ -9,11 +9,11 @@ import type { WhoIsAway } from '../../client/control/who-is-away';
 interface NoticeWatch {
   client: Pick<Countersign, 'inbox' | 'inboxReader'>;
   query: InboxQuery;
-  /** A deadline counts as near this many milliseconds before it. */
+  /** How long before its expiry a request counts as near its deadline, in milliseconds. */
   beforeMs: number;
-  /** The people who stand in for somebody now. Never rejects. */
+  /** The people who stand in for somebody at the moment. Never rejects. */
   away(): Promise<WhoIsAway>;
-  /** One for each channel. */
+  /** One outbox for each channel. */
   outboxes: readonly Outbox[];
   note(text: string): void;
   signal: AbortSignal;
@@ -22,7 +22,7 @@ interface NoticeWatch {
 /**
  * Sends the notices that are due now.
  *
- * @throws CountersignError `notify_failed` where a notice could not be delivered.
+ * @throws CountersignError `notify_failed` if a notice could not be delivered.
  */
 export async function sendOnce({ client, query, beforeMs, away, outboxes }: NoticeWatch): Promise<void> {
   const now = Date.now();
@@ -39,12 +39,12 @@ export async function sendOnce({ client, query, beforeMs, away, outboxes }: Noti
 
 /**
  * Sends notices about new items of the inbox and about items that expire soon, until the signal aborts. If the server
- * is unavailable, it is asked again.
+ * is unavailable, the request is repeated.
  */
 export async function keepSending(watch: NoticeWatch): Promise<void> {
   const { client, query, beforeMs, away, note, signal, outboxes } = watch;
   const { limit, ...filter } = query;
-  // Each channel has a lane of its own, so that a channel that hangs does not hold up the others.
+  // Each channel has its own lane, so that a channel that hangs does not delay the other channels.
   const lanes = outboxes.map(createLane);
   const listening = Promise.all(outboxes.map((outbox) => outbox.listen?.()));
   let isAway = false;
@@ -64,9 +64,9 @@ export async function keepSending(watch: NoticeWatch): Promise<void> {
 }
 
 interface Lane {
-  /** Sends the notices, unless it still sends the ones before. Throws the error of an earlier sending. */
+  /** Sends the notices, unless the lane is still sending earlier notices. Throws the error of an earlier attempt. */
   offer(notices: readonly Notice[], now: number): void;
-  /** Resolves once nothing is being sent. Rejects with the error of a failed sending. */
+  /** Resolves when the lane is not sending anything. Rejects with the error of a failed attempt. */
   ended(): Promise<void>;
 }
 

@@ -4,14 +4,14 @@ import { cut } from '../print/format';
 import { escapeProse, escapeText } from '../print/escape';
 import type { Delegated, Notice, NoticeType } from './notices';
 
-/** What a mail says. */
+/** The subject and the text of a mail. */
 export interface MailText {
   subject: string;
   text: string;
   html: string;
 }
 
-/** The subject of a notice, in two words. */
+/** The headings of notices, by their type. A heading is also the subject of a mail. */
 export const HEADINGS: Readonly<Record<NoticeType, string>> = {
   'request.opened': 'Approval needed',
   'request.escalated': 'Approval needed, nobody decided in time',
@@ -25,12 +25,12 @@ export const HEADINGS: Readonly<Record<NoticeType, string>> = {
 const SUBJECT_WIDTH = 120;
 const PROMPT_WIDTH = 300;
 
-/** The address of a notice's subject in the web inbox. Opening the address decides nothing. */
+/** The address in the web inbox of the item that a notice is about. Opening the address decides nothing. */
 export function linkTo(page: string, notice: Notice): string {
   return `${page.replace(/[/#]+$/, '')}/${placeOf(notice)}`;
 }
 
-/** Where in the page it is. */
+/** The path in the web inbox of the item that a notice is about. */
 export function placeOf({ type, data: { turn, callId } }: Pick<Notice, 'type' | 'data'>): string {
   return type === 'test' ? '#/' : `#/turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
 }
@@ -60,7 +60,7 @@ function factOf(name: string, value: string): [name: string, value: string] {
   return [name, escapeText(value)];
 }
 
-/** The heading of a notice with its tool and agent, in one line that nobody can break. */
+/** The heading of a notice with its tool and agent. It stays one line, whatever the names contain. */
 export function headingOf({ type, data: { tool, agent } }: Notice, heading = HEADINGS[type]): string {
   const about = type === 'test' ? 'notifications' : escapeText(`${tool} (${agent})`);
   return cut(`${heading}: ${about}`, SUBJECT_WIDTH);

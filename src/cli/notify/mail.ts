@@ -12,24 +12,24 @@ import type { Notice, Receiver } from './notices';
 export interface MailSettings {
   /** `smtps://user:password@host:465` or `smtp://user:password@host:587`. */
   url: string;
-  /** Without TLS anybody on the way reads the password. */
+  /** Without TLS, anybody between here and the mail server can read the password. */
   tls: 'required' | 'none';
   /** Certificates of authorities for the mail server, as PEM. @default those of Node */
   ca?: string;
   from: string;
-  /** Where the web inbox is. */
+  /** The address of the web inbox. */
   page: string;
   targetsOf(notice: Notice): Promise<readonly string[]>;
 }
 
 const CONNECT_MS = 15_000;
 const SILENT_MS = 30_000;
-/** A password that is refused over and over locks accounts. */
+/** The time to wait after a refused login. Repeated logins with a wrong password can lock an account. */
 const REFUSED_LOGIN_MS = 15 * 60_000;
 const REFUSED_MAIL_MS = 60 * 60_000;
 
 /**
- * A receiver of mail. Each person gets a mail of their own, with the same Message-ID however often it is sent.
+ * A receiver of mail. Each person gets a separate mail. The mail keeps its Message-ID, however often it is sent.
  *
  * @throws CountersignError `usage` for an address of a mail server that cannot be read.
  */
@@ -66,11 +66,11 @@ function messageOf(notice: Notice, to: string, { from, page }: MailSettings): Se
   const id = `${notice.id}.${digestText(to).slice(0, 16)}@${from.slice(from.lastIndexOf('@') + 1)}`;
   return {
     ...mailOf(notice, page),
-    // As parts, so that nothing reads an address out of them.
+    // Name and address are given separately, so that the name is not parsed for an address.
     from: { name: 'Countersign', address: from },
     to: { name: '', address: to },
     messageId: `<${id}>`,
-    // No automatic answer comes back.
+    // These headers ask mail programs not to answer automatically.
     headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
     disableFileAccess: true,
     disableUrlAccess: true,
@@ -109,7 +109,9 @@ function decoded(part: string): string {
   }
 }
 
-/** What went wrong. The words of the server are kept only where no password was asked for. */
+/**
+ * The error in words. The server's own text is left out for a refused login, because the text may repeat the password.
+ */
 function inWords(error: unknown): CountersignError {
   const code = errnoOf(error);
   const answer = isObject(error) && typeof error['responseCode'] === 'number' ? error['responseCode'] : 0;

@@ -8,13 +8,14 @@ import { digestText } from '../../contract/digest';
 import { itemKey } from '../live-inbox';
 import { NOBODY_AWAY, type WhoIsAway } from '../../client/control/who-is-away';
 
-/** The file of channels: looked for in the current directory where none is named. */
+/** The channels file that is looked for in the current directory if no file is named. */
 export const CHANNELS_FILE = 'notify.yaml';
 
 /**
- * `request.opened`, `question.opened` and `call.in_doubt`: something waits; `request.escalated`: nobody decided in time, so
- * more people may; `request.delegated`: somebody who may decide is away since then, so another may in their place;
- * `deadline.near`: a request expires soon; `test`: nothing waits, somebody looks whether notices arrive.
+ * The types of notices. `request.opened`, `question.opened` and `call.in_doubt`: an item waits. `request.escalated`:
+ * nobody decided in time, so more people may decide. `request.delegated`: after the request opened, somebody who may
+ * decide went away, so their delegate may decide. `deadline.near`: a request expires soon. `test`: nothing waits;
+ * somebody checks whether notices arrive.
  */
 export const NOTICE_TYPES = [
   'request.opened',
@@ -31,21 +32,21 @@ export type NoticeType = (typeof NOTICE_TYPES)[number];
 export interface Notice {
   id: string;
   type: NoticeType;
-  /** When it began to wait; ISO 8601. */
+  /** When the item began to wait, in ISO 8601. */
   timestamp: string;
   data: NoticeData;
 }
 
-/** What a notice is about. */
+/** The item of the inbox that a notice is about. */
 export interface NoticeData extends Omit<InboxItem, 'callKey'> {
-  /** Who may decide in whose place, where the notice is of that. */
+  /** Only for `request.delegated`: the delegate, and the person in whose place the delegate may decide. */
   delegated?: Delegated | undefined;
 }
 
-/** Who stands in for whom, until when, and by which out-of-office. */
+/** The delegate, the person who is away, the end of the absence, and the id of the out-of-office entry. */
 export type Delegated = Omit<StandIn, 'since'>;
 
-/** A notice as it is kept beside what was sent. */
+/** A notice in the form in which it is stored with the delivered messages. */
 export const noticeForm = z.strictObject({
   id: z.string(),
   type: z.enum(NOTICE_TYPES),
@@ -60,27 +61,27 @@ export const noticeForm = z.strictObject({
   }),
 });
 
-/** What is kept of a notice. */
+/** The part of a notice that is stored. */
 export function keptNotice({ data, ...notice }: Notice): z.output<typeof noticeForm> {
   const { lineage: _, session: __, callers: ___, ...kept } = data;
   return { ...notice, data: kept };
 }
 
-/** When a deadline is near. */
+/** The facts that decide which notices are due. */
 export interface NoticeRules {
   /** Milliseconds since 1970. */
   now: number;
-  /** Milliseconds before the deadline. */
+  /** How long before its deadline a request counts as near it, in milliseconds. */
   beforeMs: number;
-  /** Who stands in for whom now, and among whom they are. */
+  /** Who stands in for whom at the moment, and the people whom the approvers file lists. */
   away?: WhoIsAway;
 }
 
-/** The notices that an inbox gives rise to. */
+/** The notices that are due for the items of an inbox. */
 export function noticesOf(items: readonly InboxItem[], { now, beforeMs, away }: NoticeRules): Notice[] {
   return items.flatMap((item) => {
     const isNear = item.deadline !== null && Date.parse(item.deadline) - now <= beforeMs;
-    // Where everybody could decide before, there is nobody to be notified of it.
+    // If everybody could already decide, an escalation adds nobody who could be notified.
     const isEscalated = item.kind === 'request' && item.voting?.escalatedTo !== undefined;
     const later: NoticeType[] = [
       ...(isEscalated ? (['request.escalated'] as const) : []),
@@ -91,7 +92,10 @@ export function noticesOf(items: readonly InboxItem[], { now, beforeMs, away }: 
   });
 }
 
-/** Who was away before it waited is thought of when it opens. */
+/**
+ * The notices for delegates of people who went away after the request opened. Delegates of people who were away before
+ * get the notice of the opening.
+ */
 function delegatedOf(item: InboxItem, { standIns, people }: WhoIsAway = NOBODY_AWAY): Notice[] {
   const { kind, voting } = item;
   if (kind !== 'request' || voting === undefined) return [];
@@ -115,7 +119,7 @@ function noticeOf(item: InboxItem, type: NoticeType, delegated?: Delegated): Not
   return { id, type, timestamp: item.since, data: { ...data, ...defined({ delegated }) } };
 }
 
-/** A notice that says that it is a test. Each one has an id of its own. */
+/** A notice that says that it is a test. Each test has a new id. */
 export function testNotice(now: number): Notice {
   const since = new Date(now).toISOString();
   const data = {
@@ -126,29 +130,29 @@ export function testNotice(now: number): Notice {
 }
 
 /**
- * Where notices go. What it throws says what is wrong. An error of ours can carry `data.retryInMs`, before which nothing
- * is tried again, and `data.holdsAll` where that goes for every notice.
+ * A receiver of notices. Its errors say what went wrong. A `CountersignError` can carry `data.retryInMs`, the least
+ * time before the next attempt, and `data.holdsAll` if that time applies to every notice.
  */
 export interface Receiver {
-  /** For what is printed; holds no secret. */
+  /** The name for output. It holds no secret. */
   name: string;
-  /** Each of these is sent the notice on its own. Absent: there is one receiver, and it has no name. */
+  /** The targets of a notice. Each gets its own delivery. Absent: there is one receiver without a name. */
   targetsOf?(notice: Notice): Promise<readonly string[]>;
-  /** Resolves when the receiver took it. */
+  /** Resolves when the receiver has accepted the notice. */
   deliver(notice: Notice, signal: AbortSignal, target?: string): Promise<void>;
-  /** Looks whether it could be reached, and sends nothing. In words what was found. */
+  /** Checks whether the receiver could be reached, without sending a notice. Resolves with the result in words. */
   check?(signal: AbortSignal): Promise<string>;
-  /** What was delivered before and has to be changed by now, where these are the notices of all that waits. */
+  /** The delivered messages that need a change now. `open`: the notices about all items that wait. */
   outdated?(open: readonly Notice[], now: number): Promise<readonly Correction[]>;
-  /** Takes what people answer, until the signal aborts. Rejects with nothing but what it cannot go on from. */
+  /** Takes people's answers until the signal aborts. Rejects only if it cannot continue. */
   listen?(signal: AbortSignal): Promise<void>;
 }
 
-/** A change of something that was delivered. */
+/** A change of a message that was delivered. */
 export interface Correction {
-  /** The same for each try. */
+  /** The key of the change. It stays the same for every attempt. */
   key: string;
-  /** For what is printed. */
+  /** What the change is about, for output. */
   about: string;
   act(signal: AbortSignal): Promise<void>;
 }

@@ -5,14 +5,14 @@ import { describePhase } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import type { Notice } from './notices';
 
-/** What a message was about. */
+/** A message, and the time since which its call waited. */
 export interface Asked {
   notice: { data: Pick<Notice['data'], 'turn' | 'callId'> };
-  /** Since when the call waited. */
+  /** The time since which the call waited when the message was sent. */
   asked: string;
 }
 
-/** Since when a call waits for a person. Undefined: it does not. */
+/** The time since which a call waits for a person. Undefined: the call does not wait. */
 export function askedAt({ phase, request, question, doubt }: CallView): string | undefined {
   if (phase === 'requested') return request?.at;
   if (phase === 'asked') return question?.at;
@@ -27,7 +27,7 @@ const SAYS: Readonly<Record<string, string>> = {
   'run-again': 'started once more',
 };
 
-/** The end of a call that a message was about, in one line. Undefined: it waits as it did. */
+/** How the call of a message ended, in one line. Undefined: the call still waits for the same decision. */
 export function outcomeOf(view: TurnView, { notice, asked }: Asked): string | undefined {
   const { callId } = notice.data;
   const call = view.calls.find((one) => one.callId === callId);
@@ -48,7 +48,10 @@ function joiner(what: string): string {
   return SAYS[what]?.endsWith('says') === true ? '' : 'by ';
 }
 
-/** Reads a turn again, for the end of the call that a message was about. `over` undefined: it waits as it did. */
+/**
+ * Reads a turn again, to find out how the call of a message ended. `over` undefined: the call still waits for the same
+ * decision.
+ */
 export async function lookAgain(
   client: Pick<Countersign, 'view'>,
   about: Asked,

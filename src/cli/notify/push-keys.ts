@@ -6,11 +6,11 @@ export interface PushKeys {
   privateKey: string;
 }
 
-/** A new key. */
+/** Makes a new pair of keys. */
 export function makePushKeys(): PushKeys {
   const pair = createECDH('prime256v1');
   pair.generateKeys();
-  // Leading zeros are part of it.
+  // The key has a fixed length, so leading zeros are kept.
   const privateKey = Buffer.alloc(32);
   const drawn = pair.getPrivateKey();
   drawn.copy(privateKey, privateKey.length - drawn.length);
@@ -20,7 +20,7 @@ export function makePushKeys(): PushKeys {
   };
 }
 
-/** Whether the two belong together. */
+/** Whether the public key belongs to the private key. */
 export function isPair({ publicKey, privateKey }: PushKeys): boolean {
   const pair = createECDH('prime256v1');
   try {

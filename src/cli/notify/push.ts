@@ -22,40 +22,40 @@ import { KEEP_MS, type Kept, openKept } from './sent';
 import { decidersOf } from './voters';
 import type { AwayEntries } from '../../client/control/who-is-away';
 
-/** How browsers are notified. */
+/** The settings of notifications in browsers. */
 export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
   keys: PushKeys & { subject: string };
   client: Pick<Countersign, 'view'>;
   approvers(): Promise<Approvers>;
-  /** Who is away. Absent: nobody is asked. */
+  /** The out-of-office entries, so that delegates are notified too. Absent: delegates are not notified. */
   away?: AwayEntries;
-  /** Who gets a test; a person of the file. */
+  /** The person who gets a test message, by their name in the approvers file. */
   tester?: string;
-  /** Where it is kept what was sent. Absent: nowhere. */
+  /** The file that keeps the messages that were sent. Absent: they are kept only in memory. */
   postsFile?: string;
   note(line: string): void;
 }
 
 const pushedForm = z.strictObject({
-  /** The last notice about its call. */
+  /** The last notice about the call. */
   notice: noticeForm,
   /** The browser: the id of its subscription. */
   target: z.string(),
-  /** Milliseconds since 1970. */
+  /** When the message was sent, in milliseconds since 1970. */
   at: z.number(),
-  /** Since when the call waits, as history says. */
+  /** The time since which the call waits, according to history. */
   asked: z.string(),
 });
 
 /** A message that a browser may still show as waiting. */
 type Pushed = z.output<typeof pushedForm>;
 
-/** One for each call and browser: a later message replaces an earlier one. */
+/** The key of a message. A call has one key for each browser, because a later message replaces an earlier one. */
 function pushedKey({ data: { turn, callId } }: Pick<Notice, 'data'>, target: string): string {
   return digestText(`${turn}/${callId} ${target}`).slice(0, 32);
 }
 
-/** What was sent and is not known to be over. */
+/** Opens the messages about calls that may still wait. */
 function openPushed(file: string | undefined): Promise<Kept<Pushed>> {
   return openKept(file, { value: pushedForm, isOld: ({ at }, now) => now - at > KEEP_MS });
 }
@@ -63,9 +63,9 @@ function openPushed(file: string | undefined): Promise<Kept<Pushed>> {
 const PACKAGE = 'web-push';
 
 /**
- * A receiver of web push: it notifies the browsers of those who may decide.
+ * A receiver for web push. It notifies the browsers of the people who may decide.
  *
- * @throws CountersignError `not_installed`; `usage` for keys that do not belong together.
+ * @throws CountersignError `not_installed`; `usage` if the private key does not belong to the public key.
  */
 export async function createPush(settings: PushSettings): Promise<Receiver> {
   const { keys, subscriptions, approvers, client, away, tester, postsFile } = settings;
@@ -78,11 +78,11 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
     throw new CountersignError('not_installed', `a channel of web push needs ${PACKAGE}@3`, {
       hint: `Run: npm install ${PACKAGE}@3`,
     });
-  // Node finds no names in it: it is CommonJS.
+  // The package is CommonJS, and Node finds no named exports in it.
   const { default: webPush } = await import('web-push');
   const seal = webPush.generateRequestDetails;
   let opened: Promise<Kept<Pushed>> | undefined;
-  // Read late: until then another process may hold them.
+  // The file is opened late, because another process may hold it until then.
   const pushed = (): Promise<Kept<Pushed>> => (opened ??= openPushed(postsFile));
   const board = { ...settings, seal, pushed, lookedAt: new Map<string, number>() };
   return {
@@ -93,7 +93,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
       const all = (await subscriptions.list()).filter(({ user }) =>
         names.includes(file.personOf(user) ?? ''),
       );
-      // Whoever wants to be notified says so, and nobody has to.
+      // Only for a test is it an error if nobody has such a browser: notifications are voluntary.
       if (notice.type === 'test' && all.length === 0)
         throw failure(`${tester ?? 'you'} has no browser that is notified`);
       return all.map(subscriptionId);
@@ -110,7 +110,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
 
 interface Board extends PushSettings, Pick<PushSender, 'seal'> {
   pushed(): Promise<Kept<Pushed>>;
-  /** When a call was looked at that still waited, by the key of its message. */
+  /** The times at which waiting calls were last looked at, by the key of their message. */
   lookedAt: Map<string, number>;
 }
 
@@ -123,7 +123,7 @@ interface Delivery {
 async function deliver(board: Board, { notice, target, signal }: Delivery): Promise<void> {
   const { subscriptions, approvers, client, pushed } = board;
   const subscription = subscriptions.get(target);
-  // It was ended in the meantime.
+  // The subscription ended in the meantime.
   if (subscription === undefined) return;
   const { user } = subscription;
   const mayDecide = isAtLeast((await approvers()).permitOf(user).role, 'approver');
@@ -132,7 +132,7 @@ async function deliver(board: Board, { notice, target, signal }: Delivery): Prom
   const { calls } = await client.view(notice.data.turn);
   const call = calls.find(({ callId }) => callId === notice.data.callId);
   const asked = call === undefined ? undefined : askedAt(call);
-  // It was decided in the meantime.
+  // The call was decided in the meantime.
   if (call === undefined || asked === undefined) return;
   await post(board, { ...about, message: pushOf(notice, { user, mayDecide }, call) });
   const at = Date.now();
@@ -146,14 +146,14 @@ const DAY = 24 * 3600;
 const LONGEST = 7 * DAY;
 const SHORTEST = 60;
 
-/** How long a push service keeps it for a browser that is away. */
+/** How long a push service keeps the notice for a browser that is not connected, in seconds. */
 function secondsOf({ data: { deadline } }: Notice): number {
   if (deadline === null) return LONGEST;
   const left = Math.ceil((Date.parse(deadline) - Date.now()) / SECOND);
   return Math.min(LONGEST, Math.max(SHORTEST, left));
 }
 
-/** A call that still waits is not looked at again for so long. */
+/** The least time between two looks at a call that still waits. */
 const LOOK_MS = 60 * SECOND;
 
 async function outdated(board: Board, open: readonly Notice[], now: number): Promise<readonly Correction[]> {
@@ -176,7 +176,7 @@ async function outdated(board: Board, open: readonly Notice[], now: number): Pro
   );
 }
 
-/** Replaces a message about a call by how that ended. False: it waits. */
+/** Replaces a message about a call by a message that says how the call ended. False: the call still waits. */
 async function correct(board: Board, key: string, signal: AbortSignal): Promise<boolean> {
   const { subscriptions, client, pushed, lookedAt } = board;
   const kept = await pushed();
@@ -194,10 +194,13 @@ async function correct(board: Board, key: string, signal: AbortSignal): Promise<
   return true;
 }
 
-/** As much as every system shows of a notification; some show more. */
+/** The text that every system shows of a notification. Some systems show more. */
 const ROOM = { characters: 120, lines: 3, indent: 0 };
 const TITLE_WIDTH = 60;
-/** The heading of a mail leaves no room for names, and without them nothing can be decided. */
+/**
+ * Shorter headings for notices whose usual heading leaves no room for the names. Without names, nothing can be decided
+ * in the notification.
+ */
 const SHORT: Partial<Record<Notice['type'], string>> = {
   'request.escalated': 'Approval overdue',
   'request.delegated': 'You stand in',
@@ -205,18 +208,24 @@ const SHORT: Partial<Record<Notice['type'], string>> = {
 const NAME_WIDTH = 60;
 const OVER_WIDTH = 200;
 
-/** What a push service replaces an older message by, and a browser an older notification: 32 signs, of one call. */
+/**
+ * The tag of a call: 32 hex digits. With it, a push service replaces an older message and a browser an older
+ * notification.
+ */
 export function tagOf({ type, id, data: { turn, callId } }: Pick<Notice, 'type' | 'id' | 'data'>): string {
   return digestText(type === 'test' ? id : `${turn}/${callId}`).slice(0, 32);
 }
 
-/** Whom a message is for, and whether they may decide anything. */
+/** The user whom a message is for, and whether the user may decide. */
 export interface PushReader {
   user: string;
   mayDecide: boolean;
 }
 
-/** A notice as a message. It says no more than the tool, the agent and a summary, unless it can be decided there. */
+/**
+ * A notice as a message. It names only the tool, the agent and a summary, unless the call can be decided in the
+ * notification.
+ */
 export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: CallView): PushMessage {
   const { request } = call ?? {};
   const title = headingOf(notice, SHORT[notice.type]);
@@ -242,7 +251,7 @@ function whyElsewhere(
   return 'Its name is too long to be shown whole: decide it in the web inbox.';
 }
 
-/** What replaces a message once nothing waits any more. */
+/** The message that replaces an earlier message when its call no longer waits. */
 export function overPush(
   notice: Pick<Notice, 'id' | 'type' | 'data'>,
   user: string,

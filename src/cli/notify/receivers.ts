@@ -8,12 +8,12 @@ import { readSecretText } from './secrets';
 const POST_MS = 15_000;
 
 /**
- * A receiver of signed posts, as Standard Webhooks has them: `webhook-id`, `webhook-timestamp`, and `webhook-signature`,
- * which is an HMAC-SHA-256 over `<id>.<timestamp>.<body>`.
+ * A receiver that is an HTTP endpoint. Posts are signed as Standard Webhooks defines it: `webhook-id`,
+ * `webhook-timestamp`, and `webhook-signature`, which is an HMAC-SHA-256 over `<id>.<timestamp>.<body>`.
  */
 export function createWebhook(url: string, secret: Buffer): Receiver {
   return {
-    // A webhook's path is often its password, so only the host is ever named.
+    // The path of a webhook is often a password, so only the host is ever named.
     name: new URL(url).host,
     deliver: async (notice, signal) => {
       const body = JSON.stringify(notice);
@@ -31,7 +31,7 @@ async function post(
   init: { body: string; headers: Record<string, string>; signal: AbortSignal },
 ): Promise<Response> {
   try {
-    // A redirect could lead the signed body anywhere; it counts as a failure.
+    // A redirect could lead the signed body anywhere, so a redirect counts as a failure.
     return await fetch(url, { ...init, method: 'POST', redirect: 'manual' });
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -47,7 +47,10 @@ function signatureOf(id: Notice['id'], body: string, secret: Buffer): Record<str
 
 const COMMAND_MS = 60_000;
 
-/** A receiver that is a command of a shell: it reads the notice as JSON on stdin and took it if it ends with 0. */
+/**
+ * A receiver that is a shell command. The command reads the notice as JSON on stdin, and accepts the notice by exit
+ * code 0.
+ */
 export function createCommand(command: string, env: NodeJS.ProcessEnv): Receiver {
   return {
     name: 'the command',
@@ -61,12 +64,12 @@ async function run(
   env: NodeJS.ProcessEnv,
   signal: AbortSignal,
 ): Promise<void> {
-  // Its output is progress to a person, so it goes where ours goes.
+  // The command's stderr is progress for a person, so it goes to our own stderr. Its stdout is ignored.
   const child = spawn('sh', ['-c', command], { env, detached: true, stdio: ['pipe', 'ignore', 'inherit'] });
   const end = (): void => endGroup(child.pid);
   const timer = setTimeout(end, COMMAND_MS);
   signal.addEventListener('abort', end, { once: true });
-  // A command need not read its input.
+  // A command may end without reading its input.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
   try {
@@ -81,13 +84,13 @@ async function run(
   }
 }
 
-/** Ends the command and all it started. */
+/** Ends the command and all processes that it started. */
 function endGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It has ended already.
+    // The command has already ended.
   }
 }
 
@@ -96,10 +99,10 @@ const LEAST_BYTES = 16;
 
 /**
  * The secret that signs posts. It comes from a file or from the environment. It never comes from the command line,
- * because every user of the machine can read that. `whsec_` and base64, as Standard Webhooks has it, or any text.
+ * because every user of the machine can read that. It is `whsec_` and base64, as in Standard Webhooks, or any text.
  *
- * @param variable of the environment. @default `COUNTERSIGN_NOTIFY_SECRET`
- * @throws CountersignError `usage` where there is none, it cannot be read, or it is too short.
+ * @param variable The environment variable. @default `COUNTERSIGN_NOTIFY_SECRET`
+ * @throws CountersignError `usage` if there is no secret, or the secret cannot be read or is too short.
  */
 export function readSecret(file: string | undefined, env: NodeJS.ProcessEnv, variable = VARIABLE): Buffer {
   const text = readSecretText({ file, variable }, env);

@@ -2,14 +2,14 @@ import { errorMessage } from '../../contract/errors';
 import { type PrivateFault, readPrivateFile } from '../../files';
 import { usageError } from '../options';
 
-/** The place of a secret: a file, or a variable of the environment. */
+/** The place of a secret: a file, or an environment variable. */
 export interface SecretPlace {
   file: string | undefined;
   variable: string;
 }
 
 /**
- * A secret without blanks around it. Undefined where there is none. The file comes first.
+ * A secret, without blanks around it. Undefined if there is no secret. A file takes precedence over the variable.
  *
  * @throws CountersignError `usage` for a file that cannot be read, or that others can read.
  */

@@ -5,26 +5,26 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { readIfThere, replaceFile } from '../../files';
 
-/** Values about notices by key. A value is on disk before the caller goes on. */
+/** Values about notices, by key. `set` resolves only after the value is on disk. */
 export interface Kept<T> {
   get(key: string): T | undefined;
   entries(): readonly (readonly [key: string, value: T])[];
-  /** Resolves once it is on disk. */
+  /** Resolves when the value is on disk. */
   set(key: string, value: T | undefined, now: number): Promise<void>;
 }
 
-/** The keys of delivered notices. A key is on disk before the next notice is sent. */
+/** The keys of delivered notices. `add` resolves only after the key is on disk. */
 export interface Sent {
   has(key: string): boolean;
-  /** Resolves once it is on disk. */
+  /** Resolves when the key is on disk. */
   add(key: string, now: number): Promise<void>;
 }
 
-/** Keys are kept for this time. Hardly any request waits longer. If one does, its notice is sent once more. */
+/** How long keys are kept. Hardly any request waits longer. If one does, its notice is sent once more. */
 export const KEEP_MS = 180 * 24 * 3600 * 1000;
 
 /**
- * Opens the file of deliveries. Its folder must exist. The file is made with the first delivery.
+ * Opens the file of deliveries. Its folder must exist. The first delivery creates the file.
  *
  * @throws CountersignError `config_invalid` for a file with another content.
  */
@@ -33,7 +33,7 @@ export async function openSent(file: string): Promise<Sent> {
   return { has: (key) => sent.get(key) !== undefined, add: (key, now) => sent.set(key, now, now) };
 }
 
-/** The form of the kept values, and the rule for their age. */
+/** The form of the kept values, and the rule that says which values are too old to keep. */
 interface Keeping<T> {
   value: z.ZodType<T>;
   isOld(value: T, now: number): boolean;
@@ -55,8 +55,8 @@ export async function openKept<T>(
       for (const [old, one] of kept) if (isOld(one, now)) kept.delete(old);
       if (file === undefined) return Promise.resolve();
       const content = `${JSON.stringify({ version: 1, sent: Object.fromEntries(kept) })}\n`;
-      // Channels send at the same time. The file is written one time after another, so that an older content never
-      // replaces a newer one.
+      // Channels send at the same time, so writes to the file are queued. An older content then never replaces a newer
+      // content.
       const written = writing.then(() => replaceFile(file, content));
       writing = written.catch(() => undefined);
       return written;
@@ -67,7 +67,7 @@ export async function openKept<T>(
 /**
  * Makes the folder of the file.
  *
- * @throws CountersignError `config_invalid` where it cannot be made.
+ * @throws CountersignError `config_invalid` if the folder cannot be made.
  */
 export async function makeFolder(file: string): Promise<void> {
   try {

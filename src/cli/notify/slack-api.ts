@@ -8,17 +8,17 @@ import type { Place } from './slack-posts';
 import type { Socket } from './slack-socket';
 import type { SlackText } from './slack-text';
 
-/** How Slack is reached. */
+/** The addresses and tokens with which Slack is reached. */
 export interface SlackAccess {
-  /** Where its Web API is. */
+  /** The address of the Web API. */
   api: string;
-  /** Of the bot. */
+  /** The token of the bot. */
   token: string;
-  /** Of the app. Absent: nothing is listened to. */
+  /** The token of the app. Absent: clicks are not received. */
   appToken?: string;
 }
 
-/** Who we are at Slack. */
+/** The workspace and the bot to which the token belongs. */
 export interface SlackIdentity {
   team: string;
   teamName: string;
@@ -34,14 +34,14 @@ export interface Sought {
   since: number;
 }
 
-/** The methods of Slack that are used. All functions reject with `notify_failed`, and none tries twice. */
+/** The methods of Slack that are used. All functions reject with `notify_failed`, and none tries a second time. */
 export interface SlackApi {
   identify(): Promise<SlackIdentity>;
   post(target: string, message: SlackText, notice: string): Promise<Place>;
   update(place: Place, message: SlackText): Promise<void>;
-  /** Undefined where there is none, or where the token may not look. */
+  /** Looks for the message. Undefined if there is no such message, or if the token may not look. */
   find(sought: Sought): Promise<Place | undefined>;
-  /** Shows something to one person only. */
+  /** Shows a message to one person only. */
   whisper(at: { channel: string; user: string }, message: SlackText): Promise<void>;
   openView(trigger: string, view: ModalView): Promise<void>;
   /** Whether a socket could be opened. */
@@ -56,7 +56,7 @@ const PAGES = 5;
 const CLOCK_MS = 10 * 60 * SECOND;
 const EVENT = 'countersign_notice';
 
-/** Packages that only this channel needs. */
+/** The packages that only this channel needs, and their major versions. */
 const PACKAGES = { '@slack/web-api': '7', '@slack/socket-mode': '2' } as const;
 
 /** @throws CountersignError `not_installed`. */
@@ -73,14 +73,14 @@ function requirePackages(): void {
 
 const nothing = (): void => undefined;
 
-/** The packages would log whole requests. */
+/** Logs nothing, because the packages would log whole requests. */
 const SILENT = {
   ...{ debug: nothing, info: nothing, warn: nothing, error: nothing },
   ...{ setLevel: nothing, setName: nothing },
 };
 
 /**
- * Opens no connection yet.
+ * Makes the functions that talk to Slack. No connection is opened yet.
  *
  * @throws CountersignError `not_installed`.
  */

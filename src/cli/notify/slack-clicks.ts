@@ -23,8 +23,8 @@ export interface ClickParts {
   approvers(): Promise<Approvers>;
   client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
   /**
-   * The out-of-office entries, by which a delegate decides in another person's place. Absent: everybody decides as
-   * themselves.
+   * The out-of-office entries, by which a delegate decides in another person's place. Absent: everybody decides in
+   * their own name.
    */
   away?: AwayEntries;
   /** Absent: the name of the person who clicked is only claimed. */
@@ -70,13 +70,13 @@ const valueSchema = z.strictObject({ callId: z.string(), digest: z.string(), key
 export interface Click {
   /** `ask`: the person wants to deny. The reason comes next. */
   does: 'approve' | 'ask' | 'deny';
-  /** The id stays the same if Slack sends the click again. */
+  /** The id of the click. It stays the same if Slack sends the click again. */
   id: string;
   user: string;
   userTeam: string;
   team: string;
   app: string;
-  /** The key of the post that it is about. */
+  /** The key of the post that was clicked. */
   key: string;
   /**
    * The place of the button, and the request that the button names. Absent: the action came from the window that asks
@@ -87,7 +87,7 @@ export interface Click {
   trigger: string;
 }
 
-/** Reads a payload. Undefined where it decides nothing, such as a click on a link. */
+/** Reads a payload. Undefined for a payload that decides nothing, such as a click on a link. */
 export function readClick(body: unknown): Click | undefined {
   const reason = reasonSchema.safeParse(body);
   if (reason.success) {
@@ -118,7 +118,7 @@ function from(
   return { team: team.id, user: user.id, userTeam: user.team_id ?? team.id };
 }
 
-/** Why a click is not one on a message of ours. Undefined: it is. */
+/** Why a click is refused: it does not belong to a message that we posted. Undefined: it belongs to one. */
 export function whyForeign(click: Click, team: string, post: Post | undefined): string | undefined {
   if (click.team !== team || click.userTeam !== team) return 'it comes from another workspace';
   if (post?.place === undefined) return 'no message is known that it could be on';
@@ -128,13 +128,13 @@ export function whyForeign(click: Click, team: string, post: Post | undefined): 
   const { channel, ts } = post.place;
   if (button.channel !== channel || button.ts !== ts) return 'it was on another message';
   const isSame = button.callId === post.notice.data.callId && button.digest === (post.seen?.digest ?? '');
-  return isSame ? undefined : 'it is about something else than the message is';
+  return isSame ? undefined : 'its button is about another request than the message';
 }
 
 /** The most clicks that are remembered. Slack does not repeat older clicks. */
 const MOST_KNOWN = 1000;
 
-/** Takes payloads. A payload that comes again is ignored. Never rejects. */
+/** Makes the function that takes payloads. A repeated payload is ignored. The function never rejects. */
 export function createClicks(parts: ClickParts): (body: unknown) => Promise<void> {
   const known = new Set<string>();
   return async (body) => {
@@ -167,7 +167,7 @@ async function take(click: Click, parts: ClickParts): Promise<void> {
   if (answer !== undefined) await api.whisper({ channel, user: click.user }, whisperOf(answer));
 }
 
-/** Does what was clicked. The text for the person. Undefined: the message says it. */
+/** Does what the person clicked. Returns a text for the person. Undefined: the message itself will show the result. */
 async function answerTo(click: Click, post: Post, parts: ClickParts): Promise<string | undefined> {
   const { api, approvers } = parts;
   if (post.over !== undefined) return `This is already decided: ${post.over}`;
@@ -187,7 +187,7 @@ async function answerTo(click: Click, post: Post, parts: ClickParts): Promise<st
   return answer;
 }
 
-/** What the message does not say now, the next look at the inbox makes it say. */
+/** Updates the messages about the call now. If this fails, the next look at the inbox updates them. */
 async function show({ notice: { data } }: Post, { refresh, note }: ClickParts): Promise<void> {
   try {
     await refresh(data);

@@ -2,13 +2,12 @@ import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 
 export const SECOND = 1000;
-/** A token that is refused over and over is noticed. */
+/** The time to wait after a refused token, because Slack notices repeated attempts with one. */
 const REFUSED_TOKEN_MS = 15 * 60 * SECOND;
 const REFUSED_MS = 60 * 60 * SECOND;
 
 /**
- * The answer of Slack. Throws `notify_failed` with Slack's message where it is an error. `data.isRefused`: it says that
- * it did nothing.
+ * Calls Slack. An error becomes `notify_failed` with Slack's message. `data.isRefused`: Slack says that it did nothing.
  */
 export async function attempt<T>(act: () => Promise<T>): Promise<T> {
   try {

@@ -3,7 +3,7 @@ import { digestText } from '../../contract/digest';
 import { type Notice, noticeForm } from './notices';
 import { KEEP_MS, type Kept, openKept } from './sent';
 
-/** The place of a message: its channel, its time, which is its id at Slack, and the app that posted it. */
+/** The place of a message: its channel, its time (which is its id at Slack), and the app that posted it. */
 const place = z.strictObject({ channel: z.string(), ts: z.string(), app: z.string() });
 export type Place = z.output<typeof place>;
 
@@ -11,15 +11,15 @@ const post = z.strictObject({
   /** The notice that the message shows. */
   notice: noticeForm,
   target: z.string(),
-  /** The time right before it was posted, in milliseconds since 1970. */
+  /** The time directly before the message was posted, in milliseconds since 1970. */
   at: z.number(),
-  /** The time since which the call waits, from history. */
+  /** The time since which the call waits, according to history. */
   asked: z.string(),
   /** Only for a message with buttons: the request that it shows. */
   seen: z.strictObject({ digest: z.string(), callKey: z.string() }).optional(),
   /** Absent: the message was about to be posted, and it is not known whether it was. */
   place: place.optional(),
-  /** The end of the call, as the message says it. Absent: the call still waits. */
+  /** How the call ended, in the words of the message. Absent: the call still waits. */
   over: z.string().optional(),
 });
 
@@ -31,7 +31,7 @@ export function postKey({ id }: Pick<Notice, 'id'>, target: string): string {
   return digestText(`${id} ${target}`).slice(0, 32);
 }
 
-/** A message about a call that no longer waits is kept for this time, because people can still click it. */
+/** How long a message about a call that no longer waits is kept. People can still click it in that time. */
 const KEEP_OVER_MS = 30 * 24 * 3600 * 1000;
 
 /** Opens the messages of one channel. Without a file, they are only in memory. */

@@ -7,7 +7,7 @@ const HELLO_MS = 30 * SECOND;
 const FIRST_MS = SECOND;
 const MOST_MS = 60 * SECOND;
 
-/** As much of a socket as is used. */
+/** The part of Slack's socket that is used. */
 export interface Socket {
   start(): Promise<unknown>;
   disconnect(): Promise<void>;
@@ -15,18 +15,18 @@ export interface Socket {
   on(event: 'interactive', take: (given: { ack: () => Promise<void>; body: unknown }) => void): unknown;
 }
 
-/** Who listens. */
+/** Everything that is needed to receive clicks. */
 export interface Listening {
   open(): Socket;
-  /** Takes a payload that is acknowledged. */
+  /** Takes a payload that was acknowledged. */
   take(body: unknown): void;
   note(line: string): void;
   signal: AbortSignal;
 }
 
 /**
- * Gives each payload once it is acknowledged, until the signal aborts. Slack closes each connection after some hours, so
- * one that is lost is only worth a line where no other can be made.
+ * Passes on each payload after it is acknowledged, until the signal aborts. Slack closes each connection after some
+ * hours. So a lost connection is reported only if no new connection can be made.
  */
 export async function keepListening({ open, note, signal, ...rest }: Listening): Promise<void> {
   let failures = 0;
@@ -61,15 +61,15 @@ async function listenOnce(
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => void socket.once('disconnected', resolve));
   socket.on('interactive', ({ ack, body }) => {
-    // Slack shows a click as failed unless it gets an answer within three seconds. Where the answer cannot be sent,
-    // nothing is done.
+    // Slack shows a click as failed unless it gets an answer within three seconds. If the answer cannot be sent, the
+    // click is ignored.
     ack().then(
       () => take(body),
       () => note('a click in Slack could not be acknowledged, so nothing was done'),
     );
   });
   const started = socket.start();
-  // The promise may also fail when nobody waits for it any more.
+  // The promise may still reject after nobody awaits it any more.
   started.catch(() => undefined);
   const late = new AbortController();
   try {
@@ -82,7 +82,7 @@ async function listenOnce(
     await untilStopped(signal, closed);
   } finally {
     late.abort();
-    // Asked twice, it does not wait for the other side.
+    // The second `disconnect` below does not wait for the other side.
     const left = socket.disconnect();
     await Promise.race([left, delay(SECOND, undefined, { ref: false })]);
     socket.disconnect().catch(() => undefined);

@@ -9,16 +9,16 @@ import { factsOf, headingOf, linkTo } from './mail-text';
 import type { Notice } from './notices';
 import { type Post, postKey } from './slack-posts';
 
-/** A message as Slack takes it. */
+/** A message in the form that Slack takes. */
 export interface SlackText {
   /** The text that phones show with the message. */
   text: string;
   blocks: KnownBlock[];
 }
 
-/** Slack shows this much of a message without a click. Of a longer text it shows only the beginning. */
+/** The text that Slack shows of a message before a person expands it. */
 const ROOM = { characters: 1500, lines: 30, indent: 2 };
-/** Slack refuses a button with more. */
+/** The most characters in the value of a button. Slack refuses longer values. */
 const MOST_VALUE = 2000;
 const HEADING_WIDTH = 140;
 const NAMES_WIDTH = 300;
@@ -28,7 +28,7 @@ export const DENY = 'countersign_deny';
 const OPEN = 'countersign_open';
 export const REASON = 'countersign_reason';
 
-/** A notice as a message. Text of others is never formatted: it makes no link, mention or picture. */
+/** A notice as a message. Text from outside is never formatted: it cannot become a link, a mention or a picture. */
 export function messageOf(
   notice: Notice,
   { page, target, view, call }: { page: string; target: string; view?: TurnView; call?: CallView },
@@ -56,7 +56,7 @@ export function messageOf(
   };
 }
 
-/** The message once nothing waits any more. */
+/** The message that replaces an earlier message when its call no longer waits. */
 export function overMessage({ notice, over = '' }: Pick<Post, 'notice' | 'over'>, page: string): SlackText {
   const said = cut(escapeText(over), NAMES_WIDTH);
   return {
@@ -75,7 +75,7 @@ export function whisperOf(text: string): SlackText {
   return { text: escapeMrkdwn(said), blocks: [table([['', said]])] };
 }
 
-/** Asks why a call is denied. */
+/** The window that asks why a call is denied. */
 export function reasonView(key: string, { data: { tool } }: Notice): ModalView {
   return {
     type: 'modal',
@@ -141,7 +141,10 @@ function context(text: string): KnownBlock {
   return { type: 'context', elements: [plain(text)] };
 }
 
-/** Elements of text are shown letter by letter: links, mentions and emoji are elements of their own. */
+/**
+ * A table of facts. Its text is shown character by character, because links, mentions and emoji need elements of other
+ * kinds.
+ */
 function table(facts: readonly (readonly [name: string, value: string])[]): RichTextBlock {
   const elements = facts.flatMap(([name, value], at): RichTextSection['elements'] => [
     ...(name === '' ? [] : [{ type: 'text', text: `${name}: `, style: { bold: true } } as const]),
@@ -158,7 +161,7 @@ function preformatted(lines: readonly string[]): RichTextBlock {
   };
 }
 
-/** The three signs that begin a link or a mention where Slack reads text. */
+/** Escapes the three characters that begin a link or a mention in Slack's text. */
 function escapeMrkdwn(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

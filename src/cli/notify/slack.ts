@@ -16,14 +16,14 @@ import { messageOf, overMessage } from './slack-text';
 
 /** The settings of messages to Slack and of answers from there. */
 export interface SlackSettings extends SlackAccess {
-  /** Where the web inbox is. */
+  /** The address of the web inbox. */
   page: string;
-  /** Ids of channels, or of people. */
+  /** The ids of the channels or people that get a notice. */
   targetsOf(notice: Notice): Promise<readonly string[]>;
   client: Pick<Countersign, 'view'>;
-  /** The file with the messages that were posted. Absent: nowhere. */
+  /** The file that keeps the messages that were posted. Absent: they are kept only in memory. */
   postsFile?: string;
-  /** What clicks need. Absent: messages only link to the web inbox. */
+  /** Everything that is needed to take clicks. Absent: messages only link to the web inbox. */
   answers?: {
     client: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
     approvers(): Promise<Approvers>;
@@ -33,11 +33,11 @@ export interface SlackSettings extends SlackAccess {
   note(line: string): void;
 }
 
-/** A call that still waits is not looked at again for so long. */
+/** The least time between two looks at a call that still waits, in milliseconds. */
 const LOOK_MS = 60_000;
 
 /**
- * A receiver of messages in Slack, with buttons where an app token and people are there.
+ * A receiver that posts messages in Slack. The messages have buttons if there is an app token and `answers` is given.
  *
  * @throws CountersignError `not_installed`.
  */
@@ -70,7 +70,7 @@ export async function createSlack(settings: SlackSettings): Promise<Receiver> {
               running.add(click);
             };
             await keepListening({ open: () => api.openSocket(), take, note, signal });
-            // Clicks from before the end are still decided, answered and written down.
+            // Clicks that arrived before the end are still decided, answered and recorded.
             await Promise.all(running);
           },
         }),
@@ -129,7 +129,7 @@ async function outdated(board: Board, open: readonly Notice[], now: number): Pro
 }
 
 /**
- * Brings a message up to date: it shows the end of its call or, while the call waits, the votes. False: the call still
+ * Brings a message up to date: it shows how its call ended or, while the call waits, the votes. False: the call still
  * waits.
  */
 async function correct(
@@ -167,8 +167,8 @@ interface Delivery {
 }
 
 /**
- * Whether a message is there already. A process may have ended after it posted the message and before it wrote that
- * down.
+ * Whether the message was already posted. An earlier process may have posted the message and ended before it recorded
+ * the place.
  */
 async function isPosted({ notice, target, kept, api }: Delivery): Promise<boolean> {
   const key = postKey(notice, target);
@@ -192,7 +192,7 @@ async function postOnce(
     const place = await api.post(target, message, notice.id);
     await kept.set(key, { ...post, place }, at);
   } catch (error) {
-    // Where Slack refused the message, the next try need not look for it.
+    // Slack refused the message, so the next attempt need not look for it.
     if (error instanceof CountersignError && error.data['isRefused'] === true)
       await kept.set(key, undefined, at);
     throw error;

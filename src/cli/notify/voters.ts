@@ -10,24 +10,24 @@ import type { CallView, TurnView } from '../../history/view';
 import type { Notice, NoticeType } from './notices';
 import type { AwayEntries } from '../../client/control/who-is-away';
 
-/** Where the addresses are looked for. */
+/** Everything that is needed to find the addresses of voters. */
 export interface VoterSources {
-  /** The file as it is now. */
+  /** Returns today's approvers file. */
   approvers(): Promise<Approvers>;
   client: Pick<Countersign, 'view'>;
-  /** Who is away. Absent: nobody is asked. */
+  /** The out-of-office entries, so that delegates are notified too. Absent: delegates are not notified. */
   away?: AwayEntries;
-  /** Who gets a test; a person of the file. */
+  /** The person who gets a test message, by their name in the approvers file. */
   tester?: string;
-  /** What of a person they are reached by. @default 'mail' */
+  /** Which address of a person is used. @default 'mail' */
   by?: 'mail' | 'slack';
 }
 
 /**
- * The addresses of those who may decide what a notice is about, by today's file: everybody of it where no rule says who.
- * Nobody is sent what the file does not let them see.
+ * The addresses of the people who may decide the call of a notice, by today's approvers file. If no rule says who
+ * decides, these are all people in the file. A person whom the file does not let see the turn gets no notice.
  *
- * @throws CountersignError `notify_failed` where nobody of them has an address.
+ * @throws CountersignError `notify_failed` if none of these people has an address.
  */
 export async function votersOn(notice: Notice, sources: VoterSources): Promise<readonly string[]> {
   const { tester, by = 'mail' } = sources;
@@ -36,7 +36,7 @@ export async function votersOn(notice: Notice, sources: VoterSources): Promise<r
     const address = by === 'slack' ? file.slackOf(name) : mail;
     return names.includes(name) && address !== undefined ? [address] : [];
   });
-  // Who stands in may have none, and whoever they stand in for was notified before.
+  // A delegate may have no address, and the person whom they stand in for was notified before.
   if (addresses.length > 0 || notice.type === 'request.delegated') return [...new Set(addresses)];
   const who = notice.type === 'test' ? (tester ?? '') : 'nobody who may decide this';
   const has = notice.type === 'test' ? 'has no' : 'has a';
@@ -45,9 +45,10 @@ export async function votersOn(notice: Notice, sources: VoterSources): Promise<r
 }
 
 /**
- * Those who may decide what a notice is about and see it, by their names in today's file; of a test, who gets it.
+ * The people who may decide the call of a notice and may see it, by their names in today's file. For a test: the person
+ * who gets it.
  *
- * @throws CountersignError `notify_failed` where the file does not have who gets a test.
+ * @throws CountersignError `notify_failed` if the file does not have the person who gets a test.
  */
 export async function decidersOf(
   notice: Notice,
@@ -65,7 +66,7 @@ export async function decidersOf(
   return { file, names: [...all].filter((name) => !isBarred(name) && sees(file, name, notice.data)) };
 }
 
-/** Whether the file lets a person see what is of a turn. */
+/** Whether the file lets a person see a turn. */
 export function sees(
   file: Approvers,
   person: string,
@@ -75,8 +76,9 @@ export function sees(
 }
 
 /**
- * Whom a notice goes to, by name. What opened goes to those who could vote then, and an escalation to those who may only
- * since. A rule that is not frozen with the call, or that lists nobody, lets everybody.
+ * The voters who get a notice, by name. The notice of a new request goes to the people who could vote when it opened.
+ * The notice of an escalation goes to the people who may vote only since the escalation. If no rule is frozen with the
+ * call, or the rule lists nobody, everybody gets the notice.
  */
 export function votersFor(
   { type }: Pick<Notice, 'type'>,
@@ -92,8 +94,9 @@ export function votersFor(
 }
 
 /**
- * Who may decide in the place of somebody who is away, and is to know: of what opened or went on to others, who stood in when
- * it began to wait; of an out-of-office that began later, its delegate; of anything else, whoever stands in now.
+ * The delegates who get a notice. For a new request or an escalation: the people who were already standing in when the
+ * call began to wait. For an out-of-office that began later: its delegate. For any other notice: everybody who stands
+ * in now.
  */
 export function deputiesFor(
   notice: Pick<Notice, 'type' | 'data'>,

@@ -15,7 +15,7 @@ export interface PastCall {
   tool: string;
   /** The arguments that the policy saw: the model's arguments with defaults filled in. */
   args: JsonObject;
-  /** Whether the call ran at once, a person was asked, or the call was refused without a person. */
+  /** How the policy decided the call: it ran, a person was asked, or it was refused without asking a person. */
   was: PolicyAction;
   /** The end of the call, in words. */
   outcome: string;

@@ -40,7 +40,7 @@ export function escapeDiffLine(line: string, mark: Paint = plain): string {
   return painted(expandTabs(line), 'diff', 'exact', mark);
 }
 
-/** The sequences that `createStyle` writes. No other sequence may reach a terminal inside a line. */
+/** The sequences that `createStyle` writes. A line may bring only these sequences to a terminal. */
 const STYLES = /(\x1b\[(?:1|2|22|3[1-69])m)/;
 const HIDDEN = new RegExp(HIDDEN_CHARACTER, 'gu');
 

@@ -6,7 +6,7 @@ import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { wrap } from './format';
 import { toneOf, type ScreenFormat } from './screen';
 
-/** On a screen with fewer columns the time of day is left out. */
+/** The least number of columns for the time of day. A narrower screen leaves it out. */
 const CLOCK_FROM = 60;
 const LABEL = 8;
 

@@ -7,7 +7,7 @@ const CLUSTER =
   /\p{RI}{2}|\p{ExtPict}(?:\p{EMod}|\ufe0f)?(?:\u200d\p{ExtPict}(?:\p{EMod}|\ufe0f)?)*|[^][\p{M}\u1160-\u11ff]*/gu;
 const WIDE =
   /^(?:[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]|\p{Emoji}(?:\p{EMod}|[\ufe0f\u200d]))/u;
-/** Marks and the later parts of a Hangul syllable. */
+/** Characters that take no column: marks, and the later parts of a Hangul syllable. */
 const NO_WIDTH = /[\p{Mn}\p{Me}\u1160-\u11ff]/u;
 const ASCII = /^[ -~]*$/;
 const STYLING = /\x1b\[[0-9;]*m/g;
@@ -42,8 +42,8 @@ export function cut(text: string, width: number): string {
 }
 
 /**
- * A text as lines of at most `width` columns, broken at spaces if possible. A width below 10 counts as 10.
- * `wrap-ansi` would normalise the text: a person would see a `K` where a Kelvin sign runs.
+ * A text as lines of at most `width` columns, broken at spaces if possible. A width below 10 counts as 10. `wrap-ansi`
+ * would normalise the text: a person would see a `K`, but a Kelvin sign would run.
  */
 export function wrap(text: string, width: number): string[] {
   const limit = Math.max(10, width);

@@ -95,7 +95,7 @@ export interface Style {
   quiet: Paint;
   good: Paint;
   bad: Paint;
-  /** Something a person has to look at. */
+  /** A text that a person has to look at. */
   warn: Paint;
   /** A command to type, or a place to go to. */
   link: Paint;

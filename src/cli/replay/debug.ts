@@ -86,7 +86,7 @@ function scriptOf(session: Session, filename: string): string {
   return ids.at(-1) ?? '';
 }
 
-/** Every place where the code can stop. V8 names at most a thousand at once. */
+/** Every place where the code can stop. V8 names at most a thousand places in one answer. */
 function placesIn(session: Session, scriptId: string): Debugger.BreakLocation[] {
   const places: Debugger.BreakLocation[] = [];
   for (let last: Debugger.BreakLocation | undefined; ; last = places.at(-1)) {

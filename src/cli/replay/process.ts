@@ -7,8 +7,8 @@ import { type Answer, overdue, ProgressCounter, type Setup, stuckAnswer, type Th
 
 /**
  * Entry of the process that replays, in a thread. Only ending the process reliably ends code that never stops:
- * Temporal's core sometimes panics when its thread is terminated. The main thread stays free to report where the code
- * was.
+ * Temporal's core sometimes panics when its thread is terminated. The main thread stays free to report the line that
+ * the code was at.
  */
 async function serve(): Promise<void> {
   // Nobody waits for answers any more, and an orderly end would wait for the code. So we kill this process.

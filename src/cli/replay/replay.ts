@@ -74,7 +74,7 @@ function queryFor(query: string | undefined, workflows: string | undefined): Run
   return { query: query ?? (workflows === undefined ? turn : own) };
 }
 
-/** The number of histories that are read at once while others are replayed. */
+/** The number of histories that are read at the same time, while earlier ones are replayed. */
 const AT_ONCE = 8;
 
 /**

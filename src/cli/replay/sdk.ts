@@ -39,7 +39,7 @@ export function codeToReplay(
   if (!hasRuntime()) {
     const logger = new DefaultLogger('ERROR', () => undefined);
     const logging = { filter: { core: 'ERROR', other: 'ERROR' } as const, forward: {} };
-    // A signal ends a replay at once, like any other command.
+    // A signal ends a replay immediately, like any other command.
     Runtime.install({ logger, shutdownSignals: [], telemetryOptions: { logging } });
   }
   return { workflowBundle, dataConverter };

@@ -74,10 +74,10 @@ export function choicesFor(
 }
 
 /**
- * Asks for everything that an act still needs, and decides. One key alone never lets a call run: each yes is confirmed
- * by a second question.
+ * Asks for everything that an act still needs, and decides. A single key never lets a call run: a second question
+ * confirms each yes.
  *
- * @throws CountersignError `given_up`, and what deciding throws. Interrupted.
+ * @throws CountersignError `given_up`, and the errors of the decision. Interrupted.
  */
 export function decideAs(act: DecidingAct, subject: Subject, terminal: Terminal): Promise<Answer> {
   switch (act) {
@@ -153,7 +153,7 @@ const NO_SPLIT = [
 ];
 
 /**
- * Asks about the hunks of a file proposal one by one, and decides.
+ * Asks about the hunks of a proposed file change one by one, and decides.
  *
  * @throws CountersignError `usage` for a call without hunks, `given_up`. Interrupted.
  */
@@ -228,7 +228,8 @@ function noHunks(callId: string): CountersignError {
 }
 
 /**
- * The answer of a person to one hunk of a file proposal. `leave` decides nothing; `edit` changes the arguments instead.
+ * The answer of a person to one hunk of a proposed file change. `leave` decides nothing; `edit` changes the arguments
+ * instead.
  */
 export type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
 

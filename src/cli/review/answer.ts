@@ -66,7 +66,7 @@ export async function answerByForm(subject: Subject, terminal: Terminal): Promis
   return answer(subject, { answer: 'answered', content });
 }
 
-/** Asks why not, then declines. */
+/** Asks for the reason, then declines the question. */
 export async function declineAnswer(subject: Subject, terminal: Terminal): Promise<Answer> {
   questionOf(subject);
   const reason = await askUntilAnswered(terminal, 'Why not? The model reads it: ');
@@ -137,9 +137,9 @@ function readField({ kind, options = [] }: QuestionField, typed: string): Json {
 }
 
 /**
- * Checks the fields that were filled in on the command line, before they are sent.
+ * Checks the fields that were filled in on the command line before they are sent.
  *
- * @throws CountersignError `usage`, with path and message of each.
+ * @throws CountersignError `usage`, with the path and message of each problem.
  */
 export function assertFits(question: Question, content: JsonObject): void {
   const { issues } = checkAnswer(question, content);

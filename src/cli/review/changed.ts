@@ -32,8 +32,8 @@ export interface Looking {
  * Lets a call run with other arguments. If the call has a preview, the change comes back as a new revision of the
  * request. The revision is shown and asked about, and is approved by its own digest.
  *
- * @throws CountersignError `still_waiting` if nobody can look at the new revision, `decision_refused` if it has no
- * preview or is not there any more, `given_up` if the person does not approve it. It waits in each case.
+ * @throws CountersignError `still_waiting` if nobody can look at the new revision, `decision_refused` if the new
+ * revision has no preview or is gone, `given_up` if the person does not approve it. The call still waits in each case.
  */
 export async function decideChanged(
   subject: Subject,

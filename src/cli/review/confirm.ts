@@ -24,7 +24,7 @@ export async function choose<T extends string>(
   }
 }
 
-/** Asks for a yes. Every other answer is a no, also Enter alone. */
+/** Asks for a yes. Every other answer counts as a no, including Enter alone. */
 export async function confirm(terminal: Pick<Terminal, 'ask'>, question: string): Promise<boolean> {
   const said = (await terminal.ask(`${question} [y/N] `)).trim().toLowerCase();
   return said === 'y' || said === 'yes';

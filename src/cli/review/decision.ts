@@ -40,10 +40,10 @@ export function requestOf({ call }: Subject): RequestOpened {
 }
 
 /**
- * Sends a decision together with the digest of what the person saw. The decision has one id, so it counts only once
- * even if it is sent twice.
+ * Sends a decision together with the digest of the request that the person saw. The decision has one id, so it counts
+ * only once even if it is sent twice.
  *
- * @throws CountersignError `signature_needed`, and what signing throws.
+ * @throws CountersignError `signature_needed`, and the errors of signing.
  */
 export async function decide(
   subject: Subject,
@@ -110,8 +110,8 @@ export type Chosen = Pick<
 >;
 
 /**
- * The decision that a choice means: `modified` if the arguments differ from the proposed arguments, `approved`
- * otherwise.
+ * The decision that a choice means: `modified` if its arguments differ from the proposed arguments, otherwise
+ * `approved`.
  *
  * @throws CountersignError `usage` for a choice that does not fit the call.
  */

@@ -10,7 +10,7 @@ import type { CallView, TurnView } from '../../history/view';
 import { usageError } from '../options';
 import type { ProvenVote } from './sign';
 
-/** Who may decide a call, as `--json` prints it. */
+/** The facts about who may decide a call, as `--json` prints them. */
 interface Explanation extends VoteCount {
   /** The votes so far, and what each of them proves by this file. */
   votes: readonly ProvenVote[];
@@ -84,7 +84,7 @@ export function explanationOf(
   };
 }
 
-/** An explanation as a person reads it. */
+/** An explanation in lines for a person. */
 export function explanationLines(about: Explanation): string[] {
   const { rule, action, failed, passed, mayVote, mayNot, requesters } = about;
   const head = [

@@ -36,7 +36,7 @@ export function grantFlags({ for: time, times, prefix, range, glob }: GrantFlags
   return defined({ for: time, times, prefix, range, glob });
 }
 
-/** The call for which a grant is given, and the person who gives it. */
+/** The call from which a grant is made, and the person who gives the grant. */
 interface Place {
   client: Countersign;
   view: TurnView;

@@ -53,8 +53,8 @@ export async function placeFor(
 }
 
 /**
- * The out-of-office entries. If the entries cannot be read and the person named nobody, the list is empty, and the turn
- * checks the vote.
+ * The out-of-office entries. If the entries cannot be read and the person named nobody, the list is empty. The turn
+ * then checks the vote itself.
  */
 async function entriesOf({ away }: Pick<Countersign, 'away'>, named: string | undefined) {
   const listed = away.list();

@@ -46,7 +46,7 @@ interface Saw {
 }
 
 /**
- * Like `checkSeenDigest`, for any item. `other`: the item is not the one that was seen.
+ * Like `checkSeenDigest`, for any item. `other`: the digest belongs to an item other than this one.
  *
  * @throws CountersignError `usage`.
  */
@@ -65,7 +65,7 @@ export function checkSaw(seenDigest: string, { saw, what, look, canAsk }: Saw): 
 
 const DIGEST = new RegExp(`^[0-9a-f]{${SAW_DIGITS},64}$`);
 
-/** If a request holds deceptive characters, asks once more. Otherwise returns true without a question. */
+/** If a request holds deceptive characters, asks once more. Otherwise returns true without asking. */
 export async function confirmDeceptiveText(request: RequestOpened, terminal: Terminal): Promise<boolean> {
   const hidden = hiddenIn(request);
   if (hidden === 0) return true;
@@ -116,7 +116,7 @@ export async function wasPrinted(request: Printed, env: Env): Promise<boolean> {
 
 /**
  * Remembers requests that were printed in full on a terminal, so that approving them need not print them again. If two
- * commands run at once, one request may be forgotten. Then the person is asked about it again.
+ * commands run at the same time, one request may be forgotten. Then the person is asked about it again.
  *
  * @throws CountersignError `file_failed`
  */

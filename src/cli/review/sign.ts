@@ -60,12 +60,12 @@ export interface Signer {
   /** `says`: the person who confirms the grant, and the time. Absent: the person gives the grant. */
   signGrant(terms: GrantTerms, namespace: string, says?: SaysOfGrant): Promise<VoteSignature>;
   signAway(terms: AwayTerms, namespace: string): Promise<VoteSignature>;
-  /** The name of a person in the file. @throws CountersignError `usage` if the file has nobody of that name. */
+  /** The name of a person in the file. @throws CountersignError `usage` if the file has nobody with that name. */
   nameOf(person: string): string;
 }
 
 /**
- * The signer for these options. Undefined: nobody signs.
+ * The signer for these options. Undefined: the options do not ask for a signature.
  *
  * @throws CountersignError `file_failed`, `approvers_invalid`, and `signing_key` if the file has no such person, or no
  * key of this person.
@@ -175,7 +175,7 @@ function awaySigner(by: SignWith): Signer['signAway'] {
   };
 }
 
-/** A statement as a person reads it. The signature is over its canonical JSON. */
+/** The lines that show a statement to a person. The signature is over its canonical JSON. */
 function statementLines(statement: Statement): string[] {
   return Object.entries(statement).map(([name, value]) => {
     const text = typeof value === 'object' ? Object.values(value).join(', ') : String(value);
@@ -243,7 +243,7 @@ async function heldKey(keys: readonly SignerKey[], env: NodeJS.ProcessEnv): Prom
 export interface ProvenVote extends Pick<CastVote, 'voter' | 'decision' | 'inPlaceOf'> {
   /** What the vote proves, in words. */
   proof: string;
-  /** Whether the vote is as sure as the rule of its request requires. */
+  /** Whether the vote has at least the assurance that the rule of its request requires. */
   counts: boolean;
 }
 

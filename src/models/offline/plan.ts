@@ -55,7 +55,7 @@ interface Outcome {
   text: string;
   /** Absent: the call succeeded. */
   failure?: ToolErrorCode;
-  /** A person's reason or change. */
+  /** The reason that a person gave, or a note about the change that a person made. */
   note?: string;
   /** Whether the output was left out to keep the transcript within its limit. */
   dropped: boolean;
@@ -176,7 +176,7 @@ type Editor = (typeof EDITORS)[number];
 
 type Steps<T> = Generator<PlannedCall[], T, Round>;
 
-/** Finds the files, reads them, and asks for one edit a file that has the text. */
+/** Finds the files, reads them, and asks for one edit of each file that has the text. */
 export function* planReplace(intent: ReplaceIntent, tools: Toolbox): Plan {
   const editor = EDITORS.find((name) => tools.has(name));
   if (editor === undefined) return lacking(...EDITORS);
@@ -203,7 +203,7 @@ function forgotten(): Report {
   return { lines: [`${why} Ask again for fewer files at once.`], failed: true };
 }
 
-/** `cut`: there may be more files than these. */
+/** Files that may have the text, or the report for the case that they are not known. `cut`: there may be more files. */
 type Found = { paths: string[]; cut: boolean } | { report: Report };
 
 function* findFiles({ from, paths, under }: ReplaceIntent, tools: Toolbox): Steps<Found> {

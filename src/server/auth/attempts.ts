@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import { CountersignError } from '../../contract/errors';
 import { cacheClock } from './cache-clock';
 
-/** Counts failed attempts to sign in, by address. */
+/** Counts failed attempts to sign in, for each address they come from. */
 export interface Attempts {
   /** @throws CountersignError `too_many_attempts` after 10 failures within a minute. */
   check(from: string): void;

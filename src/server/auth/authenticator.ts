@@ -15,15 +15,15 @@ export interface AuthenticatorParts {
   sessions: Sessions;
   attempts: Attempts;
   /**
-   * The codes of the terminal's links, and the user whom they sign in. Absent where the web inbox does not listen on
-   * loopback.
+   * The codes of the links that the terminal prints, and the user whom they sign in. Absent if the web inbox does not
+   * listen on loopback.
    */
   local?: { codes: Codes; user: string; onStale(): void };
-  /** Finds the person for whom an issuer vouches. Absent where people do not sign in at an issuer. */
+  /** Finds the person for whom an issuer vouches. Absent if people do not sign in at an issuer. */
   directory?: Directory;
   /** The approvers file, which says what people may do and see. Absent: everybody may do everything. */
   people?: () => Promise<Pick<People, 'permitOf'>>;
-  /** A reverse proxy that signs people in. It needs a directory. Absent where there is none. */
+  /** A reverse proxy that signs people in. A proxy needs a directory. Absent if there is no proxy. */
   proxy?: Proxy;
   /** The page at which signing in at the issuer begins. */
   signInAt?: string;
@@ -65,7 +65,7 @@ export interface Authenticator {
    * @throws CountersignError as `signIn`.
    */
   identify(credentials: Credentials): Promise<SignedIn>;
-  /** The sender of a request, where they are still signed in. This does not count as use of the session. */
+  /** The sender of a request, if they are still signed in. This does not extend the session. */
   stillSignedIn(credentials: Credentials): Promise<SignedIn | undefined>;
   /** The permit of a signed-in person today: what they may do and see. */
   permitOf(who: SignedIn): Promise<Permit>;
@@ -117,7 +117,7 @@ async function identify(
     parts.attempts.check(from);
     parts.attempts.failed(from);
   } else if (asserted !== undefined) {
-    // Where the proxy sends a token, nothing else counts: a wrong token is refused and not ignored.
+    // If the proxy sends a token, nothing else counts: a wrong token is refused and not ignored.
     const who = await byProxy(parts, asserted);
     if (who !== undefined) return who;
   } else if (session !== undefined) {
@@ -157,8 +157,8 @@ function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefin
 }
 
 /**
- * The time that a sign-in by an issuer counts, in milliseconds. It has an end because the issuer may have closed the
- * account since.
+ * How long a sign-in at an issuer counts, in milliseconds. It expires because the issuer may have closed the account
+ * since.
  */
 const VOUCHED_MS = 12 * 3600 * 1000;
 
@@ -174,7 +174,7 @@ async function personOf(
 }
 
 /**
- * The same person by today's approvers file. Undefined where the person is no longer in the file, or signed in too long
+ * The same person by today's approvers file. Undefined if the person is no longer in the file, or signed in too long
  * ago.
  */
 async function stillThere(
@@ -189,7 +189,7 @@ async function stillThere(
   return found?.user === user ? found : undefined;
 }
 
-/** The user with their current rights. Undefined where the user was removed, which signs them out everywhere. */
+/** The user with their current rights. Undefined if the user was removed, which signs them out everywhere. */
 async function withCurrentRights(parts: AuthenticatorParts, who: SignedIn): Promise<SignedIn | undefined> {
   const { users } = parts;
   const { user: name, vouched } = who;

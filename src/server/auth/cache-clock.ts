@@ -1,6 +1,6 @@
 /**
- * The clock of an `LRUCache`, which is read at each call. By default the cache keeps the time for a millisecond, with a
- * timer.
+ * The options that make an `LRUCache` read this clock at each call. By default, a cache reads its clock at most once a
+ * millisecond, and uses a timer for this.
  */
 export function cacheClock(now: () => number) {
   return { perf: { now }, ttlResolution: 0 };

@@ -44,8 +44,8 @@ export interface Oidc {
    */
   finish(query: string, secret: string | undefined): Promise<Identity>;
   /**
-   * The address at which the browser signs out at the issuer and then comes back here. Undefined where the issuer has
-   * none.
+   * The address at which the browser signs out at the issuer and then comes back here. Undefined if the issuer has no
+   * such address.
    *
    * @throws CountersignError `issuer_unreachable`.
    */
@@ -58,7 +58,7 @@ export interface Oidc {
 export const CALLBACK = '/sign-in/done';
 
 const LIFETIME_MS = 10 * 60_000;
-/** The most sign-ins that can be under way at once. Beyond that, the oldest has to start over. */
+/** The most sign-ins that can be under way at the same time. If there are more, the oldest one has to start over. */
 const MOST_PENDING = 10_000;
 const TIMEOUT_S = 10;
 /** The largest difference that is allowed between the clocks of issuer and web inbox, in seconds. */
@@ -66,8 +66,8 @@ const CLOCK_S = 30;
 /** The oldest id token that is accepted, in seconds: a token is made for this sign-in, so it cannot be older. */
 const OLDEST_S = 300;
 /**
- * The longest id token, in characters, that fits into an address. Without the token, the issuer asks the person who
- * wants to sign out.
+ * The longest id token, in characters, that fits into an address. Without the token, the issuer asks the person to
+ * confirm that they want to sign out.
  */
 const LONGEST_HINT = 4_096;
 
@@ -106,7 +106,8 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
       const state = returned.searchParams.get('state') ?? '';
       const begun = pending.get(digestSecret(state));
       if (begun === undefined || !sameDigest(begun.secretDigest, digestSecret(secret ?? ''))) throw stale();
-      // The sign-in is used up before the issuer is asked, so that a second request at the same moment finds nothing.
+      // The sign-in is used up before the issuer is asked, so that a second request at the same moment finds no
+      // sign-in.
       pending.delete(digestSecret(state));
       const { client, config } = await discover();
       try {
@@ -126,7 +127,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
 }
 
 /**
- * The address that ends a session at the issuer. The browser goes there, so its scheme has to be that of the issuer.
+ * The address that ends a session at the issuer. The browser goes there, so its scheme has to be the issuer's scheme.
  */
 function leaving({ client, config }: Discovered, idToken: string, home: URL): string | undefined {
   const { issuer, end_session_endpoint: end } = config.serverMetadata();
@@ -198,7 +199,7 @@ const claimsSchema = z.object({
   email_verified: z.literal(true).optional().catch(undefined),
 });
 
-/** The identity that a token names. A mail address that is not verified is not used. */
+/** The identity that a token names. An unverified mail address is left out. */
 function identityOf(
   claims: Readonly<Record<string, unknown>>,
   { groupsClaim = 'groups' }: OidcOptions,
@@ -232,7 +233,7 @@ function inWords(error: unknown, issuer: string): unknown {
       return clockWrong();
     case 'OAUTH_JWT_CLAIM_COMPARISON_FAILED':
       return invalid(`its claim \`${claim}\` is not that of this sign-in`);
-    // An error without a code happened before the issuer answered.
+    // An error without a code means that the issuer has not answered.
     case '':
     case 'OAUTH_TIMEOUT':
     case 'OAUTH_RESPONSE_IS_NOT_CONFORM':

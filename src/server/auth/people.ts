@@ -4,28 +4,28 @@ import { defined } from '../../contract/defined';
 import type { Right } from '../api';
 import { RIGHTS } from './users';
 
-/** The identity for which an issuer or a proxy vouches. */
+/** A person's identity, for which an issuer or a proxy vouches. */
 export interface Identity {
-  /** The issuer's own, permanent name of the person. Absent where only a mail address is known. */
+  /** The issuer's own, permanent name for the person. Absent if only a mail address is known. */
   subject?: string;
   /** A verified mail address. */
   mail?: string;
   /** Groups of the person, as the issuer lists them. */
   groups: readonly string[];
   /**
-   * The token that an issuer signed for this sign-in. The issuer gets it back when the person signs out. A proxy has
-   * none.
+   * The token that the issuer signed for this sign-in. The issuer gets it back when the person signs out. Absent for a
+   * sign-in by a proxy.
    */
   idToken?: string;
 }
 
 /** The people of an approvers file. */
 export interface People {
-  /** The person with this name or mail address, in any case of letters. */
+  /** The person with this name or mail address. Upper and lower case count as the same. */
   personOf(mail: string): string | undefined;
   /** The person whose `oidc` entry is this subject. */
   personOfSubject(subject: string): string | undefined;
-  /** Whether a person is known by a subject, and only by that. */
+  /** Whether the file has a subject for a person. Only the subject then identifies them. */
   hasSubject(person: string): boolean;
   /** The groups of a person in the file. */
   groupsOf(person: string): readonly string[];
@@ -48,8 +48,8 @@ export interface Directory {
 }
 
 /**
- * A directory over the approvers file. Groups that an issuer names count only for rights. The approvers file says who
- * votes, and with which assurance.
+ * A directory over the approvers file. Groups that an issuer names count only for rights. Which people vote, and with
+ * which assurance, is up to the approvers file.
  */
 export function createDirectory({
   people,
@@ -80,8 +80,8 @@ export function isListed(
 }
 
 /**
- * The person in the file. The subject is tried first. Where a person has a subject in the file, their mail address does
- * not count, because addresses may be given to somebody else later.
+ * The person in the file. The subject is tried first. If the file has a subject for a person, the person's mail address
+ * does not count, because an address may be given to somebody else later.
  */
 function personFor({ subject, mail }: Identity, people: People): string | undefined {
   const bySubject = subject === undefined ? undefined : people.personOfSubject(subject);

@@ -6,7 +6,10 @@ import { isObject } from '../../contract/json';
 import { groupsIn } from './oidc';
 import type { Identity } from './people';
 
-/** A reverse proxy that signs people in. In a header it names the sender of each request, by a JWT that it signs. */
+/**
+ * A reverse proxy that signs people in. It adds a header to each request, with a JWT that names the sender and that the
+ * proxy signed.
+ */
 export interface ProxyOptions {
   /** The name of the header, in lower case. */
   header: string;
@@ -26,7 +29,7 @@ export interface Proxy {
   identify(token: string): Promise<Identity>;
 }
 
-/** Only signatures with a public key: with a shared secret, anybody who checks a token could also sign one. */
+/** Only algorithms with a public key. With a shared secret, anybody who checks a token could also sign one. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
 /** The largest difference that is allowed between the clocks of proxy and web inbox, in seconds. */
 const CLOCK_S = 30;

@@ -8,12 +8,12 @@ import type { Right } from '../api';
 import type { Env } from '../deps';
 
 /**
- * Who may use a route. `own`: admins, and approvers where it is about a turn that they asked for, or a conversation that they
- * wrote in. `anybody`: no session is needed. `worker`: it has a token of its own.
+ * The role that a route needs. `own`: admins, and also approvers if the route is about a turn that they asked for or a
+ * conversation that they wrote in. `anybody`: no session is needed. `worker`: the route checks its own token.
  */
 export type Needed = Role | 'own' | 'anybody' | 'worker';
 
-/** Who may use which route of the API. A route that is not here is refused, and a test fails for it. */
+/** The role that each route of the API needs. A route that is missing here is refused, and a test fails for it. */
 export const ROUTES: Readonly<Record<string, Needed>> = {
   'POST /api/session': 'anybody',
   'GET /api/session': 'viewer',
@@ -57,10 +57,10 @@ export const ROUTES: Readonly<Record<string, Needed>> = {
 };
 
 /**
- * Lets only people pass who have the role that the route needs.
+ * Accepts only requests from people who have the role that the route needs.
  *
- * @throws CountersignError `not_allowed`; `turn_not_found` and `session_not_found` where a route for people's own turns
- * or sessions names one that does not exist.
+ * @throws CountersignError `not_allowed`; `turn_not_found` and `session_not_found` if a route for people's own turns or
+ * sessions names one that does not exist.
  */
 export const requireRole: MiddlewareHandler<Env> = async (c, next) => {
   const routes = matchedRoutes(c);

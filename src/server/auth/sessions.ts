@@ -18,15 +18,15 @@ export interface SignedIn {
 export interface Sessions {
   /** Signs a user in and returns the secret. */
   open(who: SignedIn): string;
-  /** The user of a secret. The session now ends 12 hours after this use. */
+  /** The user who belongs to a secret. The session now ends 12 hours after this call. */
   use(secret: string): SignedIn | undefined;
-  /** The user of a secret. This does not count as use of the session. */
+  /** The user who belongs to a secret. This does not extend the session. */
   peek(secret: string): SignedIn | undefined;
   close(secret: string): void;
 }
 
 const IDLE_MS = 12 * 3600 * 1000;
-/** More sessions than people have browsers. Beyond that, the session that was idle longest ends. */
+/** The most sessions: more than people have browsers. If there are more, the session that was idle longest ends. */
 const MAX_SESSIONS = 1000;
 
 /** Makes a store without sessions. `now` is the clock, in milliseconds. */

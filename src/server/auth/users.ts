@@ -8,10 +8,13 @@ import type { Right } from '../api';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
 import { readJson } from '../../contract/read-json';
 
-/** Plain letters only: a name goes into history, where a name that looks alike could be taken for another user. */
+/**
+ * A user's name. Only plain ASCII is allowed: the name goes into history, where a lookalike could be taken for another
+ * user.
+ */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 
-/** The users who may sign in with a token. The file is read each time, so a change takes effect at once. */
+/** The users who may sign in with a token. The file is read each time, so a change takes effect immediately. */
 export interface Users {
   list(): Promise<User[]>;
   /**
@@ -21,12 +24,12 @@ export interface Users {
    */
   add(name: string, rights?: readonly Right[]): Promise<string>;
   /**
-   * Removes a user and ends the sessions of their token.
+   * Removes a user and ends the sessions that were opened with their token.
    *
    * @throws CountersignError `user_not_found`, `users_invalid`.
    */
   remove(name: string): Promise<void>;
-  /** The user of a token. Undefined where no user has it. */
+  /** The user with this token. Undefined if no user has it. */
   withToken(token: string): Promise<User | undefined>;
 }
 
@@ -44,7 +47,10 @@ export function createUsers(file: string): Users {
   };
 }
 
-/** Makes a change while holding a lock from reading to writing, so that two changes at once do not undo each other. */
+/**
+ * Makes a change while holding a lock from reading to writing, so that two changes at the same time do not undo each
+ * other.
+ */
 async function alone<T>(file: string, change: () => Promise<T>): Promise<T> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   return withLock(`${file}.lock`, { progress: () => undefined, what: 'The users are changed' }, change);
@@ -103,7 +109,7 @@ const fileSchema = z.strictObject({
 });
 
 /**
- * The users of a file. The list is empty where the file does not exist.
+ * The users in a file. The list is empty if the file does not exist.
  *
  * @throws CountersignError `users_invalid`: others can read or write the file, the file is a link, or its content is
  * not a list of users.
@@ -125,7 +131,7 @@ function writeUsers(file: string, users: readonly User[]): Promise<void> {
   return replaceFile(file, `${JSON.stringify({ users }, null, 2)}\n`);
 }
 
-/** Many times the size of a file with all users of a company. */
+/** The most bytes of the file. A file with all users of a company is many times smaller. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 function readPrivate(file: string): string | undefined {

@@ -17,7 +17,7 @@ const awaySchema = z.strictObject({
 });
 const idParam = z.object({ id: z.string().min(1).max(100) });
 
-/** Who is away. People put only themselves away; whoever is an admin ends any. */
+/** The routes for out-of-office entries. People can only put themselves away. An admin can end anybody's entry. */
 export function awayRoutes({ client, voters, awaySigner }: AppDeps): Hono<Env> {
   const senderIn = async (c: Context<Env>) => {
     const [file, user] = [await voters?.(), senderOf(c).approver];

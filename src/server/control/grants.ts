@@ -48,10 +48,13 @@ const revocationSchema = z.strictObject({ reason });
 
 const grantParam = z.object({ grant: z.uuid() });
 
-/** What the page was shown may be given for so long. Milliseconds. */
+/** How long after its preview a grant may be given, in milliseconds. */
 const SHOWN_MS = 10 * 60 * 1000;
 
-/** Says what a grant beside an approval would allow, and approves and gives it. */
+/**
+ * The routes for a grant that is given with an approval: one previews the grant, the other approves the call and gives
+ * the grant.
+ */
 export function grantRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>()
     .post('/:turn/grant-plans', async (c) => {
@@ -94,7 +97,7 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-/** The grants that there are, confirming one, and taking one back. */
+/** The routes that list grants, confirm a grant, and revoke one. */
 export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'>): Hono<Env> {
   return new Hono<Env>()
     .get('/', async (c) => {
@@ -111,7 +114,7 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
       if (grant === undefined) throw new CountersignError('grant_not_found', `there is no grant ${id}`);
       const { asked, assurance } = planConfirmation(grant, approver);
       if (asked.seenDigest !== seenDigest) throw refused('it is another grant than the one shown');
-      // The passkey signed the time at which it was asked. Without one, the page does not say the time.
+      // The passkey signed the time at which the page asked for its signature. Without a passkey, we use our own time.
       const says = { ...asked, at: (wantsPasskey(assurance) ? grantPasskey?.at : undefined) ?? asked.at };
       const confirmed = { terms: grant, namespace, user: approver, says };
       const signed = await signGrant(deps, confirmed, { assurance, grantPasskey });
@@ -124,7 +127,7 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
     });
 }
 
-/** A grant as the page lists it for somebody. */
+/** A grant in the form in which the page lists it for one person. */
 function rowOf(grant: GrantSeen, approver: string): GrantRow {
   const { authority, ...shown } = grant;
   const held = heldSentence(grant);
@@ -141,7 +144,9 @@ function rowOf(grant: GrantSeen, approver: string): GrantRow {
   };
 }
 
-/** @throws CountersignError `call_not_found`; `grant_refused` where the page showed another request than there is. */
+/**
+ * @throws CountersignError `call_not_found`; `grant_refused` if the call now has another request than the page showed.
+ */
 function shownCall(view: TurnView, callId: string, seenDigest: string): CallView {
   const call = view.calls.find((one) => one.callId === callId);
   if (call === undefined) throw new CountersignError('call_not_found', `${view.turn} has no call ${callId}`);
@@ -150,7 +155,7 @@ function shownCall(view: TurnView, callId: string, seenDigest: string): CallView
   return call;
 }
 
-/** The grant that was shown, worked out once more: what comes back from a page may be anything. */
+/** Computes the grant that the page showed once more, because a page may send anything. */
 function planned(
   view: TurnView,
   callId: string,
@@ -195,7 +200,7 @@ interface Giving {
   asked: GrantAsked;
 }
 
-/** The call is approved already, so what goes wrong with the grant is a part of the answer. */
+/** Gives the grant. The call is already approved, so an error of the grant becomes a part of the answer. */
 async function give(
   { formatError }: Pick<AppDeps, 'formatError'>,
   c: Context<Env>,
@@ -209,8 +214,8 @@ async function give(
 }
 
 /**
- * What an argument of a call may be allowed to be, so that a grant covers the call: the narrowest first, which is the value
- * itself. A suggestion that no grant could have is left out.
+ * The conditions that an argument of a call may get in a grant that still covers the call. The narrowest condition,
+ * which is the value itself, comes first. A condition that no grant can have is left out.
  */
 export function wideningsOf(args: JsonObject): Record<string, Condition[]> {
   const exact = exactly(args);

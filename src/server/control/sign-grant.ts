@@ -8,24 +8,24 @@ import { type GrantToSign, type SignableTurns, type SignedInVote, type Signers, 
 
 type GrantSigners = Pick<Signers, 'grantSigner' | 'grantPasskeys'>;
 
-/** How sure it has to be who gives or confirms a grant, and what their passkey signed. */
+/** The assurance that a grant needs, and what the person's passkey signed. */
 interface Wanted {
   assurance: Assurance;
-  /** Absent: it was not asked. */
+  /** Absent: the passkey was not asked. */
   grantPasskey?: SignedByPasskey | undefined;
 }
 
-/** A signature where there is one, as it is sent. */
+/** The signature to send, if there is one. */
 interface Signed {
   signature?: VoteSignature;
 }
 
 /**
- * The signature on a grant: that of the person's passkey, where the rule wants their own, or the web inbox's. Absent where
- * nobody would check one.
+ * The signature on a grant. It comes from the person's passkey if the rule wants their own key, otherwise from the web
+ * inbox. Absent if nobody would check a signature.
  *
- * @throws CountersignError `signature_needed` where a passkey has to sign the grant first, or where its signature does not
- *   count; `grant_refused` where nothing that the person can sign here is enough.
+ * @throws CountersignError `signature_needed` if a passkey has to sign the grant first, or if the passkey's signature
+ * does not count; `grant_refused` if no signature that the person can give here is enough.
  */
 export async function signGrant(
   signers: GrantSigners,
@@ -47,7 +47,10 @@ export async function requireSignable(
   if ((await askFor(signers, grant, assurance)) === undefined) await byInbox(signers, grant, assurance);
 }
 
-/** What a passkey has to sign. Undefined: the web inbox's signature is enough, or the person has no passkey for it. */
+/**
+ * The text that the person's passkey has to sign. Undefined: the web inbox's signature is enough, or the person has no
+ * suitable passkey.
+ */
 async function askFor(
   { grantPasskeys }: GrantSigners,
   grant: GrantToSign,
@@ -56,7 +59,7 @@ async function askFor(
   return wantsPasskey(assurance) ? grantPasskeys?.ask(grant) : undefined;
 }
 
-/** Whether only the person's own passkey is enough of all that can sign in a browser. */
+/** Whether a grant needs the person's own passkey: in a browser, nothing else gives this assurance. */
 export function wantsPasskey(assurance: Assurance): boolean {
   return !isAssured('signed_in', assurance) && isAssured('signed', assurance);
 }
@@ -78,10 +81,10 @@ interface ApprovalAndGrant extends Wanted {
 }
 
 /**
- * The signatures on an approval and on the grant that goes with it. Both are there before anything is sent, so neither is
- * done without the other.
+ * The signatures on an approval and on its grant. Both are made before anything is sent, so that neither is sent
+ * without the other.
  *
- * @throws CountersignError as `signVote` and `signGrant` do. Where both want a passkey, the error asks for both at once.
+ * @throws CountersignError as `signVote` and `signGrant`. If both need a passkey, one error asks for both signatures.
  */
 export async function signApprovalAndGrant(
   signers: Signers,
@@ -107,7 +110,7 @@ interface Asks {
   grantPasskey?: GrantPasskeyAsk;
 }
 
-/** What an error asks passkeys for. Undefined: it asks for nothing. */
+/** The passkey signatures that an error asks for. Undefined: the error does not ask for any. */
 function asksIn(error: unknown): CountersignError['data'] | undefined {
   if (!(error instanceof CountersignError) || error.code !== 'signature_needed') return undefined;
   const { passkey, grantPasskey } = error.data;

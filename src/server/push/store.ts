@@ -17,27 +17,30 @@ const keptSchema = subscriptionSchema.extend({
 export type KeptSubscription = z.output<typeof keptSchema>;
 
 /**
- * The subscriptions of all people, on disk. The web inbox adds them, and the process that sends messages removes those
- * that are over.
+ * The subscriptions of all people, on disk. The web inbox adds subscriptions. The process that sends messages removes
+ * the subscriptions that have ended.
  */
 export interface Subscriptions {
   get(id: string): KeptSubscription | undefined;
   list(): Promise<KeptSubscription[]>;
   /**
-   * Resolves once the subscription is on disk. A browser belongs to the last user who added it. Of each person, the
-   * newest ten are kept.
+   * Resolves when the subscription is on disk. A browser belongs to the last user who added it. For each person, the
+   * newest ten subscriptions are kept.
    */
   add(user: string, subscription: Subscription, now: number): Promise<void>;
-  /** Removes a subscription. With `user`, only where it belongs to that user. */
+  /** Removes a subscription. With `user`, removes it only if it belongs to that user. */
   remove(id: string, user?: string): Promise<void>;
 }
 
-/** How browsers are notified. */
+/** Everything that the web inbox needs to let browsers be notified. */
 export interface Push {
   /** The public part of the key that signs messages. Browsers accept messages only with this key. */
   publicKey: string;
   subscriptions: Subscriptions;
-  /** Whether messages may be sent to an address: people choose the address, and this server sends to it. */
+  /**
+   * Whether messages may be sent to an address. The check is needed because people choose the address and this server
+   * sends to it.
+   */
   mayReach(endpoint: URL): boolean;
 }
 
@@ -46,15 +49,15 @@ const MOST_OF_A_PERSON = 10;
 const FILE = /^([0-9a-f]{64})\.json$/;
 
 /**
- * Keeps each subscription in a file of its own, which only its owner can read, so that two processes can add and remove
- * at once. The folder is made with the first subscription.
+ * Keeps each subscription in a separate file that only its owner can read, so that two processes can add and remove
+ * subscriptions at the same time. The first subscription makes the folder.
  */
 export function openSubscriptions(folder: string): Subscriptions {
   const fileOf = (id: string): string => join(folder, `${id}.json`);
   const get = (id: string): KeptSubscription | undefined => {
     if (!FILE.test(`${id}.json`)) return undefined;
     const read = readPrivateFile(fileOf(id), { strict: true });
-    // A file that others could write does not count.
+    // A file that other users could write is ignored.
     const kept = 'text' in read ? keptSchema.safeParse(parseJson(read.text)).data : undefined;
     return kept !== undefined && subscriptionId(kept) === id ? kept : undefined;
   };

@@ -4,7 +4,7 @@ import { digestText } from '../../contract/digest';
 import { isLoopback } from '../address';
 
 const MOST_ENDPOINT = 2048;
-/** Bytes of an uncompressed point of P-256. */
+/** The length of an uncompressed point on P-256, in bytes. */
 const POINT_BYTES = 65;
 const AUTH_BYTES = 16;
 
@@ -23,7 +23,7 @@ export const subscriptionSchema = z.object({
   }),
 });
 
-/** A subscription as the browser gives it, without other fields. */
+/** A subscription in the form in which a browser gives it, without additional fields. */
 export type Subscription = z.output<typeof subscriptionSchema>;
 
 /** The public name of a subscription: the digest of its address. */
@@ -32,8 +32,8 @@ export function subscriptionId({ endpoint }: Pick<Subscription, 'endpoint'>): st
 }
 
 /**
- * Whether an address is safe. Without https, anybody on the way could see who is notified when. On this machine nobody
- * is on the way.
+ * Whether an address is safe. Without https, anybody between here and the push service could see when a person is
+ * notified. Plain http is allowed only for this machine.
  */
 function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false;

@@ -3,7 +3,7 @@ import { type DecidedAnswer, type DecidedCall, readDecided } from '../../client/
 import type { Countersign } from '../../client/types';
 import type { Permit } from '../../contract/authority/permits';
 
-/** Reads the decisions of people, and the outcomes. */
+/** Reads the decisions of people, and how the calls ended. */
 export interface DecidedReader {
   /**
    * The decisions of a user in the newest turns that they see, and in the turns in which they decided through this web
@@ -12,16 +12,19 @@ export interface DecidedReader {
    * @throws CountersignError as `Countersign.list` and `timeline`.
    */
   read(user: string, permit: Pick<Permit, 'agents'>): Promise<DecidedAnswer>;
-  /** Notes that a user decided in a turn, so that this turn is read however old it is. */
+  /** Notes that a user decided in a turn, so that this turn is read even if it is old. */
   note(user: string, turn: string): void;
 }
 
-/** The time that an answer is kept, so that a reload does not read again. */
+/** How long an answer is kept, in milliseconds, so that a reload does not read again. */
 const FRESH_MS = 3_000;
 const USERS = 100;
 /** The most turns of one user that are read in addition to the newest turns. */
 const OWN_TURNS = 100;
-/** The time that a turn which has ended is remembered. It is limited because a reset can open the turn again. */
+/**
+ * How long a turn that has ended is remembered, in milliseconds. The time is limited because a reset can open the turn
+ * again.
+ */
 const ENDED_MS = 5 * 60_000;
 const ENDED_TURNS = 2_000;
 

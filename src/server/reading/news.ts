@@ -2,62 +2,73 @@ import { CountersignError } from '../../contract/errors';
 import type { Countersign } from '../../client/types';
 import { NEWS, type SendNews, type TurnNews } from '../../contract/streamed-text';
 
-/** How a read of visibility ended. */
+/** The result of a read of visibility. */
 export interface PastRead {
   error?: unknown;
-  /** There is more to read. */
+  /** Whether there is more to read. */
   isPart?: boolean;
-  /** More waits than one read shows. */
+  /** Whether more items wait than one read returns. */
   isLong?: boolean;
-  /** How long it took, in milliseconds. */
+  /** How long the read took, in milliseconds. */
   tookMs: number;
 }
 
 /** Milliseconds between two reads of visibility. */
 export interface PaceTimes {
-  /** Where workers may have requests that they do not tell of. Visibility lags a little: a request is seen within a second. */
+  /**
+   * If workers may have requests that they do not report. Visibility lags a little, so a request is seen within a
+   * second.
+   */
   usual: number;
-  /** Where workers tell of every request, and visibility only finds what they cannot know or what was lost. */
+  /**
+   * If workers report every request. Visibility then only finds requests that workers cannot know, and reports that
+   * were lost.
+   */
   told: number;
-  /** The same where one read shows only a part of what waits. */
+  /** If workers report every request, and one read returns only a part of the items that wait. */
   toldOfMany: number;
 }
 
 export const PACE: PaceTimes = { usual: 500, told: 5_000, toldOfMany: 1_000 };
 
-/** A wait lasts at least as long as the read before it, so a busy server spends at most half of its time on us. */
+/**
+ * A wait lasts at least this many times as long as the read before it, so a busy server spends at most half of its time
+ * on us.
+ */
 const IDLE_RATIO = 1;
-/** A server that does not answer is read less often, by this factor. */
+/** A server that does not answer is asked less often. Its waits are longer by this factor. */
 const TROUBLE_FACTOR = 4;
-/** Two web inboxes that started together drift apart: a wait is longer by up to this part. */
+/** A random part of each wait, at most this much of it, so that two web inboxes that started together drift apart. */
 const JITTER = 0.1;
 
-/** A worker that said nothing for so long is not there: two of its beats, and a little. */
+/** A worker that has not reported for this long counts as gone: two of its beats, and a little more. */
 const SILENT_MS = NEWS.beatMs * 2.5;
-/** How long news of a turn may take until it counts as lost. */
+/** How long a report about a turn may take until it counts as lost. */
 const LATE_MS = 2_000;
-/** How long it is remembered that there was news of a turn. */
+/** How long a report about a turn is remembered. */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 5_000;
-/** For how long visibility is read as usual after it showed a request that no worker named. */
+/** How long visibility is read at the usual pace after it showed a request that no worker reported. */
 const UNTOLD_MS = 5 * 60_000;
-/** The same after news that was not complete, or that could not be followed. */
+/**
+ * How long visibility is read at the usual pace after an incomplete report, or a report that could not be followed up.
+ */
 const PART_MS = 15_000;
 
-/** How soon visibility is read again, by what workers tell. */
+/** Decides when visibility is read again. It is read less often while workers report their requests. */
 export class Pace {
   private heardAt = -Infinity;
   private usualUntil = -Infinity;
   private jitter = 1;
   private isHurried = false;
   private past: { read: PastRead; at: number } | undefined;
-  /** The turns that there was news of, and the turns that visibility showed without any, by time. */
+  /** The turns that workers reported, and the turns that only visibility showed, each with its time. */
   private readonly told = new Map<string, number>();
   private readonly untold = new Map<string, number>();
 
   constructor(
     private readonly times: PaceTimes = PACE,
-    /** The clock of the process, because nobody sets it back. */
+    /** The clock of the process, because nobody can set it back. */
     private readonly now: () => number = () => performance.now(),
   ) {}
 
@@ -85,42 +96,42 @@ export class Pace {
     forget(this.untold, -Infinity);
   }
 
-  /** Some news could not be followed. */
+  /** Notes that a report could not be followed up. */
   doubt(): void {
     this.usualUntil = Math.max(this.usualUntil, this.now() + PART_MS);
   }
 
-  /** Whether workers tell of requests, as far as one can know. */
+  /** Whether workers seem to report all requests. */
   get isTold(): boolean {
     return this.now() < this.heardAt + SILENT_MS && this.now() >= this.usualUntil;
   }
 
-  /** A read begins. */
+  /** Notes that a read begins. */
   begin(): void {
     this.isHurried = false;
   }
 
-  /** A read has ended. */
+  /** Notes that a read has ended. */
   end(read: PastRead): void {
     this.jitter = 1 + Math.random() * JITTER;
-    // A read that began before the hurry may have missed what it was for.
+    // A read that began before the call of `hurry` may have missed the change that `hurry` was called for.
     this.past = this.isHurried ? undefined : { read, at: this.now() };
   }
 
-  /** Visibility is to be read again now. */
+  /** Makes the next read due now. */
   hurry(): void {
     this.isHurried = true;
     this.past = undefined;
   }
 
-  /** How long until visibility is to be read again. */
+  /** The time until the next read is due. */
   dueInMs(): number {
     return this.past === undefined ? 0 : Math.max(0, this.past.at + this.restMs(this.past.read) - this.now());
   }
 
   /** The wait after a read. Its random part stays the same until the next read. */
   private restMs({ error, isPart, isLong = false, tookMs }: PastRead): number {
-    // The client takes care that the server gets a rest.
+    // The next part is read immediately: the client itself waits between its requests.
     if (isPart === true) return 0;
     if (error instanceof CountersignError && typeof error.data['retryInMs'] === 'number')
       return error.data['retryInMs'];
@@ -132,7 +143,7 @@ export class Pace {
   }
 }
 
-/** Forgets what is too old, and the oldest of too many. */
+/** Forgets entries that are too old. If there are still too many entries, forgets the oldest ones. */
 function forget(times: Map<string, number>, before: number): void {
   for (const [turn, at] of times) {
     if (at >= before && times.size <= MOST_KEPT) return;
@@ -140,46 +151,46 @@ function forget(times: Map<string, number>, before: number): void {
   }
 }
 
-/** How the turns that somebody named are read. */
+/** The functions with which named turns are read. */
 export interface NamedParts {
-  /** Reads one turn. False: nothing has changed in it yet. Rejects where it cannot be read. */
+  /** Reads one turn. False: nothing has changed in it yet. Rejects if the turn cannot be read. */
   read(turn: string): Promise<boolean>;
-  /** Called where a turn will not be read, or could not be. */
+  /** Called if a turn will not be read, or could not be read. */
   onLost(turn: string): void;
-  /** Called where turns wait for longer than they should. */
+  /** Called if turns wait longer than they should. */
   onLate(): void;
 }
 
 /** The most turns of each kind that wait to be read. */
 const MOST_WAITING = 500;
-/** So many reads at once at first, and then so many a second. */
+/** The number of reads that are allowed immediately, and the number that is added each second. */
 const READS = { atFirst: 40, aSecond: 20 } as const;
 const AT_ONCE = 8;
 /**
- * Milliseconds after which a turn in which nothing has changed yet is read again. Its worker names it before the server
- * has the change.
+ * If nothing has changed in a turn, it is read again after these times, in milliseconds. A worker reports a turn before
+ * the server has the change.
  */
 const AGAIN_MS = [50, 200, 1_000] as const;
-/** Milliseconds after which a named turn that was not read yet is late. */
+/** A named turn that has waited this long counts as late, in milliseconds. */
 const NAMED_MS = 1_000;
-/** Milliseconds after which a doubted turn is left to visibility, which has caught up by then. */
+/** After this time a doubted turn is left to visibility, which has caught up by then. In milliseconds. */
 const DOUBTED_MS = 2_000;
 
 interface Named {
   dueAt: number;
-  /** How often it may be read again. */
+  /** The number of further attempts to read the turn. */
   triesLeft: number;
 }
 
 /**
- * Reads the turns that somebody named, each a few times until something has changed in it, and the turns that are
- * doubted, each once. The two kinds take turns, so names do not hold up doubts. A turn is never read twice at once,
- * because the older answer could come last. Whoever names turns costs the server a bounded number of reads, however
- * many they name.
+ * Reads two kinds of turns: named turns, a few times until something has changed in them, and doubted turns, once.
+ * Named turns may come from anybody. Doubted turns are turns for which visibility and our own reads differ. The two
+ * kinds alternate, so that many named turns do not delay doubted turns. A turn is never read twice at the same time,
+ * because the older answer could arrive last. The number of reads is limited, however many turns are named.
  */
 export class NamedTurns {
   private readonly named = new Map<string, Named>();
-  /** The doubted turns, and since when they wait. */
+  /** The doubted turns, and the time since which each waits. */
   private readonly doubted = new Map<string, number>();
   private readonly reading = new Set<string>();
   private wasDoubted = false;
@@ -190,7 +201,7 @@ export class NamedTurns {
 
   constructor(private readonly parts: NamedParts) {}
 
-  /** Reads a turn in which something has changed, or will have. */
+  /** Reads a turn that has changed or is about to change. */
   add(turn: string): void {
     const { dueAt = Infinity } = this.named.get(turn) ?? {};
     if (dueAt === Infinity && this.named.size >= MOST_WAITING) return this.parts.onLost(turn);
@@ -199,7 +210,7 @@ export class NamedTurns {
     this.plan();
   }
 
-  /** Reads a turn once of which visibility knows something else. */
+  /** Reads a turn once, because visibility and our own reads differ about it. */
   doubt(turn: string): void {
     if (this.doubted.has(turn) || this.reading.has(turn)) return;
     if (this.doubted.size >= MOST_WAITING) return this.parts.onLost(turn);
@@ -226,7 +237,7 @@ export class NamedTurns {
     this.timer = setTimeout(() => this.readDue(), Math.max(0, wait)).unref();
   }
 
-  /** How long until another read is allowed. */
+  /** The time until another read is allowed. */
   private spareMs(now: number): number {
     this.spare = Math.min(READS.atFirst, this.spare + ((now - this.filledAt) / 1_000) * READS.aSecond);
     this.filledAt = now;
@@ -245,7 +256,7 @@ export class NamedTurns {
     this.plan();
   }
 
-  /** Says what is late, and leaves doubted turns that waited too long to visibility. */
+  /** Reports that turns are late, and leaves doubted turns that waited too long to visibility. */
   private giveUp(now: number): void {
     if ((this.nextNamed()?.dueAt ?? now) < now - NAMED_MS) this.parts.onLate();
     for (const [turn, since] of this.doubted) {
@@ -255,7 +266,7 @@ export class NamedTurns {
     }
   }
 
-  /** The turn that is to be read now. */
+  /** The turn to read now. */
   private nextDue(now: number): string | undefined {
     const [named, doubted] = [this.nextNamed(), this.nextDoubted()];
     const dueNamed = named !== undefined && named.dueAt <= now ? named.turn : undefined;
@@ -298,7 +309,7 @@ export class NamedTurns {
   }
 }
 
-/** Takes the news of workers of the same namespace. */
+/** Passes on reports of workers in the same namespace. */
 export function newsFor(
   { namespace }: Pick<Countersign, 'namespace'>,
   feed: { hear(news: TurnNews): void },
@@ -308,7 +319,7 @@ export function newsFor(
   };
 }
 
-/** An event that wakes everything that waits for it. */
+/** An event that wakes all of its waiters. */
 export interface AsyncEvent {
   fire(): void;
   /** Resolves when the event fires, or after this many milliseconds. */

@@ -7,17 +7,17 @@ import { defined } from '../../contract/defined';
 import type { StatsAnswer } from '../api';
 import type { RefusalLog } from '../refusal-log';
 
-/** Which turns are counted. */
+/** The turns to count. */
 export interface StatsQuery {
   /** Only turns that are open, or that ended at most this many milliseconds ago. */
   sinceMs?: number;
   agent?: string;
   tool?: string;
-  /** At most this many turns. The newest come first. */
+  /** The most turns that are counted. The newest turns are chosen. */
   limit: number;
 }
 
-/** Reads stats. All people who ask for the same and see the same turns share one answer. */
+/** Reads stats. All people who send the same query and see the same turns share one answer. */
 export interface StatsReader {
   /**
    * Stats of the turns that match. The same query within 30 seconds gets the same answer.
@@ -35,7 +35,7 @@ export interface StatsReaderParts {
   now?(): number;
 }
 
-/** For how many milliseconds an answer is kept: a reload does not read again, and stats may be this old. */
+/** How long an answer is kept, in milliseconds. A reload in that time does not read again. */
 const FRESH_MS = 30_000;
 /** The most answers that are kept. This is enough for the filters that a few people try. */
 const MAX_ANSWERS = 20;

@@ -9,7 +9,7 @@ import type { FormatError } from '../failure';
 import { heldBy, type InboxShares } from '../inbox-page';
 import type { ServerEvent } from '../sse';
 
-/** The inbox as it was read, and when visibility was read last. */
+/** The inbox as it was read, and the time of the last read of visibility. */
 export interface Read {
   waiting: Waiting;
   at: string;
@@ -32,15 +32,15 @@ interface Pulse {
 export interface Update {
   key: string;
   seenBy(permit: Permit): Pulse;
-  /** Set where visibility could not be read. */
+  /** Set if visibility could not be read. */
   error?: unknown;
   /** Whether there is more to read. */
   isPart?: boolean;
-  /** Whether more waits than one read shows. */
+  /** Whether more items wait than one read returns. */
   isLong?: boolean;
 }
 
-/** The update after a read. With trouble, named turns were read, and visibility was not. */
+/** The update after a read. `trouble`: only named turns were read, because visibility could not be read. */
 export function pulse(known: Known & { read: Read }, trouble?: ApiError): Update {
   const { waiting, at } = known.read;
   const seenBy = (permit: Permit): Pulse => {
@@ -70,12 +70,12 @@ export function troubled(error: unknown, formatError: FormatError, known: Known)
   const { read } = known;
   if (read === undefined)
     return { key: JSON.stringify(body), seenBy: () => ({ key: JSON.stringify(body), event }), error };
-  // Who saw the trouble gets no event for a turn that they do not see.
+  // A person who already saw the trouble gets no event for a turn that they do not see.
   const { key, seenBy } = pulse({ ...known, read }, body);
   return { key, seenBy: (permit) => ({ key: seenBy(permit).key, event }), error };
 }
 
-/** The update where named turns were read while visibility could not be read. */
+/** The update after named turns were read while visibility could not be read. */
 export function stillTroubled(
   error: unknown,
   formatError: FormatError,

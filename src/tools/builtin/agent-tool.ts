@@ -20,26 +20,26 @@ export interface AgentToolOptions {
    */
   description?: string;
   /**
-   * With `dangerous`, a person decides before the child turn starts. The child's own dangerous calls always ask.
+   * With `dangerous`, a person decides before the child turn starts. The dangerous calls of the child turn always ask.
    * @default 'safe'
    */
   safety?: Safety;
   /**
-   * The effect of a second run. With `pure`, up to 16 child turns of a step run at once; with `idempotent`, one after
-   * another. Either way a call starts one child turn, never two.
+   * The effect of a second run of a call. With `pure`, up to 16 child turns of a step run at the same time; with
+   * `idempotent`, one after another. In both cases a call starts one child turn, never two.
    *
    * @default 'idempotent'
    */
   effect?: 'pure' | 'idempotent';
   /** Queue of the workers that have the agent. @default the queue of the turn that calls */
   taskQueue?: string;
-  /** How many child turns may be nested, this one included; at most 6. @default 3 */
+  /** How many child turns may be nested, the turn of this tool included; at most 6. @default 3 */
   depth?: number;
   /** How many child turns one turn may start; at most 1,000. @default 50 */
   most?: number;
   /** For a dangerous tool: a request without a decision becomes a denial after this time. @default 7 days */
   requestExpires?: Duration | 'never';
-  /** An approved call has to start within this. @default 1 hour */
+  /** An approved call has to start within this time. @default 1 hour */
   startWithin?: Duration;
   /** True: requests of this tool can be decided only one by one. @default false */
   noBatch?: boolean;

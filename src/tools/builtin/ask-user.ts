@@ -16,8 +16,9 @@ export interface AskUserOptions {
   /** How long a question waits, or `'never'`. After this time the model reads that nobody answered. @default 7 days */
   expires?: Duration | 'never';
   /**
-   * The form of a question for which the model makes no form: a zod object or JSON Schema, flat, with texts, numbers,
-   * yes or no, and choices. @default one text
+   * The form for questions to which the model adds no form: a zod object or JSON Schema, flat, with texts, numbers, yes
+   * or no, and choices.
+   * @default one text
    */
   form?: Parameters;
   /** Whether the model may make forms of its own. False: every question has `form`. @default true */
@@ -65,7 +66,7 @@ const ownForm = z
   .describe(FORM_HELP);
 
 /**
- * Makes the tool by which an agent asks a person. A question waits in the inbox, as a request does; the answer is the
+ * Makes the tool by which an agent asks a person. A question waits in the inbox like a request, and the answer is the
  * tool's result. Without a turn (in an executor alone) nobody can be asked, and the call fails.
  *
  * @throws CountersignError `tool_invalid` for a wrong option, or a form that a person could not fill in.

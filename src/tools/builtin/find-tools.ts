@@ -11,9 +11,9 @@ import type { FunctionSchema, Tool } from '../types';
 /** The name of the tool with which a model looks for other tools. */
 export const FIND_TOOLS = 'find_tools';
 
-/** Sets when a model is given only a part of its tools and has to look for the others. */
+/** Settings for agents whose model is given only a part of their tools and looks for the other tools itself. */
 export interface FindToolsOptions {
-  /** With more tools than this the model is given `find_tools` and the core. @default 40 */
+  /** With more tools than this, the model is given `find_tools` and the core. @default 40 */
   over?: number;
   /**
    * Tools that the model is always given, by name, with `*` for any letters.
@@ -22,7 +22,10 @@ export interface FindToolsOptions {
   core?: readonly string[];
 }
 
-/** Models choose worse among more tools than some thirty to fifty, and widely used servers of models take 128 at most. */
+/**
+ * Models choose worse among more than about thirty to fifty tools, and widely used model servers take 128 tools at
+ * most.
+ */
 const OVER = 40;
 
 /** The schema of an agent's option `findTools`. */
@@ -55,7 +58,7 @@ export interface Toolset {
 }
 
 /**
- * The tools of an agent. If a model cannot take so many, `find_tools` is added.
+ * The tools of an agent. If there are too many tools for a model, `find_tools` is added.
  *
  * @throws Error if one of the given tools is also called `find_tools`.
  */
@@ -110,7 +113,10 @@ interface Found {
   place: number;
 }
 
-/** Keeps the newest tools in their order. Of tools from the same answer, the first ones are kept: they fit best. */
+/**
+ * Keeps the newest tools in their order. If only some tools of an answer can be kept, the first ones are kept, because
+ * they fit best.
+ */
 function newest(found: readonly Found[], most: number): Tool[] {
   const kept = new Set([...found].sort((one, other) => other.place - one.place).slice(0, most));
   return found.flatMap((one) => (kept.has(one) ? one.tool : []));
@@ -185,7 +191,7 @@ function contentsOf(others: readonly Tool[]): string {
   return `There are ${others.length} of them: ${parts.join(', ')}${rest}.`;
 }
 
-/** Twenty lines of these fit into the output limit of a tool. */
+/** The most bytes of a description in one line. Twenty such lines fit into the output limit of a tool. */
 const DESCRIPTION_BYTES = 1000;
 const PARAMETERS_BYTES = 1000;
 

@@ -5,17 +5,17 @@ import { type Declared, kindOf } from './declarations';
 import type { Workbench } from './project';
 import { declaredIn, findTarget, placeOf, type Target } from './symbols';
 
-/** Characters of one signature or type. A handwritten type fits; a computed type may be endless. */
+/** The most characters of one signature or type. A handwritten type fits; a computed type may be endless. */
 const MOST_TYPE = 4000;
-/** Characters of the documentation of a declaration. */
+/** The most characters of the documentation of a declaration. */
 const MOST_WORDS = 2000;
-/** Declarations that a search lists. A model that misses one can search more narrowly. */
+/** The most declarations that a search lists. A model that misses a declaration can search more narrowly. */
 const MOST_FOUND = 100;
-/** Members that are listed; the largest classes of libraries have fewer. */
+/** The most members that are listed. The largest classes of libraries have fewer. */
 const MOST_MEMBERS = 300;
-/** Signatures of an overloaded function. */
+/** The most signatures of an overloaded function. */
 const MOST_SIGNATURES = 30;
-/** Declarations that one symbol has in several places. */
+/** The most places of a symbol that is declared in several places. */
 const MOST_PLACES = 10;
 
 /** `describe_code_symbol`: type, documentation and places of a symbol. */

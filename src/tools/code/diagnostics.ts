@@ -3,11 +3,11 @@ import { counted, oneLine } from './describe';
 import type { Project, Workbench } from './project';
 import { placeOf, sourceOf } from './symbols';
 
-/** Messages that are shown; the first ones of a broken project explain the rest. */
+/** The most messages that are shown. The first messages of a broken project usually explain the later ones. */
 const MOST_MESSAGES = 100;
-/** Lines of one message: a message may explain its reason, the reason of that reason, and so on. */
+/** The most lines of one message. A message may give a reason, the reason of that reason, and so on. */
 const MOST_LINES = 12;
-/** Characters of one line of a message: types that differ may be long. */
+/** The most characters of one line of a message, because types that differ may be long. */
 const LINE_CHARACTERS = 500;
 
 /** `code_diagnostics`: what TypeScript finds wrong in one file, or in all projects with their configs. */

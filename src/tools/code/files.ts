@@ -15,7 +15,7 @@ import { basename, dirname, join, relative } from 'node:path';
 import { FOLDER_ACCESS } from '../workspace/folder';
 import { onOneLine } from '../workspace/path';
 
-/** Larger files are generated. The types of a library can have some five MiB. */
+/** The largest file that is read. Larger files are generated. The types of a library can have some five MiB. */
 const MOST_BYTES = 16 * 1024 * 1024;
 
 /** The files that TypeScript reads: sources, and the JSON of configs, packages and imports. */
@@ -26,7 +26,10 @@ const CLOSED = /(?:^|\/)\.(?:git|countersign|ssh)(?:\/|$)/i;
 
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** The files that TypeScript may read: files below one folder, and TypeScript's own. Paths are absolute, with `/`. */
+/**
+ * The files that TypeScript may read: files below one folder, and the files of TypeScript itself. Paths are absolute,
+ * with `/`.
+ */
 export interface Files {
   /** The folder, without links. */
   readonly root: string;

@@ -15,7 +15,7 @@ import { type CodeService, findCodeService, type SymbolQuestion } from './servic
 
 /** The options of `createCodeTools`. */
 export interface CodeOptions {
-  /** The folder of the sources and their `node_modules`; relative to where the worker runs. Nothing outside is read. */
+  /** The folder of the sources and their `node_modules`, relative to the worker's folder. Nothing outside is read. */
   root: string;
   /** One config or several, relative to `root`, with the projects that they refer to. @default 'tsconfig.json' */
   project?: string | readonly string[];

@@ -10,9 +10,9 @@ const MOST_USES = 200;
 /** The most functions that are listed as callers, and the most places in each function. */
 const MOST_CALLERS = 100;
 const MOST_CALLS = 10;
-/** Lines of a hierarchy. */
+/** The most lines of a hierarchy. */
 const MOST_TYPES = 200;
-/** Characters of a line of code. */
+/** The most characters of a line of code. */
 const LINE_CHARACTERS = 160;
 
 /** One place where a symbol is used, in one of the projects. */
@@ -205,7 +205,7 @@ export function typeHierarchy(bench: Workbench, { symbol: given }: { symbol: str
   ].join('\n');
 }
 
-/** Deeper hierarchies are not followed; a cycle is an error of the code that TypeScript reports. */
+/** The most levels of a hierarchy that are followed. A cycle is an error in the code, which TypeScript reports. */
 const MOST_LEVELS = 20;
 
 interface Level {

@@ -38,7 +38,7 @@ export interface EvalOptions {
   timeout?: Duration;
   /** A process without a call ends after this time. @default 10 minutes */
   idle?: Duration;
-  /** The most processes at once. If all are busy, a call is refused. @default 8 */
+  /** The most processes that run at the same time. If all are busy, a call is refused. @default 8 */
   most?: number;
   /** Bytes of output kept. @default 64 KiB */
   outputLimit?: number;

@@ -17,7 +17,7 @@ export interface SessionsPlan {
   cwd: string | undefined;
   /** A process without a call for this long is ended. */
   idleMs: number;
-  /** The most processes at once. */
+  /** The most processes that run at the same time. */
   most: number;
   /** Bytes of output kept of one call. */
   outputLimit: number;

@@ -113,7 +113,10 @@ export function describeAnswer({ answer, url, redirects, note }: Followed): stri
   return text === '' ? head : `${head}\n\n${text}`;
 }
 
-/** Headers that the model does not read: cookies are secrets of the server, and the others concern the connection. */
+/**
+ * Headers that the model does not read. Cookies are secrets of the server, and the other headers concern the
+ * connection.
+ */
 const LEFT_OUT: readonly string[] = ['set-cookie', 'connection', 'keep-alive', 'transfer-encoding'];
 
 function describeHeaders(headers: Answer['headers']): string[] {

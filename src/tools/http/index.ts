@@ -29,7 +29,7 @@ export interface HttpOptions {
   hosts?: readonly string[];
   /** Hosts that may be reached although their addresses are private, written as in `hosts`. @default none */
   privateHosts?: readonly string[];
-  /** Requests to any other host: `ask` asks a person, `refuse` refuses the request. @default 'ask' */
+  /** Requests to hosts on neither list: `ask` asks a person, `refuse` refuses them. @default 'ask' */
   others?: 'ask' | 'refuse';
   /** Headers that a request may carry without a question, besides the usual headers of clients. @default none */
   safeHeaders?: readonly string[];
@@ -66,16 +66,16 @@ const optionsSchema = z.strictObject({
   lookup: z.custom<Lookup>((value) => typeof value === 'function', 'must be a function').optional(),
 });
 
-/** Headers that only say what a client wants to read. */
+/** Headers that only say which form of answer a client wants. */
 const READING: readonly string[] = [
   ...['accept', 'accept-language', 'user-agent', 'range'],
   ...['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since', 'if-range'],
 ];
 
 /**
- * Makes the tool `http_request`. GET and HEAD to the listed hosts run at once; every other request asks first and is
- * sent once. Private addresses are not reached, unless listed. A request names secrets by reference: the model, the
- * history and the approver see only the names.
+ * Makes the tool `http_request`. GET and HEAD to the listed hosts run without a question; every other request asks
+ * first and is sent once. Private addresses are not reached, unless listed. A request names secrets by reference: the
+ * model, the history and the approver see only the names.
  *
  * @throws CountersignError `tool_invalid` for a wrong option.
  * @example

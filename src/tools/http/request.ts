@@ -34,7 +34,7 @@ export interface Rules {
   hosts: HostList;
   /** The hosts that may be reached although their addresses are private. */
   privateHosts: HostList;
-  /** Whether a request to any other host asks a person or is refused. */
+  /** Whether a request to a host on neither list asks a person or is refused. */
   others: 'ask' | 'refuse';
   /** Headers that a safe request may carry, in lower case. */
   safeHeaders: readonly string[];
@@ -50,7 +50,7 @@ export interface HttpRequest {
 }
 
 /**
- * The one check of a request: before a person is asked, and again before it is sent.
+ * Checks a request. This is the only check, and it runs before a person is asked and again before the request is sent.
  *
  * @throws ToolError for the model; nothing was sent.
  */

@@ -57,7 +57,7 @@ const LONG_FILE_CHARACTERS = 1024 * 1024;
 export function createFormHistory(dir: string): FormHistory {
   const file = join(dir, 'history.jsonl');
   const errorFile = join(dir, 'last-error.json');
-  // One append at a time: two appends at once could both find no file and both create it.
+  // Appends are queued, because two appends at the same time could both find no file and both create it.
   let last: Promise<unknown> = Promise.resolve();
   const add = (entry: Entry): Promise<void> => {
     const added = last.then(() => append(dir, file, entry));

@@ -1,6 +1,6 @@
-;;;; What the Lisp pack calls in an image, over Swank. The worker loads this text into an image when it connects.
-;;;; Arguments come as strings and answers go as strings and lists of them: nothing of a caller is ever read as code here,
-;;;; except where a person let a form run (EVALUATE) or where a macro is expanded (READ-DATA: without #. and its like).
+;;;; The functions that the Lisp pack calls in an image, over Swank. The worker loads this text into an image when it
+;;;; connects. Arguments are strings, and answers are strings and lists of strings. Text of a caller is read as code in
+;;;; two cases only: a person let a form run (EVALUATE), or a macro is expanded (READ-DATA, which refuses #. and the like).
 
 (defpackage "COUNTERSIGN.IMAGE" (:use "COMMON-LISP"))
 (in-package "COUNTERSIGN.IMAGE")
@@ -8,7 +8,7 @@
 (require :sb-cltl2)
 (require :sb-posix)
 
-;;; Output within a bound: the rest is counted, or ends the printing.
+;;; Output up to a limit. Output beyond the limit is only counted, or it ends the printing.
 
 (defclass bounded (sb-gray:fundamental-character-output-stream)
   ((room :initarg :room)
@@ -270,7 +270,7 @@
         (set-dispatch-macro-character
          #\# character
          (lambda (stream sub argument)
-           ;; A length of a billion would fill the heap.
+           ;; A length such as a billion would fill the heap, so a length is refused.
            (if argument (refuse-dispatch stream sub argument) (funcall plain stream sub nil)))
          table)))
     table))
@@ -312,7 +312,7 @@
                  (let ((*package* package) (*readtable* *data-readtable*) (*read-eval* nil))
                    (read-from-string text))))
          (whole (string= full "true"))
-         ;; Macros inside the form come here too: SETF expands its places.
+         ;; The hook also gets macros inside the form, because SETF expands its places.
          (*macroexpand-hook* (lambda (function form environment)
                                (assert-open-macro form)
                                (funcall function form environment))))

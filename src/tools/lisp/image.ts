@@ -15,7 +15,7 @@ import { environmentOf, VISIBLE } from '../shell-tools';
 import { isList, lispSymbol, printSexp, type Sexp } from './sexp';
 import { connectSwank, type Swank, type SwankAddress } from './swank';
 
-/** How to start an image of our own, and the folder with its records. */
+/** The settings for starting our own image, and the folder with its records. */
 export interface ImagePlan {
   /** The folder of the image's files, for its owner only. */
   dir: string;
@@ -41,7 +41,7 @@ export interface LiveImage {
   kill?(): Promise<void>;
 }
 
-/** The record of an image that this worker or another worker started. */
+/** The record of an image that this worker or an earlier worker started. */
 const recordSchema = z.strictObject({ secret: z.string(), mark: z.string(), token: z.string() });
 const portSchema = z.strictObject({ pid: z.int().positive(), port: z.int().min(1).max(65_535) });
 type Record = z.output<typeof recordSchema>;

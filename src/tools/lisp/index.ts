@@ -19,7 +19,7 @@ import { createFormTools, createLookupTools } from './tools';
 /** The options of `createLispTools`. */
 export interface LispOptions {
   /**
-   * Folder of the sources: for the tools over files and buffers, and the working directory of the image.
+   * Folder of the sources: for the tools for files and buffers, and the working directory of the image.
    *
    * @default no such tools; the image starts in the current folder
    */
@@ -81,8 +81,8 @@ const optionsSchema = z.strictObject({
 type Options = z.output<typeof optionsSchema>;
 
 /**
- * Makes tools over a running Lisp image (SBCL), through Swank: questions are safe, running a form asks first. The image
- * is a process of its own that starts at the first use. Later workers find the same image again.
+ * Makes tools for a running Lisp image (SBCL), through Swank. Questions are safe; running a form asks first. The image
+ * is a separate process that starts at the first use. Later workers find the same image again.
  *
  * @throws CountersignError `config_invalid` for a wrong option, or a `root` that does not name a folder.
  * @example
@@ -159,7 +159,7 @@ function secretOf({ secretFile }: Options): string | undefined {
   throw nothingDone(`The secret of Swank cannot be read from ${path} (${file.fault}). Nothing was sent.`);
 }
 
-/** The options of the tools over files and buffers. */
+/** The options of the tools for files and buffers. */
 interface BufferPack {
   /** The folder of the sources. */
   root: string;
@@ -174,9 +174,7 @@ const REPL_FORMS = 50;
 /** The tools of the workspace pack that the Lisp pack has too. */
 const FILE_TOOLS: readonly string[] = ['read_file', 'write_file', 'propose_file_edit'];
 
-/**
- * The tools over files and buffers. There is no editor here, so a buffer is a file below the root, or the REPL.
- */
+/** The tools for files and buffers. There is no editor here, so a buffer is a file below the root, or the REPL. */
 function createBufferTools({ root, history, taskQueue }: BufferPack): Tool[] {
   const files = createWorkspaceTools({ root, ...defined({ taskQueue }) });
   const readFile = files.find(({ name }) => name === 'read_file');

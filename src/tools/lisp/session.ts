@@ -143,7 +143,7 @@ async function run(reach: Reach, history: FormHistory, job: FormJob, context: Ca
   throw error;
 }
 
-/** The words and the error for a form without an answer. */
+/** The words and the error for a form that got no answer. */
 async function describeLoss({ swank, whyEnded }: LiveImage, end: Exclude<End, { answer: Sexp }>) {
   if ('killed' in end) {
     const words = 'the form did not let go, so the image was ended, and everything in it is lost';

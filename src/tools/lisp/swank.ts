@@ -84,7 +84,7 @@ function open({ host, port }: SwankAddress): Promise<Socket> {
   });
 }
 
-/** Splits a stream into messages. A message is its length in six hexadecimal digits, then so many bytes of UTF-8. */
+/** Splits a stream into messages. A message is its length in six hexadecimal digits, then that many bytes of UTF-8. */
 function createReader(onMessage: (text: string) => void): (chunk: Buffer) => void {
   let held = Buffer.alloc(0);
   return (chunk) => {

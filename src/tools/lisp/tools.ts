@@ -23,7 +23,7 @@ export interface LispPack {
   taskQueue?: string;
 }
 
-/** Matches the name of a symbol only, and no text that Lisp's reader would do more with. */
+/** Matches only the name of a symbol. It does not match text for which Lisp's reader would do more than read a name. */
 const NAME =
   /^(?:(?:(?<package>[^\s:|()"'`;,\\#][^\s:|()"'`;,\\]*)?(?<colons>::?))?(?:\|(?<exact>[^|\\]*)\||(?<plain>[^\s:|()"'`;,\\#][^\s:|()"'`;,\\]*)))$/u;
 

@@ -34,9 +34,9 @@ export function loginCommand(server: string, args: readonly string[] = []): stri
 }
 
 /**
- * A `fetch` that sends the token of an account, to the origin of its server only. A token that expires soon is renewed
- * first; a token that the server refuses is renewed once. Rejects with LoginNeeded if a person has to log in; never
- * starts a login.
+ * Makes a `fetch` that sends the token of an account, and only to the origin of the account's server. A token that
+ * expires soon is renewed first; a token that the server refuses is renewed once. Rejects with LoginNeeded if a person
+ * has to log in; never starts a login.
  */
 export function authorizedFetch(base: FetchLike, account: Account, deps: AccessDeps): FetchLike {
   const { origin } = new URL(account.url);

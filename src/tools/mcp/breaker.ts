@@ -5,7 +5,7 @@ export interface Breaker {
   /** Seconds until the next start. */
   seconds(): number;
   started(): void;
-  /** The server ended, or did not start. */
+  /** Notes that the server ended, or did not start. */
   ended(): void;
 }
 
@@ -17,7 +17,7 @@ const LONGEST_MS = 60_000;
 const PATIENCE_MS = 5_000;
 
 /**
- * Lets a server start again at once after its first end. After each further early end, the wait doubles, up to a
+ * Lets a server start again immediately after its first end. After each further early end, the wait doubles, up to a
  * minute. While the wait is longer than a call can wait, calls fail without a start.
  */
 export function createBreaker(now: () => number = () => performance.now()): Breaker {

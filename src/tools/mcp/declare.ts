@@ -29,9 +29,11 @@ export interface McpCommand {
   env?: Readonly<Record<string, McpValue>>;
   /** The server's working directory, relative to the current one. @default '.' */
   cwd?: string;
-  /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
+  /**
+   * Whether the server may ask a person for input in the middle of a call, by a question in the inbox. @default false
+   */
   elicitation?: boolean;
-  /** Whose calls have a connection in common. @default 'worker' */
+  /** The calls that share a connection. @default 'worker' */
   state?: McpState;
 }
 
@@ -43,9 +45,11 @@ export interface McpAddress {
   headers?: Readonly<Record<string, McpValue>>;
   /** Settings for `countersign mcp login`. @default the server says how */
   oauth?: McpOAuth;
-  /** In the middle of a call it may ask a person for input, by a question in the inbox. @default false */
+  /**
+   * Whether the server may ask a person for input in the middle of a call, by a question in the inbox. @default false
+   */
   elicitation?: boolean;
-  /** Whose calls have a connection in common. @default 'worker' */
+  /** The calls that share a connection. @default 'worker' */
   state?: McpState;
 }
 
@@ -57,7 +61,7 @@ export interface McpOAuth {
   clientSecret?: McpValue;
   /** The scopes to request. @default what the server asks for */
   scopes?: readonly string[];
-  /** The only authorization server to log in at. @default the one that the server names */
+  /** The only authorization server to log in at. @default the one that the MCP server names */
   issuer?: string;
   /** The port of the redirect to this machine, for a client registered with a port. @default any that is free */
   callbackPort?: number;

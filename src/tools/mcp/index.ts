@@ -51,7 +51,10 @@ export async function openConfig(config: Config, deps: OpenDeps): Promise<OpenCo
   }
 }
 
-/** A warning starts here: about a tenth of the context window of widely used models, taken in every request. */
+/**
+ * From this number of tokens on, a warning is logged. It is about a tenth of the context window of widely used models,
+ * and every request needs it.
+ */
 const MANY_TOKENS = 20_000;
 
 function warnOfTokens({ agents }: Config, { warn }: OpenDeps): void {

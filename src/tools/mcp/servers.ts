@@ -180,7 +180,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
       return readAnswer(answer, { server, tool: name });
     },
   });
-  // The digest binds a decision to this tool of this server, started in this way.
+  // A decision counts for this digest only: for this tool of this server, started in this way.
   return Object.freeze({
     ...tool,
     server,

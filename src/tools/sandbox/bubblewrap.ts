@@ -179,7 +179,9 @@ export function runtimePaths(node = process.execPath): string[] {
   return [node, packages].filter(existsSync);
 }
 
-/** Whether the user that programs run as may read a path. For example, others cannot read a Node below root's home. */
+/**
+ * Whether the user that programs run as may read a path. For example, no other user can read a Node below root's home.
+ */
 export function isReachable(path: string, identity: Identity): boolean {
   if (identity.kind !== 'other') return true;
   const may = (at: string, wanted: number): boolean => {

@@ -77,7 +77,7 @@ export interface SandboxCommand {
   onOutput?(text: string): void;
 }
 
-/** Runs programs apart from this machine. Made by `sandbox`. */
+/** Runs programs separately from this machine. Made by `sandbox`. */
 export interface Sandbox {
   /** True if programs can neither read listed folders, nor change anything outside, nor use the network. */
   readonly isClosed: boolean;

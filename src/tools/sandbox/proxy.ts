@@ -23,7 +23,10 @@ export interface Proxy {
   close(): Promise<void>;
 }
 
-/** The most connections at once. More are refused, because they use the worker's resources and not the sandbox's. */
+/**
+ * The most open connections. More connections are refused, because they use the worker's resources and not the
+ * sandbox's.
+ */
 const MOST_CONNECTIONS = 64;
 /** A connection on which nothing is sent for this long is closed. */
 const IDLE_MS = 120_000;

@@ -32,7 +32,7 @@ interface FolderPath {
  */
 export type FolderAccess = 'descriptors' | 'checks';
 
-/** The strongest method of this system. Only Linux resolves names below an open folder, through /proc. */
+/** The strongest method that this system has. Only Linux resolves names below an open folder, through /proc. */
 export const FOLDER_ACCESS: FolderAccess =
   process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptors' : 'checks';
 

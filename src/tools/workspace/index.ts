@@ -26,7 +26,7 @@ export interface WorkspaceOptions {
 }
 
 /**
- * Makes tools over the files of one folder. Tools that read are safe. Tools that write are dangerous and ask first. The
+ * Makes tools for the files of one folder. Tools that read are safe. Tools that write are dangerous and ask first. The
  * tools reach nothing outside the folder, and follow no links at all. The tools touch regular files only, and writes
  * are atomic.
  *
@@ -207,7 +207,10 @@ function notOnce(what: string, path: string, times: number): ToolError {
   return new ToolError(`${what} stands in "${path}" more than once; nothing was changed. ${how}.`);
 }
 
-/** 0, 1, or 2 for more occurrences. Overlapping ones count too, because it is not known which of them is meant. */
+/**
+ * 0, 1, or 2 for more occurrences. Overlapping occurrences count too, because it is not known which one the model
+ * means.
+ */
 function countOf(text: string, wanted: string): number {
   const first = text.indexOf(wanted);
   if (first === -1) return 0;

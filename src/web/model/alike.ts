@@ -15,13 +15,13 @@ export interface Reported {
   text: string;
 }
 
-/** Requests that a person selected to decide at once, and the outcomes of the requests that were decided last. */
+/** The requests that a person selected to decide together, and the outcomes of the requests that were decided last. */
 export interface Selection {
   items: readonly InboxItem[];
   report?: readonly Reported[] | undefined;
 }
 
-/** The key of a decision on several requests at once, while it is held. */
+/** The key under which a decision on several requests is held. */
 export const BULK = 'bulk';
 
 /**
@@ -52,7 +52,7 @@ export function withAllAlike(items: readonly InboxItem[], rows: readonly InboxIt
   return [...items, ...joining].slice(0, MOST_ROWS);
 }
 
-/** One field that requests show: an argument by its path, or something apart from the arguments. */
+/** One field that requests show: an argument by its path, or a field that is not an argument. */
 export interface Field {
   name: string;
   isArgument: boolean;
@@ -76,7 +76,9 @@ export function compareRequests(requests: readonly RequestOpened[]): { same: Fie
   return { same: fields.filter(isSame), differing: fields.filter((field) => !isSame(field)) };
 }
 
-/** Prefix for fields that are not arguments, so that an argument cannot be mistaken for one. */
+/**
+ * Prefixes of the keys. They keep an argument called "Policy" apart from the field "Policy" that is not an argument.
+ */
 const BESIDE = 'b:';
 const ARGUMENT = 'a:';
 

@@ -6,16 +6,16 @@ import { counted, type Label } from '../../history/labels';
 import type { SessionEvent } from '../../history/session/events';
 import type { SentFile, SessionView } from '../../server/api';
 
-/** One message, as far as it is known. */
+/** One message. Fields that are not known are absent. */
 export type ShownMessage = Pick<HeldMessage, 'messageId' | 'text'> & Partial<HeldMessage>;
 
-/** A turn of a conversation, with the messages that it is about. */
+/** A turn of a conversation, with the messages that it took up. */
 export interface Exchange {
   turn: SessionView['turns'][number];
   said: readonly ShownMessage[];
 }
 
-/** The turns of a conversation in their order, each with the messages that it took. */
+/** The turns of a conversation in order, each with the messages that it took up. */
 export function exchangesOf({ turns, messages }: Pick<SessionView, 'turns' | 'messages'>): Exchange[] {
   const byId = new Map<string, ShownMessage>(messages.map((message) => [message.messageId, message]));
   return turns.map((turn) => {
@@ -41,7 +41,7 @@ export function describeConversation(state: string): Label {
   return STATES[state] ?? [state, 'quiet'];
 }
 
-/** The number of turns that the model reads word by word, from the events so far. A running turn counts, too. */
+/** The number of turns that the model reads in full, from the events so far. A running turn counts, too. */
 export function keptTurns(events: Iterable<SessionEvent>): number {
   let kept = 0;
   for (const event of events) {
@@ -53,7 +53,7 @@ export function keptTurns(events: Iterable<SessionEvent>): number {
   return kept;
 }
 
-/** The text for a person who asks for a summary, and whether there is anything to summarize. */
+/** The text shown to a person who asks for a summary, and whether there is anything to summarize. */
 export function whatCompacts(kept: number, isRunning: boolean): { isNeeded: boolean; text: string } {
   if (kept < 2)
     return { isNeeded: false, text: 'There is nothing to compact: the last turn stays word by word.' };
@@ -61,10 +61,10 @@ export function whatCompacts(kept: number, isRunning: boolean): { isNeeded: bool
   return { isNeeded: true, text: `${when} model summarizes all turns but the last.` };
 }
 
-/** The outcome of a summary. */
+/** The result of an attempt to summarize. */
 export type Compacted = Extract<SessionEvent, { type: 'compacted' | 'compaction_failed' }>;
 
-/** The outcome of a summary in words. */
+/** The result of an attempt to summarize, in words. */
 export function compactedText(event: Compacted): string {
   if (event.type === 'compaction_failed') return `Nothing was compacted: ${event.error}`;
   return `${counted(event.turns, 'turn')} compacted by ${event.model}. The summary is on top.`;
@@ -76,7 +76,7 @@ export interface MessageDraft {
   /** The files that go with the message. */
   files: readonly SentFile[];
   mode: MessageMode;
-  /** Set when the message is first sent, so that it counts once however often it is sent. Empty until then. */
+  /** The id of the message, so that it counts once however often it is sent. Empty until the message is first sent. */
   messageId: string;
 }
 

@@ -83,8 +83,8 @@ export function partnersOf(lines: readonly DiffLine[]): Map<number, number> {
 }
 
 /**
- * Pairs of removed and added lines. With equal numbers, lines are paired in order. Otherwise each line is paired with
- * the most similar one.
+ * Pairs removed lines with added lines. If there are equally many of both, they are paired in order. Otherwise each
+ * removed line is paired with the most similar of the next added lines.
  */
 function pairsOf(
   lines: readonly DiffLine[],
@@ -104,10 +104,10 @@ function pairsOf(
   });
 }
 
-/** By how many lines a line may have moved among the added lines. */
+/** The most added lines that are compared with one removed line. */
 const MOST_NEAR = 20;
 
-/** Which part of two texts is the same at their beginnings and ends, from 0 to 1. */
+/** How much of two texts is the same at their beginnings and ends, from 0 to 1. */
 function likeness(one: string, other: string): number {
   const [shorter, longest] = [Math.min(one.length, other.length), Math.max(one.length, other.length)];
   let start = 0;
@@ -117,7 +117,10 @@ function likeness(one: string, other: string): number {
   return longest === 0 ? 0 : (start + end) / longest;
 }
 
-/** The words of a line that its partner does not have. */
+/**
+ * The words of `line` that `partner` lacks, as ranges to highlight. None if a line is too long, or if the two have
+ * little in common.
+ */
 export function changedWords(line: DiffLine, partner: DiffLine): Look[] {
   if (Math.max(line.line.length, partner.line.length) > WORD_BY_WORD) return [];
   const parts = wordParts(partner.line.slice(1), line.line.slice(1));
@@ -176,8 +179,8 @@ const FILE_TEXTS = new Set(['old_text', 'new_text', 'content']);
 
 /**
  * Divides the arguments by whether the diff shows them. The diff shows a text of several lines that occurs in it before
- * or after the change, a single line under a name that file tools use for it, and the whole file after the change. Any
- * other short text may occur in the diff by chance, so it is still shown as an argument.
+ * or after the change, a single line under a name that file tools use for such a text, and the whole file after the
+ * change. Any other short text may occur in the diff by chance, so it is still shown as an argument.
  */
 export function leavesBeside(
   plan: FilePlan | undefined,
@@ -195,7 +198,7 @@ export function leavesBeside(
   return { own: leaves.filter((leaf) => !isShown(leaf)), shown: leaves.filter(isShown) };
 }
 
-/** Whether a text is the file after the change, so that it contains each hunk in order. */
+/** Whether a text is the file after the change. Such a text contains each hunk in order. */
 function isAfter(text: string, { hunks }: FilePlan): boolean {
   let at = 0;
   for (const hunk of hunks) {

@@ -66,8 +66,8 @@ export function setText(draft: ArgumentsDraft, path: Path, text: string): Argume
 }
 
 /**
- * The draft after a number was typed. A text that is not a number, or that would become another number, stays beside
- * the last valid value.
+ * The draft after a number was typed. A text that is not a number, or that cannot be kept exactly as one, is stored
+ * beside the last valid value.
  */
 export function setNumber(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
   const value = parseNumber(text);
@@ -83,7 +83,7 @@ function numberProblem(text: string): string {
   return isNumber(pointed) ? `has to be a number with a point: ${pointed.trim()}` : 'has to be a number';
 }
 
-/** The typed number. The text itself if the text is not a number, or would become another number. */
+/** The typed number. Returns the text itself if it is not a number, or cannot be kept exactly as one. */
 export function parseNumber(text: string): number | string {
   return isNumber(text) && isExact(text.trim()) ? Number(text) : text;
 }
@@ -111,8 +111,8 @@ function schemaIssues(schema: JsonSchema, value: JsonObject): Issue[] {
 }
 
 /**
- * The schema as it applies to one value. Of alternatives, only the one that the value fits is kept, so that a fault is
- * reported once, and for the fields that the person sees.
+ * The schema as it applies to one value. Of several alternatives, only the one that the value fits is kept. So each
+ * mistake is reported once, and at the fields that the person sees.
  */
 function narrowSchema(root: JsonSchema, value: JsonObject): JsonSchema {
   const { $defs, definitions } = root;
@@ -217,7 +217,7 @@ function inList(
   return [...before, ...(changed === undefined ? [] : [changed]), ...list.slice(index + 1)];
 }
 
-/** The change that a fork makes at a call. `same`: no change, so that the turn takes the same path again. */
+/** The change that a fork makes at a call. `same`: no change, so the fork repeats the path of the turn. */
 export type Way = 'arguments' | 'approved' | 'denied' | 'reply' | 'same';
 
 export const WAY_LABELS: Readonly<Record<Way, string>> = {

@@ -4,7 +4,8 @@ import { findReference } from '../../contract/schema/reference';
 import { limitsOf } from './limits';
 
 /**
- * The kind of input for a value. `nothing` is null. A `union` is one of several kinds. `json` works for every schema.
+ * The kind of input for a value. `nothing` stands for null. A `union` is one of several kinds. `json` works for every
+ * schema.
  */
 export type FieldKind =
   | ('text' | 'lines' | 'date' | 'number' | 'integer' | 'boolean' | 'choice' | 'nothing')
@@ -17,7 +18,7 @@ export interface Field {
   label: string;
   description?: string;
   required: boolean;
-  /** Only with `choice`: the values. */
+  /** Only with `choice`: the values to choose from. */
   options?: Json[];
   /** Only with `object`: the fields in the order of the schema. */
   fields?: { name: string; field: Field }[];
@@ -50,7 +51,10 @@ function positionOf(root: JsonObject): SchemaPosition {
   return { root, name: '', required: true, depth: 0, budget: { left: MOST_FIELDS } };
 }
 
-/** The form of a tool's arguments. Schemas that a form cannot show become JSON. */
+/**
+ * The form of a tool's arguments. If a form cannot show the schema as an object or a choice, each argument becomes a
+ * field for JSON.
+ */
 export function formOf(schema: JsonObject | undefined, value: JsonObject): Field {
   const root = schema ?? {};
   const field = fieldOf(root, positionOf(root));
@@ -58,7 +62,7 @@ export function formOf(schema: JsonObject | undefined, value: JsonObject): Field
   return withUnnamed({ kind: 'object', label: '', required: true, fields: [], initial: {} }, value);
 }
 
-/** An object with the values that its schema does not name, each as JSON, so that the form shows all values. */
+/** Adds a field for JSON for each value that the schema does not name, so that the form shows all values. */
 export function withUnnamed(form: Field, value: Json | undefined): Field {
   const fields = form.fields ?? [];
   const known = new Set(fields.map(({ name }) => name));
@@ -203,8 +207,8 @@ function isFixed({ kind, options = [] }: Field): boolean {
 }
 
 /**
- * The index of the variant that a value is: the best fit, or the chosen variant if the value fits that one, too. -1: no
- * variant fits.
+ * The index of the variant that fits a value best, or the chosen variant if the value fits that one, too. -1: the value
+ * does not fit any variant.
  */
 export function variantOf(variants: readonly Field[], value: Json | undefined, chosen = -1): number {
   const fits = variants.map((variant) => fitOf(variant, value));
@@ -236,7 +240,7 @@ function fitOf(field: Field, value: Json | undefined): number {
       return value.length === 0 || field.item === undefined ? 1 : Math.max(0.1, fitOf(field.item, value[0]));
     case 'object':
       return isObject(value) ? objectFit(field, value) : 0;
-    // Alternatives inside alternatives are alternatives of the whole, so only JSON is left here.
+    // Alternatives inside alternatives were merged into the outer ones, so only JSON is left here.
     default:
       return 0.01;
   }

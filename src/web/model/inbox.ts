@@ -70,10 +70,10 @@ export function moveTo(index: number, by: number, count: number): number {
 
 /** The most rows that the server sends at once. */
 export const MOST_ROWS = 200;
-/** Rows are read from a multiple of this number on, so that a small scroll reads nothing. */
+/** The first row to read is a multiple of this number, so that a small scroll reads nothing. */
 const STEP = 50;
 
-/** The first row to read. The rows before and after the first visible row are then read, too. */
+/** The first row to read. Rows before and after the visible rows are then read, too. */
 export function offsetFor(firstVisible: number): number {
   return Math.max(0, Math.floor((firstVisible - STEP) / STEP) * STEP);
 }
@@ -90,7 +90,7 @@ interface RowViewport {
 /** The rows to draw, and the space of the rows that are left out. */
 interface RowWindow {
   from: number;
-  /** Not included. */
+  /** The index after the last row. */
   to: number;
   before: number;
   after: number;

@@ -59,7 +59,7 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-/** A person's choices for a request so far. */
+/** The choices that a person has made for a request so far. */
 export interface Choice {
   /** The new arguments, if they are edited. */
   edited?: JsonObject;
@@ -73,14 +73,17 @@ export function hunkIds(request: RequestOpened): string[] {
   return (request.preview?.plan?.hunks ?? []).map(({ id }) => id);
 }
 
-/** Ids of the hunks that a person approved: all hunks, unless the decision that stands names only some. */
+/** Ids of the hunks that a person approved: all hunks, unless the decision that counts names only some of them. */
 export function approvedHunks({ request, decisions }: Pick<CallView, 'request' | 'decisions'>): string[] {
   const stands = decisions.findLast(({ judgement }) => judgement.accepted === true);
   const all = request === undefined ? [] : hunkIds(request);
   return stands?.hunks === undefined ? all : all.filter((id) => stands.hunks?.includes(id));
 }
 
-/** The decision to send. It names the digest of what the page showed, so that a stale page decides nothing. */
+/**
+ * The decision to send. It carries the digest of the request that the page showed, so that a stale page decides
+ * nothing.
+ */
 export function toDecision(
   request: RequestOpened,
   kind: 'approve' | 'deny',
@@ -123,7 +126,7 @@ export interface Review {
   fresh: boolean;
   /** How many blocks have not been in view yet. */
   unseen: number;
-  /** How many marks there are. `confirmed` says whether the person confirmed to have looked at them. */
+  /** The number of marks in the text. `confirmed` says whether the person confirmed that they looked at them. */
   hidden: number;
   confirmed: boolean;
   /** How many mistakes the edited arguments have. */
@@ -167,7 +170,7 @@ export function spokenWhy(why: string | undefined): string {
   return SPOKEN.find(([part]) => part.test(why))?.[1] ?? '';
 }
 
-/** The counts in words. Empty if there are none. */
+/** Says how many deceptive characters and words of each kind a text has. Empty if it has none. */
 export function deceivingText({ hidden, alike, turned }: Deceiving): string {
   const parts = [
     hidden > 0 && `${counted(hidden, 'character')} that would not show`,
@@ -183,8 +186,8 @@ const BLOCK_LINES = 16;
 const BLOCK_CHARS = 1_200;
 
 /**
- * Divides a text into blocks of about one screen: a person has seen the whole text once the end of each block was in
- * view. Nothing is lost, and a mark stays whole. There is at least one block.
+ * Divides a text into blocks of about one screen. A person has seen the whole text once the end of each block was in
+ * view. No text is lost, and a mark stays whole. There is at least one block.
  */
 export function blocksOf(pieces: readonly Segment[]): Segment[][] {
   const blocks: Segment[][] = [[]];

@@ -1,8 +1,8 @@
 import { defined } from '../../contract/defined';
 
 /**
- * A screen of the page. The route is in the fragment of the address, so the server has only one page. `query` chooses
- * what a list shows, as the part of a URL after `?`. Undefined: the list shows the same as the last time.
+ * A screen of the page. The route is in the fragment of the address, because the server has only one page. `query` says
+ * what a list shows, in the form of the part of a URL after `?`. Undefined: the list shows the same as the last time.
  */
 export type Route =
   | { at: 'inbox'; query?: string }
@@ -95,7 +95,7 @@ export function queryOf(parameters: Readonly<Record<string, string | undefined>>
   return new URLSearchParams(given).toString();
 }
 
-/** The parameters with these names from such a part of a URL. A missing parameter is empty. */
+/** The parameters with these names, from the part of a URL after `?`. A missing parameter is empty. */
 export function parametersOf<K extends string>(query: string, names: readonly K[]): Record<K, string>;
 export function parametersOf(query: string, names: readonly string[]): Record<string, string> {
   const given = new URLSearchParams(query);

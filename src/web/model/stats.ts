@@ -96,7 +96,7 @@ function timeRows({ tools }: Stats): BarRow[] {
   });
 }
 
-/** Tools with calls in doubt, and how these ended. */
+/** The tools with calls in doubt, and how people resolved these calls. */
 function doubtRows({ tools }: Stats): BarRow[] {
   const doubted = tools.filter(({ inDoubt }) => inDoubt.calls > 0);
   const most = Math.max(1, ...doubted.map(({ inDoubt }) => inDoubt.calls));
@@ -156,7 +156,7 @@ function partsOf(most: number, counts: readonly (readonly [Tone, string, number]
     .map(([tone, name, count]) => ({ tone, name, count, width: Math.max(LEAST, count / most) }));
 }
 
-/** The median, and how far the other values go beyond it. */
+/** The median, and how far the highest values lie above it. */
 function spreadOf({ p50, p95, max }: Spread): [string, string] {
   const tail = p95 === null || max === null ? '' : `p95 ${span(p95)}, max ${span(max)}`;
   return [p50 === null ? '-' : span(p50), tail];

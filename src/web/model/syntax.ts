@@ -42,7 +42,7 @@ const WITHIN = Object.fromEntries(
   ),
 );
 
-/** The colours by kind of token. A token of any other kind looks like the rest of its line. */
+/** The style for each kind of token. A token of any other kind looks like plain text. */
 const LOOKS: Partial<Record<ShjToken, string>> = {
   kwd: 'syn-word',
   str: 'syn-text',
@@ -67,11 +67,11 @@ function isLanguage(value: unknown): value is ShjLanguageData {
   return typeof value === 'object' && value !== null;
 }
 
-/** How many lines before the first visible line are read, too, because a comment or a string may have begun in them. */
+/** How many lines before the first visible line are also read, because a comment or a string may have begun in them. */
 const LINES_BEFORE = 40;
 /**
- * Longer texts are not coloured. The grammars are regular expressions, and a hostile text could keep one of them busy.
- * Within these bounds it takes milliseconds.
+ * The limits of a text that is coloured. The grammars are regular expressions, and a hostile text could keep one of
+ * them busy. Within these limits, colouring takes milliseconds.
  */
 const MOST = { text: 2_400, line: 300, blanks: /\s{60}/ };
 

@@ -53,8 +53,8 @@ function between(stops: readonly number[], at: (index: number) => number, ms: nu
 }
 
 /**
- * The index of the first stop at or after a moment. It is a binary search: a long turn has thousands of stops, and each
- * bar asks twice.
+ * The index of the first stop at or after a moment. It is a binary search, because a long turn has thousands of stops
+ * and each bar needs two searches.
  */
 function firstFrom(stops: readonly number[], ms: number): number {
   let [low, high] = [0, stops.length];

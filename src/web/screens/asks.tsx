@@ -95,18 +95,21 @@ function placeIn({ turn, callId }: InboxItem): string {
   return `${turn}/${callId}`;
 }
 
-/** Distinguishes an item from an earlier one of the same call: a call in doubt has the key of its request. */
+/**
+ * The name of an item. It differs from the name of an earlier item of the same call: a call in doubt has the same key
+ * as its request.
+ */
 function nameOf(item: InboxItem): string {
   return `${item.kind} ${item.since} ${keyOf(item)}`;
 }
 
-/** Why a panel is open: the person opened it, or the item has just come. */
+/** Why a panel is open: the person opened it, or the item has just come and opened by itself. */
 type Why = 'wanted' | 'came';
 
 /**
- * Which item is open. The first item that comes opens by itself, unless the person writes a message or has folded an
- * item up. An open item stays open until the person decides it here or folds it up, even if somebody decides it
- * elsewhere.
+ * Chooses the open item. The first item that comes opens by itself, unless the person is writing a message or has
+ * folded an item up. An open item stays open until the person decides it here or folds it up, even if somebody decides
+ * it elsewhere.
  */
 function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWriting: () => boolean) {
   const { held } = useAppContext();
@@ -142,7 +145,7 @@ function useOpen(rows: readonly InboxItem[], isAtEnd: AsksProps['isAtEnd'], isWr
       setMayCome(false);
       set(undefined, 'wanted');
     },
-    /** Goes on to the next item, unless the person has done so meanwhile. */
+    /** Goes on to the next item, unless the person has already left `item`. */
     decided: (item: InboxItem) => {
       done.add(nameOf(item));
       if (now.current.open === item) set(nextFree(), 'wanted');
@@ -167,7 +170,7 @@ function firstFree(
   return rows.find((item) => !done.has(nameOf(item)) && !isHeld(item));
 }
 
-/** Calls `take` for each decision that was not sent after all. */
+/** Calls `take` for each held decision that was dropped and not sent. */
 function useUndone(take: (key: string) => void): void {
   const { held } = useAppContext();
   const before = useRef(held);
@@ -181,8 +184,8 @@ function useUndone(take: (key: string) => void): void {
 }
 
 /**
- * Whether the person has typed a message: a panel that opened now would push it away. We look into the tab's storage
- * and not at the field, because the composer may load later.
+ * Whether the person has typed a message. A panel that opened now would push the message away. We read the tab's
+ * storage and not the field, because the composer may load later.
  */
 function isMessageKept(user: string, session: string): boolean {
   const draft = readMessageDraft(loadTyped(user, messageName(session)));

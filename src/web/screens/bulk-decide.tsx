@@ -75,7 +75,7 @@ function reportText(of: readonly Reported[]): string {
 interface DecideProps {
   chosen: readonly Chosen[];
   unseen: Unseen;
-  /** How many requests are not read yet. */
+  /** The number of requests that are still being read. */
   reading: number;
 }
 
@@ -129,8 +129,8 @@ interface Sent extends Pick<Reported, 'turn' | 'callId' | 'summary'> {
 }
 
 /**
- * Makes the decision on one call. It names the digest of what the person saw, so it is refused if the call has changed
- * meanwhile.
+ * Makes the decision on one call. It carries the digest of the request that the person saw, so it is refused if the
+ * call has changed meanwhile.
  */
 function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reason: string): Sent {
   const { turn, callId } = item;
@@ -142,7 +142,10 @@ function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reas
 
 type Sending = Pick<AppContext, 'select' | 'carefully' | 'fail' | 'follow' | 'notify'>;
 
-/** Sends one decision after the other, and reports each. If the server does not answer, the rest is not sent. */
+/**
+ * Sends the decisions one after the other, and reports each. If the server does not answer, the remaining decisions are
+ * not sent.
+ */
 async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boolean): Promise<void> {
   const { select, carefully, fail, follow, notify } = context;
   let report: readonly Reported[] = all.map(({ turn, callId, summary }) => {

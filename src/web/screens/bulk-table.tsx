@@ -10,7 +10,7 @@ export interface Chosen {
   item: InboxItem;
   request: RequestOpened;
   runId: string;
-  /** Why the request must not be approved together with the others. */
+  /** Why the request must not be approved together with others. */
   alone: string | undefined;
 }
 

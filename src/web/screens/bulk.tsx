@@ -20,7 +20,7 @@ import { CallLink, type Chosen, Differences, Same } from './bulk-table';
 interface BarProps {
   /** The rows of the inbox that were read. */
   rows: readonly InboxItem[];
-  /** Shows the selection. */
+  /** Opens the panel that shows the selection. */
   look: () => void;
 }
 
@@ -110,7 +110,7 @@ function readOf(item: InboxItem, { view, changed }: CallDetails): Read {
   return { item, request, runId: view.runId, alone: isChanged ?? alone };
 }
 
-/** How many calls are read at once. */
+/** How many calls are read at the same time. */
 const AT_ONCE = 4;
 
 /**

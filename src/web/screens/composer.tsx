@@ -42,7 +42,7 @@ export function Composer(props: ComposerProps): JSX.Element | null {
   const takesFiles = useAppContext().session.takesFiles && !isOver;
   const files = useFiles({
     ...{ files: value.files, setProblem, isOn: takesFiles, isSending },
-    // A file that arrives must not remove the problem of files that did not.
+    // A file that has arrived must not remove the message about other files that could not be attached.
     change: (next) => keep({ files: next, messageId: '' }),
   });
   const submit = (event: Event): void => {
@@ -108,7 +108,7 @@ function useMessage({ session, start, isRunning, sent }: ComposerProps) {
     const why = coming > 0 ? 'A file is still on its way.' : textProblem(value.text);
     setProblem(why);
     if (why !== undefined || isSending) return;
-    // Sending the same text again is sending the same message.
+    // Sending the same text again repeats the same message.
     const messageId = value.messageId || newDecisionId();
     change({ messageId });
     setSending(true);
@@ -132,7 +132,9 @@ function useMessage({ session, start, isRunning, sent }: ComposerProps) {
   return { value, change: type, keep: change, problem, setProblem, isSending, send };
 }
 
-/** The notice after a message was sent, for what the person does not see in the conversation below. */
+/**
+ * The notice after a message was sent, if the conversation on the screen does not show what happened to the message.
+ */
 function noticeOf(sent: SentMessage): string | undefined {
   if (sent.status === 'recorded')
     return 'No worker answers. The message is on record and counts when one runs.';

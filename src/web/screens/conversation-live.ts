@@ -15,11 +15,11 @@ export interface LiveConversation {
   view?: SessionView | undefined;
   /** The turn that runs. */
   running?: TurnView | undefined;
-  /** The text that its model writes. */
+  /** The text that the model of the running turn writes. */
   text?: LiveText | undefined;
-  /** How many turns the model reads word by word. */
+  /** How many turns the model reads in full. */
   kept?: number;
-  /** The outcome of the last summary, if it ended while the person looked. */
+  /** The result of the last attempt to summarize, if it ended while the person looked. */
   compacted?: Compacted | undefined;
   /** Why the conversation cannot be read. */
   problem?: ApiError | undefined;
@@ -27,7 +27,10 @@ export interface LiveConversation {
 
 type SetLive = (change: (last: LiveConversation) => LiveConversation) => void;
 
-/** Reads a conversation from its start, then follows it while the tab is visible. Another `attempt` reads it anew. */
+/**
+ * Reads a conversation from its start, then follows it while the tab is visible. When `attempt` changes, it is read
+ * again.
+ */
 export function useConversation(session: string, attempt: number): LiveConversation {
   const [state, setState] = useState<LiveConversation>({});
   const isVisible = useTabVisible();
@@ -59,7 +62,7 @@ function follow(url: string, setState: SetLive): () => void {
     const view = sessionViewOf(events);
     setState((last) => ({ ...last, view, running, text, kept: keptTurns(events), compacted }));
   };
-  // A long conversation sends hundreds of events at once, and they need only one render.
+  // A long conversation sends hundreds of events in a burst, and one render is enough for all of them.
   const drawSoon = (): void => {
     frame ||= requestAnimationFrame(draw);
   };

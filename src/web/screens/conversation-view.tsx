@@ -179,7 +179,7 @@ interface ControlsProps {
   view: SessionView;
   isRunning: boolean;
   isStopping: boolean;
-  /** How many turns the model reads word by word. */
+  /** How many turns the model reads in full. */
   kept: number;
 }
 
@@ -225,7 +225,7 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
 /** Makes a button that does something with the conversation and shows a notice. */
 type ControlButton = (label: string, body: ControlBody, text: string, tone?: string) => JSX.Element;
 
-/** Closes the conversation, once the person has read what that means. */
+/** A button that closes the conversation after the person has read what that means. */
 function Closing({ isRunning, button }: { isRunning: boolean; button: ControlButton }): JSX.Element {
   const [isAsked, setAsked] = useState(false);
   if (!isAsked)

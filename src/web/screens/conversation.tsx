@@ -92,7 +92,7 @@ function NewHead({ start }: { start: string }): JSX.Element {
 /** How far from the end, in pixels, a person still counts as reading the end. */
 const NEAR = 200;
 
-/** Keeps the end in view if it was in view before something came. A request stays where the person reads it. */
+/** Keeps the end in view if it was in view before new content came. A request stays where the person reads it. */
 function useEnd({ view, running, text }: LiveConversation) {
   const end = useRef<HTMLSpanElement>(null);
   const isAtEnd = useRef(true);
@@ -112,7 +112,7 @@ function useEnd({ view, running, text }: LiveConversation) {
   return { end, isAtEnd };
 }
 
-/** Shows a notice with the outcome of a summary. */
+/** Shows a notice with the result of an attempt to summarize. */
 function useCompacted({ compacted }: LiveConversation): void {
   const { notify } = useAppContext();
   useEffect(() => {

@@ -17,7 +17,7 @@ const readRefusals = (): Promise<Reply<Refusal[]>> => send('GET', '/api/refusals
 /** After how many milliseconds the screen reads again. */
 const AGAIN_MS = 15_000;
 
-/** What the signed-in user decided, and how it ended. */
+/** The decisions of the signed-in user, and how the calls ended. */
 export function DecidedScreen(): JSX.Element {
   const { session } = useAppContext();
   const answer = useReading<DecidedAnswer>(readDecided);
@@ -122,7 +122,7 @@ function RefusedRow({ at, user, turn, callId, what, code, standing }: Refusal): 
   );
 }
 
-/** Reads now and repeatedly after that. Undefined until the first answer. */
+/** Reads now and then again and again. Undefined until the first answer. */
 function useReading<T>(read: () => Promise<Reply<T>>): T | undefined {
   const { fail } = useAppContext();
   const [data, setData] = useState<T>();

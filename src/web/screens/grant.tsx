@@ -14,7 +14,7 @@ import type { Review } from './call/decide';
 import { type DecidingProps, type Signed, useSend } from './call/send';
 
 const MINUTE = 60_000;
-/** For how long or how often a grant counts, the narrowest first. */
+/** The choices for how long or how often a grant counts, the narrowest first. */
 const SPANS: readonly (readonly [string, Pick<GrantPlanBody, 'times' | 'forMs'>])[] = [
   ['3 times, within a day', { times: 3 }],
   ['for 30 minutes', { forMs: 30 * MINUTE }],
@@ -27,7 +27,7 @@ interface GrantProps extends DecidingProps {
   review: Review;
 }
 
-/** Approves a call and allows more of its kind. */
+/** A form that approves a call and also allows similar calls in advance. */
 export function GrantOffer(props: GrantProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const opener = useRef<HTMLButtonElement>(null);
@@ -130,7 +130,7 @@ interface SaysProps {
   why: string | undefined;
 }
 
-/** What the grant allows, or why it cannot be given. */
+/** Says what the grant allows, or why it cannot be given. */
 function Says({ preview, problem, why }: SaysProps): JSX.Element {
   return (
     <div class="grant-says" role="status">
@@ -156,13 +156,15 @@ function Says({ preview, problem, why }: SaysProps): JSX.Element {
   );
 }
 
-/** Why the grant cannot be given: what prevents an approval, or a change to the call. */
+/**
+ * Why the grant cannot be given: a reason that also prevents an approval, or a change that the person made to the call.
+ */
 function whyNot({ why, edit, hunks }: Review): string | undefined {
   const isWhole = !edit.isEdited && hunks.ticked.length === hunks.all.length;
   return isWhole ? why : 'A grant goes with a call as it is: take your changes back.';
 }
 
-/** For each argument, the condition that replaces "equal". */
+/** For each argument, the chosen condition in place of "equal". */
 function narrowingOf(ways: GrantPreview['ways'], chosen: Readonly<Record<string, number>>): Narrowing {
   const wider = ways.flatMap(({ name, ways: some }) => {
     const at = chosen[name] ?? 0;
@@ -173,7 +175,7 @@ function narrowingOf(ways: GrantPreview['ways'], chosen: Readonly<Record<string,
 }
 
 /**
- * The calls that the grant would allow. The page asks the server anew after each choice, and only the last answer
+ * Reads which calls the grant would allow. The page asks the server again after each choice, and only the last answer
  * counts.
  */
 function usePreview(turn: string, body: GrantPlanBody): { preview?: GrantPreview; problem?: string } {

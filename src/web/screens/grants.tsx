@@ -83,7 +83,7 @@ interface ConfirmProps {
   look: () => Promise<void>;
 }
 
-/** Confirms a grant. The first click repeats what the second one allows. */
+/** A button that confirms a grant. The first click repeats what the second click allows. */
 function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element {
   const { notify, fail } = useAppContext();
   const [isAsked, setAsked] = useState(false);
@@ -108,7 +108,7 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
   );
 }
 
-/** Revokes a grant. The first click only says what the second one does. */
+/** A button that revokes a grant. The first click only explains what the second click does. */
 function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; what: string }): JSX.Element {
   const { notify, fail } = useAppContext();
   const [isAsked, setAsked] = useState(false);

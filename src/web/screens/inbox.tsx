@@ -114,7 +114,7 @@ interface OpenCall {
 
 const loadBulk = () => import('./bulk');
 
-/** The part of the page that decides several requests at once. It is loaded once something is selected. */
+/** The part of the page that decides several requests together. It is loaded when a request is selected. */
 function useBulk() {
   const { selection } = useAppContext();
   const isWanted = selection.items.length > 0 || selection.report !== undefined;

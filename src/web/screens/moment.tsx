@@ -13,8 +13,8 @@ import { ArgumentsView } from './call/content';
 import { CallName, isWaiting } from './turn/call-card';
 
 /**
- * The turn after its first `count` events: its open requests, its calls, and what the model knew. Nothing can be
- * decided here.
+ * The turn after its first `count` events: its open requests, its calls, and what the model knew. A person cannot
+ * decide anything here.
  */
 export function MomentView({ events, count }: { events: readonly TurnEvent[]; count: number }): JSX.Element {
   const { view, transcript, at, eventId } = useMemo(() => stateAfter(events, count), [events, count]);
@@ -35,7 +35,7 @@ export function MomentView({ events, count }: { events: readonly TurnEvent[]; co
   );
 }
 
-/** The requests that were open then, and the other calls of the unfinished step. */
+/** The requests that were open at that moment, and the other calls of the unfinished step. */
 function Open({ view }: { view: TurnView }): JSX.Element | null {
   const last = view.steps.at(-1)?.step;
   const calls = view.endedAt === null ? view.calls.filter(({ step }) => step === last) : [];

@@ -31,7 +31,8 @@ const credential = (id: string): PublicKeyCredentialDescriptor => ({ type: 'publ
 const WAIT_MS = 120_000;
 
 /**
- * What went wrong, in words for the person. Browsers do not say why, so that a site learns nothing about its visitors.
+ * The error in words for the person. Browsers do not say why a passkey failed, so that a site learns nothing about its
+ * visitors.
  */
 function whyNot(error: unknown): string {
   const name = error instanceof DOMException ? error.name : '';
@@ -72,8 +73,8 @@ function factsOf(statement: string): [name: string, value: string][] {
 }
 
 /**
- * Lets the person sign all that an answer asks for with their passkey, one after the other: first the decision, then
- * the grant. Undefined: the person left one of them unsigned, so nothing may be sent. `what` names the decision in
+ * Lets the person sign everything that an error of the server asks for with their passkey: first the decision, then the
+ * grant. Undefined: the person left one of them unsigned, so nothing may be sent. `what` describes the decision in
  * words.
  */
 export async function signAsked(
@@ -106,7 +107,7 @@ interface SignWords {
   title: string;
   /** The name of the thing that is signed. */
   what: string;
-  /** The button with which the person does not sign. */
+  /** The label of the button with which the person declines to sign. */
   leave: string;
 }
 

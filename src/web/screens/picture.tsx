@@ -21,7 +21,7 @@ interface PictureProps {
   turn: string;
   events: readonly TurnEvent[];
   isOpen: boolean;
-  /** The moment that is shown, as ISO 8601. Undefined: now. */
+  /** The moment to show, as ISO 8601. Undefined: now. */
   cursor?: string | undefined;
   /** Brings a step or a call into view. */
   show: (step: string) => void;
@@ -125,12 +125,14 @@ function Bar({ kind, left, width, ms, open, failed }: Stretch): JSX.Element {
 
 interface ScrubberProps {
   events: readonly TurnEvent[];
-  /** The turn is shown after this many events. Undefined: as it is now. */
+  /** How many events the shown turn has. Undefined: the turn as it is now. */
   count: number | undefined;
   choose: (count: number | undefined) => void;
 }
 
-/** Goes through a turn event by event. The arrow keys move the position, and the last position is now. */
+/**
+ * Goes through a turn event by event. The arrow keys move the position. The last position shows the turn as it is now.
+ */
 export function Scrubber({ events, count, choose }: ScrubberProps): JSX.Element {
   const stops = useMemo(() => stopsOf(events), [events]);
   const last = stops.length - 1;

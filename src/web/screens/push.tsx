@@ -49,7 +49,7 @@ async function digestOf(text: string): Promise<string> {
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** The state: the answer of the server, with whether it notifies this browser, or a problem. */
+/** The answer of the server, which says whether it notifies this browser; or a problem. */
 type Standing = { place: PushPlace } | { problem: string };
 
 async function look(): Promise<Standing> {
@@ -59,7 +59,7 @@ async function look(): Promise<Standing> {
   return reply.ok ? { place: reply.data } : { problem: errorText(reply.error) };
 }
 
-/** @returns What went wrong, as the person reads it. */
+/** @returns A text for the person if something went wrong. */
 async function start({ publicKey }: PushPlace): Promise<string | undefined> {
   if ((await Notification.requestPermission()) !== 'granted') return REFUSED;
   await navigator.serviceWorker.register(workerUrl());

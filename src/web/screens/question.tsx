@@ -60,7 +60,8 @@ export function QuestionPanel(props: QuestionProps): JSX.Element {
 }
 
 /**
- * The answer so far. Wrong fields are reported at once, missing fields once the person has tried to send the answer.
+ * The answer so far. Wrong fields are reported immediately. Missing fields are reported after the person has tried to
+ * send the answer.
  */
 function useForm(asked: QuestionOpened, { typed, change }: KeptTyped) {
   const { question, callKey } = asked;
@@ -158,7 +159,7 @@ function SecretInput({ field, value, take, issues }: SecretProps): JSX.Element {
   );
 }
 
-/** The form without its secret fields, which are not kept as other fields are. */
+/** The form without its secret fields, which are stored in another way. */
 function withoutSecrets({ form }: Question): JsonSchema {
   const secret = secretFields({ form });
   const { properties, required } = form;
@@ -172,7 +173,7 @@ function withoutSecrets({ form }: Question): JsonSchema {
   };
 }
 
-/** The values with which the form begins: the defaults, and "no" for a box that is not ticked. */
+/** The values with which the form begins: the defaults, and false for a box that is not ticked. */
 function beginningOf(question: Question): JsonObject {
   const boxes = fieldsOf(question).filter(({ kind, required }) => kind === 'boolean' && required);
   return completeAnswer(

@@ -159,8 +159,8 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
 const LOOK_AGAIN_MS = 5_000;
 
 /**
- * Reads again when the inbox changes, because a change of the inbox is a change of a turn. Does not read again once
- * older pages are shown.
+ * Reads again when the inbox changes, because such a change is also a change of a turn. Stops reading again once older
+ * pages are shown.
  */
 function useTurns(filter: TurnsFilter) {
   const { inbox, fail } = useAppContext();

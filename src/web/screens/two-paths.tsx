@@ -69,7 +69,7 @@ export function TwoPaths({ fork, events }: TwoPathsProps): JSX.Element {
   );
 }
 
-/** The events of the forked turn, which are read once: the comparison does not need what that turn does later. */
+/** Reads the events of the forked turn once, because the comparison does not need later events of that turn. */
 function useOriginal(of: string): { original?: readonly TurnEvent[]; problem?: string } {
   const { fail } = useAppContext();
   const [state, setState] = useState<{ original?: readonly TurnEvent[]; problem?: string }>({});

@@ -25,13 +25,13 @@ export interface AppContext {
   inbox: LiveInbox;
   /** Shows a notice, which screen readers read. */
   notify: Notify;
-  /** Shows what goes wrong with a call that the user let run. */
+  /** Reports problems of a call that the user let run. */
   follow(call: Followed): void;
   /** Shows a failure. A 401 leads to the sign-in. */
   fail(status: number, error: ApiError): void;
   /** Decisions that wait to be sent, and decisions that are being sent. */
   held: readonly Held[];
-  /** Sends a decision once it can no longer be undone. `send` can read whether the person has left meanwhile. */
+  /** Sends a decision when it can no longer be undone. `send` can check whether the person has left meanwhile. */
   hold: Hold;
   carefully: Careful;
   /** The selection in the inbox. */
@@ -88,7 +88,7 @@ function isPressing({ key, target }: KeyboardEvent): boolean {
   return key === 'Enter' && target instanceof HTMLElement && target.matches('a, button, input');
 }
 
-/** The current time of the server, in milliseconds since 1970. It is updated every `everyMs`. */
+/** The current time of the server, in milliseconds since 1970. It is updated every `everyMs` milliseconds. */
 export function useNow(everyMs = 1_000): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {
@@ -106,7 +106,7 @@ function listOf({ at }: Route): keyof typeof left {
   return at === 'turns' || at === 'conversations' ? at : 'inbox';
 }
 
-/** The current route, with what its list shows. */
+/** The current route, including what its list shows. */
 export function useRoute(): Route {
   const [route, setRoute] = useState<Route>(() => parseRoute(location.hash));
   useEffect(() => {

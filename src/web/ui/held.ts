@@ -8,16 +8,13 @@ export interface Notice {
   text: string;
   tone: 'good' | 'bad' | 'quiet';
   to?: { label: string; route: Route };
-  /**
-   * Set if the notice says what happened to a decision. Such a notice stays above later notices until the person closes
-   * it.
-   */
+  /** Set if the notice says what happened to a decision. Such a notice stays above later notices until it is closed. */
   stays?: true;
 }
 
 export type Notify = (notice: Notice) => void;
 
-/** A decision that is not sent yet, so that it can be undone, or one that is being sent. */
+/** A decision that is not sent yet and can be undone, or a decision that is being sent. */
 export interface Held {
   /** The key of the call or calls to decide. Only one decision with the same key is held at a time. */
   key: string;
@@ -29,7 +26,7 @@ export interface Held {
   due?: number | undefined;
 }
 
-/** Sends a decision once it can no longer be undone. `send` can read whether the person has left meanwhile. */
+/** Sends a decision when it can no longer be undone. `send` can check whether the person has left meanwhile. */
 export type Hold = (one: Held, send: (isLeft: () => boolean) => Promise<void>, isNow?: boolean) => void;
 
 /** Sends a decision with a signal that ends the wait for the answer. */
@@ -39,8 +36,8 @@ export type Careful = <T>(post: (signal: AbortSignal) => Promise<Reply<T>>) => P
 const SLOW_MS = 2_500;
 
 /**
- * Sends what a person decided, and always says what happened to it: over a lost connection the decision is not sent,
- * and if the connection is lost before the answer comes, a notice says this.
+ * Sends a person's decision, and always reports what happened to it. If the connection is already lost, the decision is
+ * not sent. If the connection is lost before the answer comes, a notice says so.
  */
 export function useCareful(isLost: boolean, notify: Notify): Careful {
   const waiting = useRef(new Set<AbortController>()).current;
@@ -48,7 +45,8 @@ export function useCareful(isLost: boolean, notify: Notify): Careful {
   lost.current = isLost;
   useEffect(() => (isLost ? waiting.forEach((one) => one.abort()) : undefined), [isLost]);
   return async (post) => {
-    // Perhaps only the events are lost, such as behind a proxy that holds them back, so the page asks the server.
+    // Perhaps only the stream of events is lost, for example behind a proxy that holds events back. So the page asks
+    // the server.
     const asked = lost.current ? await askSession() : undefined;
     if (asked?.ok === false && asked.status === 0) return { ok: false, status: 0, error: NOT_SENT };
     const sent = new AbortController();
@@ -93,7 +91,7 @@ export function useHeld(
     draw();
     return true;
   };
-  /** Ends all held decisions. Returns the text of the notice, if there was one. */
+  /** Drops all held decisions. Returns the text of the notice, if there was one. */
   const drop = (why: string): string | undefined => {
     const dropped = [...all.values()].filter(undo);
     if (dropped.length === 0) return undefined;

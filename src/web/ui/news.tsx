@@ -8,12 +8,11 @@ import type { Followed, Notice } from './app';
 import { Text } from './text';
 
 /**
- * How many milliseconds until the first look. The time is short because most calls take a moment. Each next look comes
- * after twice the time.
+ * How many milliseconds until the first look. Most calls end soon, so the time is short. It doubles after each look.
  */
 const FIRST_MS = 500;
 const LONGEST_MS = 30_000;
-/** After this time, only the list shows how the call ended. */
+/** After this time the page no longer looks. Only the list shows how the call ended. */
 const GIVE_UP_MS = 6 * 3_600_000;
 const MOST = 50;
 
@@ -53,7 +52,7 @@ export function useFollowed(): {
   return { news, follow, clear: () => setNews([]) };
 }
 
-/** The problem that a person who let a call run has to know about. Undefined if the call went well or is not over. */
+/** The problem of a call, for the person who let it run. Undefined if the call went well or is not over. */
 function troubleOf({ phase, result, doubt, request }: CallView): string | undefined {
   if (phase === 'in_doubt') return `is in doubt: ${doubt?.message ?? 'nobody knows whether it happened'}`;
   if (phase === 'requested' && request?.note !== undefined) return `waits again: ${request.note}`;
@@ -66,7 +65,7 @@ function newsOf({ turn, callId, what }: Followed, trouble: string): Notice {
   return { text: `${what} ${trouble}`, tone: 'bad', to };
 }
 
-/** What went wrong with calls that the user let run. */
+/** Shows problems of calls that the user let run. */
 export function News({ of, clear }: { of: readonly Notice[]; clear: () => void }): JSX.Element {
   return (
     <div class="news" role="status" aria-live="polite" aria-label="What you let run">
@@ -87,7 +86,7 @@ export function News({ of, clear }: { of: readonly Notice[]; clear: () => void }
   );
 }
 
-/** The pauses: a person who lets a call run has to know that it does not start yet. */
+/** Shows the pauses, because a person who lets a call run has to know that a pause holds it. */
 export function Paused({ of = [] }: { of: readonly string[] | undefined }): JSX.Element {
   return (
     <div class="news" role="status" aria-live="polite" aria-label="What is paused">

@@ -25,13 +25,16 @@ export function Text({ of, layout = 'line', kind }: TextProps): JSX.Element {
 interface TextProps {
   of: string;
   layout?: Layout;
-  /** `prose` for what people and models say. Any other text is shown in the order in which it runs. */
+  /**
+   * `prose` for the words of people and models. Any other text is shown from left to right, in the order in which a
+   * program reads its characters.
+   */
   kind?: Kind | undefined;
 }
 
 /**
- * The segments of such a text. The segments do not change the direction of the text around them, and the text around
- * does not change the direction of the segments.
+ * The segments of a text. They do not change the direction of the text around them, nor does the text around change
+ * theirs.
  */
 export function Pieces(props: PiecesProps): JSX.Element {
   return <Ordered {...props}>{drawPieces(props.of)}</Ordered>;
@@ -41,12 +44,12 @@ interface PiecesProps extends Omit<TextProps, 'of'> {
   of: readonly Segment[];
 }
 
-/** Segments, drawn inside `Ordered`. */
+/** Renders segments. The caller puts them into `Ordered`. */
 export function drawPieces(of: readonly Segment[]): ComponentChildren[] {
   return of.map((piece, index) => (piece.kind === 'text' ? piece.text : <Mark key={index} {...piece} />));
 }
 
-/** Draws its children in the order of the segments. */
+/** Wraps its children so that they are shown in the order of the segments. */
 export function Ordered({
   of,
   layout,
@@ -109,7 +112,7 @@ interface WatchProps {
   children: ComponentChildren;
 }
 
-/** Reports which blocks inside it have not been in view yet. */
+/** Reports which of the blocks inside it have not been in view yet. */
 export function WatchSeen({ report, children }: WatchProps): JSX.Element {
   const watcher = useMemo(() => createWatcher(report), []);
   useEffect(() => watcher.stop, [watcher]);
@@ -147,7 +150,7 @@ function byPlace(a: Element, b: Element): number {
   return a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
 }
 
-/** The files that go with a message of a person. */
+/** The files of a person's message. */
 export function Files({ of = [] }: { of: Parameters<typeof describeFile>[0][] | undefined }): JSX.Element {
   return (
     <>

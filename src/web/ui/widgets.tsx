@@ -12,7 +12,7 @@ export function Chip({ of: [text, tone] }: { of: Label }): JSX.Element {
 }
 
 /**
- * The key of a button, only for the eyes: a screen reader gets it from `aria-keyshortcuts`. A touch screen shows no
+ * The key of a button, for the eyes only: a screen reader gets it from `aria-keyshortcuts`. A touch screen shows no
  * keys.
  */
 export function Key({ of }: { of: string }): JSX.Element {
@@ -53,11 +53,11 @@ interface SearchProps {
   placeholder: string;
   /** The current search words. */
   value: string;
-  /** Called a moment after the last key. */
+  /** Called a moment after the last keystroke. */
   change: (value: string) => void;
 }
 
-/** How many milliseconds after the last key the search starts. */
+/** How many milliseconds after the last keystroke the search starts. */
 const TYPING_MS = 250;
 
 /** A field for words to search for. */
@@ -123,12 +123,12 @@ interface DialogProps {
   /** The id of its heading. */
   titleId: string;
   isWide?: boolean;
-  /** Called once it is closed. */
+  /** Called after the dialog was closed. */
   close: () => void;
   children: ComponentChildren;
 }
 
-/** A dialog that is open as long as it is rendered, and only on this screen. */
+/** A dialog that is open as long as it is rendered. It belongs to the current screen only. */
 export function Dialog({ titleId, isWide = false, close, children }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {

@@ -66,8 +66,8 @@ it.each<[string, unknown, RegExp]>([
   ['another app', press({ api_app_id: 'A2' }), /another app/],
   ['another channel', press({ container: { channel_id: 'C2', message_ts: '1.1' } }), /another message/],
   ['another message', press({ container: { channel_id: 'C1', message_ts: '1.2' } }), /another message/],
-  ['another call', press({}, { value: value({ callId: '1.2' }) }), /something else/],
-  ['other arguments', press({}, { value: value({ digest: 'd2' }) }), /something else/],
+  ['another call', press({}, { value: value({ callId: '1.2' }) }), /another request/],
+  ['other arguments', press({}, { value: value({ digest: 'd2' }) }), /another request/],
 ])('refuses what is forged: %s', (_name, body, why) => {
   expect(judge(body)).toMatch(why);
 });
@@ -77,7 +77,7 @@ it('refuses a click on a message that is not known, or had no button', () => {
   const { seen: __, ...bare } = post;
   expect(whyForeign(readClick(press()) ?? fail(), TEAM, undefined)).toMatch(/no message is known/);
   expect(judge(press(), unplaced)).toMatch(/no message is known/);
-  expect(judge(press(), bare)).toMatch(/something else/);
+  expect(judge(press(), bare)).toMatch(/another request/);
 });
 
 const fail = (): never => {

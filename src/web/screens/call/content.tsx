@@ -18,8 +18,7 @@ import type { FilePlan } from '../../../contract/plan';
 interface ArgumentsProps {
   of: JsonObject;
   /**
-   * The change of a file that is shown above. Values that are in this change are not shown again unless the person
-   * opens them.
+   * The file change that is shown above. Values that are part of it are not shown again unless the person opens them.
    */
   plan?: FilePlan | undefined;
 }
@@ -52,7 +51,7 @@ function Leaves({ of }: { of: readonly Leaf[] }): JSX.Element {
   );
 }
 
-/** The arguments whose text is in the diff. A person has to see that text only once. */
+/** The arguments whose text is in the diff, folded up, because a person has to see that text only once. */
 function ShownAbove({ of }: { of: readonly Leaf[] }): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -191,7 +190,9 @@ function Result({ result, call }: { result: ToolResult; call: CallView }): JSX.E
   );
 }
 
-/** Results where nothing ran because of a person, a rule or the time, so that the tool did not fail. */
+/**
+ * The kinds of results of calls that did not run. A person, a rule or the time ended them, so the tool did not fail.
+ */
 const NOT_RUN: readonly ResultKind[] = ['denied', 'expired', 'refused', 'cancelled'];
 
 function resultTitle(result: ToolResult): string {

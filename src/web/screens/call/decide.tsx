@@ -28,7 +28,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
   const now = useNow();
   const choice: Choice = { hunks: hunks.ticked, reason, ...defined({ edited: edit.edited }) };
   const fresh = useFresh();
-  // An edit makes the preview outdated, and the request comes back with what will be approved.
+  // An edit outdates the preview. The request then comes back with the arguments that will be approved.
   const asksAgain = edit.isEdited && (request.preview !== undefined || request.authority !== undefined);
   const why = whyNot({
     fresh,
@@ -76,7 +76,7 @@ function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, chang
   };
 }
 
-/** A second click within this time, in milliseconds, was meant for the request before. */
+/** A second click within this time, in milliseconds, was meant for the previous request. */
 const SETTLE_MS = 800;
 
 /** Whether the panel appeared a moment ago. */
@@ -158,7 +158,7 @@ export function DecisionBar({ request, review, ...props }: BarProps): JSX.Elemen
 interface Act {
   label: string;
   isAllowed: boolean;
-  /** Whether the button appeared a moment ago. A click is then meant for the button that was there before. */
+  /** Whether the button appeared a moment ago. A click is then meant for the button that was in this place before. */
   isFresh?: boolean;
   act: () => void;
 }
@@ -166,7 +166,7 @@ interface Act {
 interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
   /** The reason that still prevents an approval. */
   why: string | undefined;
-  /** Goes to what prevents the approval. Undefined if there is nothing to go to. */
+  /** Moves the focus to the first obstacle to an approval. Undefined if there is no place to go to. */
   showNext: (() => void) | undefined;
   isEdited?: boolean;
   deny: Act;

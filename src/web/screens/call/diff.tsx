@@ -15,7 +15,7 @@ import {
 } from '../../model/diff';
 import { drawPieces, Ordered, SeenEnd, SeenText, Text } from '../../ui/text';
 
-/** Which hunks are ticked, and how to change that. */
+/** The hunks that can be ticked, and the functions that tick them. */
 export interface HunkChoice {
   toggle: (id: string) => void;
   /** Ticks all hunks, or none. */
@@ -151,13 +151,13 @@ interface BlockProps {
   lines: readonly DiffLine[];
   path: string;
   from: number;
-  /** Not included. */
+  /** The index after the last line. */
   to: number;
 }
 
 /**
- * Some lines of a diff. Far out of view, the browser lays out none of them, and their words and syntax have no colours
- * yet.
+ * Some lines of a diff. While they are far out of view, the browser does not lay them out, and their words and syntax
+ * have no colours yet.
  */
 function Block({ lines, path, from, to }: BlockProps): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);

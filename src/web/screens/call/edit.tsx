@@ -55,7 +55,7 @@ export function EditArguments(props: EditProps): JSX.Element {
   );
 }
 
-/** Leaves the field: the first Escape keeps what is in the field, and only the next one leaves the request. */
+/** Leaves the field. The first Escape keeps the text in the field. Only the next Escape leaves the request. */
 function leaveField(event: KeyboardEvent): void {
   const { target } = event;
   if (!(target instanceof HTMLElement) || !target.matches('input, textarea, select')) return;
@@ -116,8 +116,8 @@ interface ReasonProps {
 }
 
 /**
- * The field for the reason. Ctrl+Enter denies. If the arguments are changed, the person might want to approve them, so
- * Ctrl+Enter then only moves the focus to the buttons.
+ * The field for the reason. Ctrl+Enter denies. If the arguments were edited, the person might want to approve them, so
+ * Ctrl+Enter then only moves the focus to the Approve button.
  */
 export function Reason({ typed, change, isOver, isEdited, deny }: ReasonProps): JSX.Element {
   const onKeyDown = (event: KeyboardEvent): void => {
@@ -155,7 +155,7 @@ interface LeftOverProps {
 }
 
 /**
- * The text that a person had typed when the request changed or somebody else decided it. The text stays until the
+ * The text that a person had typed when the request changed, or when somebody else decided it. The text stays until the
  * person drops it.
  */
 export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | null {

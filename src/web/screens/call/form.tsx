@@ -252,6 +252,6 @@ function nameOf({ field, path }: FieldProps): string {
 }
 
 function idOf(path: Path): string {
-  // Lists of ids are split at blanks.
+  // Lists of ids are split at blanks, so an id must not contain one.
   return `field${pointerOf(path).replace(/[\s%]/g, (char) => `%${char.charCodeAt(0).toString(16)}`)}`;
 }

@@ -23,7 +23,7 @@ interface Around {
 /** Undefined if no other screen contains the panel, as in the inbox. */
 export const AroundPanel = createContext<Around | undefined>(undefined);
 
-/** The level of a panel's heading: the first of the page, unless the panel is inside another screen. */
+/** The element for a panel's heading: the first heading of the page, unless the panel is inside another screen. */
 export function usePanelTitle(): 'h1' | 'h2' {
   return useContext(AroundPanel) === undefined ? 'h1' : 'h2';
 }
@@ -66,7 +66,7 @@ export function CallHead({ view, call, children }: HeadProps): JSX.Element {
 }
 
 /**
- * Whether the focused element is gone or hidden, such as the link that opened this panel. Without a new focus, the
+ * Whether the focused element is gone or hidden, for example the link that opened this panel. Without a new focus, the
  * keyboard would start at the top of the page.
  */
 export function isFocusLost(): boolean {
@@ -144,7 +144,7 @@ export function ModelSays({ view, call }: { view: TurnView; call: CallView }): J
   );
 }
 
-/** Why the last decision was refused. Screen readers read it at once. */
+/** Why the last decision was refused. Screen readers read it immediately. */
 export function Refusal({ text }: { text: string | undefined }): JSX.Element {
   return (
     <div role="alert">

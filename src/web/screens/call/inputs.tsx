@@ -209,7 +209,9 @@ function common({ id, isInvalid, describedBy }: Pick<InputProps, 'id' | 'isInval
   return { id, 'aria-invalid': isInvalid, 'aria-describedby': describedBy, spellcheck: false };
 }
 
-/** The issues of a field. `withPath`: the issues are not beside their fields, so each names its path. */
+/**
+ * The issues of a field. `withPath`: each issue names its path, because the issues are not shown beside their fields.
+ */
 export function Issues({
   of,
   id,

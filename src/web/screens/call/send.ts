@@ -35,11 +35,11 @@ export interface DecidingProps extends PanelProps, KeptTyped {
 /** The signatures that the person's passkey made for a request to the server. */
 export type Signed = BodyPasskey & BodyGrantPasskey;
 type Identified<B> = B & Signed & { decisionId: string; runId: string };
-/** An answer. If the server did something else than what was sent, `done` says in words what it did. */
+/** An answer. If the server did something else than the person asked for, `done` says in words what it did. */
 type Told = Answer & { done?: string };
 type Post<B> = (turn: string, body: Identified<B>, signal: AbortSignal) => Promise<Reply<Told>>;
 
-/** Decisions that let a call run. After such a decision, the person is shown what goes wrong with the call. */
+/** Decisions that let a call run. After such a decision, the person is shown problems of the call. */
 const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
 
 function letsRun(answer: Answer): boolean {
@@ -50,7 +50,7 @@ function letsRun(answer: Answer): boolean {
 interface SendOptions {
   /** Called with the problems that were found in the arguments. */
   refused?: (issues: readonly Issue[]) => void;
-  /** Sends at once: the decision runs nothing, so there is nothing to undo. */
+  /** Whether to send immediately. A decision that lets nothing run needs no time to undo it. */
   isNow?: boolean;
 }
 
@@ -94,7 +94,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     if (letsRun(answer)) follow({ turn, callId, what: callSummary({ callId, tool, arguments: effective }) });
     if (!isAway) decided();
   };
-  /** Sends the decision. `what` names it in words for the notice. */
+  /** Sends the decision. `what` describes the decision in words, for the notice. */
   const send = (body: B, what: string, { refused, isNow = false }: SendOptions = {}): void => {
     const sent = { ...body, runId };
     const identified = { ...sent, decisionId: idOf(sent) };
@@ -125,7 +125,7 @@ export async function sendSigned<T>(
 }
 
 interface Away {
-  /** Whether the next item is open already. */
+  /** Whether the next item is already open. */
   isAway: boolean;
   refused: SendOptions['refused'];
 }

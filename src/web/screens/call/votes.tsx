@@ -14,7 +14,7 @@ interface VotesProps extends DecidingProps {
   request: RequestOpened;
 }
 
-/** Buttons that withdraw a vote or have a call asked about anew. The server says who may use them. */
+/** Buttons that withdraw a vote, or have a call asked about again. The server says who may use them. */
 export function VoteActions(props: VotesProps): JSX.Element {
   const { ownVote, mayAskAgain } = props.details;
   return (
@@ -25,7 +25,7 @@ export function VoteActions(props: VotesProps): JSX.Element {
   );
 }
 
-/** Withdraws a vote. The first click says what the second one does. */
+/** Withdraws a vote. The first click only explains what the second click does. */
 function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): JSX.Element {
   const [isAsked, setAsked] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
@@ -66,7 +66,7 @@ function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): J
   );
 }
 
-/** As `sendDecision`. */
+/** Has a call asked about again, like `sendDecision`. */
 const sendAskAgain = (turn: string, body: DecisionBody, signal: AbortSignal): Promise<Reply<Answer>> =>
   send('POST', `${turnPath(turn)}/ask-again`, { body, signal });
 

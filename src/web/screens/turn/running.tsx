@@ -4,7 +4,7 @@ import { describeActivity, failingTaskText } from '../../../history/labels';
 import { useNow } from '../../ui/app';
 import { Text } from '../../ui/text';
 
-/** The activities that run now, task queues without a worker, and why the turn does not go on. */
+/** The activities that run now, the task queues without a worker, and why the turn does not progress. */
 export function Running({ pending }: { pending: Pending }): JSX.Element | null {
   const now = useNow();
   const { failingTask, activities, idleQueues } = pending;

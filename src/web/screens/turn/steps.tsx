@@ -127,7 +127,7 @@ function StepCard({ step, view, calls, open, toggle }: StepProps): JSX.Element {
   );
 }
 
-/** The head of the text in the worker's heartbeat, if the worker does not stream to a web inbox. */
+/** The beginning of the text, from the worker's heartbeat, for a worker that does not stream to a web inbox. */
 function headOf({ runId, thinking }: TurnView, pending: Pending | undefined): LiveText | undefined {
   const activity = pending?.activities.find(({ what }) => what === 'think');
   if (activity?.text === undefined || thinking === undefined) return undefined;

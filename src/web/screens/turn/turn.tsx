@@ -194,7 +194,10 @@ const WAYS = {
   },
 } as const;
 
-/** Cancels a turn after a confirmation. A turn that was cancelled before and has a call in doubt can be abandoned. */
+/**
+ * Cancels a turn after a confirmation. A turn that was already cancelled and still has a call in doubt can be
+ * abandoned.
+ */
 function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   const { notify, fail } = useAppContext();
   const [isAsked, setAsked] = useState(false);
