@@ -1,17 +1,17 @@
-import { NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
-import { ask } from '../history/server-errors';
-import type { ClientContext } from './context';
-import { readAllWaiting } from './inbox-reader';
-import { LIST_PAGE, listPages, SMALL_PAGE } from './list';
-import type { InboxQuery } from './requests';
-import type { InboxItem } from './types';
+import { NEVER, SEARCH_ATTRIBUTES } from '../../contract/names';
+import { ask } from '../../history/server-errors';
+import type { ClientContext } from '../context';
+import { LIST_PAGE, listPages, SMALL_PAGE } from '../list';
+import type { InboxQuery } from '../requests';
+import type { InboxItem } from '../types';
+import { mostUrgentFirst } from './order';
+import { readAllWaiting } from './reader';
 import {
   filterOf,
   isWanted,
   itemsOf,
   type ListedTurn,
   listedTurn,
-  mostUrgentFirst,
   type WaitingFilter,
 } from './waiting';
 
