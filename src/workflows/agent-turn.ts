@@ -27,7 +27,7 @@ import { currentDetails } from './summary';
 import { modelFailure } from './outcome';
 import { isRepeated } from '../contract/spending/repeats';
 import { Step, noteStep } from './step';
-import { askForMore, countReply, usedUp } from './budget';
+import { askForMore, countReply, usedUp } from './spending';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
 import { appendResults, applySeedStep, applyThink, countCall, recordOf, statesOf, think } from './think';
 import { LIMITS } from '../contract/limits';
