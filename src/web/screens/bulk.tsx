@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { whyNoBatch, whyNotInBatch } from '../../history/batch';
 import type { CallDetails, InboxItem } from '../../server/api';
 import { BULK, compareRequests, toggled, withAllAlike } from '../model/alike';
-import type { Unseen } from '../ui/text';
+import type { Unseen } from '../ui/seen';
 import {
   keyOf,
   readCall,
