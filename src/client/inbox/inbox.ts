@@ -6,14 +6,7 @@ import type { InboxQuery } from '../requests';
 import type { InboxItem } from '../types';
 import { mostUrgentFirst } from './order';
 import { readAllWaiting } from './reader';
-import {
-  filterOf,
-  isWanted,
-  itemsOf,
-  type ListedTurn,
-  listedTurn,
-  type WaitingFilter,
-} from './waiting';
+import { filterOf, isWanted, itemsOf, type ListedTurn, listedTurn, type WaitingFilter } from './waiting';
 
 const LIMIT = 100;
 
