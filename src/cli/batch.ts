@@ -1,3 +1,5 @@
+import { assuranceWanted } from '../contract/authority/authority';
+import { assuranceText } from '../contract/authority/votes';
 import type { Command } from 'commander';
 import {
   addInboxFilters,
@@ -20,7 +22,7 @@ import { waits, withoutId } from './print/inbox';
 import { tableLines } from './print/table';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
-import { whyNotInBatch, whySigned } from '../history/batch';
+import { whyNotInBatch } from '../history/batch';
 import { needsText } from '../history/labels';
 import type { RequestOpened } from '../history/events';
 
@@ -279,6 +281,12 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
     else plan.leftOut.push({ item, why });
   }
   return plan;
+}
+
+/** Why a terminal leaves a request out: it signs one decision at a time. Undefined where it has to sign none. */
+function whySigned({ authority }: RequestOpened): string | undefined {
+  const wanted = assuranceWanted(authority, 'approved');
+  return wanted && `the rule '${authority?.rule.name}' wants each one ${assuranceText(wanted)}`;
 }
 
 function isChosen({ item, request }: Omit<Planned, 'call'>, { where, now }: BatchWish): boolean {

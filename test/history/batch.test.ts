@@ -1,6 +1,5 @@
 import type { RequestOpened } from '../../src/history/events';
-import { whyNoBatch, whyNotInBatch, whySigned } from '../../src/history/batch';
-import { ruled } from '../cli/notify/support';
+import { whyNoBatch, whyNotInBatch } from '../../src/history/batch';
 import { proposal, request } from '../cli/support';
 
 it.each<[string, RequestOpened, RegExp | undefined]>([
@@ -16,14 +15,4 @@ it.each<[string, RequestOpened, RegExp | undefined]>([
 it('the page denies any of them with others, but for a tool that wants each on its own', () => {
   expect(whyNoBatch(request({ noBatch: true }))).toMatch(/decided on its own/);
   for (const opened of [request(), proposal()]) expect(whyNoBatch(opened)).toBeUndefined();
-});
-
-it.each<[string, RequestOpened, RegExp | undefined]>([
-  ['no rule', request(), undefined],
-  ['a rule that a claim satisfies', ruled('claimed'), undefined],
-  ['a rule for people who are signed in', ruled('signed_in'), /wants each one signed in/],
-  ['a rule for own keys', ruled('signed'), /wants each one signed/],
-])('a terminal leaves out what it would have to sign: %s', (_case, opened, why) => {
-  if (why === undefined) expect(whySigned(opened)).toBeUndefined();
-  else expect(whySigned(opened)).toMatch(why);
 });

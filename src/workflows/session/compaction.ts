@@ -13,6 +13,12 @@ const LEAST = 0.1;
 /** The part of its limit to which a memory shrinks without a summary, because the next turn reads all of it again. */
 const SHRINK_TO = 0.7;
 
+/** The oldest turns, which a summary is to replace. `entries` includes the entry of an earlier summary. */
+export interface OldestPart {
+  turns: number;
+  entries: number;
+}
+
 /** The tokens of conversation over which the oldest turns are summarized. `over` is `limits.compactOver` of the agent. */
 export function compactionLimit(over: number): number {
   return Math.min(over, MOST);

@@ -20,13 +20,13 @@ import type { SessionRef } from '../../contract/think';
 import { originIssues } from '../../contract/turn';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { DROPPED_OUTPUT, isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
-import { compactionLimit, shrunkSize, turnsToLeaveOut, turnsToSummarize } from './compaction';
-
-/** The oldest turns, which a summary is to replace. `entries` includes the entry of an earlier summary. */
-export interface OldestPart {
-  turns: number;
-  entries: number;
-}
+import {
+  compactionLimit,
+  type OldestPart,
+  shrunkSize,
+  turnsToLeaveOut,
+  turnsToSummarize,
+} from './compaction';
 
 /**
  * What a session remembers of its turns. Before the memory is too long for the model, a summary replaces the oldest

@@ -16,7 +16,7 @@ import { addSpent, countedInReply } from '../../contract/spending/budget';
 import { estimatedTokens } from '../../contract/spending/usage';
 import type { CompactInput } from '../../contract/session';
 import { rawResult, valueOf } from '../messages';
-import type { OldestPart } from './memory';
+import type { OldestPart } from './compaction';
 import type { Session } from './state';
 
 /**
