@@ -22,7 +22,7 @@ import { waits, withoutId } from './print/inbox';
 import { tableLines } from './print/table';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
-import { whyAlone } from '../history/alone';
+import { whyNotInBatch } from '../history/batch';
 import { needsText } from '../history/labels';
 import type { RequestOpened } from '../history/events';
 
@@ -267,8 +267,8 @@ export interface BatchWish {
 }
 
 /**
- * Chooses the requests that are decided together. A denial runs nothing, so for a denial no request has to be looked at
- * alone.
+ * Chooses the requests that are decided together. A denial runs nothing, so for a denial no request has to be
+ * left out.
  */
 export function planBatch(candidates: readonly Candidate[], wish: BatchWish): BatchPlan {
   const plan: BatchPlan = { planned: [], leftOut: [] };
@@ -276,13 +276,14 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
     const request = call?.phase === 'requested' ? call.request : undefined;
     if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
     if (!isChosen({ item, request }, wish)) continue;
-    const why = wish.decision === 'approved' ? (whyAlone(request) ?? whySigned(request)) : undefined;
+    const why = wish.decision === 'approved' ? (whyNotInBatch(request) ?? whySigned(request)) : undefined;
     if (why === undefined) plan.planned.push({ item, call, request });
     else plan.leftOut.push({ item, why });
   }
   return plan;
 }
 
+/** Why a terminal leaves a request out: it signs one decision at a time. Undefined where it has to sign none. */
 function whySigned({ authority }: RequestOpened): string | undefined {
   const wanted = assuranceWanted(authority, 'approved');
   return wanted && `the rule '${authority?.rule.name}' wants each one ${assuranceText(wanted)}`;

@@ -10,6 +10,7 @@ import {
 } from '../contract/control/pauses';
 import { isSeenBy, type Permit } from '../contract/authority/permits';
 import { isTurnIn } from '../contract/session';
+import { isInDoubt, newestFirst } from '../client/inbox/order';
 import type { InboxItem, Waiting } from '../client/types';
 import type { InboxPage, InboxPageQuery, NamedCount } from './api';
 
@@ -118,7 +119,7 @@ export class InboxPages {
     this.kept.clear();
     this.totals = {
       waiting: items.length,
-      doubts: items.filter(isDoubt).length,
+      doubts: items.filter(isInDoubt).length,
       tools: countsOf(items, 'tool'),
       agents: countsOf(items, 'agent'),
     };
@@ -137,23 +138,11 @@ export class InboxPages {
 
 const NOTHING = { waiting: 0, doubts: 0, tools: [], agents: [] };
 
-function isDoubt({ kind }: InboxItem): boolean {
-  return kind === 'in_doubt';
-}
-
 function countsOf(items: readonly InboxItem[], field: 'tool' | 'agent'): NamedCount[] {
   const counts = new Map<string, number>();
   for (const item of items) counts.set(item[field], (counts.get(item[field]) ?? 0) + 1);
   const named = [...counts].map(([name, count]) => ({ name, count }));
   return named.sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1));
-}
-
-/** The items with the newest first. Calls in doubt still come before all others. */
-function newestFirst(items: readonly InboxItem[]): InboxItem[] {
-  return [...items].sort((a, b) => {
-    if (isDoubt(a) !== isDoubt(b)) return isDoubt(a) ? -1 : 1;
-    return a.since === b.since ? 0 : a.since > b.since ? -1 : 1;
-  });
 }
 
 function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => boolean {
@@ -164,7 +153,7 @@ function matcherOf(query: Omit<InboxPageQuery, 'seen'>): (item: InboxItem) => bo
     (tool === undefined || item.tool === tool) &&
     (agent === undefined || item.agent === agent) &&
     (session === undefined || isOf(session, item)) &&
-    (doubt === undefined || isDoubt(item)) &&
+    (doubt === undefined || isInDoubt(item)) &&
     (due === undefined || (item.deadline !== null && item.deadline <= due)) &&
     (old === undefined || item.since < old) &&
     (words.length === 0 || words.every((word) => textOf(item).includes(word)));

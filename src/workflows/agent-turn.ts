@@ -25,9 +25,9 @@ import { makeTurn, type Turn, type TurnRuntime } from './turn';
 import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
 import { modelFailure } from './outcome';
-import { isRepeated } from '../contract/spending/repeats';
+import { isLoop, isRepeated } from '../contract/spending/repeats';
 import { Step, noteStep } from './step';
-import { askForMore, countReply, usedUp } from './budget';
+import { askForMore, countReply, usedUp } from './spending';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
 import { appendResults, applySeedStep, applyThink, countCall, recordOf, statesOf, think } from './think';
 import { LIMITS } from '../contract/limits';
@@ -139,9 +139,9 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     }
     turn.isMoving = false;
     appendResults(turn, step.results());
-    const loops = noteStep(turn, calls);
+    noteStep(turn, calls);
     if (turn.approvals.cancelled) throw new CancelledFailure('the turn was cancelled');
-    if (loops) return resultOf(turn, 'loop', last, LOOP);
+    if (isLoop(turn)) return resultOf(turn, 'loop', last, LOOP);
     if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', last);
   }
 }

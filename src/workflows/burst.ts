@@ -12,7 +12,7 @@ import { readBurstOutput } from '../contract/burst/read';
 import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import type { GateMode, ThinkOutput } from '../contract/think';
-import { countReply, limitsOf } from './budget';
+import { countReply, limitsOf } from './spending';
 import { rawResult, valueOf } from './messages';
 import { reportEnded } from './observe';
 import { noteStep } from './step';

@@ -22,9 +22,9 @@ import { tokensOf } from '../contract/spending/usage';
 import {
   addSpent,
   emptyKind,
-  leftOf,
   noSpending,
   restOf,
+  shareOf,
   smallerOf,
   type Spent,
 } from '../contract/spending/budget';
@@ -101,8 +101,8 @@ function childOf(turn: Turn, { call }: Pick<CallState, 'call'>): string {
 }
 
 /**
- * Counts a child turn and puts aside the budget for it. This happens before a worker checks whether the child turn may
- * start.
+ * Counts a child turn and puts aside its share of the budget. This happens before a worker checks whether the child turn
+ * may start.
  */
 export function reserveChild(turn: Turn, state: CallState): void {
   if (state.call.settings.child === undefined || state.child !== undefined) return;
@@ -114,7 +114,7 @@ export function reserveChild(turn: Turn, state: CallState): void {
   const { budget, spent } = turn.spending;
   const { ofSession } = turn;
   const mine = smallerOf(smallerOf(budget, turn.cap), ofSession && restOf(ofSession.budget, ofSession.spent));
-  state.child = { given: leftOf(mine, { spent, given, among }) ?? {}, before: turn.children };
+  state.child = { given: shareOf(mine, { spent, given, among }) ?? {}, before: turn.children };
   turn.children += 1;
 }
 

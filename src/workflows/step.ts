@@ -135,11 +135,10 @@ function finished(turn: Turn, call: PreparedCall): FinishedCall {
     : { call, result, contentDigest, ours: false };
 }
 
-/** Notes a step with its results. True: too many steps in a row were the same, and the turn ends. */
-export function noteStep(turn: Turn, calls: readonly PreparedCall[]): boolean {
+/** Notes a step with its results, to find steps that repeat it. */
+export function noteStep(turn: Turn, calls: readonly PreparedCall[]): void {
   const digests = turn.results.map(({ digest }) => digest);
   turn.repeated = afterStep(turn, calls, digests);
-  return turn.repeats !== undefined && turn.repeated.refused >= LIMITS.refusedSteps;
 }
 
 /** The result of a call that never runs. It was prepared together with the call. */

@@ -12,6 +12,7 @@ import { createStyle } from '../../src/cli/print/screen';
 import type { InboxItem } from '../../src/client';
 import { readWhere } from '../../src/cli/options';
 import type { RequestOpened } from '../../src/history/events';
+import { ruled } from './notify/support';
 import { call, inboxItem, NOW, proposal, request, testScreen } from './support';
 
 describe('the batch that options mean', () => {
@@ -97,6 +98,7 @@ describe('what is decided together', () => {
       candidate(request({ arguments: { to: 'p\u0430ypal' } })),
       /deceive the eye/,
     ],
+    ['what a terminal would have to sign', candidate(ruled('signed')), /rule '.+' wants each one signed/],
   ])('is never %s; a denial is', (_name, one, why) => {
     const { planned, leftOut } = planBatch([one], wish());
     expect(planned).toEqual([]);

@@ -6,6 +6,7 @@ import { type Authority, stricterAuthority } from '../../contract/authority/auth
 import type { Assurance } from '../../contract/authority/votes';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../../contract/authority/votes-needed';
 import type { AskAgain, CallInput, CallSettings, GrantMark, GrantUse } from '../../contract/call';
+import { BY_EQUALITY, isRunTool } from '../../contract/control/by-equality';
 import { termsDigest } from '../../contract/control/confirmations';
 import { isGrantsSeen, isUseTaken } from '../../contract/control/grant-forms';
 import { type CastGrantVote, votesOn } from '../../contract/control/grant-votes';
@@ -125,11 +126,8 @@ export function grantsOf(
 ): CallSettings['grants'] {
   const { noGrant, asks, askMs, child, categories } = tool;
   if (noGrant || asks !== undefined || askMs !== undefined || child !== undefined) return 'none';
-  return categories.some((one) => RUNS.includes(one)) ? 'equal' : undefined;
+  return isRunTool(categories) ? 'equal' : undefined;
 }
-
-/** Categories of tools that run what their arguments say: a beginning of it says nothing about its end. */
-const RUNS: readonly string[] = ['shell', 'execution'];
 
 /** A call that a grant may be for, as the worker knows it by itself. */
 export interface GrantedCall {
@@ -219,8 +217,7 @@ function whyNot(grant: UseTaken['grant'], call: GrantedCall, now: number): strin
   const { tool, args } = call;
   const allowed = grantsOf(tool);
   if (allowed === 'none') return 'calls of this tool are decided one by one';
-  if (allowed === 'equal' && !isExact(grant.narrowing))
-    return 'what a program runs is allowed by equality only';
+  if (allowed === 'equal' && !isExact(grant.narrowing)) return BY_EQUALITY;
   if (!(Date.parse(grant.until) > now)) return `it ended at ${grant.until}`;
   const other = whyOther(grant, aboutCall(call));
   if (other !== undefined) return other;

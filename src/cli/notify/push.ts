@@ -13,7 +13,7 @@ import { usageError } from '../options';
 import { escapeText } from '../print/escape';
 import { cut } from '../print/format';
 import { type Browsers, failure, post, type PushSender } from './browsers';
-import { shownOf, whyOnlyLink } from './decide-here';
+import { shownOf, whyOnlyLink } from './buttons';
 import { headingOf, placeOf } from './mail-text';
 import { type Correction, keptNotice, type Notice, noticeForm, type Receiver } from './notices';
 import { askedAt, lookAgain } from './outcome';

@@ -4,7 +4,7 @@ import { describeVoting } from '../../history/labels';
 import type { CallView, TurnView } from '../../history/view';
 import { escapeText } from '../print/escape';
 import { cut } from '../print/format';
-import { type ButtonRules, shownOf, whyOnlyLink } from './decide-here';
+import { type ButtonRules, shownOf, whyOnlyLink } from './buttons';
 import { factsOf, headingOf, linkTo } from './mail-text';
 import type { Notice } from './notices';
 import { type Post, postKey } from './slack-posts';

@@ -4,7 +4,7 @@ import type { Countersign } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import type { InboxSigner } from '../../server/signer';
 import { untilStopped } from '../stop-signals';
-import type { ButtonRules } from './decide-here';
+import type { ButtonRules } from './buttons';
 import { type Correction, keptNotice, type Notice, type Receiver } from './notices';
 import { askedAt, lookAgain } from './outcome';
 import type { Kept } from './sent';

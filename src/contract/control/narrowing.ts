@@ -1,6 +1,7 @@
 import { canonicalJson, digestJson } from '../digest';
 import type { Json, JsonObject } from '../json';
 import { utf8Bytes } from '../text/bytes';
+import { BY_EQUALITY, isRunArgument } from './by-equality';
 
 /**
  * What one argument has to be, so that a grant allows the call. `equal`: this value, or the value of this digest where it is
@@ -78,33 +79,14 @@ export function narrowingProblem(narrowing: Narrowing): string | undefined {
   if (utf8Bytes(canonicalJson(narrowing)) > MOST_NARROWING_BYTES)
     return `it has over ${MOST_NARROWING_BYTES} bytes`;
   for (const [name, condition] of all) {
-    const why = conditionProblem(condition) ?? (isCommand(name, condition) ? BY_EQUALITY : undefined);
+    if (condition.is === 'equal') continue;
+    const why = conditionProblem(condition) ?? (isRunArgument(name) ? BY_EQUALITY : undefined);
     if (why !== undefined) return `${name}: ${why}`;
   }
   return undefined;
 }
 
-const BY_EQUALITY = 'what a program runs is allowed by equality only';
-
-/** A command that begins well may end badly. */
-function isCommand(name: string, { is }: Condition): boolean {
-  return is !== 'equal' && COMMANDS.includes(name.toLowerCase());
-}
-
-/** Arguments of these names are run. */
-const COMMANDS: readonly string[] = [
-  'command',
-  'cmd',
-  'commandline',
-  'argv',
-  'script',
-  'shell',
-  'code',
-  'sql',
-];
-
-function conditionProblem(condition: Condition): string | undefined {
-  if (condition.is === 'equal') return undefined;
+function conditionProblem(condition: Exclude<Condition, { is: 'equal' }>): string | undefined {
   if (condition.is === 'range') {
     const { min, max } = condition;
     if (min === undefined && max === undefined) return 'a range has at least one end';

@@ -110,7 +110,7 @@ export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
  * The budget for one of several child turns that share a budget. It is an equal part of what is neither spent nor given
  * to other running child turns. Undefined where nothing is limited.
  */
-export function leftOf(budget: Budget, { spent, given, among }: Sharing): Budget | undefined {
+export function shareOf(budget: Budget, { spent, given, among }: Sharing): Budget | undefined {
   const left: Budget = {};
   for (const kind of BUDGET_KINDS) {
     const limit = budget[kind];
@@ -139,7 +139,7 @@ export function emptyKind(left: Amounts | undefined): BudgetKind | undefined {
 
 /** The part of a budget that is left after some spending. Never below 0. */
 export function restOf(budget: Budget, spent: Spent): Budget {
-  return leftOf(budget, { spent, given: [], among: 1 }) ?? {};
+  return shareOf(budget, { spent, given: [], among: 1 }) ?? {};
 }
 
 /** The smaller of two budgets in each kind. Money in a currency other than the first budget's is ignored. */

@@ -1,4 +1,5 @@
 import { isValidCall, type PreparedCall, type ValidCall } from '../call';
+import { LIMITS } from '../limits';
 import type { Repeated } from './carried';
 
 /**
@@ -27,6 +28,11 @@ export function afterStep(
   const results = digests.join();
   const isAlike = repeated.calls === signature && repeated.results === results;
   return { calls: signature, results, times: isAlike ? repeated.times + 1 : 1, refused: 0 };
+}
+
+/** Whether the model asked for such a step so often, although its calls did not run, that the turn ends. */
+export function isLoop({ repeated, repeats }: Repeats): boolean {
+  return repeats !== undefined && repeated.refused >= LIMITS.refusedSteps;
 }
 
 /** The most characters that are compared of arguments that could not be parsed. The results are compared, too. */

@@ -3,7 +3,7 @@ import type { Answer } from '../../server/api';
 import type { Reply } from '../http';
 import { BULK, type Reported, type Selection } from '../model/alike';
 import type { AppContext } from '../ui/app';
-import type { Unseen } from '../ui/text';
+import type { Unseen } from '../ui/seen';
 import {
   callSummary,
   Chip,

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
-import { whyAlone } from '../../history/alone';
+import { whyNoBatch, whyNotInBatch } from '../../history/batch';
 import type { CallDetails, InboxItem } from '../../server/api';
 import { BULK, compareRequests, toggled, withAllAlike } from '../model/alike';
-import type { Unseen } from '../ui/text';
+import type { Unseen } from '../ui/seen';
 import {
   keyOf,
   readCall,
@@ -104,10 +104,10 @@ function readOf(item: InboxItem, { view, changed }: CallDetails): Read {
   const call = view.calls.find(({ callId }) => callId === item.callId);
   const request = call?.phase === 'requested' ? call.request : undefined;
   if (request === undefined) return { item, never: 'it does not wait any more' };
-  const alone = whyAlone(request);
-  if (request.noBatch === true) return { item, never: alone ?? '' };
+  const never = whyNoBatch(request);
+  if (never !== undefined) return { item, never };
   const isChanged = changed === undefined ? undefined : 'its tool changed since it was asked for';
-  return { item, request, runId: view.runId, alone: isChanged ?? alone };
+  return { item, request, runId: view.runId, alone: isChanged ?? whyNotInBatch(request) };
 }
 
 /** How many calls are read at the same time. */

@@ -1,9 +1,7 @@
-import { type ComponentChildren, createContext, type JSX } from 'preact';
-import { useContext, useEffect, useMemo, useRef } from 'preact/hooks';
+import type { ComponentChildren, JSX } from 'preact';
 import { describeFile } from '../../contract/text/bytes';
 import { codePointOf } from '../../contract/text/signs';
 import { type Kind, type Layout, type Segment, segments } from '../../contract/text/unsafe-text';
-import { blocksOf } from '../model/review';
 
 const WHY: Readonly<Record<Extract<Segment, { kind: 'mark' }>['why'], string>> = {
   control: 'control character',
@@ -94,62 +92,6 @@ export function visibleText(text: string, kind?: Kind): string {
     .join('');
 }
 
-/** Watches the ends of blocks come into view. */
-interface Watcher {
-  watch(end: Element): () => void;
-}
-
-const Seen = createContext<Watcher | undefined>(undefined);
-
-/** The blocks that have not been in view yet: their number, and the end of the first of them. */
-export interface Unseen {
-  count: number;
-  next: () => Element | undefined;
-}
-
-interface WatchProps {
-  report: (unseen: Unseen) => void;
-  children: ComponentChildren;
-}
-
-/** Reports which of the blocks inside it have not been in view yet. */
-export function WatchSeen({ report, children }: WatchProps): JSX.Element {
-  const watcher = useMemo(() => createWatcher(report), []);
-  useEffect(() => watcher.stop, [watcher]);
-  return <Seen.Provider value={watcher}>{children}</Seen.Provider>;
-}
-
-function createWatcher(report: WatchProps['report']): Watcher & { stop(): void } {
-  const unseen = new Set<Element>();
-  const next = (): Element | undefined => [...unseen].sort(byPlace)[0];
-  const update = (): void => report({ count: unseen.size, next });
-  const observer = new IntersectionObserver((entries) => {
-    const seen = entries.filter(({ isIntersecting }) => isIntersecting);
-    for (const { target } of seen) forget(target);
-    if (seen.length > 0) update();
-  });
-  const forget = (end: Element): void => {
-    observer.unobserve(end);
-    unseen.delete(end);
-  };
-  return {
-    watch(end) {
-      unseen.add(end);
-      observer.observe(end);
-      update();
-      return () => {
-        forget(end);
-        update();
-      };
-    },
-    stop: () => observer.disconnect(),
-  };
-}
-
-function byPlace(a: Element, b: Element): number {
-  return a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
-}
-
 /** The files of a person's message. */
 export function Files({ of = [] }: { of: Parameters<typeof describeFile>[0][] | undefined }): JSX.Element {
   return (
@@ -161,27 +103,4 @@ export function Files({ of = [] }: { of: Parameters<typeof describeFile>[0][] | 
       ))}
     </>
   );
-}
-
-/** A text that a person has to see to its end. */
-export function SeenText({ of, layout = 'block' }: { of: string; layout?: Layout }): JSX.Element {
-  const blocks = useMemo(() => blocksOf(segments(of, layout)), [of, layout]);
-  return (
-    <>
-      {blocks.map((block, index) => (
-        <span key={index}>
-          <Pieces of={block} />
-          <SeenEnd />
-        </span>
-      ))}
-    </>
-  );
-}
-
-/** The end of a block that a person has to see. */
-export function SeenEnd(): JSX.Element {
-  const watcher = useContext(Seen);
-  const ref = useRef<HTMLSpanElement>(null);
-  useEffect(() => (ref.current === null ? undefined : watcher?.watch(ref.current)), [watcher]);
-  return <span class="seen-end" ref={ref} />;
 }

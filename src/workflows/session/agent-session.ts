@@ -24,7 +24,7 @@ import { checkStart } from '../check-start';
 import { continueOnCurrentBuild } from '../current-build';
 import { MessageQueue } from '../message-queue';
 import * as messages from '../messages';
-import { compact } from './compaction';
+import { summarize } from './summarize';
 import { isSessionInput } from './memory';
 import { SessionPublisher } from './publish';
 import * as state from './state';
@@ -210,7 +210,7 @@ class SessionRun {
     if (begun === undefined) return false;
     this.compacting = new CancellationScope({ cancellable: true, parent: CancellationScope.current() });
     this.publisher.publish();
-    await compact(this.session, { ...begun, scope: this.compacting });
+    await summarize(this.session, { ...begun, scope: this.compacting });
     this.compacting = undefined;
     this.session.compaction = undefined;
     return true;

@@ -1,74 +1,58 @@
-import type { RawValue } from '@temporalio/common';
-import {
-  ActivityCancellationType,
-  ActivityFailure,
-  type ActivityOptions,
-  type CancellationScope,
-  isCancellation,
-  scheduleActivity,
-  workflowInfo,
-} from '@temporalio/workflow';
-import { defined } from '../../contract/defined';
-import { TIMES } from '../../contract/limits';
-import { ACTIVITIES, activityIds } from '../../contract/names';
-import { bytesOfEntries, readCompactOutput } from '../../contract/session/conversation';
-import { addSpent, countedInReply } from '../../contract/spending/budget';
+import { LIMITS } from '../../contract/limits';
 import { estimatedTokens } from '../../contract/spending/usage';
-import type { CompactInput } from '../../contract/session';
-import { rawResult, valueOf } from '../messages';
-import type { OldestPart } from './memory';
-import type { Session } from './state';
 
-/**
- * The part that is summarized, and whether somebody asked for it. Where the scope is cancelled, the memory stays as it
- * is.
- */
-interface Compaction {
-  part: OldestPart;
-  isAsked: boolean;
-  scope: CancellationScope;
+/** The most that an agent can allow, in tokens. A memory of this size can take one more turn and stay within its limit. */
+const MOST = estimatedTokens(0.8 * LIMITS.sessionMemoryBytes);
+
+/** The part of the limit that the newest turns keep word by word. */
+const KEEP = 0.4;
+
+/** Turns that take less than this part of the limit are not worth a summary. */
+const LEAST = 0.1;
+
+/** The part of its limit to which a memory shrinks without a summary, because the next turn reads all of it again. */
+const SHRINK_TO = 0.7;
+
+/** The oldest turns, which a summary is to replace. `entries` includes the entry of an earlier summary. */
+export interface OldestPart {
+  turns: number;
+  entries: number;
+}
+
+/** The tokens of conversation over which the oldest turns are summarized. `over` is `limits.compactOver` of the agent. */
+export function compactionLimit(over: number): number {
+  return Math.min(over, MOST);
 }
 
 /**
- * Replaces the oldest turns by a summary that a model writes. Where no model can write one, the oldest outputs are
- * dropped instead, unless somebody asked for the summary.
+ * How many of the oldest turns a summary replaces, so that the newest stay word by word. `sizes` are the tokens of the
+ * turns, oldest first.
  */
-export async function compact(session: Session, { part, isAsked, scope }: Compaction): Promise<void> {
-  const { memory, compactOver } = session;
-  const asked = Date.now();
-  const estimate = estimatedTokens(bytesOfEntries(memory.entries.slice(0, part.entries)));
-  const written = await scope.run(() => ask(session, part)).catch(withoutSummary);
-  if (written === CANCELLED) return;
-  const output = readCompactOutput(valueOf(written));
-  if (output !== undefined) {
-    memory.compact(part, output);
-    session.spending.spent = addSpent(
-      session.spending.spent,
-      countedInReply(output, { estimate, time: Date.now() - asked }),
-    );
-  } else if (!isAsked && compactOver !== undefined) memory.dropOutputs(compactOver);
+export function turnsToSummarize(sizes: readonly number[], limit: number): number {
+  const replaced = sizes.slice(0, sizes.length - turnsKept(sizes, limit * KEEP));
+  const gain = replaced.reduce((sum, size) => sum + size, 0);
+  return gain < limit * LEAST ? 0 : replaced.length;
 }
 
-const CANCELLED = Symbol('cancelled');
-
-function withoutSummary(error: unknown): typeof CANCELLED | undefined {
-  if (isCancellation(error)) return CANCELLED;
-  if (error instanceof ActivityFailure) return undefined;
-  throw error;
+/** How many of the newest turns take at most `most` tokens. At least one. */
+function turnsKept(sizes: readonly number[], most: number): number {
+  let left = most;
+  const out = sizes.toReversed().findIndex((size) => (left -= size) < 0);
+  return out === -1 ? sizes.length : Math.max(1, out);
 }
 
-function ask({ agent, origin, turns, memory }: Session, part: OldestPart): Promise<RawValue> {
-  const { workflowId: sessionId, runId } = workflowInfo();
-  const session = { sessionId, runId, ...memory.ref };
-  const input: CompactInput = { agent, session, ...part, ...defined({ origin }) };
-  const options: ActivityOptions = {
-    activityId: activityIds.compact(turns),
-    startToCloseTimeout: TIMES.thinkTimeout,
-    heartbeatTimeout: TIMES.heartbeatTimeout,
-    // As for a step, the activity decides how often and for how long a model is asked.
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
-    cancellationType: ActivityCancellationType.TRY_CANCEL,
-    summary: `summary of ${part.turns} ${part.turns === 1 ? 'turn' : 'turns'}`,
-  };
-  return scheduleActivity<RawValue>(ACTIVITIES.compact, [input], options, rawResult);
+/** The size to which a memory shrinks that may be so large, where there is no summary. */
+export function shrunkSize(limit: number): number {
+  return limit * SHRINK_TO;
+}
+
+/** How many of the oldest turns are left out to be rid of `excess` bytes. `sizes` are in bytes. The last turn stays. */
+export function turnsToLeaveOut(sizes: readonly number[], excess: number): number {
+  let left = excess;
+  const kept = sizes.slice(0, -1).findIndex((size) => {
+    if (left <= 0) return true;
+    left -= size;
+    return false;
+  });
+  return kept === -1 ? Math.max(0, sizes.length - 1) : kept;
 }

@@ -20,27 +20,13 @@ import type { SessionRef } from '../../contract/think';
 import { originIssues } from '../../contract/turn';
 import { utf8Bytes } from '../../contract/text/bytes';
 import { DROPPED_OUTPUT, isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
-
-/**
- * The part of its limit to which a memory shrinks. After each shrinking, the next turn has to read the whole memory
- * again.
- */
-const SHRINK_TO = 0.7;
-
-/** Turns are summarized above this size. A memory of this size can take one more turn and stay within its limit. */
-const COMPACT_AT = estimatedTokens(0.8 * LIMITS.sessionMemoryBytes);
-
-/** The part of the allowed size that the newest turns keep word by word. */
-const KEEP = 0.4;
-
-/** Turns that take less than this part of the allowed size are not worth a summary. */
-const LEAST = 0.1;
-
-/** The oldest turns, which a summary is to replace. `entries` includes the entry of an earlier summary. */
-export interface OldestPart {
-  turns: number;
-  entries: number;
-}
+import {
+  compactionLimit,
+  type OldestPart,
+  shrunkSize,
+  turnsToLeaveOut,
+  turnsToSummarize,
+} from './compaction';
 
 /**
  * What a session remembers of its turns. Before the memory is too long for the model, a summary replaces the oldest
@@ -93,12 +79,11 @@ export class SessionMemory {
 
   /** The turns that are to be summarized where the conversation has more than `over` tokens. Undefined: none. */
   oldest(over: number, tokens = this.tokens): OldestPart | undefined {
-    const most = Math.min(over, COMPACT_AT);
-    if (tokens <= most) return undefined;
-    const kept = this.newest(most * KEEP);
-    const replaced = this.turns.slice(0, this.turns.length - kept);
-    const gain = replaced.reduce((sum, turn) => sum + tokensIn(turn.entries), 0);
-    return gain < most * LEAST ? undefined : this.part(replaced.length);
+    const limit = compactionLimit(over);
+    if (tokens <= limit) return undefined;
+    const sizes = this.turns.map(({ entries }) => tokensIn(entries));
+    const count = turnsToSummarize(sizes, limit);
+    return count === 0 ? undefined : this.part(count);
   }
 
   /** All turns but the last. Undefined: there is nothing to summarize. */
@@ -122,15 +107,8 @@ export class SessionMemory {
   dropOutputs(over: number): void {
     const before = this.bytes;
     const allowed = before * Math.min(1, over / this.tokens);
-    this.withoutOutputs(allowed * SHRINK_TO);
+    this.withoutOutputs(shrunkSize(allowed));
     this.name();
-  }
-
-  /** How many of the last turns take at most `most` tokens. At least one. */
-  private newest(most: number): number {
-    let left = most;
-    const out = this.turns.toReversed().findIndex(({ entries }) => (left -= tokensIn(entries)) < 0);
-    return out === -1 ? this.turns.length : Math.max(1, out);
   }
 
   /** The bytes of the memory as it goes to the next run, with the ids and the messages that each turn took up. */
@@ -146,14 +124,9 @@ export class SessionMemory {
   }
 
   private shrink(): void {
-    const most = LIMITS.sessionMemoryBytes * SHRINK_TO;
-    let bytes = this.withoutOutputs(most);
-    let out = 0;
-    for (const turn of this.turns.slice(0, -1)) {
-      if (bytes <= most) break;
-      bytes -= bytesOfTurn(turn);
-      out += 1;
-    }
+    const most = shrunkSize(LIMITS.sessionMemoryBytes);
+    const excess = this.withoutOutputs(most) - most;
+    const out = turnsToLeaveOut(this.turns.map(bytesOfTurn), excess);
     if (out > 0) this.leaveOut(out);
     this.name();
   }

@@ -25,7 +25,8 @@ import { contentOf } from '../../contract/session/files';
 import { jsonBytes, utf8Bytes, withFiles } from '../../contract/text/bytes';
 import { originIssues } from '../../contract/turn';
 import type { CarriedSpending } from '../../contract/spending/carried';
-import { type OldestPart, SessionMemory } from './memory';
+import type { OldestPart } from './compaction';
+import { SessionMemory } from './memory';
 
 /** The turn that runs. */
 export interface RunningTurn {

@@ -7,11 +7,11 @@ import {
   countedInReply,
   crossingOf,
   emptyKind,
-  leftOf,
   noSpending,
   raiseIn,
   raiseSchema,
   raisedText,
+  shareOf,
   smallerOf,
   type Spent,
   spentOf,
@@ -91,7 +91,7 @@ it('what child turns are given one after another is never more than what is left
     fc.property(budgets, spents, fc.integer({ min: 1, max: 16 }), (budget, used, count) => {
       const given: Budget[] = [];
       for (let n = 0; n < count; n++)
-        given.push(leftOf(budget, { spent: used, given, among: count - n }) ?? {});
+        given.push(shareOf(budget, { spent: used, given, among: count - n }) ?? {});
       for (const kind of BUDGET_KINDS) {
         const limit = budget[kind];
         const sum = given.reduce((total, one) => total + (one[kind] ?? 0), 0);
@@ -105,7 +105,7 @@ it('what child turns are given one after another is never more than what is left
 it('a child turn is refused exactly where its budget is used up from the start', () => {
   fc.assert(
     fc.property(budgets, spents, (budget, used) => {
-      const left = leftOf(budget, { spent: used, given: [], among: 1 });
+      const left = shareOf(budget, { spent: used, given: [], among: 1 });
       const isCrossed = crossingOf(budget, used) !== undefined;
       expect(emptyKind(left) !== undefined).toBe(isCrossed);
     }),

@@ -8,7 +8,7 @@ import type { CallDetails } from '../../../server/api';
 import { type Choice, decisionText, hunkIds, spokenWhy, toDecision, whyNot } from '../../model/review';
 import { type ArgumentsDraft, isChanged, issuesOf } from '../../model/draft';
 import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
-import type { Unseen } from '../../ui/text';
+import type { Unseen } from '../../ui/seen';
 import { useKeys, useNow } from '../../ui/app';
 import { Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';

@@ -13,7 +13,8 @@ import {
   styled,
   unnumbered,
 } from '../../model/diff';
-import { drawPieces, Ordered, SeenEnd, SeenText, Text } from '../../ui/text';
+import { SeenEnd, SeenText } from '../../ui/seen';
+import { drawPieces, Ordered, Text } from '../../ui/text';
 
 /** The hunks that can be ticked, and the functions that tick them. */
 export interface HunkChoice {

@@ -23,7 +23,8 @@ import {
   TextInput,
   YesNoInput,
 } from './inputs';
-import { SeenEnd, Text, visibleText } from '../../ui/text';
+import { SeenEnd } from '../../ui/seen';
+import { Text, visibleText } from '../../ui/text';
 import { Select } from '../../ui/widgets';
 
 /** One field of the form, and the fields below it. */

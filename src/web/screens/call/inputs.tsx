@@ -16,7 +16,8 @@ import {
 import type { Field } from '../../model/fields';
 import { byteNote } from '../../model/labels';
 import { blocksOf } from '../../model/review';
-import { Pieces, SeenEnd, Text, visibleText } from '../../ui/text';
+import { SeenEnd } from '../../ui/seen';
+import { Pieces, Text, visibleText } from '../../ui/text';
 import type { Issue } from '../../../contract/tool';
 
 /** The props of every input. */

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact';
 import type { RequestOpened } from '../../../history/events';
 import type { CallDetails } from '../../../server/api';
-import { Text, WatchSeen } from '../../ui/text';
+import { WatchSeen } from '../../ui/seen';
+import { Text } from '../../ui/text';
 import { DecisionBar, type Review, useReview } from './decide';
 import type { DecidingProps } from './send';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';

@@ -1,4 +1,4 @@
-import { shownOf, whyOnlyLink } from '../../../src/cli/notify/decide-here';
+import { shownOf, whyOnlyLink } from '../../../src/cli/notify/buttons';
 import type { RequestOpened } from '../../../src/history/events';
 import { proposal, request } from '../support';
 import { notice, ruled } from './support';

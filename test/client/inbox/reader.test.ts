@@ -1,9 +1,9 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/common';
 import fc from 'fast-check';
-import type { ClientContext } from '../../src/client/context';
-import { WaitingReader } from '../../src/client/inbox-reader';
-import '../support/properties';
+import type { ClientContext } from '../../../src/client/context';
+import { WaitingReader } from '../../../src/client/inbox/reader';
+import '../../support/properties';
 
 /** A turn with so many requests of this tool. None: it is there, and nothing waits in it. */
 interface Turn {

@@ -1,19 +1,12 @@
-import { NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
-import { ask } from '../history/server-errors';
-import type { ClientContext } from './context';
-import { readAllWaiting } from './inbox-reader';
-import { LIST_PAGE, listPages, SMALL_PAGE } from './list';
-import type { InboxQuery } from './requests';
-import type { InboxItem } from './types';
-import {
-  filterOf,
-  isWanted,
-  itemsOf,
-  type ListedTurn,
-  listedTurn,
-  mostUrgentFirst,
-  type WaitingFilter,
-} from './waiting';
+import { NEVER, SEARCH_ATTRIBUTES } from '../../contract/names';
+import { ask } from '../../history/server-errors';
+import type { ClientContext } from '../context';
+import { LIST_PAGE, listPages, SMALL_PAGE } from '../list';
+import type { InboxQuery } from '../requests';
+import type { InboxItem } from '../types';
+import { mostUrgentFirst } from './order';
+import { readAllWaiting } from './reader';
+import { filterOf, isWanted, itemsOf, type ListedTurn, listedTurn, type WaitingFilter } from './waiting';
 
 const LIMIT = 100;
 

@@ -1,18 +1,18 @@
 import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
-import { votingUnder, waitsFor } from '../contract/authority/open-votes';
-import { CountersignError } from '../contract/errors';
-import { authorityOn } from '../history/labels';
-import { ASK_MS, toCountersignError } from '../history/server-errors';
-import { defined } from '../contract/defined';
-import { callKey, MEMO, NEVER, SEARCH_ATTRIBUTES } from '../contract/names';
-import type { OpenItem, OpenMemo } from '../contract/turn';
-import { is } from '../history/fold/guards';
-import { readTimeline } from '../history/read';
-import { type TurnView, viewOf } from '../history/view';
-import type { ClientContext } from './context';
-import { callersIn, quoted } from './list';
-import type { InboxQuery } from './requests';
-import type { InboxItem } from './types';
+import { votingUnder, waitsFor } from '../../contract/authority/open-votes';
+import { CountersignError } from '../../contract/errors';
+import { authorityOn } from '../../history/labels';
+import { ASK_MS, toCountersignError } from '../../history/server-errors';
+import { defined } from '../../contract/defined';
+import { callKey, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
+import type { OpenItem, OpenMemo } from '../../contract/turn';
+import { is } from '../../history/fold/guards';
+import { readTimeline } from '../../history/read';
+import { type TurnView, viewOf } from '../../history/view';
+import type { ClientContext } from '../context';
+import { callersIn, quoted } from '../list';
+import type { InboxQuery } from '../requests';
+import type { InboxItem } from '../types';
 
 /** The conditions for items of the inbox. */
 export type WaitingFilter = Omit<InboxQuery, 'limit'>;
@@ -139,16 +139,6 @@ export function openItems({ requests, questions, inDoubt, calls }: TurnView): Op
       };
     }),
   ];
-}
-
-/** Calls in doubt first, then by deadline. Items that never expire come last, oldest first. */
-export function mostUrgentFirst(items: readonly InboxItem[]): InboxItem[] {
-  const keyed = items.map((item) => ({ item, key: urgencyOf(item) }));
-  return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ item }) => item);
-}
-
-function urgencyOf({ kind, deadline, since, turn, callId }: InboxItem): string {
-  return `${kind === 'in_doubt' ? 0 : 1} ${deadline ?? NEVER} ${since} ${turn} ${callId}`;
 }
 
 /** The part of a listed turn that we need. */

@@ -1,10 +1,11 @@
-import type { CountersignError } from '../contract/errors';
-import { MEMO } from '../contract/names';
-import { toCountersignError } from '../history/server-errors';
-import type { ClientContext } from './context';
-import { LIST_PAGE, listPages, SMALL_PAGE } from './list';
-import { AT_ONCE, mapOrdered } from './read-turns';
-import type { InboxItem, InboxReader, Waiting, WaitingStep } from './types';
+import type { CountersignError } from '../../contract/errors';
+import { MEMO } from '../../contract/names';
+import { toCountersignError } from '../../history/server-errors';
+import type { ClientContext } from '../context';
+import { LIST_PAGE, listPages, SMALL_PAGE } from '../list';
+import { AT_ONCE, mapOrdered } from '../read-turns';
+import type { InboxItem, InboxReader, Waiting, WaitingStep } from '../types';
+import { mostUrgentFirst } from './order';
 import {
   filterOf,
   isCut,
@@ -12,7 +13,6 @@ import {
   itemsOf,
   type ListedTurn,
   listedTurn,
-  mostUrgentFirst,
   type WaitingFilter,
   waitingTurn,
 } from './waiting';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { earliestTurns, findBound } from '../../src/client/inbox';
-import type { ClientContext } from '../../src/client/context';
-import { NEVER } from '../../src/contract/names';
+import { earliestTurns, findBound } from '../../../src/client/inbox/inbox';
+import type { ClientContext } from '../../../src/client/context';
+import { NEVER } from '../../../src/contract/names';
 
 const END = Date.parse(NEVER);
 

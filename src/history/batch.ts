@@ -1,0 +1,20 @@
+import { countMarks, deceivingIn } from '../contract/text/unsafe-text';
+import type { RequestOpened } from './events';
+
+/**
+ * Why a request is not approved together with others, at a terminal or on the page. Undefined where it may be. For what
+ * a terminal would have to sign, see `whySigned` in cli/batch.ts.
+ */
+export function whyNotInBatch(request: RequestOpened): string | undefined {
+  const never = whyNoBatch(request);
+  if (never !== undefined) return never;
+  const hunks = request.preview?.plan?.hunks.length ?? 0;
+  if (hunks > 1) return `it has ${hunks} hunks to choose from`;
+  if (countMarks(deceivingIn(request)) > 0) return 'it holds characters that deceive the eye';
+  return undefined;
+}
+
+/** Why the page neither approves nor denies a request together with others. Undefined where it may deny it. */
+export function whyNoBatch({ noBatch }: Pick<RequestOpened, 'noBatch'>): string | undefined {
+  return noBatch === true ? 'its tool wants each one decided on its own' : undefined;
+}

@@ -1,0 +1,74 @@
+import type { RawValue } from '@temporalio/common';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  type ActivityOptions,
+  type CancellationScope,
+  isCancellation,
+  scheduleActivity,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { defined } from '../../contract/defined';
+import { TIMES } from '../../contract/limits';
+import { ACTIVITIES, activityIds } from '../../contract/names';
+import { bytesOfEntries, readCompactOutput } from '../../contract/session/conversation';
+import { addSpent, countedInReply } from '../../contract/spending/budget';
+import { estimatedTokens } from '../../contract/spending/usage';
+import type { CompactInput } from '../../contract/session';
+import { rawResult, valueOf } from '../messages';
+import type { OldestPart } from './compaction';
+import type { Session } from './state';
+
+/**
+ * The part that is summarized, and whether somebody asked for it. Where the scope is cancelled, the memory stays as it
+ * is.
+ */
+interface Compaction {
+  part: OldestPart;
+  isAsked: boolean;
+  scope: CancellationScope;
+}
+
+/**
+ * Replaces the oldest turns by a summary that a model writes. Where no model can write one, the oldest outputs are
+ * dropped instead, unless somebody asked for the summary.
+ */
+export async function summarize(session: Session, { part, isAsked, scope }: Compaction): Promise<void> {
+  const { memory, compactOver } = session;
+  const asked = Date.now();
+  const estimate = estimatedTokens(bytesOfEntries(memory.entries.slice(0, part.entries)));
+  const written = await scope.run(() => ask(session, part)).catch(withoutSummary);
+  if (written === CANCELLED) return;
+  const output = readCompactOutput(valueOf(written));
+  if (output !== undefined) {
+    memory.compact(part, output);
+    session.spending.spent = addSpent(
+      session.spending.spent,
+      countedInReply(output, { estimate, time: Date.now() - asked }),
+    );
+  } else if (!isAsked && compactOver !== undefined) memory.dropOutputs(compactOver);
+}
+
+const CANCELLED = Symbol('cancelled');
+
+function withoutSummary(error: unknown): typeof CANCELLED | undefined {
+  if (isCancellation(error)) return CANCELLED;
+  if (error instanceof ActivityFailure) return undefined;
+  throw error;
+}
+
+function ask({ agent, origin, turns, memory }: Session, part: OldestPart): Promise<RawValue> {
+  const { workflowId: sessionId, runId } = workflowInfo();
+  const session = { sessionId, runId, ...memory.ref };
+  const input: CompactInput = { agent, session, ...part, ...defined({ origin }) };
+  const options: ActivityOptions = {
+    activityId: activityIds.compact(turns),
+    startToCloseTimeout: TIMES.thinkTimeout,
+    heartbeatTimeout: TIMES.heartbeatTimeout,
+    // As for a step, the activity decides how often and for how long a model is asked.
+    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+    summary: `summary of ${part.turns} ${part.turns === 1 ? 'turn' : 'turns'}`,
+  };
+  return scheduleActivity<RawValue>(ACTIVITIES.compact, [input], options, rawResult);
+}

@@ -1,0 +1,40 @@
+import { LIMITS } from '../../../src/contract/limits';
+import { afterStep, isLoop, isRepeated, type Repeats } from '../../../src/contract/spending/repeats';
+import { validCall } from '../../support/calls';
+
+const NONE = { calls: '', results: '', times: 0, refused: 0 };
+const calls = [{ ...validCall({ kind: 'run', effect: 'pure' }) }];
+const others = [{ ...validCall({ kind: 'run', effect: 'pure' }), argsDigest: 'other' }];
+
+/** What is known after so many steps with the same calls and the same results. */
+const after = (steps: number, repeats: number | undefined): Repeats => {
+  let repeated = NONE;
+  for (let n = 0; n < steps; n++) repeated = afterStep({ repeated, repeats }, calls, ['same']);
+  return { repeated, repeats };
+};
+
+it.each<[string, Repeats, boolean]>([
+  ['below the limit', after(1, 2), false],
+  ['at the limit', after(2, 2), true],
+  ['without a limit', after(50, undefined), false],
+])('the calls of one more such step do not run: %s', (_case, repeats, isOver) => {
+  expect(isRepeated(repeats, calls)).toBe(isOver);
+  expect(isRepeated(repeats, others)).toBe(false);
+});
+
+it.each<[string, Repeats, boolean]>([
+  ['not at the limit', after(2, 2), false],
+  ['not after two refused steps', after(4, 2), false],
+  ['after three refused steps', after(5, 2), true],
+  ['never without a limit', after(50, undefined), false],
+])('the turn ends: %s', (_case, repeats, ends) => {
+  expect(isLoop(repeats)).toBe(ends);
+});
+
+it('other results, or other calls, begin anew', () => {
+  const twice = after(2, 5);
+  expect(afterStep(twice, calls, ['new'])).toMatchObject({ times: 1, refused: 0 });
+  expect(afterStep(twice, others, ['same'])).toMatchObject({ times: 1, refused: 0 });
+  const refused = after(2 + LIMITS.refusedSteps - 1, 2);
+  expect(afterStep(refused, others, ['same'])).toMatchObject({ times: 1, refused: 0 });
+});
