@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Countersign, GrantSeen } from '../../client';
 import { termsDigest } from '../../contract/control/confirmations';
 import { votesOn } from '../../contract/control/grant-votes';
-import { grantSentence, heldSentence } from '../../contract/control/grant-text';
+import { argumentTexts, grantSentence, heldSentence } from '../../contract/control/grant-text';
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
@@ -102,9 +102,16 @@ async function show(prefix: string, { json }: ListOptions, { withClient, screen 
     const why = reason === undefined ? [] : [`reason: ${reason}`];
     screen.lines([
       grant.id,
-      ...indented([grantSentence(grant), ...facts, ...why].map((line) => escapeText(line))),
+      ...indented(sentenceLines(grant)),
+      ...indented([...facts, ...why].map((line) => escapeText(line))),
     ]);
   });
+}
+
+/** What a grant allows, with every argument: whoever looks at a grant does not see the call. */
+function sentenceLines(grant: GrantSeen): string[] {
+  const each = argumentTexts(grant).map((text) => escapeText(text));
+  return [escapeText(grantSentence(grant)), ...indented(each)];
 }
 
 function proofText(signature: VoteSignature | undefined): string {
@@ -133,7 +140,7 @@ async function confirmGrant(prefix: string, options: ConfirmOptions, context: Co
           hint: `Look at it again with \`${look}\`.`,
         },
       );
-    for (const line of [plan.sentence, `given by ${grant.by}`]) at.screen.note(escapeText(line));
+    for (const line of [...sentenceLines(grant), escapeText(`given by ${grant.by}`)]) at.screen.note(line);
     if (seen === undefined) await askToConfirm(keyboard);
     const signature = await signer?.signGrant(grant, client.namespace, plan.asked);
     const confirmed = await client.grants.confirm({ ...plan.asked, ...defined({ signature }) });

@@ -156,7 +156,6 @@ async function look(review: Reviewing, item: WaitingCall, heading: string): Prom
     return undefined;
   }
   const story = storyOf(view, call);
-  await rememberPrinted(call, review.context);
   const changed = await ask(review, () => changedIn(review.client, view));
   screen.lines([
     '',
@@ -164,6 +163,7 @@ async function look(review: Reviewing, item: WaitingCall, heading: string): Prom
     ...callLines(call, { turn, screen, now: Date.now(), story, ...changed }),
     '',
   ]);
+  await rememberPrinted(call, review.context);
   return call;
 }
 

@@ -42,10 +42,10 @@ function show(named: Target, { follow, json = false }: ShowOptions, context: Con
     const view = await client.view(turn);
     const call = findCall(view, named.call);
     if (json) return context.screen.json(call);
-    await rememberPrinted(call, context);
     const story = storyOf(view, call);
     const changed = await changedIn(client, view);
-    return context.screen.lines(callLines(call, { ...placeOf(context), turn, story, ...changed }));
+    context.screen.lines(callLines(call, { ...placeOf(context), turn, story, ...changed }));
+    return rememberPrinted(call, context);
   });
 }
 
@@ -54,9 +54,9 @@ async function showTurn(client: Countersign, turn: string, json: boolean, contex
   const view = viewOf(events);
   const pending = view.endedAt === null ? await client.pendingActivities(turn) : undefined;
   const { screen } = context;
-  if (!json) await rememberPrinted(view.calls, context);
   if (json) return screen.json({ ...view, timeline: events, ...defined({ pending }) });
   screen.lines(turnLines(view, events, { ...placeOf(context), ...(await changedIn(client, view)) }));
+  await rememberPrinted(view.calls, context);
   if (pending === undefined) return;
   const lines = section('right now', pendingLines(pending, Date.now()).map(context.typed), screen);
   if (lines.length > 0) screen.lines(['', ...lines]);

@@ -16,6 +16,11 @@ export function heldSentence(grant: GrantVotes): string | undefined {
   return lacking && `Until it is confirmed it allows nothing: ${lacking}.`;
 }
 
+/** What each argument has to be, for who was not shown the call: a sentence may only say that they are the same. */
+export function argumentTexts({ narrowing }: Pick<GrantTerms, 'narrowing'>): string[] {
+  return Object.entries(narrowing).map(([name, condition]) => `${name} ${conditionText(condition)}`);
+}
+
 const OTHERS = 'no other argument';
 
 /** The arguments that a narrowing allows, in words. */

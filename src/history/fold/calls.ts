@@ -51,8 +51,8 @@ export function callScheduled(
   // A user's own activity gets the plain arguments, which may look like an input of ours.
   const isOurs = gateActivity(held) === undefined;
   const input = isOurs && is.callInput(event.input) ? event.input : undefined;
-  const decisionId = input?.decision?.decisionId;
-  const decided = decisionId === undefined ? [] : decidedBySignal(state, event, { held, decisionId });
+  const decision = input?.decision;
+  const decided = decision === undefined ? [] : decidedBySignal(state, event, { held, decision });
   held.phase = 'running';
   held.isHeld = isHolderQueue(event.taskQueue);
   const wasGivenBack = held.absent !== undefined || held.isPaused === true;

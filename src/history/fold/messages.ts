@@ -1,10 +1,20 @@
+import { isSameName } from '../../contract/authority/votes';
+import type { SpentDecision } from '../../contract/call';
 import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
 import type { EventHeader, Judgement, TurnEvent } from '../events';
 import { is } from './guards';
-import { answeredEvent, applyJudged, decisionEvent, type Judged, resolvedEvent, textAt } from './verdicts';
+import {
+  allows,
+  answeredEvent,
+  applyJudged,
+  decisionEvent,
+  type Judged,
+  resolvedEvent,
+  textAt,
+} from './verdicts';
 import { type CallFold, type FoldState, eventHeader, type PendingSignal } from './state';
 import { rootOf } from '../decode/failure';
 
@@ -82,14 +92,8 @@ function judgementOf(verdict: SignalVerdict | undefined): Judgement {
  * written in the same task. Without this, the events would show a call that starts without a decision.
  */
 export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Allowed): TurnEvent[] {
-  const { held, decisionId } = allowed;
-  if (held.phase !== 'requested' && held.phase !== 'lost') return [];
-  const wanted = held.phase === 'lost' ? 'resolution' : 'approval';
-  const signal = state.signals.find((one) => {
-    const given = textAt(one.input, 'decisionId') ?? decisionId;
-    const same = one.signal === wanted && textAt(one.input, 'callId') === held.call.callId;
-    return same && !one.isJudged && given === decisionId;
-  });
+  const { phase } = allowed.held;
+  const signal = phase === 'requested' || phase === 'lost' ? signalOf(state, allowed) : undefined;
   if (signal === undefined) return [];
   signal.isJudged = true;
   return judgeSignal(state, head, { signal, judgement: { accepted: true } });
@@ -98,7 +102,26 @@ export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Al
 /** A call that starts, and the decision by which it starts. */
 export interface Allowed {
   held: CallFold;
-  decisionId: string;
+  decision: SpentDecision;
+}
+
+/**
+ * The signal that gave a decision. The turn draws an id for a signal without one. Such a signal counts if it allows the
+ * call and is of the decision's approver, or if no other such signal came: anybody may send signals, and most are
+ * refused.
+ */
+function signalOf({ signals }: FoldState, { held, decision }: Allowed): PendingSignal | undefined {
+  const wanted = held.phase === 'lost' ? 'resolution' : 'approval';
+  const about = signals.filter(
+    ({ signal, input, isJudged }) =>
+      signal === wanted && !isJudged && textAt(input, 'callId') === held.call.callId,
+  );
+  const named = about.find(({ input }) => textAt(input, 'decisionId') === decision.decisionId);
+  if (named !== undefined) return named;
+  const unnamed = about.filter((one) => textAt(one.input, 'decisionId') === undefined && allows(one));
+  const voter = decision.votes?.at(-1)?.voter ?? decision.approver;
+  const own = unnamed.find(({ input }) => isSameName(textAt(input, 'approver') ?? 'somebody', voter));
+  return own ?? (unnamed.length === 1 ? unnamed[0] : undefined);
 }
 
 function judgeSignal(

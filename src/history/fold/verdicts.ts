@@ -37,7 +37,7 @@ import type {
   TurnEvent,
 } from '../events';
 import { endAsked, endRaised, endResolved } from './results';
-import { type CallFold, eventHeader, type FoldState } from './state';
+import { type CallFold, eventHeader, type FoldState, type PendingSignal } from './state';
 
 /** A decision, a resolution or an answer with its verdict. */
 export interface Judged {
@@ -57,6 +57,12 @@ export interface Judged {
 const readDecision = partReader(DECISION);
 const readResolution = partReader(RESOLUTION);
 const readAnswer = partReader(QUESTION_ANSWER);
+
+/** Whether a signal lets its call run, if it is accepted. */
+export function allows({ signal, input }: PendingSignal): boolean {
+  if (signal === 'approval') return isApproval(readDecision(input));
+  return signal === 'resolution' && readResolution(input).resolution === 'run-again';
+}
 
 /** The event of a judged decision. The payload may be anything. Parts that cannot be read are left out. */
 export function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {

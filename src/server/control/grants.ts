@@ -6,7 +6,7 @@ import type { Answer } from '../../client/types';
 import { voterIn } from '../../contract/authority/authority';
 import { termsDigest } from '../../contract/control/confirmations';
 import { confirmerOf, votesOn } from '../../contract/control/grant-votes';
-import { conditionText, grantSentence, heldSentence } from '../../contract/control/grant-text';
+import { argumentTexts, conditionText, grantSentence, heldSentence } from '../../contract/control/grant-text';
 import { isGrantTerms, isNarrowing } from '../../contract/control/grant-forms';
 import { covers } from '../../contract/control/covers';
 import { type GrantAsked, type GrantSeen, type GrantTerms } from '../../contract/control/grants';
@@ -137,9 +137,7 @@ function rowOf(grant: GrantSeen, approver: string): GrantRow {
   return {
     ...shown,
     sentence: grantSentence(grant),
-    arguments: Object.entries(grant.narrowing)
-      .map(([name, condition]) => `${name} ${conditionText(condition)}`)
-      .join(', '),
+    arguments: argumentTexts(grant).join(', '),
     ...defined({ held, toConfirm: mayConfirm && isMissing ? termsDigest(grant) : undefined }),
   };
 }

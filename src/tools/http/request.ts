@@ -101,6 +101,8 @@ export function checkUrl(text: string, rules: Pick<Rules, 'hosts' | 'privateHost
   const [authority = ''] = text.slice(scheme.length).split(/[/?]/);
   if (authority.includes('@')) throw refused(text, 'it holds a user or a password; use a header');
   const url = parsed(text);
+  // `URL` skips further slashes, and takes a host and a user behind them.
+  if (authority === '') throw refused(text, 'it names no host after //');
   if (url.hostname.endsWith('.')) throw refused(text, 'its host ends with a dot');
   assertReachable(url, rules);
   return url;

@@ -258,12 +258,14 @@ function matchesIn(
   const matcher = compilePattern({ query: pattern, regex, case_sensitive: true }).matcher(text);
   const most = all_matches ? MOST_MATCHES + 1 : 1;
   const found: string[] = [];
-  for (let [line, seen] = [1, 0]; found.length < most && matcher.find();) {
+  for (let [line, position, seen] = [1, 1, 0]; found.length < most && matcher.find();) {
     const start = matcher.start();
-    line += text.slice(seen, start).split('\n').length - 1;
+    const before = Array.from(text.slice(seen, start));
+    line += before.filter((character) => character === '\n').length;
+    position += before.length;
     seen = start;
     const match = JSON.stringify(text.slice(start, matcher.end()).slice(0, 300));
-    found.push(`Line ${line}, Position ${Array.from(text.slice(0, start)).length + 1}: ${match}`);
+    found.push(`Line ${line}, Position ${position}: ${match}`);
   }
   return found;
 }

@@ -166,20 +166,40 @@ function described(
 const SECRET_WORDS =
   /\b(pass(word|wd|phrase|code)?s?|secrets?|(api|access|private|secret|session|auth)[ _-]?(keys?|tokens?)|tokens?|credentials?|pin|cvv|cvc|otp|2fa)\b/i;
 
-/** True if a form has a field for free text, and the message or such a field's name or words mention a secret. */
+/** Secrets that are digits alone. A number of tokens or of keys is no secret. */
+const SECRET_NUMBERS = /\b(pass(word|wd|code)s?|pin|cvv|cvc|otp|2fa)\b/i;
+
+/**
+ * True if a form has a field for free text, and the message or such a field's name or words mention a secret; also if
+ * it has a field for a number, and they mention a secret that is a number.
+ */
 function asksForSecret(message: string, form: JsonObject): boolean {
   const fields = Object.entries(isObject(form['properties']) ? form['properties'] : {});
   const free = fields.filter(([, field]) => isFreeText(field));
-  if (free.length === 0) return false;
-  const words = free.flatMap(([name, field]) => {
+  return (
+    free.some(([name, field]) => isSecretName(name) || isSecretField(field)) ||
+    mention(SECRET_WORDS, message, free) ||
+    mention(
+      SECRET_NUMBERS,
+      message,
+      fields.filter(([, field]) => isNumber(field)),
+    )
+  );
+}
+
+/** Whether there are fields, and the message, a field's name or its words mention one of these secrets. */
+function mention(secrets: RegExp, message: string, fields: readonly [string, unknown][]): boolean {
+  const words = fields.flatMap(([name, field]) => {
     const { title, description } = isObject(field) ? field : {};
     return [name.replaceAll(/[_-]/g, ' '), title, description];
   });
-  const isSecret = (text: unknown): boolean => typeof text === 'string' && SECRET_WORDS.test(text);
   return (
-    free.some(([name, field]) => isSecretName(name) || isSecretField(field)) ||
-    [message, ...words].some(isSecret)
+    fields.length > 0 && [message, ...words].some((text) => typeof text === 'string' && secrets.test(text))
   );
+}
+
+function isNumber(field: unknown): boolean {
+  return isObject(field) && (field['type'] === 'integer' || field['type'] === 'number');
 }
 
 function isFreeText(field: unknown): boolean {

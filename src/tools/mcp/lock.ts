@@ -170,14 +170,28 @@ function standingOf(
   return Object.hasOwn(refused, name) && refused[name] === digest ? 'refused' : 'new';
 }
 
-/** Programs that download the package that they run: options to skip, and the pattern of a package's exact name. */
-const FETCHERS: Readonly<Record<string, { flags: readonly string[]; package: RegExp }>> = {
-  npx: { flags: ['-y', '--yes', '-q', '--quiet'], package: /^(@[^/@]+\/)?[^/@]+@\d+\.\d+\.\d+(-[\w.]+)?$/ },
-  bunx: { flags: [], package: /^(@[^/@]+\/)?[^/@]+@\d+\.\d+\.\d+(-[\w.]+)?$/ },
-  uvx: { flags: ['-q', '--quiet'], package: /^[\w.-]+(\[[\w,-]+\])?(==|@)\d+(\.\d+)+[abrc.\w]*$/ },
-};
+/** A program that downloads the package that it runs. */
+interface Fetcher {
+  /** Options to skip. */
+  flags: readonly string[];
+  /** Options that name the package. To `uvx`, `-p` means the Python. */
+  naming: readonly string[];
+  /** The pattern of a package's exact name. */
+  package: RegExp;
+}
 
-const NAMING = ['-p', '--package', '--from'];
+const NPM_PACKAGE = /^(@[^/@]+\/)?[^/@]+@\d+\.\d+\.\d+(-[\w.]+)?$/;
+const NPM_NAMING = ['-p', '--package'];
+
+const FETCHERS: Readonly<Record<string, Fetcher>> = {
+  npx: { flags: ['-y', '--yes', '-q', '--quiet'], naming: NPM_NAMING, package: NPM_PACKAGE },
+  bunx: { flags: [], naming: NPM_NAMING, package: NPM_PACKAGE },
+  uvx: {
+    flags: ['-q', '--quiet'],
+    naming: ['--from'],
+    package: /^[\w.-]+(\[[\w,-]+\])?(==|@)\d+(\.\d+)+[abrc.\w]*$/,
+  },
+};
 
 /** Other commands that download the package that they run, by program and first argument. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
@@ -202,17 +216,17 @@ export function whyNotStarted(start: McpStart): string | undefined {
     return `${program} ${first} cannot be checked; write it with npx or uvx`;
   const fetcher = Object.hasOwn(FETCHERS, program) ? FETCHERS[program] : undefined;
   if (fetcher === undefined) return undefined;
-  const packages = packagesIn(start.args, fetcher.flags);
+  const packages = packagesIn(start.args, fetcher);
   const isExact = packages.length > 0 && packages.every((one) => fetcher.package.test(one));
   return isExact ? undefined : `${program} needs a package with an exact version, such as name@1.2.3`;
 }
 
 /** The packages that a command line downloads. Empty if the command line has an option that we do not know. */
-function packagesIn(args: readonly string[], flags: readonly string[]): string[] {
+function packagesIn(args: readonly string[], { flags, naming }: Fetcher): string[] {
   const named: string[] = [];
   for (let at = 0; at < args.length; at++) {
     const word = args[at] ?? '';
-    if (NAMING.includes(word)) named.push(args[++at] ?? '');
+    if (naming.includes(word)) named.push(args[++at] ?? '');
     else if (!word.startsWith('-')) return named.length > 0 ? named : [word];
     else if (!flags.includes(word)) return [];
   }

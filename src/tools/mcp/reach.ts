@@ -52,7 +52,9 @@ async function makeTransport(
   const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
   const env = { ...getDefaultEnvironment(), ...(await valuesIn(start.env, sources)) };
   const args = start.args.map(fill);
-  return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env }, library);
+  // Last words are cut later, and half a secret would not be known for one.
+  const hide = (text: string): string => sources.secrets.hide(text);
+  return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env, hide }, library);
 }
 
 /** The account of a server. */

@@ -15,6 +15,8 @@ export interface Program {
   cwd: string;
   /** The whole environment of the program. */
   env: Readonly<Record<string, string>>;
+  /** Takes secrets out of what the program wrote to its standard error. */
+  hide(text: string): string;
 }
 
 /** The client library's functions between text and messages of the protocol. */
@@ -102,7 +104,7 @@ class Stdio implements StdioTransport {
   }
 
   lastWords(): string {
-    return this.words.text().trim();
+    return this.program.hide(this.words.text()).trim();
   }
 
   private read(child: ChildProcess, chunk: Buffer): void {

@@ -74,6 +74,10 @@ const KINDS: readonly (readonly [why: string, names: readonly string[]])[] = [
     ['countersign.mcp.lock', '.mcp.json', '.claude', '.cursor'],
   ],
   [
+    'it says who decides, or where people are asked. A person has to change it',
+    ['approvers.yaml', 'approvers.yml', 'notify.yaml', 'notify.yml'],
+  ],
+  [
     'it holds keys, and variables that run code. A person has to change it',
     ['.env', '.envrc', '.direnv', '.ssh'],
   ],

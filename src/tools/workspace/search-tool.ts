@@ -16,8 +16,12 @@ const MOST_DEPTH = 40;
 const MOST_FILE_BYTES = 2 * 1024 * 1024;
 /** The most characters of a line in the results. Matching uses the whole line. */
 const LINE_CHARACTERS = 300;
-/** After this many lines the search lets other work run, because matching runs on the worker's only thread. */
-const LINES_AT_ONCE = 5000;
+/** After this time the search lets other work run, because matching runs on the worker's only thread. */
+const MS_AT_ONCE = 20;
+/** The most steps of a pattern. Each character of a line may take as many. */
+const MOST_STEPS = 5000;
+/** The most steps for one line, which take about a second. Nothing else runs meanwhile. */
+const MOST_WORK = 100_000_000;
 
 const parameters = z.strictObject({
   query: z
@@ -46,10 +50,12 @@ interface Search {
   root: Root;
   query: Query;
   signal: AbortSignal;
-  matches(line: string): boolean;
+  line: LineMatcher;
   wanted(path: string): boolean;
   /** The number of files that were too large or not readable. */
   passed: number;
+  /** The number of lines that were too long for the pattern. */
+  long: number;
   /** Whether the folder has more entries than a search reads. */
   cut: boolean;
 }
@@ -65,7 +71,8 @@ export function createSearchTool(root: Root, pack: Pack): Tool {
     outputLimit: 256 * 1024,
     handler: async (query, { signal, partial }) => {
       const wanted = query.glob === undefined ? () => true : globMatcher(query.glob);
-      const search = { root, query, signal, matches: lineMatcher(query), wanted, passed: 0, cut: false };
+      const line = lineMatcher(query);
+      const search = { root, query, signal, line, wanted, passed: 0, long: 0, cut: false };
       const found: string[] = [];
       for await (const hit of hitsOf(search)) {
         if (found.length === query.max_results)
@@ -78,21 +85,27 @@ export function createSearchTool(root: Root, pack: Pack): Tool {
   });
 }
 
-function report({ query, passed, cut }: Search, found: string[]): string {
+function report({ query, passed, long, cut }: Search, found: string[]): string {
   const lines = found.length === 0 ? [`No file has "${query.query}".`] : found;
   const notes = [
     ...(passed === 0 ? [] : [`(${passed} files over 2 MiB or not readable were passed over)`]),
+    ...(long === 0 ? [] : [`(lines too long for such a query were passed over: ${long})`]),
     ...(cut ? ['(more hits; the search ended after 50,000 names: search a folder below)'] : []),
   ];
   return [...lines, ...notes].join('\n');
 }
 
 async function* hitsOf(search: Search): AsyncGenerator<string> {
+  let since = performance.now();
   for await (const path of filesOf(search)) {
     const lines = await linesOf(search, path);
     for (const [index, line] of lines.entries()) {
-      if (index % LINES_AT_ONCE === LINES_AT_ONCE - 1) await pause(search.signal);
-      if (search.matches(line)) yield `${onOneLine(path)}:${index + 1}: ${cutLine(line)}`;
+      if (performance.now() - since > MS_AT_ONCE) {
+        await pause(search.signal);
+        since = performance.now();
+      }
+      if (line.length > search.line.most) search.long += 1;
+      else if (search.line.matches(line)) yield `${onOneLine(path)}:${index + 1}: ${cutLine(line)}`;
     }
   }
 }
@@ -187,19 +200,34 @@ interface LineQuery {
   case_sensitive: boolean;
 }
 
-/** Makes a function that says whether a line matches. RE2 takes linear time in the line, whatever the pattern. */
-function lineMatcher(query: LineQuery): (line: string) => boolean {
-  if (!query.regex && query.case_sensitive) return (line) => line.includes(query.query);
+/** Says whether a line matches, of the most characters that it is asked about. */
+interface LineMatcher {
+  matches(line: string): boolean;
+  most: number;
+}
+
+/** Makes a matcher of lines. RE2 takes time by the product of line and pattern, whatever they are. */
+function lineMatcher(query: LineQuery): LineMatcher {
+  if (!query.regex && query.case_sensitive)
+    return { matches: (line) => line.includes(query.query), most: Infinity };
   const pattern = compilePattern(query);
-  return (line) => pattern.test(line);
+  return { matches: (line) => pattern.test(line), most: MOST_WORK / pattern.programSize() };
 }
 
 /**
  * Compiles a query to a pattern of RE2.
  *
- * @throws ToolError if RE2 does not support the pattern.
+ * @throws ToolError if RE2 does not support the pattern, or if the pattern repeats so much that it would take long.
  */
-export function compilePattern({ query, regex, case_sensitive }: LineQuery): RE2JS {
+export function compilePattern(wanted: LineQuery): RE2JS {
+  const pattern = compileQuery(wanted);
+  if (pattern.programSize() <= MOST_STEPS) return pattern;
+  throw new ToolError(
+    'The query repeats too much, such as x{1000}: write it with * or +, or with less in it.',
+  );
+}
+
+function compileQuery({ query, regex, case_sensitive }: LineQuery): RE2JS {
   try {
     const flags = case_sensitive ? 0 : RE2JS.CASE_INSENSITIVE;
     return RE2JS.compile(regex ? query : RE2JS.quote(query), flags);

@@ -3,6 +3,7 @@ import type { GrantSeen } from '../../../src/client';
 import { addGrants } from '../../../src/cli/commands/grants';
 import type { Assurance } from '../../../src/contract/authority/votes';
 import { termsDigest } from '../../../src/contract/control/confirmations';
+import { exactly } from '../../../src/contract/control/narrowing';
 import { testScreen } from '../support';
 import { grantsClient } from './grants-client';
 
@@ -55,6 +56,33 @@ it('shows one, with a hostile reason as what it is', async () => {
   expect(text).toMatch(/given by ann at 2026-11-25T12:00:00.000Z, unsigned\n *1 of 3 uses claimed/);
   expect(text).not.toContain('\u202e');
   expect(text).toContain('⟦U+202E⟧');
+});
+
+describe('a grant for exact arguments', () => {
+  const people = ['ann', 'bob'].map((name) => ({ name, groups: [], delegates: [] }));
+  const exact: GrantSeen = {
+    ...GRANT,
+    narrowing: exactly({ cents: 5, to: 'x'.repeat(400), note: 'to\u202e eve' }),
+    authority: {
+      ...{ fileDigest: 'f', ruleDigest: 'r', requesters: [], people },
+      rule: {
+        ...{ name: 'large', then: 'ask', rosters: [['ann', 'bob']], need: 2, groups: [] },
+        ...{ notRequester: false, denyNeeds: 1, assurance: 'claimed' },
+      },
+    },
+  };
+  const saw = termsDigest(exact).slice(0, 16);
+
+  it.each([
+    ['show', ['show', '0a1b2c3d']],
+    ['confirm', ['confirm', '0a1b2c3d', '--as', 'bob', '--saw', saw]],
+  ])('%s names the arguments, because nobody else shows them', async (_case, args) => {
+    const text = (await run([exact], ...args)).printed.join('\n');
+    expect(text).toMatch(/with exactly these arguments/);
+    expect(text).toMatch(/cents = 5\n/);
+    expect(text).toMatch(/to exactly as it was \(SHA-256 [0-9a-f]{16}\)\n/);
+    expect(text).toContain('note = "to⟦U+202E⟧ eve"');
+  });
 });
 
 it('prints JSON', async () => {

@@ -86,6 +86,14 @@ describe('by update', () => {
 });
 
 describe('by signal', () => {
+  const toldOf = (script: ReturnType<typeof open>) =>
+    script
+      .told('decision', 'call_started')
+      .map((event) =>
+        event.type === 'decision'
+          ? [event.type, event.approver, event.judgement.accepted]
+          : [event.type, event.decision?.approver, undefined],
+      );
   const verdict = (callId: string, word: string) => ({ callId, verdict: word, decisionId: '', at: '' });
 
   test('it is recorded first and judged with the memo', () => {
@@ -174,6 +182,37 @@ describe('by signal', () => {
     expect(script.told('decision', 'call_started').map((event) => event.type)).toEqual([
       'decision',
       'call_started',
+    ]);
+  });
+
+  test.each([
+    ['that denied', { decision: 'denied', approver: 'mallory' }],
+    ['of somebody else', { decision: 'approved', approver: 'mallory' }],
+  ])('a signal without an id %s is not taken for the decision that the call spends', (_, said) => {
+    const script = open()
+      .signal('approval', { callId: '1.1', ...said })
+      .signal('approval', { callId: '1.1', decision: 'approved', approver: 'ann', decisionId: 'd' })
+      .task();
+    script.call(ask('1.1'), { decision: { decisionId: 'd', decision: 'approved', approver: 'ann' } });
+    script.open([]).verdicts([verdict('1.1', 'not_allowed'), verdict('1.1', 'accepted')]);
+    expect(toldOf(script)).toEqual([
+      ['decision', 'ann', true],
+      ['call_started', 'ann', undefined],
+      ['decision', 'mallory', false],
+    ]);
+  });
+
+  test('where no signal has an id, the one of whose approver it is allowed the call', () => {
+    const script = open()
+      .signal('approval', { callId: '1.1', decision: 'approved', approver: 'mallory' })
+      .signal('approval', { callId: '1.1', decision: 'approved', approver: 'ANN' })
+      .task();
+    script.call(ask('1.1'), { decision: { decisionId: 'drawn', decision: 'approved', approver: 'ann' } });
+    script.open([]).verdicts([verdict('1.1', 'not_allowed'), verdict('1.1', 'accepted')]);
+    expect(toldOf(script)).toEqual([
+      ['decision', 'ANN', true],
+      ['call_started', 'ann', undefined],
+      ['decision', 'mallory', false],
     ]);
   });
 

@@ -89,6 +89,8 @@ describe('a URL that is refused', () => {
     ['E06', 'user or a password', 'https://a.example:80@evil.example/'],
     ['E06', 'fragment', 'https://a.example#@evil.example/'],
     ['E06', 'fragment', 'https://a.example/#part'],
+    ['E06', 'names no host', 'https:///user:pass@evil.example/'],
+    ['E06', 'names no host', 'https:////evil.example/'],
     ['E06', 'backslash', 'https://a.example\\@evil.example/'],
     ['E06', 'backslash', 'https:\\\\a.example/'.replace('https:\\\\', 'https://\\')],
     ['E06', 'cannot be read', 'https://a.example:99999/'],

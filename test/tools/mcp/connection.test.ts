@@ -187,3 +187,19 @@ it('waits for no server that hangs while it starts', async () => {
   await silent.connection.close();
   expect(await failed(silent.connection.list(always()))).toMatchObject({ nothingSent: true });
 });
+
+it.each([200, 215, 230, 245])(
+  'shows no part of a secret in its last words, with %i letters before',
+  async (before) => {
+    const words = `'x'.repeat(${before}) + process.env.KEY + 'y'.repeat(1000)`;
+    const start = {
+      ...hostile().start,
+      args: ['-e', `process.stderr.write(${words}, () => process.exit(1))`],
+      env: { KEY: { secret: 'the long name of a key' } },
+    };
+    const { connection: ended, warnings: lines } = connect({ ...hostile(), start });
+    const message = String(await failed(ended.list(always())));
+    expect(message).toContain('it wrote: xxx');
+    expect([message, ...lines].join('\n')).not.toContain('value of');
+  },
+);

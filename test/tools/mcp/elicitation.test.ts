@@ -73,6 +73,13 @@ describe('what a server asks', () => {
       { ...form({ a: { type: 'string' } }), message: 'Enter your token' },
       /secrets/,
     ],
+    ['a PIN as a number', form({ a: { type: 'integer', title: 'Your PIN' } }), /secrets/],
+    ['a number that is called so', form({ card_cvv: { type: 'number' } }), /secrets/],
+    [
+      'a number that the message calls so',
+      { ...form({ a: { type: 'integer' } }), message: 'Enter the OTP of your phone' },
+      /secrets/,
+    ],
   ])('is refused: %s', (_what, params, why) => {
     expect(() => readElicitation(params, by)).toThrow(why);
   });

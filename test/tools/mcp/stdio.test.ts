@@ -6,9 +6,10 @@ import type { McpServer } from '../../../src/tools/mcp/declare';
 import { until } from '../../support/until';
 import { act, always, connect, HOSTILE, hostile } from './support';
 
+const hide = (text: string): string => text;
 const codec: Codec = { deserializeMessage, serializeMessage };
 const program = (script: string, env: Record<string, string> = {}) =>
-  stdioTransport({ command: process.execPath, args: ['-e', script], cwd: '.', env }, codec);
+  stdioTransport({ command: process.execPath, args: ['-e', script], cwd: '.', env, hide }, codec);
 const message = { jsonrpc: '2.0', id: 1, method: 'ping' } as const;
 
 const isAlive = (pid: number): boolean => {

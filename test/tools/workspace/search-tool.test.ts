@@ -35,6 +35,7 @@ describe('search_files', () => {
   it.each([
     [{ query: '(', regex: true }, /not a regular expression that RE2 knows/],
     [{ query: '(?=a)', regex: true }, /not a regular expression that RE2 knows/],
+    [{ query: '(.?){1000}(.?){1000}z', regex: true }, /repeats too much/],
     [{ query: 'a', glob: '{a' }, /is not a glob/],
     [{ query: 'a', path: 'none' }, /does not exist/],
   ])('refuses %j', async (args, why) => {
@@ -45,6 +46,12 @@ describe('search_files', () => {
     const { hands } = openWorkspace({ 'a.txt': `${'a'.repeat(50_000)}!\n` });
     expect(await hands.run('search_files', { query: '(a+)+$', regex: true })).toContain('No file has');
     expect(await hands.run('search_files', { query: '(a|a)*b', regex: true })).toContain('No file has');
+  });
+
+  it('passes over a line that would take the pattern long, and says so', async () => {
+    const { hands } = openWorkspace({ 'a.txt': `${'ab'.repeat(60_000)}\nabz\n` });
+    const found = await hands.run('search_files', { query: '[ab](.{900})?[yz]$', regex: true });
+    expect(found).toBe('a.txt:2: abz\n(lines too long for such a query were passed over: 1)');
   });
 
   it('ends when it is cancelled', async () => {
