@@ -177,9 +177,7 @@ function mustContinue({ step, approvals, given, moved, tried }: Turn): boolean {
 async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
   // Messages that still wait would be lost. Nothing is open, so judging them refuses them.
   await queue.emptied();
-  const { waiting } = turn.words;
-  // A session queues the words that its turn did not take up.
-  while (waiting.length > 0 && isTooLarge(nextInput(turn, carry(turn)))) waiting.pop();
+  lighten(turn);
   return continueAsNew<typeof agentTurn>(nextInput(turn, carry(turn)));
 }
 
@@ -197,6 +195,16 @@ async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput):
   // A turn whose input is too large stays on its build.
   if (isTooLarge(input)) turn.tooLargeIn = turn.step;
   else await continueOnCurrentBuild<typeof agentTurn>(input);
+}
+
+/** Leaves out what the next run can do without, where its input would be too large. */
+function lighten(turn: Turn): void {
+  const isHeavy = (): boolean => isTooLarge(nextInput(turn, carry(turn)));
+  // The worker reads these texts in the transcript.
+  if (isHeavy()) turn.results = turn.results.map(({ text: _, ...ref }) => ref);
+  const { waiting } = turn.words;
+  // A session queues the words that its turn did not take up.
+  while (waiting.length > 0 && isHeavy()) waiting.pop();
 }
 
 /** The server refuses a larger payload, and the turn would then never continue. */
