@@ -12,6 +12,7 @@ import {
 import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
 import type {
+  CallHead,
   CallInput,
   InvalidCall,
   NotHere,
@@ -218,13 +219,14 @@ export function prepareRemote(turn: Turn, output: ThinkOutput): Promise<Prepared
   return Promise.all(output.calls.map((call) => (call.kind === 'remote' ? remote(turn, call) : call)));
 }
 
-async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
+async function remote(turn: Turn, call: RemoteCall, asked = 1): Promise<PreparedCall> {
   const { callId, id, tool, raw, taskQueue } = call;
   const prepared = await prepare(turn, { callId, id, tool, raw }, taskQueue);
-  // A fork may name the wrong task queue for a tool. A worker of the turn then names the right one.
-  if (prepared.kind === 'remote' && prepared.taskQueue !== taskQueue)
-    return remote(turn, { ...call, taskQueue: prepared.taskQueue });
-  return askFirst(call, prepared);
+  if (prepared.kind !== 'remote') return askFirst(call, prepared);
+  // A fork may name the wrong task queue for a tool. A worker of the turn then names the right one. Workers that send
+  // the call back and forth, as in the middle of a deploy, do not agree soon.
+  if (asked < MOST_ASKED) return remote(turn, { ...call, taskQueue: prepared.taskQueue }, asked + 1);
+  return withoutWorker(call, new Error('workers do not agree on the task queue of its tool'));
 }
 
 /** Prepares a call again, with the arguments that a person gave or because an admin asked for it. Never throws. */
@@ -285,8 +287,7 @@ function optionsOf(input: PrepareInput, taskQueue: string | undefined, asked: nu
 }
 
 /** The error result of a call that no worker could prepare. Nothing ran. */
-function withoutWorker(input: PrepareInput, error: unknown): InvalidCall {
-  const { callId, id, tool } = input;
+function withoutWorker({ callId, id, tool }: CallHead, error: unknown): InvalidCall {
   const why =
     error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
   const facts = { timestamp: new Date(Date.now()).toISOString() };

@@ -177,6 +177,18 @@ describe('calls of tools on other task queues', () => {
       'cannot be read',
     ],
     [
+      'because workers send it back and forth',
+      ['farther', 'far', 'farther'].map((taskQueue, n) =>
+        jobs.completed(n + 1, { call: { ...far, taskQueue } }),
+      ),
+      'do not agree on the task queue',
+    ],
+    [
+      'because an operator says that it has to be prepared where it was prepared',
+      [1, 2, 3].map((seq) => jobs.completed(seq, { call: far })),
+      'do not agree on the task queue',
+    ],
+    [
       'because no worker took it',
       [jobs.failed(1, { message: 'activity', cause: { message: 'too late', applicationFailureInfo: {} } })],
       'too late',
