@@ -66,12 +66,17 @@ export function runCall(
 
 /**
  * Pauses are short at first: with two workers, the right one gets the call after a few tries. They grow, because each
- * round adds six events.
+ * round adds about ten events, and a server ends a run with 51,200. A call that may wait for days waits longer between
+ * its rounds, so that sixteen such calls have room in one run.
  */
 const MOST_PAUSE_MS = 60_000;
+const MOST_LONG_ROUNDS = 200;
 const SOON_MS = 500;
-const pauseAfter = (waitedMs: number, round: number): number =>
-  Math.min(MOST_PAUSE_MS, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
+
+export function pauseAfter(waitedMs: number, round: number, startWithinMs: number): number {
+  const most = Math.max(MOST_PAUSE_MS, startWithinMs / MOST_LONG_ROUNDS);
+  return Math.min(most, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
+}
 
 /**
  * Waits before a call that did not start is scheduled again, with the same key and decision. Where the worker that held
@@ -88,11 +93,13 @@ export async function untilNextRound(
   const absent = (state.absent ??= { since: state.scheduledAt, rounds: 0 });
   absent.rounds += 1;
   const waited = Date.now() - absent.since;
-  const left = state.call.settings.startWithinMs - waited;
+  const { startWithinMs } = state.call.settings;
+  const left = startWithinMs - waited;
   if (left <= 0) return { cause: 'absent', result: failureOf(state, nobodyHad(output), Date.now()) };
   try {
     const summary = `${state.call.callId} waits for a worker that has it`;
-    if (holder === undefined) await sleep(Math.min(left, pauseAfter(waited, absent.rounds)), { summary });
+    const pause = pauseAfter(waited, absent.rounds, startWithinMs);
+    if (holder === undefined) await sleep(Math.min(left, pause), { summary });
     // Other calls may have lost the same state. The first of them finds the worker that will hold it.
     else while (!turn.states.reserve(state.call)) await condition(() => turn.states.isFree(state.call));
     if (!turn.approvals.cancelled) return undefined;

@@ -1,6 +1,6 @@
 import type { PreparedCall, RemoteCall } from '../../src/contract/call';
 import type { CallState } from '../../src/workflows/approvals/state';
-import { prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
+import { pauseAfter, prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
 import { makeTurn, type Turn } from '../../src/workflows/turn';
 import { thinkOutput } from '../history/script';
 import { approvalsWith, type CallShape, PAY_SCHEMA, validCall } from '../support/calls';
@@ -201,3 +201,16 @@ describe('calls of tools on other task queues', () => {
     });
   });
 });
+
+it.each<[string, number, number]>([
+  ['an hour', 3_600_000, 100],
+  ['a week', 7 * 24 * 3_600_000, 300],
+  ['ten years', 10 * 365 * 24 * 3_600_000, 350],
+])(
+  'a call that may wait for a worker for %s is scheduled a bounded number of times',
+  (_case, within, most) => {
+    let rounds = 0;
+    for (let waited = 0; waited < within; rounds++) waited += pauseAfter(waited, rounds, within);
+    expect(rounds).toBeLessThan(most);
+  },
+);
