@@ -238,8 +238,8 @@ export interface CallInput extends CallHead {
    */
   mayHaveRun?: true;
   /**
-   * The number of times that this call was given back: a worker lacked the agent or tool, a pause held the call, or the
-   * worker that held its state did not take it. Absent: never.
+   * The number of times that this call was given back: a worker lacked the agent or tool, a pause held the call, the
+   * worker that held its state did not take it, or its decision did not hold. Absent: never.
    */
   round?: number;
   /** As in its settings. */

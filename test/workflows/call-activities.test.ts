@@ -68,6 +68,22 @@ it.each<[string, CallShape, number | undefined]>([
   expect(command?.scheduleActivity?.priority?.priorityKey ?? undefined).toBe(key);
 });
 
+it.each<[string, Partial<CallState>, number | undefined]>([
+  ['never', {}, undefined],
+  ['because its decision did not hold', { voided: 2 }, 2],
+  ['for each reason', { voided: 1, absent: { since: 0, rounds: 2 }, pauses: { times: 3, isHeld: false } }, 6],
+])('a worker learns how often a call was given back: %s', async (_, change, round) => {
+  const { turn, state } = turnWith({});
+  Object.assign(state, change);
+  const [command] = await commandsOf(() => runCall(turn, state, undefined));
+  expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toHaveProperty('callId', '1.1');
+  expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toEqual(
+    round === undefined
+      ? expect.not.objectContaining({ round: expect.anything() })
+      : expect.objectContaining({ round }),
+  );
+});
+
 describe('a call that shares state', () => {
   const HOLDER = { queue: 'countersign-worker:1', begunBy: 'k', runId: 'r' };
 

@@ -83,6 +83,8 @@ export interface CallState {
    * Set while workers that lack its agent or tool give the call back: since when (workflow time in ms), and how often.
    */
   absent?: { since: number; rounds: number };
+  /** How often its worker said that the decision does not hold, and gave the call back. Absent: never. */
+  voided?: number;
   /** Set once a pause has held the call: how often, and whether a pause holds it now. */
   pauses?: { times: number; isHeld: boolean };
   /** The turn's knowledge of the shared state when the call was last scheduled. Only where the call shares state. */
