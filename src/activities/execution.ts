@@ -11,7 +11,7 @@ import type {
   GrantUse,
 } from '../contract/call';
 import type { Roster } from '../contract/authority/roster';
-import { withDecisionNote } from '../contract/call-messages';
+import { afterDoubt, withDecisionNote } from '../contract/call-messages';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
 import { runJob, type RunJob } from '../tools/executor';
@@ -71,7 +71,9 @@ export function notRunResult(
     attempt: Context.current().info.attempt,
   };
   const head = tool === undefined ? input : { ...input, server: tool.server };
-  return withNote(input, makeFailure(head, failure, facts));
+  // A person let the call run again. Nobody knows what its earlier run did.
+  const said = input.generation > 0 ? afterDoubt(failure) : failure;
+  return withNote(input, makeFailure(head, said, facts));
 }
 
 /** Runs the handler, which is aborted when the attempt is given up. */

@@ -137,11 +137,11 @@ function withWhatRan(input: CallInput, failure: ToolFailure): ToolFailure {
 }
 
 /**
- * Whether an earlier attempt may have run, on this task queue or on the queue of the worker that held the state of the
- * call.
+ * Whether an earlier attempt may have run: on this task queue, on the queue of the worker that held the state of the
+ * call, or before a person let the call run again.
  */
 function ranBefore(input: CallInput): boolean {
-  return mayHaveRun() || input.mayHaveRun === true;
+  return mayHaveRun() || input.mayHaveRun === true || input.generation > 0;
 }
 
 /**

@@ -85,7 +85,9 @@ export const MAY_HAVE_RUN = 'An earlier attempt of it may have run.';
  * A failure of a call that a person let run again. The earlier run was in doubt, so it may not say that nothing ran.
  */
 export function afterDoubt(failure: ToolFailure): ToolFailure {
-  return { ...failure, message: failure.message.replace(/Nothing ran\.$/, MAY_HAVE_RUN) };
+  const said = (words: string): string =>
+    words.startsWith('N') ? MAY_HAVE_RUN : `a${MAY_HAVE_RUN.slice(1)}`;
+  return { ...failure, message: failure.message.replace(/nothing ran\.$/i, said) };
 }
 
 /** The person who decided, answered or resolved a call, and the reason. */

@@ -252,8 +252,8 @@ export interface CallInput extends CallHead {
    */
   mayHaveRun?: true;
   /**
-   * The number of times that a worker gave this call back: the worker lacked the agent or tool, a pause held the call,
-   * or the worker that held the state did not take the call. Absent: never.
+   * The number of times that this call was given back: a worker lacked the agent or tool, a pause held the call, the
+   * worker that held the state did not take the call, or the decision did not hold. Absent: never.
    */
   round?: number;
   /** See `CallSettings`. */

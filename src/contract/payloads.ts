@@ -1,6 +1,6 @@
 import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
 import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
-import { type CallHead, type CallOutput, type VerifyOutput, CHILD_LOOKS } from './call';
+import { type CallHead, type CallOutput, type PreparedCall, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS, TIMES } from './limits';
 import { RESERVED_TOOL_NAMES } from './names';
@@ -128,7 +128,7 @@ const isThinkOutput = guard<ThinkOutput>(
     {
       replyId: { ...NAME, maxLength: 200 },
       text: TEXT,
-      calls: { type: 'array', items: callOf(TOOL) },
+      calls: { type: 'array', items: OBJECT },
       schemas: { type: 'object', additionalProperties: OBJECT },
       model: TEXT,
       finishReason: TEXT,
@@ -147,6 +147,8 @@ const isThinkOutput = guard<ThinkOutput>(
     },
   ),
 );
+/** Calls are checked one by one: a check may do only so much, and a long list of people stands in each call. */
+const isCall = guard<PreparedCall>(callOf(TOOL));
 const isPrepareOutput = guard<PrepareOutput>(object({ call: callOf(TOOL) }, { schema: OBJECT }));
 const isRaiseOutput = guard<PrepareOutput>(object({ call: callOf(NAME) }, { schema: OBJECT }));
 const USED = { grant: GRANT_USE, holder: { anyOf: [HOLDER, { type: 'null' }] } };
@@ -172,7 +174,7 @@ const isResult = guard<ToolResult>(RESULT);
 
 /** Reads a model's reply. Undefined where it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
-  if (!isThinkOutput(value)) return undefined;
+  if (!isThinkOutput(value) || !value.calls.every((call) => isCall(call))) return undefined;
   return new Set(value.calls.map(({ callId }) => callId)).size === value.calls.length ? value : undefined;
 }
 

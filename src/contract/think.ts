@@ -146,6 +146,8 @@ export interface MovedCall {
   since: number;
   /** Workflow time in ms. Null where it never expires. */
   deadline: number | null;
+  /** An earlier build showed it otherwise, so an approval has to carry the digest of what its sender saw. */
+  isOther?: true;
 }
 
 const MOMENT: JsonSchema = { type: 'number', minimum: 0, maximum: 8.64e15 };
@@ -156,6 +158,7 @@ const WAIT: JsonSchema = {
     seenDigest: { type: 'string' },
     since: MOMENT,
     deadline: { anyOf: [MOMENT, { type: 'null' }] },
+    isOther: { const: true },
   },
   required: ['callId', 'seenDigest', 'since', 'deadline'],
 };

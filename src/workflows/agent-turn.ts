@@ -178,9 +178,7 @@ function mustContinue({ step, approvals, given, moved, tried }: Turn): boolean {
 async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
   // Messages that still wait would be lost, so they are judged first. Nothing is open, so judging refuses them.
   await queue.emptied();
-  const { waiting } = turn.words;
-  // A session queues the words that its turn did not take up.
-  while (waiting.length > 0 && isTooLarge(nextInput(turn, carry(turn)))) waiting.pop();
+  lighten(turn);
   return continueAsNew<typeof agentTurn>(nextInput(turn, carry(turn)));
 }
 
@@ -198,6 +196,16 @@ async function moveTurn(turn: Turn, { queue }: TurnRuntime, reply: ThinkOutput):
   // A turn whose input is too large stays on its build.
   if (isTooLarge(input)) turn.tooLargeIn = turn.step;
   else await continueOnCurrentBuild<typeof agentTurn>(input);
+}
+
+/** Leaves out parts that the next run can do without, if its input would be too large. */
+function lighten(turn: Turn): void {
+  const isHeavy = (): boolean => isTooLarge(nextInput(turn, carry(turn)));
+  // The worker reads these texts in the transcript.
+  if (isHeavy()) turn.results = turn.results.map(({ text: _, ...ref }) => ref);
+  const { waiting } = turn.words;
+  // A session queues the words that its turn did not take up.
+  while (waiting.length > 0 && isHeavy()) waiting.pop();
 }
 
 /** Whether the input is over the limit. The server refuses a larger payload, and the turn would then never continue. */

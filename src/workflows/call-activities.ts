@@ -12,6 +12,7 @@ import {
 import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
 import type {
+  CallHead,
   CallInput,
   InvalidCall,
   NotHere,
@@ -65,12 +66,17 @@ export function runCall(
 
 /**
  * The longest and the first wait before a call is scheduled again. With two workers, the right worker gets the call
- * after a few tries. The waits grow, because each round adds six events.
+ * after a few tries. The waits grow, because each round adds about ten events, and a server ends a run with 51,200. A
+ * call that may wait for days waits longer between its rounds, so that sixteen such calls have room in one run.
  */
 const MOST_PAUSE_MS = 60_000;
+const MOST_LONG_ROUNDS = 200;
 const SOON_MS = 500;
-const pauseAfter = (waitedMs: number, round: number): number =>
-  Math.min(MOST_PAUSE_MS, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
+
+export function pauseAfter(waitedMs: number, round: number, startWithinMs: number): number {
+  const most = Math.max(MOST_PAUSE_MS, startWithinMs / MOST_LONG_ROUNDS);
+  return Math.min(most, Math.max(Math.min(TIMES.agentRetry, SOON_MS * 2 ** round), waitedMs / 10));
+}
 
 /**
  * Waits before a call that did not start is scheduled again, with the same key and decision. Where the worker that held
@@ -87,11 +93,13 @@ export async function untilNextRound(
   const absent = (state.absent ??= { since: state.scheduledAt, rounds: 0 });
   absent.rounds += 1;
   const waited = Date.now() - absent.since;
-  const left = state.call.settings.startWithinMs - waited;
+  const { startWithinMs } = state.call.settings;
+  const left = startWithinMs - waited;
   if (left <= 0) return { cause: 'absent', result: failureOf(state, nobodyHad(output), Date.now()) };
   try {
     const summary = `${state.call.callId} waits for a worker that has it`;
-    if (holder === undefined) await sleep(Math.min(left, pauseAfter(waited, absent.rounds)), { summary });
+    const pause = pauseAfter(waited, absent.rounds, startWithinMs);
+    if (holder === undefined) await sleep(Math.min(left, pause), { summary });
     // Other calls may have lost the same state. The first of them finds the worker that will hold the state.
     else while (!turn.states.reserve(state.call)) await condition(() => turn.states.isFree(state.call));
     if (!turn.approvals.cancelled) return undefined;
@@ -218,13 +226,14 @@ export function prepareRemote(turn: Turn, output: ThinkOutput): Promise<Prepared
   return Promise.all(output.calls.map((call) => (call.kind === 'remote' ? remote(turn, call) : call)));
 }
 
-async function remote(turn: Turn, call: RemoteCall): Promise<PreparedCall> {
+async function remote(turn: Turn, call: RemoteCall, asked = 1): Promise<PreparedCall> {
   const { callId, id, tool, raw, taskQueue } = call;
   const prepared = await prepare(turn, { callId, id, tool, raw }, taskQueue);
-  // A fork may name the wrong task queue for a tool. A worker of the turn then names the right queue.
-  if (prepared.kind === 'remote' && prepared.taskQueue !== taskQueue)
-    return remote(turn, { ...call, taskQueue: prepared.taskQueue });
-  return askFirst(call, prepared);
+  if (prepared.kind !== 'remote') return askFirst(call, prepared);
+  // A fork may name the wrong task queue for a tool. A worker of the turn then names the right queue. Workers that send
+  // the call back and forth, as in the middle of a deploy, do not agree soon.
+  if (asked < MOST_ASKED) return remote(turn, { ...call, taskQueue: prepared.taskQueue }, asked + 1);
+  return withoutWorker(call, new Error('workers do not agree on the task queue of its tool'));
 }
 
 /** Prepares a call again, with the arguments that a person gave, or because an admin asked for it. Never throws. */
@@ -285,8 +294,7 @@ function optionsOf(input: PrepareInput, taskQueue: string | undefined, asked: nu
 }
 
 /** The error result of a call that no worker could prepare. Nothing ran. */
-function withoutWorker(input: PrepareInput, error: unknown): InvalidCall {
-  const { callId, id, tool } = input;
+function withoutWorker({ callId, id, tool }: CallHead, error: unknown): InvalidCall {
   const why =
     error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
   const facts = { timestamp: new Date(Date.now()).toISOString() };

@@ -126,9 +126,13 @@ export function askedChild(turn: Turn, state: CallState): ChildAsked | undefined
   return { turn: childOf(turn, state), depth: turn.lineage.length, started: before, ...defined({ none }) };
 }
 
-/** Takes a child turn out of the count, because no worker let it start. */
+/**
+ * Takes back the count and the budget of a child turn that no worker let start. If the call starts again, both are new.
+ */
 export function releaseChild(turn: Turn, state: CallState): void {
-  if (state.child !== undefined) turn.children -= 1;
+  if (state.child === undefined) return;
+  turn.children -= 1;
+  delete state.child;
 }
 
 /**

@@ -57,8 +57,8 @@ async function resumed(turn: Turn, { call }: CallState, times: number): Promise<
 }
 
 /** The number of times that workers have given a call back. Undefined: never. */
-export function roundOf({ absent, pauses }: CallState): number | undefined {
-  const rounds = (absent?.rounds ?? 0) + (pauses?.times ?? 0);
+export function roundOf({ absent, pauses, voided = 0 }: CallState): number | undefined {
+  const rounds = (absent?.rounds ?? 0) + (pauses?.times ?? 0) + voided;
   return rounds === 0 ? undefined : rounds;
 }
 

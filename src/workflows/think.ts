@@ -123,6 +123,8 @@ function promptEntry({ prompt, files }: Turn): TranscriptEntry {
  */
 export function addWords({ words, transcript }: Turn, added: TurnWords | undefined): void {
   if (added === undefined || words.waiting.length >= LIMITS.turnWords) return;
+  // The ids go along to the next run.
+  if (words.waiting.length + words.took.length >= LIMITS.sessionIds) return;
   const { messageId } = added;
   if (words.took.includes(messageId) || words.waiting.some((one) => one.messageId === messageId)) return;
   const waiting = [...words.waiting, added].map(contentOf);

@@ -275,6 +275,21 @@ describe('nothing runs', () => {
   });
 
   it.each<[string, Partial<CallInput>]>([
+    ['the tool changed', { toolDigest: 'other' }],
+    ['the arguments are not those approved', { argsDigest: 'other' }],
+  ])(
+    'in a run that a person asked for, where %s: the run before may have had its effect',
+    async (_, change) => {
+      const output = await run(makeTool('idempotent'), { ...change, generation: 1 });
+      expect(output).toMatchObject({
+        result: { error: { message: expect.stringMatching(/An earlier attempt of it may have run\.$/) } },
+      });
+      expect(JSON.stringify(output)).not.toMatch(/nothing ran/i);
+      expect(runs).toEqual([]);
+    },
+  );
+
+  it.each<[string, Partial<CallInput>]>([
     ['the tool', { tool: 'gone' }],
     ['the agent', { agent: 'gone' }],
   ])('at attempt 2, on a worker that lacks %s: it is left to another worker', async (_, change) => {

@@ -1,9 +1,11 @@
 import {
+  afterDoubt,
   decisionNote,
   denied,
   didNot,
   doubt,
   endedUntaken,
+  ENDINGS,
   goesElsewhere,
   happened,
   lost,
@@ -212,4 +214,16 @@ describe('decisionNote', () => {
     expect(withDecisionNote(call, once)).toBe(once);
     expect(withDecisionNote({ arguments: {} }, 'paid')).toBe('paid');
   });
+});
+
+it.each<[string, string]>([
+  [
+    'expired',
+    'Nobody decided on this call in time. It expired and counts as denied; an earlier attempt of it may have run.',
+  ],
+  ['withdrawn', 'The request was withdrawn before anybody decided. An earlier attempt of it may have run.'],
+  ['neverStarted', 'The turn was cancelled before this call started. An earlier attempt of it may have run.'],
+])('a call that had run before does not say that nothing ran: %s', (ending, message) => {
+  const failure = Object.entries(ENDINGS).find(([name]) => name === ending)?.[1];
+  expect(failure && afterDoubt(failure).message).toBe(message);
 });

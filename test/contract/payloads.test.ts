@@ -31,6 +31,20 @@ describe('a reply', () => {
     expect(readThinkOutput(output)).toBe(output);
   });
 
+  it('with as many calls and people as fit is read', () => {
+    const people = Array.from({ length: 500 }, (_, n) => ({ name: `p${n}`, groups: ['g'], delegates: [] }));
+    const rule = { name: 'r', then: 'ask', rosters: [['group:g']], need: 2, groups: [], notRequester: true };
+    const more = { fileDigest: 'f', ruleDigest: 'r', people, requesters: [] };
+    const authority = { ...more, rule: { ...rule, denyNeeds: 1, assurance: 'claimed' } };
+    const calls = Array.from({ length: LIMITS.callsPerStep }, (_, n) => ({
+      ...validCall({ callId: `1.${n + 1}` }),
+      authority,
+    }));
+    const output = { ...thinkOutput([]), calls };
+    expect(JSON.stringify(output).length).toBeLessThan(LIMITS.thinkResultBytes);
+    expect(readThinkOutput(output)).toBe(output);
+  });
+
   const change = (more: object) => ({ ...thinkOutput([]), calls: [{ ...call, ...more }] });
   const settings = (more: object) => change({ settings: { ...call.settings, ...more } });
 

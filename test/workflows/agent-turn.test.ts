@@ -366,6 +366,23 @@ it('does not go on as a new run where it was cancelled meanwhile', async () => {
   expect(lines(await workflow.task([done(2)])).at(-1)).toBe('cancelWorkflowExecution');
 });
 
+it('sends the texts of results along only where they fit its next run', async () => {
+  const calls = Array.from({ length: LIMITS.callsPerStep }, () => ASK);
+  const { workflow } = await start(
+    { ...INPUT, prompt: 'x'.repeat(950_000) },
+    { info: { continueAsNewSuggested: true } },
+  );
+  await workflow.task([jobs.completed(1, replyOf(calls))]);
+  const denials = calls.map((_, n) => {
+    const said = { callId: `1.${n + 1}`, decision: 'denied', approver: 'ann', reason: '"'.repeat(4000) };
+    return jobs.update(UPDATES.decide, said, `u${n}`);
+  });
+  const commands = await workflow.task(denials);
+  expect(lines(commands).at(-1)).toBe('continueAsNewWorkflowExecution');
+  expect(endOf(commands)).not.toHaveProperty('carried.results.0.text');
+  expect(JSON.stringify(endOf(commands)).length).toBeLessThan(LIMITS.movedBytes);
+});
+
 describe('a fork', () => {
   const fork = (world: 'dry' | 'live', given: ThinkOutput) => ({ of: 'turn-0', from: '1.1', world, given });
 

@@ -1,6 +1,6 @@
 import type { PreparedCall, RemoteCall } from '../../src/contract/call';
 import type { CallState } from '../../src/workflows/approvals/state';
-import { prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
+import { pauseAfter, prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
 import { makeTurn, type Turn } from '../../src/workflows/turn';
 import { thinkOutput } from '../history/script';
 import { approvalsWith, type CallShape, PAY_SCHEMA, validCall } from '../support/calls';
@@ -66,6 +66,22 @@ it.each<[string, CallShape, number | undefined]>([
   const { turn, state } = turnWith(shape);
   const [command] = await commandsOf(() => runCall(turn, state, undefined));
   expect(command?.scheduleActivity?.priority?.priorityKey ?? undefined).toBe(key);
+});
+
+it.each<[string, Partial<CallState>, number | undefined]>([
+  ['never', {}, undefined],
+  ['because its decision did not hold', { voided: 2 }, 2],
+  ['for each reason', { voided: 1, absent: { since: 0, rounds: 2 }, pauses: { times: 3, isHeld: false } }, 6],
+])('a worker learns how often a call was given back: %s', async (_, change, round) => {
+  const { turn, state } = turnWith({});
+  Object.assign(state, change);
+  const [command] = await commandsOf(() => runCall(turn, state, undefined));
+  expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toHaveProperty('callId', '1.1');
+  expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toEqual(
+    round === undefined
+      ? expect.not.objectContaining({ round: expect.anything() })
+      : expect.objectContaining({ round }),
+  );
 });
 
 describe('a call that shares state', () => {
@@ -177,6 +193,18 @@ describe('calls of tools on other task queues', () => {
       'cannot be read',
     ],
     [
+      'because workers send it back and forth',
+      ['farther', 'far', 'farther'].map((taskQueue, n) =>
+        jobs.completed(n + 1, { call: { ...far, taskQueue } }),
+      ),
+      'do not agree on the task queue',
+    ],
+    [
+      'because an operator says that it has to be prepared where it was prepared',
+      [1, 2, 3].map((seq) => jobs.completed(seq, { call: far })),
+      'do not agree on the task queue',
+    ],
+    [
       'because no worker took it',
       [jobs.failed(1, { message: 'activity', cause: { message: 'too late', applicationFailureInfo: {} } })],
       'too late',
@@ -189,3 +217,16 @@ describe('calls of tools on other task queues', () => {
     });
   });
 });
+
+it.each<[string, number, number]>([
+  ['an hour', 3_600_000, 100],
+  ['a week', 7 * 24 * 3_600_000, 300],
+  ['ten years', 10 * 365 * 24 * 3_600_000, 350],
+])(
+  'a call that may wait for a worker for %s is scheduled a bounded number of times',
+  (_case, within, most) => {
+    let rounds = 0;
+    for (let waited = 0; waited < within; rounds++) waited += pauseAfter(waited, rounds, within);
+    expect(rounds).toBeLessThan(most);
+  },
+);

@@ -1,12 +1,14 @@
 import { defaultPayloadConverter, RawValue } from '@temporalio/common';
 import type { InvalidCall, PreparedCall } from '../../src/contract/call';
 import { digestText } from '../../src/contract/digest';
+import { LIMITS } from '../../src/contract/limits';
 import { makeFailure } from '../../src/contract/result';
 import type { Usage } from '../../src/contract/spending/usage';
 import type { ThinkInput } from '../../src/contract/think';
 import type { TurnInput } from '../../src/contract/turn';
 import { settle, start } from '../../src/workflows/approvals/transitions';
 import {
+  addWords,
   appendPrompt,
   appendReply,
   appendResults,
@@ -196,4 +198,15 @@ describe('the step that a fork begins with', () => {
     expect(applySeedStep(turn)).toBeUndefined();
     expect(turn.transcript.entries).toEqual([]);
   });
+});
+
+it.each([
+  [LIMITS.sessionIds - 1, 1],
+  [LIMITS.sessionIds, 0],
+])('of a turn that took up words of %i messages, the next run knows at most so many ids', (took, added) => {
+  const turn = makeTestTurn();
+  turn.words.took = Array.from({ length: took }, (_, n) => `m${n}`);
+  addWords(turn, { messageId: 'one more', text: 'go on' });
+  addWords(turn, { messageId: 'two more', text: 'go on' });
+  expect(turn.words.waiting).toHaveLength(added);
 });

@@ -97,9 +97,12 @@ export function addAway(
   if (why !== undefined) return why;
   const entry: Away = { ...asked, takenAt: new Date(now).toISOString() };
   const entries = [...state.entries, entry];
-  const isFull = entries.length > LIMITS.away || utf8Bytes(JSON.stringify(entries)) > LIMITS.awayBytes;
+  // Those that were ended take room, too: otherwise many others could push an ended one out, and it could come back.
+  const isFull =
+    entries.length + state.ended.length > LIMITS.away ||
+    utf8Bytes(JSON.stringify(entries)) > LIMITS.awayBytes;
   return isFull
-    ? refuse('away_full', 'those who are away already leave no room for another')
+    ? refuse('away_full', 'those who are away already, and those who came back, leave no room for another')
     : { state: { ...state, entries }, entry };
 }
 

@@ -5,7 +5,9 @@ import type { JsonSchema } from '../tool';
 import type { ConfirmAsked } from './confirmations';
 import { DIGEST, DIGEST_OR_NONE, form, ID, MOMENT, NAME, reader, signatureBy, TEXT } from './forms';
 import {
+  type Grant,
   type GrantAsked,
+  type GrantSeen,
   type GrantsMemo,
   type GrantsSeen,
   type GrantsState,
@@ -53,7 +55,12 @@ const LISTED = form(
   { ...TERMS, takenAt: MOMENT, used: { type: 'integer', minimum: 0, maximum: LIMITS.grantTimes } },
   { ...GIVEN, confirmed: CONFIRMED },
 );
-const SEEN = form({ grants: { type: 'array', items: LISTED, maxItems: LIMITS.grants } }, { floor: MOMENT });
+/**
+ * The grants of a list are checked one by one: a check may do only so much, and all grants together may take more than
+ * that.
+ */
+const GRANTS: JsonSchema = { type: 'array', items: { type: 'object' }, maxItems: LIMITS.grants };
+const SEEN = form({ grants: GRANTS }, { floor: MOMENT });
 const USE = form({
   ...{ id: ID, agent: NAME, tool: NAME, toolDigest: DIGEST, key: KEY },
   ...{ ruleDigest: DIGEST_OR_NONE, policyDigest: DIGEST_OR_NONE },
@@ -61,7 +68,7 @@ const USE = form({
 const REVOKE = form({ by: NAME }, { id: ID, reason: TEXT });
 const STATE = form(
   {
-    grants: { type: 'array', items: HELD, maxItems: LIMITS.grants },
+    grants: GRANTS,
     revoked: { type: 'array', items: form({ id: ID, at: MOMENT, until: MOMENT }) },
   },
   { floor: MOMENT },
@@ -84,15 +91,22 @@ export const isGrantAsked = /* @__PURE__ */ reader<GrantAsked>(ASKED);
 export const isConfirmAsked = /* @__PURE__ */ reader<ConfirmAsked>(CONFIRM);
 export const isUseAsked = /* @__PURE__ */ reader<UseAsked>(USE);
 export const isRevokeAsked = /* @__PURE__ */ reader<RevokeAsked>(REVOKE);
-export const isGrantsSeen = /* @__PURE__ */ reader<GrantsSeen>(SEEN);
 export const isUseTaken = /* @__PURE__ */ reader<UseTaken>(TAKEN);
 const isState = /* @__PURE__ */ reader<GrantsState>(STATE);
+const isList = /* @__PURE__ */ reader<GrantsSeen>(SEEN);
+const isHeld = /* @__PURE__ */ reader<Grant>(HELD);
+const isListed = /* @__PURE__ */ reader<GrantSeen>(LISTED);
 const isMemo = /* @__PURE__ */ reader<GrantsMemo>(MEMO);
+
+/** Whether all grants of a list have a form that can be read. */
+export function isGrantsSeen(value: unknown): value is GrantsSeen {
+  return isList(value) && value.grants.every((one) => isListed(one));
+}
 
 /** The grants that a run takes along, or that a query answers. Undefined: they cannot be read. */
 export function readGrants(value: unknown): GrantsState | undefined {
   if (value === undefined || value === null) return noGrants();
-  return isState(value) ? value : undefined;
+  return isState(value) && value.grants.every((one) => isHeld(one)) ? value : undefined;
 }
 
 /** The grants in a memo. Undefined: they cannot be read. */

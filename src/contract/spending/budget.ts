@@ -37,6 +37,11 @@ function round(amount: number): number {
   return Math.round(amount * 1e6) / 1e6;
 }
 
+/** A sum, kept to the most that the next run can read. */
+function sum(one: number, more: number): number {
+  return Math.min(MOST, one + more);
+}
+
 /** Nothing spent yet. */
 export function noSpending(): Spent {
   return { tokens: 0, steps: 0, time: 0 };
@@ -44,14 +49,14 @@ export function noSpending(): Spent {
 
 /** The sum of two spendings. */
 export function addSpent(one: Spent, more: Spent): Spent {
-  const estimated = (one.estimated ?? 0) + (more.estimated ?? 0);
+  const estimated = sum(one.estimated ?? 0, more.estimated ?? 0);
   const money = { ...one.money };
   for (const [currency, amount] of Object.entries(more.money ?? {}))
-    money[currency] = round((Object.hasOwn(money, currency) ? (money[currency] ?? 0) : 0) + amount);
+    money[currency] = round(sum(Object.hasOwn(money, currency) ? (money[currency] ?? 0) : 0, amount));
   return {
-    tokens: one.tokens + more.tokens,
-    steps: one.steps + more.steps,
-    time: one.time + more.time,
+    tokens: sum(one.tokens, more.tokens),
+    steps: sum(one.steps, more.steps),
+    time: sum(one.time, more.time),
     ...(Object.keys(money).length === 0 ? {} : { money }),
     ...(estimated === 0 ? {} : { estimated }),
   };
@@ -191,7 +196,9 @@ export function isRaise(tool: string): boolean {
   return tool === RAISE_BUDGET || tool === RAISE_SESSION_BUDGET;
 }
 
-/** The most that a person can add in one raise. Every sum with it is exact. */
+/**
+ * The most of an amount: what a person can add in one raise, and what a turn can take along. Every sum with it is exact.
+ */
 const MOST = 1e12;
 
 /**
@@ -215,7 +222,7 @@ export function raiseIn(kind: BudgetKind, args: JsonObject): number {
 export function raised(budget: Budget = {}, args: JsonObject): Budget {
   const more = { ...budget };
   for (const kind of BUDGET_KINDS)
-    if (raiseIn(kind, args) > 0) more[kind] = (more[kind] ?? 0) + raiseIn(kind, args);
+    if (raiseIn(kind, args) > 0) more[kind] = sum(more[kind] ?? 0, raiseIn(kind, args));
   return more;
 }
 

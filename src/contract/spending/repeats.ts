@@ -35,15 +35,19 @@ export function isLoop({ repeated, repeats }: Repeats): boolean {
   return repeats !== undefined && repeated.refused >= LIMITS.refusedSteps;
 }
 
-/** The most characters that are compared of arguments that could not be parsed. The results are compared, too. */
-const RAW_CHARACTERS = 200;
+/**
+ * The most characters that are compared of a name, and of arguments that could not be parsed. The results are compared,
+ * too.
+ */
+const MOST_CHARACTERS = 200;
 
 /** The calls of a step without their ids, for a comparison. */
 function signatureOf(calls: readonly PreparedCall[]): string {
   return calls
-    .map(
-      (call) => `${call.tool} ${isValidCall(call) ? call.argsDigest : rawOf(call).slice(0, RAW_CHARACTERS)}`,
-    )
+    .map((call) => {
+      const what = isValidCall(call) ? call.argsDigest : rawOf(call).slice(0, MOST_CHARACTERS);
+      return `${call.tool.slice(0, MOST_CHARACTERS)} ${what}`;
+    })
     .join('\n');
 }
 

@@ -135,12 +135,11 @@ export function callCompleted(
   // An output for which this reader lacks the key does not put the call in doubt, because the workflow may have read
   // it.
   const wasRead = event.result !== undefined;
-  if (output === undefined && wasRead && effectOf(held) === 'unsafe')
+  const outcome = output !== undefined && 'result' in output ? output : undefined;
+  if (outcome === undefined && wasRead && effectOf(held) === 'unsafe')
     return lose(event, held, { message: UNREADABLE });
-  const result =
-    (output !== undefined && 'result' in output ? output.result : undefined) ??
-    failureResult(held, unreadable(), event.at);
-  const leave = output !== undefined && 'result' in output ? leaveOf(output) : {};
+  const result = outcome?.result ?? failureResult(held, unreadable(), event.at);
+  const leave = outcome === undefined ? {} : leaveOf(outcome);
   const facts = { ...factsOf(activity, event.at), ...leave };
   return endCall(event, held, { result, ...facts, origin: 'handler' });
 }

@@ -177,8 +177,10 @@ function takeVote(
   if (decision.decision === 'withdrawn') return withdrawVote(state, decision);
   const ballot = { ...decision, decision: isDenial(decision) ? ('denied' as const) : ('approved' as const) };
   const cast = castVote(state, ballot, { decisionId: at.decisionId, iso: standing.at });
-  if (cast?.state === 'open') return cast.needs;
-  if ((cast?.state ?? ballot.decision) === 'denied') deny(approvals, state, { decision, standing });
+  // Where a vote was struck out, or the request was escalated, the other votes may be enough by themselves. A vote
+  // decides a call only in its own sense, so a denial never lets a call run.
+  if (cast !== undefined && cast.state !== ballot.decision) return cast.needs;
+  if (ballot.decision === 'denied') deny(approvals, state, { decision, standing });
   else if (cast === undefined) allow(state, decision, { ...at, standing });
   else {
     const { approver, votes } = approvalsIn(cast.votes);

@@ -81,8 +81,8 @@ function remote({ call }: CallState, ofTurn: string): RemoteCall {
   return { kind: 'remote', callId, id, tool, raw, taskQueue, toolDigest, askFirst: ASKED_BEFORE };
 }
 
-function movedWait({ call, seenDigest, since, deadline }: CallState): MovedCall {
-  return { callId: call.callId, seenDigest, since, deadline };
+function movedWait({ call, seenDigest, since, deadline, isOther }: CallState): MovedCall {
+  return { callId: call.callId, seenDigest, since, deadline, ...defined({ isOther }) };
 }
 
 /**
@@ -91,10 +91,10 @@ function movedWait({ call, seenDigest, since, deadline }: CallState): MovedCall 
  * digest of what its sender saw.
  */
 export function takeUpWaits({ calls }: Approvals, waits: readonly MovedCall[]): void {
-  for (const { callId, seenDigest, since, deadline } of waits) {
+  for (const { callId, seenDigest, since, deadline, isOther } of waits) {
     const state = calls.get(callId);
     if (state === undefined || !isWaiting(state)) continue;
-    if (state.seenDigest === seenDigest) Object.assign(state, { since, deadline });
+    if (state.seenDigest === seenDigest) Object.assign(state, { since, deadline, ...defined({ isOther }) });
     else state.isOther = true;
   }
 }

@@ -89,6 +89,8 @@ export interface CallState {
    * the number of times.
    */
   absent?: { since: number; rounds: number };
+  /** The number of times that a worker said that the decision does not hold, and gave the call back. Absent: never. */
+  voided?: number;
   /** Set once a pause has held the call: the number of times, and whether a pause holds it now. */
   pauses?: { times: number; isHeld: boolean };
   /** What the turn knew about the shared state when the call was last scheduled. Only where the call shares state. */

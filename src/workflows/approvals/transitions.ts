@@ -173,6 +173,7 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
     const verdict: Refused = { accepted: false, code: 'stale_args', message, callId, decisionId };
     approvals.verdicts.set(decisionId, { ...spent, verdict });
   }
+  state.voided = (state.voided ?? 0) + 1;
   strike(state, at);
   undoEdit(state);
   delete state.held;

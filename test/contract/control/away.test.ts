@@ -141,3 +141,18 @@ it('never has two for one person at one moment, whatever comes in', () => {
     }),
   );
 });
+
+it('never takes one again that was ended, however many others come and go', () => {
+  const back = (state: AwayState, id: string): AwayState => {
+    const ended = endAway(state, { id, by: 'x' }, NOW);
+    if (!('state' in ended)) throw new Error(ended.message);
+    return ended.state;
+  };
+  let state = back(after(asked()), uuid(1));
+  for (let n = 2; n < 2 * LIMITS.awayEnded; n++) {
+    const added = addAway(state, asked({ id: uuid(n), from: `p${n}` }), NOW);
+    if ('state' in added) state = back(added.state, uuid(n));
+  }
+  expect(addAway(state, asked(), NOW)).not.toHaveProperty('entry');
+  expect(readAway(JSON.parse(JSON.stringify(state)))).toEqual(state);
+});

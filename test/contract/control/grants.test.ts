@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import {
   isGrantAsked,
+  isGrantsSeen,
   isRevokeAsked,
   isUseAsked,
   readGrants,
@@ -277,4 +278,39 @@ describe('what anybody may send', () => {
       expect(readGrantsMemo(wrong)).toBeUndefined();
     expect(readGrants({ grants: [{ ...asked(), uses: [] }], revoked: [] })).toBeUndefined();
   });
+});
+
+it.each<[string, Partial<GrantAsked>, number]>([
+  ['each of them used as often as it may be', { times: LIMITS.grantTimes }, LIMITS.grantTimes],
+  ['as long as their sender can make them', { authority: authorityOf(9_000) }, 0],
+])('all grants that were taken can be read by the next run: %s', (_case, part, uses) => {
+  let state = noGrants();
+  for (let n = 0; n < LIMITS.grants; n++) {
+    const one = asked({ id: uuid(n), ...part });
+    expect(isGrantAsked(one)).toBe(true);
+    const answer = addGrant(state, one, NOW);
+    if ('state' in answer) ({ state } = answer);
+  }
+  expect(state.grants.length).toBeGreaterThan(20);
+  const used = Array.from({ length: uses }, (_, n) => keyOf(n));
+  const whole: GrantsState = { ...state, grants: state.grants.map((one) => ({ ...one, uses: used })) };
+  expect(readGrants(JSON.parse(JSON.stringify(whole)))).toEqual(whole);
+  expect(isGrantsSeen(JSON.parse(JSON.stringify(seenOf(whole))))).toBe(true);
+});
+
+/** An authority in whose rule a group is named so often. */
+function authorityOf(names: number): NonNullable<GrantAsked['authority']> {
+  const rule = { name: 'r', then: 'ask' as const, need: 1, groups: new Array<string>(names).fill('') };
+  const more = { rosters: [], notRequester: false, denyNeeds: 1, assurance: 'claimed' as const };
+  return { fileDigest: '', ruleDigest: '', requesters: [], rule: { ...rule, ...more } };
+}
+
+it.each<[string, (state: GrantsState) => unknown]>([
+  [
+    'a use that is none',
+    ({ grants }) => ({ revoked: [], grants: grants.map((one) => ({ ...one, uses: ['x'] })) }),
+  ],
+  ['a grant of another form', ({ grants }) => ({ revoked: [], grants: [...grants, { id: uuid(3) }] })],
+])('%s is not read from the run before', (_case, change) => {
+  expect(readGrants(change(given({})))).toBeUndefined();
 });

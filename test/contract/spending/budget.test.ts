@@ -4,10 +4,12 @@ import {
   amountText,
   type Budget,
   BUDGET_KINDS,
+  budgetIssues,
   countedInReply,
   crossingOf,
   emptyKind,
   noSpending,
+  raised,
   raiseIn,
   raiseSchema,
   raisedText,
@@ -17,6 +19,7 @@ import {
   spentOf,
   spentText,
 } from '../../../src/contract/spending/budget';
+import { SPENDING } from '../../../src/contract/spending/carried';
 import { schemaCheck } from '../../../src/contract/schema/schema';
 import '../../support/properties';
 
@@ -128,4 +131,19 @@ it('the order in which spending is added makes no difference', () => {
       expect(sum([...list].reverse())).toEqual(sum(list));
     }),
   );
+});
+
+describe('however large amounts are, the next run can read them:', () => {
+  it.each(BUDGET_KINDS)('%s that a person raises by the most', (kind) => {
+    const budget = raised(raised({ [kind]: 100_000 }, { [kind]: 1e12 }), { [kind]: 1e12 });
+    expect(budget).toEqual({ [kind]: 1e12 });
+    expect(budgetIssues(budget)).toEqual([]);
+  });
+
+  it('what was spent', () => {
+    const much = { tokens: 1e300, estimated: 1e300, steps: 9e11, time: 9e11, money: { EUR: 1e300 } };
+    const all = addSpent(much, much);
+    expect(schemaCheck(SPENDING)({ budget: {}, isSet: true, spent: all })).toEqual([]);
+    expect(crossingOf({ tokens: 1e12 }, all)?.kind).toBe('tokens');
+  });
 });

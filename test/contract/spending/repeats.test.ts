@@ -1,5 +1,7 @@
+import type { InvalidCall } from '../../../src/contract/call';
 import { LIMITS } from '../../../src/contract/limits';
 import { afterStep, isLoop, isRepeated, type Repeats } from '../../../src/contract/spending/repeats';
+import { result } from '../../history/script';
 import { validCall } from '../../support/calls';
 
 const NONE = { calls: '', results: '', times: 0, refused: 0 };
@@ -37,4 +39,13 @@ it('other results, or other calls, begin anew', () => {
   expect(afterStep(twice, others, ['same'])).toMatchObject({ times: 1, refused: 0 });
   const refused = after(2 + LIMITS.refusedSteps - 1, 2);
   expect(afterStep(refused, others, ['same'])).toMatchObject({ times: 1, refused: 0 });
+});
+
+it('remembers little of a call, however long the name that a model gave', () => {
+  const call: InvalidCall = {
+    ...{ kind: 'invalid', callId: '1.1', id: 'm', tool: 'x'.repeat(500_000) },
+    ...{ proposed: { text: 'y'.repeat(500_000) }, result: result('1.1') },
+  };
+  const { calls: remembered } = afterStep({ repeated: NONE, repeats: 2 }, [call], ['d']);
+  expect(remembered.length).toBeLessThan(500);
 });

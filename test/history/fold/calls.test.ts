@@ -32,6 +32,16 @@ function lost(): Script {
 const doubted = () =>
   lost().open([item('1.1', { kind: 'in_doubt', deadline: null, summary: '1.1 pay n=1' })]);
 
+test('an unsafe call that ended as a child turn begins is in doubt, as in the workflow', () => {
+  const { script, scheduled } = running();
+  script.done(scheduled, { child: 'there' }).task();
+  script.open([item('1.1', { kind: 'in_doubt', deadline: null, summary: '1.1 pay n=1' })]);
+  expect(script.told('call_lost', 'in_doubt', 'call_ended')).toMatchObject([
+    { type: 'call_lost' },
+    { type: 'in_doubt' },
+  ]);
+});
+
 const failures: [string, Partial<DecodedFailure>, string, string][] = [
   ['never started', { kind: 'timeout', timeout: 'SCHEDULE_TO_START' }, 'expired', 'expired'],
   ['cancelled before a worker had it', { kind: 'canceled', untaken: true }, 'cancelled', 'cancelled'],

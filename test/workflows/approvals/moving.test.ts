@@ -122,3 +122,14 @@ describe('a call that is taken up', () => {
     expect(approvals.calls).toEqual(before);
   });
 });
+
+it('stays another one when the turn moves once more: whoever saw the first one may be late', () => {
+  const first = approvalsWith({});
+  const reply = thinkOutput([validCall()]);
+  const second = approvalsWith({ preview: 'pays 10 elsewhere' });
+  takeUpWaits(second, movedStep(first, reply, 'queue').waits);
+  const third = approvalsWith({ preview: 'pays 10 elsewhere' });
+  takeUpWaits(third, movedStep(second, reply, 'queue').waits);
+  expect(decide(third, { decision: 'approved' })).toBe('stale_args');
+  expect(decide(third, { decision: 'approved', seenDigest: callOf(third).seenDigest })).toBe('take');
+});

@@ -45,6 +45,8 @@ describe('a decision that does not hold in this run', () => {
     askAgain(approvals, 5_000);
     const { held, standing, ...state } = callOf(approvals);
     expect(state).toMatchObject({ phase: 'request', note: 'decided before', since: 5_000, deadline: 65_000 });
+    // The worker of the next attempt looks up who said so.
+    expect(state.voided).toBe(1);
     expect([held, standing]).toEqual([undefined, undefined]);
   });
 

@@ -452,3 +452,55 @@ describe('giving up a call in doubt', () => {
     expect(state.result?.content).toContain('bob');
   });
 });
+
+describe('a vote decides a call only in its own sense', () => {
+  /** Anna, Bob and Lea have approved. A worker then strikes out Anna, and the two others are enough. */
+  const struck = (): [Approvals, CallState] => {
+    const rule = { rosters: [], need: 1, groups: ['finance', 'leads'], denyNeeds: 2 };
+    const [approvals, state] = opened(rule);
+    const all = authority(rule);
+    state.call.authority = {
+      ...all,
+      people: [...PEOPLE, person('paul', [])],
+      rule: { ...all.rule, rosters: [['group:finance', 'group:leads', 'paul']] },
+    };
+    for (const name of ['paul', 'bob', 'lea']) say(approvals, state, name);
+    start(state);
+    state.secret = 's';
+    const settlement = { askAgain: 'void', struck: ['paul'], secret: 's' };
+    settle(approvals, state, { settlement, now: 2 });
+    return [approvals, state];
+  };
+
+  it('a denial lets nothing run, although the votes that are left are enough', () => {
+    const [approvals, state] = struck();
+    expect(state).toMatchObject({ phase: 'request', votes: [{ voter: 'bob' }, { voter: 'lea' }] });
+    expect(say(approvals, state, 'anna', { decision: 'denied' })).toMatchObject({
+      accepted: true,
+      decision: 'denied',
+      needs: { approvals: 0 },
+    });
+    expect(state.phase).toBe('request');
+    expect(say(approvals, state, 'cleo')).not.toHaveProperty('needs');
+    expect(state).toMatchObject({ phase: 'ready', held: { approver: 'bob, lea, cleo' } });
+  });
+
+  it('an approval denies nothing, although the denials are enough since the request was escalated', () => {
+    const [approvals, state] = opened({ denyNeeds: 2, escalate: { afterMs: 10, to: ['paul'] } });
+    state.call.authority = {
+      ...authority({ denyNeeds: 2, escalate: { afterMs: 10, to: ['paul'] } }),
+      people: [
+        { ...person('anna', ['finance']), delegates: ['paul'] },
+        ...PEOPLE.slice(1),
+        person('paul', []),
+      ],
+    };
+    for (const name of ['anna', 'paul']) say(approvals, state, name, { decision: 'denied' });
+    expect(state.phase).toBe('request');
+    escalate(approvals, 10);
+    expect(say(approvals, state, 'bob')).toHaveProperty('needs');
+    expect(state.phase).toBe('request');
+    say(approvals, state, 'cleo', { decision: 'denied' });
+    expect(state).toMatchObject({ phase: 'done', result: { error: { code: 'denied' } } });
+  });
+});
