@@ -209,7 +209,7 @@ const LINKS: readonly { label: string; to: Route; shows: readonly Route['at'][] 
   { label: 'Stats', to: { at: 'stats' }, shows: ['stats', 'refused'] },
 ];
 
-const loadAccount = () => import('./screens/account');
+const loadAccount = () => import('./screens/account/account');
 
 /** The navigation, the number of waiting items, the connection, and the user. The menu of the user is loaded later. */
 function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {

@@ -38,6 +38,7 @@ it('is a few files, and the server has each', () => {
     'app.css',
     'app.js',
     'asks.js',
+    'away.js',
     'bulk.js',
     'composer.js',
     'conversation.js',

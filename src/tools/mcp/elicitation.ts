@@ -166,7 +166,7 @@ function described(
 const SECRET_WORDS =
   /\b(pass(word|wd|phrase|code)?s?|secrets?|(api|access|private|secret|session|auth)[ _-]?(keys?|tokens?)|tokens?|credentials?|pin|cvv|cvc|otp|2fa)\b/i;
 
-/** Secrets that are digits alone. A number of tokens or of keys is no secret. */
+/** Secrets that are digits alone. A number of tokens or of keys is not a secret. */
 const SECRET_NUMBERS = /\b(pass(word|wd|code)s?|pin|cvv|cvc|otp|2fa)\b/i;
 
 /**

@@ -62,5 +62,5 @@ const loadDecided = () => import('./decided');
 const loadPasskeys = () => import('./passkeys');
 const loadPush = () => import('./push');
 const loadGrants = () => import('./grants');
-const loadAway = () => import('./away');
+const loadAway = () => import('./account/away');
 const loadStats = () => import('./stats');

@@ -1,13 +1,13 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Session } from '../../server/api';
-import { readSession } from '../http';
-import { hrefOf, type Route } from '../model/route';
-import { storedTheme, storeTheme, type Theme } from '../theme';
-import { useAppContext } from '../ui/app';
-import { Text } from '../ui/text';
-import { Dialog } from '../ui/widgets';
-import { Fact } from './call/head';
+import type { Session } from '../../../server/api';
+import { readSession } from '../../http';
+import { hrefOf, type Route } from '../../model/route';
+import { storedTheme, storeTheme, type Theme } from '../../theme';
+import { useAppContext } from '../../ui/app';
+import { Text } from '../../ui/text';
+import { Dialog } from '../../ui/widgets';
+import { Fact } from '../call/head';
 
 const ROLES: Readonly<Record<Session['role'], string>> = {
   viewer: 'viewer: may only look',

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
-import { defined } from '../../contract/defined';
-import { dateTime, relative } from '../../contract/text/times';
-import type { Away, AwaySeen } from '../../server/api';
-import { send } from '../http';
-import { errorText } from '../model/labels';
-import { useAppContext, useNow } from '../ui/app';
-import { Text } from '../ui/text';
+import { defined } from '../../../contract/defined';
+import { dateTime, relative } from '../../../contract/text/times';
+import type { Away, AwaySeen } from '../../../server/api';
+import { send } from '../../http';
+import { errorText } from '../../model/labels';
+import { useAppContext, useNow } from '../../ui/app';
+import { Text } from '../../ui/text';
 
 /** How many milliseconds pass until the screen reads again. */
 const AGAIN_MS = 15_000;
