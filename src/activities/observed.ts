@@ -65,7 +65,7 @@ export type Fact =
 export type Observe = (fact: Fact) => void;
 
 /**
- * The sinks with which workflows report to their worker. Replayed code reports nothing. `changed`: what waits for a
- * person in the workflow is not what it was.
+ * The sinks with which workflows report to their worker. Replayed code reports nothing. `observe` takes all facts that
+ * are reported at once. `changed`: what waits for a person in the workflow is not what it was.
  */
-export type ObserveSinks = { countersign: { observe: Observe; changed: () => void } };
+export type ObserveSinks = { countersign: { observe: (...facts: Fact[]) => void; changed: () => void } };
