@@ -142,8 +142,8 @@ async function askWithin<T>(
   ask: (generate: Generate) => Promise<T>,
 ): Promise<T> {
   const timeoutMs = timeLeft();
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const signal = AbortSignal.any([timeout, guard.signal]);
+  const limit = limitTo(timeoutMs, guard.signal);
+  const { signal } = limit;
   let used: Usage = {};
   const generate: Generate = (request) =>
     unlessAborted(
@@ -154,21 +154,50 @@ async function askWithin<T>(
     );
   try {
     return await ask(async (request) => {
-      const one = (): Promise<ModelReply> => noted(() => generate(request), { note, timeout, signal });
+      const one = (): Promise<ModelReply> => noted(() => generate(request), { note, limit });
       const reply = await inSpan(request, one);
       used = addUsage(used, reply.usage);
       settle(used);
       return reply;
     });
   } catch (error) {
-    throw timeout.aborted ? tooSlow(timeoutMs, error) : error;
+    throw limit.isOver() ? tooSlow(timeoutMs, error) : error;
+  } finally {
+    limit.end();
   }
+}
+
+/** A limit of time. Its signal aborts when the time is over or `outer` aborts, whichever is first. */
+interface Limit {
+  signal: AbortSignal;
+  /** Whether the time was over. */
+  isOver(): boolean;
+  end(): void;
+}
+
+/** Sets a limit. `AbortSignal.any` would do the same, but a step of a burst would then take noticeably longer. */
+function limitTo(ms: number, outer: AbortSignal): Limit {
+  const over = new AbortController();
+  let isOver = false;
+  const onTimeout = (): void => {
+    isOver = true;
+    over.abort(new DOMException('the time was over', 'TimeoutError'));
+  };
+  const onAbort = (): void => over.abort(outer.reason);
+  const timer = setTimeout(onTimeout, ms).unref();
+  if (outer.aborted) onAbort();
+  else outer.addEventListener('abort', onAbort, { once: true });
+  const end = (): void => {
+    clearTimeout(timer);
+    outer.removeEventListener('abort', onAbort);
+  };
+  return { signal: over.signal, isOver: () => isOver, end };
 }
 
 /** Asks once and notes the outcome: `cancelled` where the attempt was ended from outside. */
 async function noted<T>(
   ask: () => Promise<T>,
-  { note, timeout, signal }: Pick<Asking, 'note'> & { timeout: AbortSignal; signal: AbortSignal },
+  { note, limit }: Pick<Asking, 'note'> & { limit: Limit },
 ): Promise<T> {
   const since = Date.now();
   try {
@@ -176,8 +205,8 @@ async function noted<T>(
     note({ outcome: 'success', since });
     return reply;
   } catch (error) {
-    const kind = error instanceof ModelError ? error.kind : signal.aborted ? 'cancelled' : 'error';
-    note({ outcome: timeout.aborted ? 'timeout' : kind, since });
+    const kind = error instanceof ModelError ? error.kind : limit.signal.aborted ? 'cancelled' : 'error';
+    note({ outcome: limit.isOver() ? 'timeout' : kind, since });
     throw error;
   }
 }

@@ -92,7 +92,7 @@ export interface AttemptGuard {
    * Sends the checkpoint immediately, before the attempt fails, so that the next attempt starts from it. Never rejects.
    */
   flush(): Promise<void>;
-  /** Stops the heartbeats. */
+  /** Stops the heartbeats. The attempt is over: a later cancellation does not abort the signal. */
   stop(): void;
 }
 
@@ -142,12 +142,13 @@ export function startHeartbeat(first?: object, since: Since = beginning()): Atte
   const stop = (): void => {
     clearInterval(timer);
     said.end();
+    unwatch();
   };
   const flush = async (): Promise<void> => {
     if (said.news().checkpoint !== undefined) await askByHeartbeat(said.details());
   };
   if (first !== undefined) beat();
-  onCancellation(context, lose);
+  const unwatch = onCancellation(context, lose);
   const { report, news } = said;
   return { signal: controller.signal, lost: look, confirm, stop, flush, report, news };
 }
@@ -179,6 +180,7 @@ function collectNews(first: object | undefined, beat: () => void) {
 /** The details that an earlier attempt of the current activity left in its heartbeats. They may be any value. */
 export function earlierBeat(): Pick<Beat, 'checkpoint'> | undefined {
   const { heartbeatDetails: details } = Context.current().info;
+  if (details === undefined) return undefined;
   const found = earlier.safeParse(details);
   return found.success ? defined(found.data) : undefined;
 }
@@ -198,10 +200,13 @@ export function describeLostAttempt(lostReason: AttemptLostReason): string {
   return REASONS[lostReason];
 }
 
-function onCancellation(context: Context, lose: (why: AttemptLostReason) => void): void {
+/** Calls `lose` when the activity is cancelled. Returns a function that ends this. */
+function onCancellation(context: Context, lose: (why: AttemptLostReason) => void): () => void {
+  const { cancellationSignal: signal } = context;
   const cancelled = (): void => lose(cancellationReason(context));
-  if (context.cancellationSignal.aborted) cancelled();
-  else context.cancellationSignal.addEventListener('abort', cancelled, { once: true });
+  if (signal.aborted) cancelled();
+  else signal.addEventListener('abort', cancelled, { once: true });
+  return () => signal.removeEventListener('abort', cancelled);
 }
 
 function cancellationReason({ cancellationDetails: details }: Context): AttemptLostReason {

@@ -1,4 +1,3 @@
-import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import type { FileRef } from '../contract/session/files';
 import { describeFile } from '../contract/text/bytes';
@@ -32,7 +31,8 @@ export async function toMessages(
 function messageOf(entry: Exclude<TranscriptEntry, { kind: 'words' }>): ModelMessage {
   if (entry.kind === 'reply') {
     const { text, calls, opaque } = entry;
-    return { role: 'assistant', content: text, toolCalls: calls.map(toModelCall), ...defined({ opaque }) };
+    const message: ModelMessage = { role: 'assistant', content: text, toolCalls: calls.map(toModelCall) };
+    return opaque === undefined ? message : { ...message, opaque };
   }
   return { role: 'tool', toolCallId: entry.id, toolName: entry.tool, content: entry.content };
 }

@@ -75,6 +75,7 @@ const triedSchema = z.object({
 });
 
 function readTried(tried: JsonObject | undefined): Partial<z.infer<typeof triedSchema>> {
+  if (tried === undefined) return {};
   const { runId } = Context.current().info.workflowExecution ?? {};
   const read = triedSchema.safeParse(tried).data;
   return read?.runId === runId ? { ...read } : {};
@@ -86,7 +87,7 @@ function readTried(tried: JsonObject | undefined): Partial<z.infer<typeof triedS
  */
 export function triedOf(left: unknown, final: ApplicationFailure | undefined): JsonObject | undefined {
   const { runId } = Context.current().info.workflowExecution ?? {};
-  const tries = triesSchema.safeParse(left).data;
+  const tries = readTries(left);
   const failure = final && { type: final.type ?? FAILURES.model, message: final.message };
   if (runId === undefined || (tries === undefined && failure === undefined)) return undefined;
   return { runId, ...defined({ tries, failure }) };
@@ -94,8 +95,13 @@ export function triedOf(left: unknown, final: ApplicationFailure | undefined): J
 
 function triesBefore(tried: JsonObject | undefined): Tries {
   const { heartbeatDetails } = Context.current().info;
-  const recorded = triesSchema.safeParse(heartbeatDetails).data ?? readTried(tried).tries ?? NONE;
+  const recorded = readTries(heartbeatDetails) ?? readTried(tried).tries ?? NONE;
   return recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
+}
+
+/** The record in heartbeat details, which may be any value. Nearly every attempt has none. */
+function readTries(details: unknown): Tries | undefined {
+  return details === undefined ? undefined : triesSchema.safeParse(details).data;
 }
 
 /** The record of earlier attempts for the heartbeats of this attempt. Undefined: this is the first attempt. */

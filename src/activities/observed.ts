@@ -65,7 +65,7 @@ export type Fact =
 export type Observe = (fact: Fact) => void;
 
 /**
- * The sinks with which workflows report to their worker. Replayed code reports nothing. `changed`: a request began or
- * ceased to wait for a person in the workflow.
+ * The sinks with which workflows report to their worker. Replayed code reports nothing. `observe` takes several facts
+ * that happened together. `changed`: a request began or ceased to wait for a person in the workflow.
  */
-export type ObserveSinks = { countersign: { observe: Observe; changed: () => void } };
+export type ObserveSinks = { countersign: { observe: (...facts: Fact[]) => void; changed: () => void } };

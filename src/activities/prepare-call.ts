@@ -248,7 +248,7 @@ export async function prepareFitting(
       prepared[index] = why === undefined ? await prepare(one) : tooMuch(one, why);
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, answered.length) }, work));
   return prepared;
 }
 

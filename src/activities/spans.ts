@@ -138,9 +138,11 @@ const NEVER_RAN = new Set(['denied', 'expired', 'refused', 'validation', 'tool_n
 
 /** Takes the facts that workflows report, for metrics and, where traces are on, for spans. */
 export function observing(observe: Observe, traces: Traces | undefined) {
-  return (turn: OfWorkflow, fact: Fact): void => {
-    observe(fact);
-    if (traces !== undefined) recordFact(traces, turn, fact);
+  return (turn: OfWorkflow, ...facts: Fact[]): void => {
+    for (const fact of facts) {
+      observe(fact);
+      if (traces !== undefined) recordFact(traces, turn, fact);
+    }
   };
 }
 

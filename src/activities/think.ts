@@ -43,16 +43,18 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
     const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
     try {
       const entries = await conversationOf(input, deps.memory);
+      const bytes = bytesOf(entries);
       const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
       const known = await knownBefore({ agent, input, entries, ...about });
       const earlier = await earlierWords(input.session, deps.memory);
-      const how = { asking, store: deps.files, ...defined({ writer }) };
+      // What was said before the turn counts for the provider too.
+      const how = { asking, store: deps.files, bytes: bytes + bytesOf(earlier), ...defined({ writer }) };
       const reply = await askModel(known.agent, [...earlier, ...entries], how);
-      const step = { agent, model, input, reply, bytes: bytesOf(entries) };
+      const step = { agent, model, input, reply, bytes };
       const output = { ...(await prepareStep(deps, step)), ...known.recorded };
       writer?.finish(output.text);
       noteUsage(deps, agent, output);
-      const turn = rememberStep(deps.memory, entries, output);
+      const turn = rememberStep(deps.memory, { entries, bytes }, output);
       if (input.session !== undefined && output.calls.length === 0)
         expectAfterTurn(input.session, { earlier, turn }, deps.memory);
       return output;
@@ -155,23 +157,31 @@ function keptOpaque({ run }: ActivityDeps, { opaque, text }: ModelReply, kept: s
 
 function rememberStep(
   memory: Memory,
-  before: readonly TranscriptEntry[],
+  before: { entries: readonly TranscriptEntry[]; bytes: number },
   output: ThinkOutput,
 ): readonly TranscriptEntry[] {
-  const entries = [...before, replyEntry(output)];
-  memory.remember(runOf(), { replyId: output.replyId, entries, bytes: bytesOf(entries) });
+  const entry = replyEntry(output);
+  const entries = [...before.entries, entry];
+  memory.remember(runOf(), { replyId: output.replyId, entries, bytes: before.bytes + bytesOf([entry]) });
   return entries;
+}
+
+interface AskingHow {
+  asking: Asking;
+  store: ActivityDeps['files'];
+  /** Bytes of the entries. */
+  bytes: number;
+  writer?: TextWriter;
 }
 
 /** Asks the model once, and a second time where the answer does not fit. */
 async function askModel(
   agent: Agent,
   entries: readonly TranscriptEntry[],
-  { asking, store, writer }: { asking: Asking; store: ActivityDeps['files']; writer?: TextWriter },
+  { asking, store, bytes, writer }: AskingHow,
 ): Promise<ValuedReply> {
   const messages = await toMessages(entries, { model: asking.model, store });
-  const bytes = bytesOf(entries) + utf8Bytes(agent.instructions);
-  return inTime(asking, bytes, async (generate) => {
+  return inTime(asking, bytes + utf8Bytes(agent.instructions), async (generate) => {
     const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
       generate({
         instructions: instructionsOf(agent),

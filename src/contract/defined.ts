@@ -19,8 +19,11 @@ export type Defined<T> = {
   [K in keyof T as Optional<K, T[K]> extends true ? K : never]?: Exclude<T[K], undefined>;
 };
 
+// In the sandbox of workflows every use of a global is slow.
+const { entries, fromEntries } = Object;
+
 /** Leaves out the fields that are undefined, because our types distinguish an absent field from an undefined one. */
 export function defined<T extends object>(fields: T): Defined<T>;
 export function defined(fields: object): object {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  return fromEntries(entries(fields).filter(([, value]) => value !== undefined));
 }

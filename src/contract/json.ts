@@ -1,3 +1,7 @@
+// In the sandbox of workflows every use of a global is slow, and these are used for every part of a value.
+const { isArray } = Array;
+const { keys } = Object;
+
 /** Any value that JSON can write. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
 
@@ -8,7 +12,7 @@ export interface JsonObject {
 
 /** Whether a value is a plain object (not null, not an array). */
 export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !isArray(value);
 }
 
 /**
@@ -48,7 +52,7 @@ export function isSoundJson(value: unknown, levels = MOST_LEVELS): boolean {
 function isSound(value: unknown, levels: number): boolean {
   if (levels === 0) return false;
   if (typeof value === 'number') return Number.isFinite(value);
-  if (Array.isArray(value)) return value.every((item) => isSound(item, levels - 1));
+  if (isArray(value)) return value.every((item) => isSound(item, levels - 1));
   if (!isObject(value)) return true;
-  return Object.entries(value).every(([key, item]) => key !== '__proto__' && isSound(item, levels - 1));
+  return keys(value).every((key) => key !== '__proto__' && isSound(value[key], levels - 1));
 }

@@ -5,7 +5,7 @@ import { isObject, isSoundJson } from './json';
 import { LIMITS, TIMES } from './limits';
 import { RESERVED_TOOL_NAMES } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
-import { schemaCheck } from './schema/schema';
+import { schemaFit } from './schema/schema';
 import { CARRIED_STATES, HOLDER, EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
 import { fitsMoved, MOVED, type PrepareOutput, type ThinkOutput } from './think';
 import { utf8Bytes } from './text/bytes';
@@ -217,8 +217,8 @@ export function readResult(value: unknown, callId: string): ToolResult | undefin
 
 /** Makes a guard that checks whether a value fits the schema, and is JSON that all our code can take. */
 export function guard<T>(schema: JsonSchema): (value: unknown) => value is T {
-  const check = schemaCheck(schema);
-  return (value): value is T => isSoundJson(value) && check(value).length === 0;
+  const fits = schemaFit(schema);
+  return (value): value is T => isSoundJson(value) && fits(value);
 }
 
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };

@@ -15,19 +15,18 @@ export async function within<T>(promise: Promise<T>, ms: number): Promise<Within
 }
 
 /** Waits for a promise until a signal aborts; then rejects with the error that `toError` makes from its reason. */
-export async function unlessAborted<T>(
+export function unlessAborted<T>(
   promise: Promise<T>,
   signal: AbortSignal,
   toError: (reason: unknown) => unknown = (reason) => reason,
 ): Promise<T> {
-  let stop = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
+  return new Promise((resolve, reject) => {
     const onAbort = (): void => reject(toError(signal.reason));
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
-    stop = () => signal.removeEventListener('abort', onAbort);
+    const stop = (): void => signal.removeEventListener('abort', onAbort);
+    void Promise.resolve(promise).finally(stop).then(resolve, reject);
   });
-  return Promise.race([aborted, promise]).finally(stop);
 }
 
 /** Work that waits for earlier work. */

@@ -7,14 +7,22 @@ import {
   scheduleActivity,
   sleep,
 } from '@temporalio/workflow';
-import { type BurstInput, type BurstOutput, type BurstStep, endedIn, spanOf } from '../contract/burst/burst';
+import {
+  type BurstInput,
+  type BurstOutput,
+  type BurstStep,
+  type EndedOf,
+  endedIn,
+  spanOf,
+} from '../contract/burst/burst';
+import type { Fact } from '../activities/observed';
 import { readBurstOutput } from '../contract/burst/read';
 import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import type { GateMode, ThinkOutput } from '../contract/think';
 import { countReply, limitsOf } from './spending';
 import { rawResult, valueOf } from './messages';
-import { reportEnded } from './observe';
+import { endedFact, report } from './observe';
 import { noteStep } from './step';
 import { appendResults, MOST_ASKED, takeReply, thinkInput } from './think';
 import type { Turn } from './turn';
@@ -73,18 +81,23 @@ function optionsOf(step: number, { commitMs }: GateMode, asked: number): Activit
 
 function apply(turn: Turn, { steps }: BurstOutput): Taken {
   let taken: Taken | undefined;
+  const facts: Fact[] = [];
   for (const step of steps) {
     if (taken !== undefined) turn.step += 1;
     takeReply(turn, step.reply);
     countReply(turn, step.reply, step.replied - step.asked);
-    if (step.calls !== undefined) applyCalls(turn, step);
+    const ended = step.calls === undefined ? [] : applyCalls(turn, step);
+    for (const one of ended) facts.push(endedFact(turn, one, step.reply.replyId));
     taken = { last: step.reply, isOver: step.calls !== undefined };
   }
+  // One report for all: each is a message between threads, and the worker waits for it.
+  report(...facts);
   if (taken === undefined) throw new Error('a burst without a step');
   return taken;
 }
 
-function applyCalls(turn: Turn, step: BurstStep): void {
+/** Adds the results of a step, and gives its calls. */
+function applyCalls(turn: Turn, step: BurstStep): EndedOf[] {
   const ended = endedIn(step);
   appendResults(
     turn,
@@ -92,5 +105,5 @@ function applyCalls(turn: Turn, step: BurstStep): void {
   );
   turn.spending.spent.time += spanOf(step);
   noteStep(turn, step.reply.calls);
-  for (const one of ended) reportEnded(turn, one, step.reply.replyId);
+  return ended;
 }

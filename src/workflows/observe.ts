@@ -10,9 +10,9 @@ import type { Approvals, CallState } from './approvals/state';
 
 const { countersign } = proxySinks<ObserveSinks>();
 
-/** Reports a fact to the worker. In a replay nothing is sent, because the fact was reported before. */
-export function report(fact: Fact): void {
-  if (!workflowInfo().unsafe.isReplaying) countersign.observe(fact);
+/** Reports facts to the worker. In a replay nothing is sent, because the facts were reported before. */
+export function report(...facts: Fact[]): void {
+  if (facts.length > 0 && !workflowInfo().unsafe.isReplaying) countersign.observe(...facts);
 }
 
 /** Reports that a request began or ceased to wait for a person in this workflow. */
@@ -21,15 +21,15 @@ export function reportChange(): void {
   if (isOurWorker() && !workflowInfo().unsafe.isReplaying) countersign.changed();
 }
 
-/** Reports a call that ended in a burst, including a call that never ran. */
-export function reportEnded(
+/** The fact that a call ended in a burst, or never ran there. */
+export function endedFact(
   { agent, origin }: { agent: string; origin?: TurnOrigin },
   { call: { tool, callId, kind }, result }: EndedOf,
   replyId: string,
-): void {
+): Fact {
   const key = kind === 'invalid' ? {} : { callKey: callKey(replyId, callId) };
   const of = { agent, tool, callId, ...key, ...defined({ trace: origin?.trace }) };
-  report({ kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() });
+  return { kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() };
 }
 
 /** The facts that were reported about one call. */

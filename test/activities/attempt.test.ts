@@ -52,6 +52,14 @@ it('stops when it is released', async () => {
   expect(beats).toEqual([]);
 });
 
+it('listens to no cancellation once it is released: the parts of a burst share a signal', async () => {
+  const env = environment();
+  let held: AttemptGuard | undefined;
+  await holding(env, (guard) => (held = guard));
+  env.cancel('CANCELLED', new ActivityCancellationDetails({ cancelRequested: true }));
+  expect(held?.signal.aborted).toBe(false);
+});
+
 it.each([
   ['past its start-to-close', { startToCloseTimeoutMs: 5000 }, 5000],
   ['not heard of for its heartbeat timeout', { heartbeatTimeoutMs: 3000 }, 3000],

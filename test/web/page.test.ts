@@ -7,6 +7,7 @@ const FIRST = ['app.js', 'syntax.js'];
 const LATE = [
   'account.js',
   'asks.js',
+  'away.js',
   'bulk.js',
   'composer.js',
   'conversation.js',

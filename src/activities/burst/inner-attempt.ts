@@ -50,9 +50,7 @@ export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Pr
     own.currentAttemptScheduledTimestampMs += sinceMs;
   }
   const beat = heartbeat ?? (() => undefined);
-  // Each attempt gets a signal of its own, because it adds listeners to the signal and nobody removes them.
-  const signal = AbortSignal.any([outer.signal]);
-  const inner = new InnerContext(own, cancelled, signal, beat, undefined, log, metricMeter, {});
+  const inner = new InnerContext(own, cancelled, outer.signal, beat, undefined, log, metricMeter, {});
   inner.outer = context;
   return asyncLocalStorage.run(inner, work);
 }

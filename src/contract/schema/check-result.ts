@@ -58,13 +58,14 @@ export class CheckResult {
     return !this.fits && (this.at.issues === undefined || this.at.issues.length >= MOST_ISSUES);
   }
 
-  /** Notes that the value does not fit. `more`: the issues of the branches. */
-  fail(message: string, more: readonly Issue[] = []): void {
+  /** Notes that the value does not fit. `message` is written only where somebody reads it. `more`: the issues of the branches. */
+  fail(message: string | (() => string), more: readonly Issue[] = []): void {
     this.fits = false;
     const { issues } = this.at;
     if (issues === undefined || issues.length >= MOST_ISSUES) return;
     const room = MOST_ISSUES - issues.length;
-    issues.push(...[{ path: pathOf(this.at), message }, ...more].slice(0, room));
+    const own = { path: pathOf(this.at), message: typeof message === 'string' ? message : message() };
+    issues.push(...[own, ...more].slice(0, room));
   }
 
   /** Takes over the result of another schema for the same value. The issues of that schema are reported already. */

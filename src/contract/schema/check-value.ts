@@ -15,6 +15,10 @@ export const MOST_WORK = 150_000;
 /** How deep a check may go. Without this limit, the check of a reference that leads to itself would never end. */
 const MOST_DEPTH = 400;
 
+// In the sandbox of workflows every use of a global is slow, and these are used for every part of a value.
+const { isArray } = Array;
+const { hasOwn, keys } = Object;
+
 /** Thrown where a check is given up because it would take too much work. */
 export class TooMuchWork extends Error {}
 
@@ -22,9 +26,12 @@ export class TooMuchWork extends Error {}
 interface Facts {
   /** Whether the schema combines several schemas for the same value. */
   hasBranches: boolean;
+  /** The properties that need others, and what they need. */
+  dependencies: [string, unknown][];
   patterns: { matches: (text: string) => boolean; schema: unknown }[];
 }
 
+const DEPENDENCIES = ['dependentRequired', 'dependentSchemas', 'dependencies'];
 const BRANCHES = ['$ref', '$dynamicRef', '$recursiveRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
 
 /** Checks values against one schema (JSON Schema 2020-12). It keeps the schema, which must not change. */
@@ -56,6 +63,14 @@ export class SchemaChecker {
     return issues.length > 0 ? issues : [{ path: '', message: 'does not fit the schema' }];
   }
 
+  /** Whether a value fits. Quicker than `issuesOf`, because the first fault ends it. Throws as that does. */
+  fits(value: unknown): boolean {
+    this.work = 0;
+    return (
+      this.check(this.root, value, { depth: 0, issues: undefined, parent: undefined, part: '' }) !== undefined
+    );
+  }
+
   private check(schema: unknown, value: unknown, at: Place): Evaluated | undefined {
     this.spend(typeof value === 'string' ? 1 + value.length / 64 : 1);
     const { issues, parent, part } = at;
@@ -64,10 +79,10 @@ export class SchemaChecker {
     if (schema === false) result.fail('is not a known property');
     if (!isSchema(schema)) return result.outcome;
     assertValue({ schema, value, result, pattern: this.pattern });
-    if (Array.isArray(schema['enum'])) this.spend(schema['enum'].length / 64);
+    if (isArray(schema['enum'])) this.spend(schema['enum'].length / 64);
     if (!result.isOver && this.factsOf(schema).hasBranches) this.checkBranches(schema, value, result);
     if (result.isOver) return undefined;
-    if (Array.isArray(value)) this.checkItems(schema, value, result);
+    if (isArray(value)) this.checkItems(schema, value, result);
     else if (isObject(value)) this.checkProperties(schema, value, result);
     return result.outcome;
   }
@@ -79,7 +94,9 @@ export class SchemaChecker {
       matches: this.pattern(source),
       schema: sub,
     }));
-    const facts = { hasBranches: BRANCHES.some((key) => schema[key] !== undefined), patterns };
+    const dependencies = DEPENDENCIES.flatMap((keyword) => Object.entries(objectOf(schema[keyword])));
+    const hasBranches = BRANCHES.some((key) => schema[key] !== undefined);
+    const facts = { hasBranches, dependencies, patterns };
     this.facts.set(schema, facts);
     return facts;
   }
@@ -129,17 +146,17 @@ export class SchemaChecker {
 
   private checkProperties(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {
     for (const name of listOf(schema['required'])) {
-      if (typeof name === 'string' && !Object.hasOwn(value, name))
+      if (typeof name === 'string' && !hasOwn(value, name))
         result.fail(`Instance does not have required property "${name}".`);
     }
-    this.checkDependencies(schema, value, result);
+    const { dependencies, patterns } = this.factsOf(schema);
+    this.checkDependencies(dependencies, value, result);
     const properties = objectOf(schema['properties']);
     const { additionalProperties: others, unevaluatedProperties: rest, propertyNames } = schema;
-    const { patterns } = this.factsOf(schema);
-    for (const key of Object.keys(value)) {
+    for (const key of keys(value)) {
       if (result.isOver) return;
       if (propertyNames !== undefined) this.checkName(propertyNames, key, result);
-      let isKnown = Object.hasOwn(properties, key);
+      let isKnown = hasOwn(properties, key);
       if (isKnown) this.checkPart(properties[key], key, { item: value[key], result });
       for (const { matches, schema: sub } of patterns) {
         this.spend(1);
@@ -150,7 +167,7 @@ export class SchemaChecker {
       if (!isKnown && others !== undefined) this.checkPart(others, key, { item: value[key], result });
     }
     if (rest === undefined) return;
-    for (const key of Object.keys(value)) {
+    for (const key of keys(value)) {
       if (!result.hasSeen(key)) this.checkPart(rest, key, { item: value[key], result });
     }
   }
@@ -168,22 +185,24 @@ export class SchemaChecker {
     result.fail(`Property name "${key.slice(0, 100)}" does not match schema.`);
   }
 
-  private checkDependencies(schema: JsonObject, value: Record<string, unknown>, result: CheckResult): void {
-    for (const keyword of ['dependentRequired', 'dependentSchemas', 'dependencies']) {
-      for (const [key, needed] of Object.entries(objectOf(schema[keyword]))) {
-        if (!Object.hasOwn(value, key)) continue;
-        if (!Array.isArray(needed)) result.take(this.check(needed, value, result.at));
-        for (const name of listOf(needed)) {
-          if (typeof name !== 'string' || Object.hasOwn(value, name)) continue;
-          result.fail(`Instance has "${key}" but does not have "${name}".`);
-        }
+  private checkDependencies(
+    dependencies: Facts['dependencies'],
+    value: Record<string, unknown>,
+    result: CheckResult,
+  ): void {
+    for (const [key, needed] of dependencies) {
+      if (!hasOwn(value, key)) continue;
+      if (!isArray(needed)) result.take(this.check(needed, value, result.at));
+      for (const name of listOf(needed)) {
+        if (typeof name !== 'string' || hasOwn(value, name)) continue;
+        result.fail(`Instance has "${key}" but does not have "${name}".`);
       }
     }
   }
 
   private checkItems(schema: JsonObject, list: readonly unknown[], result: CheckResult): void {
     // Before 2020-12, `items` meant what `prefixItems` means now, and `additionalItems` what `items` means now.
-    const isOld = Array.isArray(schema['items']);
+    const isOld = isArray(schema['items']);
     const first = listOf(schema[isOld ? 'items' : 'prefixItems']);
     const rest = schema[isOld ? 'additionalItems' : 'items'];
     for (const [index, item] of list.entries()) {
@@ -247,7 +266,7 @@ function isSchema(schema: unknown): schema is JsonObject {
 }
 
 function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
+  return isArray(value) ? value : [];
 }
 
 function objectOf(value: unknown): Record<string, unknown> {

@@ -34,6 +34,19 @@ export function schemaCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   };
 }
 
+/** Whether values fit one schema, where nobody asks why not. The schema must not change in between. */
+export function schemaFit(schema: JsonSchema): (value: unknown) => boolean {
+  let checker: SchemaChecker | undefined;
+  return (value) => {
+    try {
+      checker ??= new SchemaChecker(schema);
+      return checker.fits(value);
+    } catch {
+      return false;
+    }
+  };
+}
+
 function uncheckable(error: unknown): Issue[] {
   return [{ path: '', message: error instanceof Error ? error.message : 'it cannot be checked' }];
 }

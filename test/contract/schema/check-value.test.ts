@@ -4,7 +4,12 @@ import type { Json, JsonObject } from '../../../src/contract/json';
 import { SchemaChecker } from '../../../src/contract/schema/check-value';
 
 const issuesOf = (schema: JsonObject, value: unknown) => new SchemaChecker(schema).issuesOf(value);
-const fits = (schema: JsonObject, value: unknown): boolean => issuesOf(schema, value).length === 0;
+/** Both ways to ask have to agree. */
+const fits = (schema: JsonObject, value: unknown): boolean => {
+  const isFit = new SchemaChecker(schema).fits(value);
+  expect(isFit).toBe(issuesOf(schema, value).length === 0);
+  return isFit;
+};
 
 describe('keywords', () => {
   const node: JsonObject = {
