@@ -8,6 +8,7 @@ import type { Permit } from '../contract/authority/permits';
 import type { Authenticator, Credentials } from './auth/authenticator';
 import type { SignedIn } from './auth/sessions';
 import { rightsOf } from './auth/roles';
+import { requireShownUser } from './auth/shown-user';
 import { isLoopback } from './address';
 import type { Session, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
@@ -32,6 +33,7 @@ export function requireSignedIn({
   return async (c, next) => {
     const credentials = credentialsOf(c, authenticator.assertedIn);
     const who = await authenticator.identify(credentials);
+    requireShownUser(c, who.user);
     const permit = await authenticator.permitOf(who);
     c.set('who', who);
     c.set('credentials', credentials);
