@@ -180,7 +180,7 @@ describe('what comes over the wire', () => {
       'a body in parts that never ends',
       'POST /api/session HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n',
     ],
-  ])('is cut off after a while when it is %s, which is no fault of ours', async (_what, bytes) => {
+  ])('is cut off after a while when it is %s, and is not reported', async (_what, bytes) => {
     const timeouts = { headersTimeout: 200, requestTimeout: 300, connectionsCheckingInterval: 50 };
     const reported: unknown[] = [];
     const web = await start({ timeouts, report: (error) => void reported.push(error) });

@@ -118,12 +118,15 @@ describe('a resolution of an earlier start', () => {
     expect(callOf(approvals)).toMatchObject({ phase: 'in_doubt', generation: 1 });
   });
 
-  it.each([{ generation: 1 }, {}])('settles the one that it is about, or that it does not name: %j', (about) => {
-    const approvals = inDoubtAgain();
-    expect(resolve(approvals, { callId: '1.1', resolution: 'happened', ...about })).toMatchObject({
-      accepted: true,
-    });
-  });
+  it.each([{ generation: 1 }, {}])(
+    'settles the one that it is about, or that it does not name: %j',
+    (about) => {
+      const approvals = inDoubtAgain();
+      expect(resolve(approvals, { callId: '1.1', resolution: 'happened', ...about })).toMatchObject({
+        accepted: true,
+      });
+    },
+  );
 });
 
 describe('a resolution is refused', () => {

@@ -249,7 +249,10 @@ function Answers(props: DoubtProps): JSX.Element {
     const returned = (chosen === 'happened' && content) || undefined;
     const { callId, callKey } = doubt;
     const more = defined({ reason: how.trim() || undefined, content: returned });
-    send({ callId, callKey, generation, resolution: chosen, ...more }, `${ANSWERS[chosen].title}: ${doubt.summary}`);
+    send(
+      { callId, callKey, generation, resolution: chosen, ...more },
+      `${ANSWERS[chosen].title}: ${doubt.summary}`,
+    );
   };
   return (
     <form class="decision-bar answers" aria-label="Resolve" onSubmit={submit}>
