@@ -118,6 +118,11 @@ export const RESOLUTION = {
     resolution: { enum: RESOLUTIONS },
     /** Only with `happened`: the result of the call, where the person knows it. */
     content: { type: 'string', maxLength: LIMITS.outputBytes },
+    /**
+     * The generation of the start that the person was asked about. Where the call was started again since, the
+     * resolution is refused.
+     */
+    generation: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     inPlaceOf: IN_PLACE_OF,
     signature: SIGNATURE,
   },

@@ -228,3 +228,6 @@ export const activityIds = {
 function again(asked: number): string {
   return asked === 1 ? '' : `-again-${asked - 1}`;
 }
+
+/** The header in which our page names the person whom it shows as signed in, percent-encoded. */
+export const USER_HEADER = 'countersign-user';

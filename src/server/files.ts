@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { type Context, Hono } from 'hono';
 import type { Countersign } from '../client/types';
 import { CountersignError } from '../contract/errors';
 import { LIMITS } from '../contract/limits';
@@ -7,6 +7,7 @@ import type { FileRef } from '../contract/session/files';
 import { sizeText } from '../contract/text/bytes';
 import { drawSecret, sameDigest } from './auth/secrets';
 import type { AppDeps, SentFiles } from './deps';
+import { fewAtOnce } from './auth/few-at-once';
 import { requireRole } from './auth/roles';
 import { type Env, requireConverse, requireSignedIn } from './session';
 
@@ -45,7 +46,12 @@ const AT_ONCE = 4;
  */
 export function fileRoutes(deps: Pick<AppDeps, 'files' | 'authenticator' | 'readerOf'>): Hono<Env> {
   const { files } = deps;
-  const guards = [requireSignedIn(deps), requireRole, requireConverse, fewAtOnce()] as const;
+  const guards = [
+    requireSignedIn(deps),
+    requireRole,
+    requireConverse,
+    fewAtOnce(AT_ONCE, tooManyFiles),
+  ] as const;
   return new Hono<Env>().post('/', ...guards, async (c) => {
     if (files === undefined) throw noStore();
     const name = nameIn(c);
@@ -60,25 +66,10 @@ export function noStore(): CountersignError {
   });
 }
 
-/** Refuses too many files at the same time, before any part of the body is read. */
-function fewAtOnce(): MiddlewareHandler<Env> {
-  const coming = new Map<string, number>();
-  return async (c, next) => {
-    const { user } = c.get('who');
-    const before = coming.get(user) ?? 0;
-    if (before >= AT_ONCE)
-      throw new CountersignError('too_many_attempts', `${AT_ONCE} files of yours are coming in already`, {
-        hint: 'send this one once they are there',
-      });
-    coming.set(user, before + 1);
-    try {
-      await next();
-    } finally {
-      const left = (coming.get(user) ?? 1) - 1;
-      if (left === 0) coming.delete(user);
-      else coming.set(user, left);
-    }
-  };
+function tooManyFiles(): CountersignError {
+  return new CountersignError('too_many_attempts', `${AT_ONCE} files of yours are coming in already`, {
+    hint: 'send this one once they are there',
+  });
 }
 
 /** The name of the file, percent-encoded in a separate header, because proxies write addresses into their logs. */

@@ -18,6 +18,7 @@ import {
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';
+import { fewAtOnce } from './auth/few-at-once';
 import { createOidc, type OidcOptions } from './auth/oidc';
 import { type Access, createDirectory, type People } from './auth/people';
 import { createProxy, type ProxyOptions } from './auth/proxy';
@@ -262,7 +263,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/session', signInRoutes(deps));
   app.route('/api/stream', streamRoutes(deps));
   // Every route below needs a signed-in user.
-  app.use('/api/*', requireSignedIn(deps), requireRole);
+  app.use('/api/*', requireSignedIn(deps), fewAtOnce(AT_ONCE, tooManyAtOnce), requireRole);
   app.route('/api/session', ownSessionRoutes(deps));
   app.route('/api/inbox', inboxRoutes(deps));
   app.route('/api/turns', turnRoutes(deps));
@@ -287,6 +288,22 @@ export function createApp(deps: AppDeps): Hono<Env> {
     return c.json(body, status);
   });
   return app;
+}
+
+/**
+ * The most requests of one user that are answered at once: many times what the tabs of a person send. Some of them keep
+ * the Temporal server busy for seconds.
+ */
+const AT_ONCE = 200;
+
+function tooManyAtOnce(): CountersignError {
+  return new CountersignError(
+    'too_many_attempts',
+    `${AT_ONCE} requests of yours are being answered already`,
+    {
+      hint: 'ask again once they are answered',
+    },
+  );
 }
 
 /** Keeps browsers and proxies from storing answers of the API. */

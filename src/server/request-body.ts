@@ -28,8 +28,18 @@ const limited = bodyLimit({
 export const limitBody: MiddlewareHandler = (c, next) => {
   const { method, headers } = c.req.raw;
   const isBare = method === 'DELETE' && !headers.has('content-length') && !headers.has('transfer-encoding');
-  return isBare ? next() : limited(c, next);
+  return isBare ? next() : whole(limited(c, next));
 };
+
+/** What was read of a body. A connection that is cut is not a fault of ours. */
+async function whole<T>(reading: Promise<T>): Promise<T> {
+  try {
+    return await reading;
+  } catch (cause) {
+    if (cause instanceof CountersignError) throw cause;
+    throw new CountersignError('usage', 'the body did not come whole', { cause });
+  }
+}
 
 /**
  * Reads and checks the body of a request.
@@ -39,7 +49,7 @@ export const limitBody: MiddlewareHandler = (c, next) => {
 export async function readBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
   if (!/^application\/json(\s*;|$)/i.test(c.req.header('content-type') ?? ''))
     throw new CountersignError('not_json', 'the body has to be application/json');
-  return checkInput(schema, parseBody(await c.req.arrayBuffer()));
+  return checkInput(schema, parseBody(await whole(c.req.arrayBuffer())));
 }
 
 /**

@@ -11,6 +11,7 @@ import { rightsOf } from './auth/roles';
 import { isLoopback } from './address';
 import type { Session, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
+import { USER_HEADER } from '../contract/names';
 import type { AppDeps, Env, VotersFile } from './deps';
 import { whoIsAway } from '../client/control/who-is-away';
 import { MOST_ROWS } from './inbox-page';
@@ -32,6 +33,7 @@ export function requireSignedIn({
   return async (c, next) => {
     const credentials = credentialsOf(c, authenticator.assertedIn);
     const who = await authenticator.identify(credentials);
+    requireShownUser(c, who.user);
     const permit = await authenticator.permitOf(who);
     c.set('who', who);
     c.set('credentials', credentials);
@@ -39,6 +41,20 @@ export function requireSignedIn({
     c.set('reader', readerOf(permit));
     await next();
   };
+}
+
+/**
+ * Refuses what a page sends that shows another person as signed in. Somebody may have signed in since in another tab of
+ * the browser, and both tabs have one cookie.
+ *
+ * @throws CountersignError `signed_out`.
+ */
+function requireShownUser(c: Context, user: string): void {
+  const shown = c.req.header(USER_HEADER);
+  if (shown === undefined || shown === encodeURIComponent(user)) return;
+  throw new CountersignError('signed_out', 'somebody else has signed in here since', {
+    hint: 'sign in again; or load the page again to see who is signed in',
+  });
 }
 
 /**

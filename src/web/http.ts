@@ -1,4 +1,5 @@
 import { defined } from '../contract/defined';
+import { USER_HEADER } from '../contract/names';
 import { queryOf } from './model/route';
 import { takeServerTime } from './stream';
 import type {
@@ -132,6 +133,21 @@ export async function whyRefused(path: string): Promise<ApiError | undefined> {
   }
 }
 
+/** The user whom the page shows as signed in. Undefined: nobody. */
+let shown: string | undefined;
+
+/** Takes the user whom the page shows as signed in. */
+export function showUser(user: string | undefined): void {
+  shown = user;
+}
+
+/**
+ * The header with which a request counts only for the user whom the page shows. Another tab may have signed in somebody
+ * else, and all tabs have one cookie.
+ */
+export const shownUser = (): Record<string, string> =>
+  shown === undefined ? {} : { [USER_HEADER]: encodeURIComponent(shown) };
+
 interface SendOptions {
   /** The body, which is sent as JSON. */
   body?: unknown;
@@ -150,7 +166,7 @@ export async function send<T>(
     const response = await fetch(path, {
       method,
       credentials: 'same-origin',
-      headers: defined({ accept: 'application/json', 'content-type': type }),
+      headers: { ...shownUser(), ...defined({ accept: 'application/json', 'content-type': type }) },
       ...defined({ body: body === undefined ? undefined : JSON.stringify(body), signal }),
     });
     takeServerTime(response.headers.get('date'), false);

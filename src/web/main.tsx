@@ -2,7 +2,7 @@ import { type JSX, render } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../server/api';
 import { defined } from '../contract/defined';
-import { readSession, signIn, signOut } from './http';
+import { readSession, showUser, signIn, signOut } from './http';
 import { type LiveInbox, useInbox } from './live';
 import type { Selection } from './model/alike';
 import { grouped, titleOf } from './model/inbox';
@@ -42,6 +42,7 @@ export function App(): JSX.Element {
   const [state, setState] = useState<State>({ isOpen: false, isAsking: true });
   useEffect(() => void openSession().then(setState), []);
   const { session, isOpen, problem } = state;
+  showUser(isOpen ? session?.user : undefined);
   const leave = useCallback(() => setState((last) => ({ ...last, isOpen: false, problem: ENDED })), []);
   if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
   const enter = (entered: Session): void => {

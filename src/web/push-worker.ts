@@ -1,4 +1,5 @@
 import type { Answer, ApiError, DecisionBody, PushMessage, Session } from '../server/api';
+import { USER_HEADER } from '../contract/names';
 
 /** The service worker's own scope, which the types of pages do not have. */
 interface WorkerEvent extends Event {
@@ -109,7 +110,7 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage): Pr
   const body: DecisionBody = { callId, decision, decisionId: `push-${crypto.randomUUID()}`, ...seen };
   let answer: Answer | ApiError;
   try {
-    const response = await ask('POST', `api/turns/${encodeURIComponent(turn)}/decisions`, body);
+    const response = await ask('POST', `api/turns/${encodeURIComponent(turn)}/decisions`, { user, body });
     answer = await response.json();
   } catch {
     return refuse(message, 'No answer came, so it may have counted or not. Look at it in the web inbox.');
@@ -143,10 +144,13 @@ async function whyNot(user: string): Promise<string | undefined> {
   }
 }
 
-function ask(method: string, path: string, body?: DecisionBody): Promise<Response> {
-  const headers = { accept: 'application/json', 'content-type': 'application/json' };
-  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
-  return fetch(path, { method, headers, credentials: 'same-origin', ...sent });
+/** Asks the web inbox. `sent`: for whom it is, and what is sent. */
+function ask(method: string, path: string, sent?: { user: string; body: DecisionBody }): Promise<Response> {
+  const json = { accept: 'application/json', 'content-type': 'application/json' };
+  if (sent === undefined) return fetch(path, { method, headers: json, credentials: 'same-origin' });
+  // Somebody else may sign in between the question who is signed in and this.
+  const headers = { ...json, [USER_HEADER]: encodeURIComponent(sent.user) };
+  return fetch(path, { method, headers, credentials: 'same-origin', body: JSON.stringify(sent.body) });
 }
 
 function said({ message, hint }: ApiError): string {

@@ -46,6 +46,7 @@ export {
   sendAnswer,
   sendDecision,
   sendMessage,
+  shownUser,
   turnPath,
   whyRefused,
 } from './http';

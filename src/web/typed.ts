@@ -11,6 +11,8 @@ export interface Typed {
   hunks?: { ticked: readonly string[]; seen: string } | undefined;
   /** Only for a call in doubt: the chosen answer, the result that the person reports, and how they know. */
   answer?: ResolutionKind | undefined;
+  /** The start of the call that the answer is about. */
+  generation?: number | undefined;
   content: string;
   how: string;
 }
@@ -42,7 +44,7 @@ export function typedParts({ reason, args, content, how }: Typed): string | unde
  */
 export function readTyped(value: unknown): Typed | undefined {
   if (!isObject(value)) return undefined;
-  const { reason, args, hunks, answer, content, how } = value;
+  const { reason, args, hunks, answer, generation, content, how } = value;
   return {
     reason: textOf(reason),
     content: textOf(content),
@@ -50,6 +52,7 @@ export function readTyped(value: unknown): Typed | undefined {
     args: isTypedArguments(args) ? args : undefined,
     hunks: isHunks(hunks) ? hunks : undefined,
     answer: RESOLUTIONS.find((kind) => kind === answer),
+    generation: typeof generation === 'number' ? generation : undefined,
   };
 }
 

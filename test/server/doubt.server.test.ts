@@ -35,6 +35,20 @@ test('a call in doubt is resolved, and the model reads what the person knows', a
   expect(await effects.lines('happened')).toHaveLength(1);
 });
 
+test('an answer about an earlier start does not settle a later one', async () => {
+  const { handle, callKey } = await inDoubt('again');
+  expect((await resolve(handle, { resolution: 'run-again', callKey, generation: 0 })).status).toBe(200);
+  await until('the second start to be in doubt', async () => {
+    const [call] = (await client().view(handle.workflowId)).calls;
+    return call?.phase === 'in_doubt' && call.generation === 1;
+  });
+  const stale = await resolve(handle, { resolution: 'did-not', callKey, generation: 0 });
+  expect([stale.status, await stale.json()]).toMatchObject([409, { verdict: { code: 'stale_args' } }]);
+  expect((await resolve(handle, { resolution: 'happened', callKey, generation: 1 })).status).toBe(200);
+  await handle.result();
+  expect(await effects.lines('again')).toHaveLength(2);
+});
+
 test('what is not in doubt any more is not resolved again', async () => {
   const { handle, callKey } = await inDoubt('twice');
   expect((await resolve(handle, { resolution: 'did-not', callKey })).status).toBe(200);

@@ -1,4 +1,6 @@
+import { defined } from '../../src/contract/defined';
 import { isJsonObject } from '../../src/contract/json';
+import { USER_HEADER } from '../../src/contract/names';
 import { HOST, cookieOf, createTestApp, unreachable, useOfflineApp } from './support';
 
 const { app, cookie } = useOfflineApp('test');
@@ -42,6 +44,37 @@ it('signs out in this browser only, and removes the cookie', async () => {
   expect(cookieOf(response)).toBe('countersign-7243=');
   expect((await app().ask('/api/session', { cookie: cookie() })).status).toBe(401);
   expect((await app().ask('/api/session', { cookie: other })).status).toBe(200);
+});
+
+describe('a page that shows somebody as signed in', () => {
+  const asked = async (shown: string, json?: object): Promise<number> => {
+    const path = json === undefined ? '/api/session' : '/api/turns/t/decisions';
+    const headers = { [USER_HEADER]: shown };
+    return (await app().ask(path, { cookie: cookie(), headers, ...defined({ json }) })).status;
+  };
+
+  it.each(['ann', 'Owner', '', 'owner%20'])(
+    'is refused where that is not who is signed in: %j',
+    async (shown) => {
+      expect(await asked(shown)).toBe(401);
+      // Refused before its body is looked at.
+      expect(await asked(shown, {})).toBe(401);
+    },
+  );
+
+  it('is answered where that is who is signed in', async () => {
+    expect(await asked('owner')).toBe(200);
+    expect(await asked('owner', {})).toBe(400);
+  });
+
+  it('may show a name with any letters', async () => {
+    const token = await app().users.add('ann@example.com');
+    const headers = {
+      authorization: `Bearer ${token}`,
+      [USER_HEADER]: encodeURIComponent('ann@example.com'),
+    };
+    expect((await app().ask('/api/session', { headers })).status).toBe(200);
+  });
 });
 
 it('takes no token from the address', async () => {

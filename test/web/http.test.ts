@@ -3,11 +3,12 @@ import { z } from 'zod';
 type Send<A extends unknown[]> = (...args: A) => Promise<unknown>;
 
 /** Loaded without its types: it is checked with the browser's, which do not fit beside Node's. */
-const { newDecisionId, readInbox, sendDecision, signIn, signOut, turnPath } = z
+const { newDecisionId, readInbox, sendDecision, showUser, signIn, signOut, turnPath } = z
   .object({
     newDecisionId: z.custom<() => string>(),
     readInbox: z.custom<Send<[wanted: object, seen?: string]>>(),
     sendDecision: z.custom<Send<[turn: string, body: object]>>(),
+    showUser: z.custom<(user: string | undefined) => void>(),
     signIn: z.custom<Send<[body: object]>>(),
     signOut: z.custom<Send<[]>>(),
     turnPath: z.custom<(turn: string) => string>(),
@@ -49,6 +50,20 @@ it('sends a body as JSON, and none where there is none', async () => {
   ]);
   expect(sent[1]?.options).not.toHaveProperty('body');
   expect(sent[1]?.options.headers).not.toHaveProperty('content-type');
+});
+
+it('names the user whom the page shows as signed in, once there is one', async () => {
+  const sent = answering(() => Response.json({}));
+  await sendDecision('t', BODY);
+  showUser('ann é');
+  await sendDecision('t', BODY);
+  showUser(undefined);
+  await sendDecision('t', BODY);
+  expect(sent.map(({ options }) => new Headers(options.headers).get('countersign-user'))).toEqual([
+    null,
+    'ann%20%C3%A9',
+    null,
+  ]);
 });
 
 it('writes an id so that it cannot name another path', () => {

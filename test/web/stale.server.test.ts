@@ -129,6 +129,26 @@ test('a user who signs in after another one starts from nothing', async () => {
   expect(await page.getByLabel('Reason').inputValue()).toBe('');
 });
 
+test('a tab decides nothing in the name of somebody who signed in in another tab', async () => {
+  const handle = await start('two people');
+  const page = await web().tab(callPlace(handle.workflowId));
+  await lookAtAll(page);
+  const other = await page.context().newPage();
+  await other.goto(web().url);
+  const token = await web().addUser('dora');
+  const status = await other.evaluate(async (given) => {
+    const headers = { 'content-type': 'application/json' };
+    const body = JSON.stringify({ token: given });
+    return (await fetch('/api/session', { method: 'POST', headers, body })).status;
+  }, token);
+  expect(status).toBe(200);
+  await approve(page).click();
+  await page.getByText('Your session has ended').waitFor();
+  const view = await web().client.view(handle.workflowId);
+  expect(view.calls).toMatchObject([{ phase: 'requested', decisions: [] }]);
+  await handle.terminate();
+});
+
 test('a wrong token is refused in words, and no secret stays in the address', async () => {
   const page = await web().tab();
   expect(page.url()).not.toContain('code');

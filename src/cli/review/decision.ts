@@ -2,7 +2,7 @@ import { usageError } from '../options';
 import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
-import { type Decision, isDenial, type VoteSignature } from '../../contract/decision';
+import { type Decision, isDenial, type Resolution, type VoteSignature } from '../../contract/decision';
 import { assuranceWanted } from '../../contract/authority/authority';
 import { assuranceText, type InPlaceOf } from '../../contract/authority/votes';
 import { CountersignError } from '../../contract/errors';
@@ -138,11 +138,15 @@ export function seen({ request, runId }: CallView): Pick<Decision, 'seenDigest' 
 }
 
 /**
- * The keys of the call in doubt that the person saw. They are sent along, so that the resolution counts for this call
- * only.
+ * The keys of the call in doubt that the person saw, and which start of it that was. They are sent along, so that the
+ * resolution counts for this start only.
  */
-export function keyOf({ doubt, runId }: CallView): { callKey?: string; runId?: string } {
-  return doubt === undefined ? {} : { callKey: doubt.callKey, ...defined({ runId }) };
+export function keyOf({
+  doubt,
+  runId,
+  generation,
+}: CallView): Pick<Resolution, 'callKey' | 'runId' | 'generation'> {
+  return doubt === undefined ? {} : { callKey: doubt.callKey, generation, ...defined({ runId }) };
 }
 
 /** Reads `1,3`. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   type Client,
@@ -93,7 +94,8 @@ export async function pause(context: ClientContext, asked: PauseAsked): Promise<
     if (pauses.some(({ id }) => id === taken.pause.id)) break;
     if (Date.now() > until) throw unavailable('the pause was taken, but is not there; somebody ended it');
   }
-  if (taken.already !== true) await delay(TIMES.pausesKnown);
+  // Also where it holds already: it may have come a moment ago.
+  await delay(TIMES.pausesKnown);
   return taken;
 }
 
@@ -138,8 +140,10 @@ export async function tellControl<R, A, C extends string>(
   words: ControlWords<C>,
 ): Promise<R> {
   const handle = client.workflow.getHandle(CONTROL.workflowId);
+  // All attempts are one update: an attempt whose answer was lost may have taken effect, and must not do so again.
+  const how = { args: [asked] satisfies [A], updateId: randomUUID() };
   const send = (): Promise<R> =>
-    client.withDeadline(Date.now() + ANSWER_MS, () => handle.executeUpdate<R, [A]>(name, { args: [asked] }));
+    client.withDeadline(Date.now() + ANSWER_MS, () => handle.executeUpdate<R, [A]>(name, how));
   try {
     // The workflow continues as new now and then, and is busy for a moment.
     return await retry(

@@ -78,8 +78,9 @@ async function sendMessage(context: ClientContext, place: Place, request: SendRe
     ...withFiles(await attach(context, request.files)),
   };
   const waits = { passes: isNotReady, forMs: context.readyMs, everyMs: 500 };
+  const updateId = updateIdOf(content);
   const update = async (ms: number): Promise<SentMessage | undefined> => {
-    const taken = await updateOnce(context, place, { name: UPDATES.send, content, ms });
+    const taken = await updateOnce(context, place, { name: UPDATES.send, content, updateId, ms });
     if (taken === SILENCE) return undefined;
     if (sessionIs.taken(taken)) return { ...taken, status: 'taken' };
     throw sessionNotFound(place.session);
@@ -112,7 +113,8 @@ function checkMessage(
 
 async function sendControl(context: ClientContext, session: string, content: SessionControl): Promise<void> {
   const place = { session, options: {} };
-  const control = { name: UPDATES.control, content };
+  // A second update of another id could cancel the next turn.
+  const control = { name: UPDATES.control, content, updateId: randomUUID() };
   if ((await updateOnce(context, place, { ...control, ms: TIMES.updateLook })) !== SILENCE) return;
   if (await isServed(context, session)) {
     const ms = TIMES.updateAnswer - TIMES.updateLook;
@@ -127,17 +129,18 @@ const SILENCE = Symbol('silence');
 interface Sending {
   name: string;
   content: SessionMessage | SessionControl;
+  /** The same for all attempts, so that they count once. */
+  updateId: string;
 }
 
 /** Sends an update and waits for its answer. Where an agent is named, the update also starts the session. */
 async function updateOnce(
   context: ClientContext,
   { session, options }: Place,
-  { name, content, ms }: Sending & { ms: number },
+  { name, content, updateId, ms }: Sending & { ms: number },
 ): Promise<unknown> {
   const { client, connection } = context;
   const args: [Sending['content']] = [content];
-  const updateId = updateIdOf(content);
   const execute = async (): Promise<unknown> => {
     const alone = () => client.workflow.getHandle(session).executeUpdate(name, { args, updateId });
     if (options.agent === undefined) return alone();
@@ -169,15 +172,14 @@ async function updateOnce(
  * The id of an update. The same message id with other content gets another update id, so that the session can refuse
  * it.
  */
-function updateIdOf(content: Sending['content']): string {
-  if (!('messageId' in content)) return randomUUID();
+function updateIdOf(content: SessionMessage): string {
   return `${content.messageId}:${digestText(contentOf(content)).slice(0, 16)}`;
 }
 
 async function signalOnce(
   context: ClientContext,
   { session, options }: Place,
-  { name, content }: Sending,
+  { name, content }: Pick<Sending, 'name' | 'content'>,
 ): Promise<void> {
   const { client, connection } = context;
   const { agent } = options;

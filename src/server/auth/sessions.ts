@@ -28,6 +28,11 @@ export interface Sessions {
 const IDLE_MS = 12 * 3600 * 1000;
 /** The most sessions: more than people have browsers. If there are more, the session that was idle longest ends. */
 const MAX_SESSIONS = 1000;
+/**
+ * More sessions than one person has browsers. Beyond that, the one of theirs that was idle longest ends: nobody who
+ * signs in again and again signs others out.
+ */
+const MOST_OF_A_USER = 50;
 
 /** Makes a store without sessions. `now` is the clock, in milliseconds. */
 export function createSessions(now: () => number = Date.now): Sessions {
@@ -42,6 +47,9 @@ export function createSessions(now: () => number = Date.now): Sessions {
   return {
     peek: (secret) => sessions.peek(digestSecret(secret)),
     open: (who) => {
+      // The sessions come with the one that was used last first.
+      const own = [...sessions.entries()].filter(([, { user }]) => user === who.user);
+      for (const [key] of own.slice(MOST_OF_A_USER - 1)) sessions.delete(key);
       const secret = drawSecret();
       sessions.set(digestSecret(secret), who);
       return secret;

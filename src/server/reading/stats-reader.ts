@@ -4,6 +4,7 @@ import { readTurns } from '../../client/read-turns';
 import { createStats } from '../../history/stats';
 import type { Permit } from '../../contract/authority/permits';
 import { defined } from '../../contract/defined';
+import { CountersignError } from '../../contract/errors';
 import type { StatsAnswer } from '../api';
 import type { RefusalLog } from '../refusal-log';
 
@@ -22,7 +23,7 @@ export interface StatsReader {
   /**
    * Stats of the turns that match. The same query within 30 seconds gets the same answer.
    *
-   * @throws CountersignError as `Countersign.list` and `timeline`.
+   * @throws CountersignError as `Countersign.list` and `timeline`; `too_many_attempts` where many others wait.
    */
   read(query: StatsQuery, permit: Pick<Permit, 'agents'>): Promise<StatsAnswer>;
 }
@@ -39,19 +40,24 @@ export interface StatsReaderParts {
 const FRESH_MS = 30_000;
 /** The most answers that are kept. This is enough for the filters that a few people try. */
 const MAX_ANSWERS = 20;
+/** The most answers that are read or wait for that. Each takes seconds, also where nobody waits for it any more. */
+const MOST_OPEN = 10;
 
 /** Makes a reader that answers one query at a time, because each query reads hundreds of histories. */
 export function createStatsReader({ readerOf, refusals, now = Date.now }: StatsReaderParts): StatsReader {
   const answers = new LRUCache<string, { answer: Promise<StatsAnswer>; until: number }>({ max: MAX_ANSWERS });
   let last: Promise<unknown> = Promise.resolve();
+  let open = 0;
   const begin = (query: StatsQuery, { agents }: Pick<Permit, 'agents'>): Promise<StatsAnswer> => {
+    if (open >= MOST_OPEN) throw tooMany();
+    open += 1;
     const reader = readerOf({ agents });
     const answer = last.then(() => readStats({ client: reader, refusals, agents }, query, now()));
-    last = answer.catch(() => undefined);
+    last = answer.catch(() => undefined).then(() => (open -= 1));
     return answer;
   };
   return {
-    read: (query, permit) => {
+    read: async (query, permit) => {
       const { sinceMs, agent, tool, limit } = query;
       const key = JSON.stringify([sinceMs, agent, tool, limit, permit.agents]);
       const known = answers.get(key);
@@ -67,6 +73,12 @@ export function createStatsReader({ readerOf, refusals, now = Date.now }: StatsR
       return entry.answer;
     },
   };
+}
+
+function tooMany(): CountersignError {
+  return new CountersignError('too_many_attempts', `${MOST_OPEN} other stats are being read`, {
+    hint: 'ask again in a moment',
+  });
 }
 
 interface StatsSources extends Pick<StatsReaderParts, 'refusals'>, Pick<Permit, 'agents'> {

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { LIMITS } from '../../contract/limits';
 import { describeFile, sizeText } from '../../contract/text/bytes';
 import type { SentFile } from '../../server/api';
-import type { Reply } from '../http';
+import { type Reply, shownUser } from '../http';
 import { errorText } from '../model/labels';
 import { useAppContext } from '../ui/app';
 import { Text, visibleText } from '../ui/text';
@@ -178,6 +178,7 @@ function sendFile(
     request.open('POST', '/api/files');
     request.responseType = 'json';
     request.setRequestHeader('content-type', 'application/octet-stream');
+    for (const [name, value] of Object.entries(shownUser())) request.setRequestHeader(name, value);
     // A half surrogate pair cannot be encoded.
     request.setRequestHeader('file-name', encodeURIComponent(file.name.replace(/\p{Cs}/gu, '_')));
     request.upload.onprogress = ({ loaded, total }) => show(loaded / total);

@@ -26,6 +26,7 @@ export function judgeResolution(approvals: Approvals, message: unknown): Judged<
   if (state?.phase !== 'in_doubt') return refusal(notInDoubt(approvals, resolution, state));
   const refused =
     checkMessage(resolution, state) ??
+    checkGeneration(resolution, state) ??
     checkCancelled(approvals, resolution, state) ??
     checkAllowed(state, resolution);
   return refused === undefined
@@ -43,6 +44,12 @@ function notInDoubt(approvals: Approvals, resolution: Resolution, state: CallSta
     `call ${resolution.callId} is not in doubt; there is nothing to resolve`,
     resolution,
   );
+}
+
+/** A person who looked at an earlier start knows nothing about this one. */
+function checkGeneration(resolution: Resolution, { generation }: CallState): Refused | undefined {
+  if ((resolution.generation ?? generation) === generation) return undefined;
+  return refuse('stale_args', 'this call was started again since you looked; look again', resolution);
 }
 
 function checkCancelled(approvals: Approvals, resolution: Resolution, state: CallState): Refused | undefined {

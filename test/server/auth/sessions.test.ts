@@ -38,7 +38,15 @@ it('sessions are a thousand at most; the one that was idle longest gives way', (
     sessions.open({ user: 'second', rights: [] }),
   ];
   sessions.use(first);
-  for (let n = 0; n < 999; n++) sessions.open({ user: 'more', rights: [] });
+  for (let n = 0; n < 999; n++) sessions.open({ user: `more-${n}`, rights: [] });
   expect(sessions.use(second)).toBeUndefined();
   expect(sessions.use(first)).toEqual({ user: 'first', rights: [] });
+});
+
+it('one user has fifty sessions at most, and signs out nobody else by opening more', () => {
+  const sessions = createSessions(now);
+  const other = sessions.open({ user: 'other', rights: [] });
+  const own = Array.from({ length: 1_100 }, () => sessions.open({ user: 'ann', rights: [] }));
+  expect(sessions.peek(other)).toEqual({ user: 'other', rights: [] });
+  expect(own.filter((secret) => sessions.peek(secret) !== undefined)).toEqual(own.slice(-50));
 });

@@ -121,3 +121,14 @@ it('reads anew for people who see other agents, and shares it among those who se
   await Promise.all([EVERYTHING, some, { agents: ['a'] }].map((permit) => reader.read({ limit: 5 }, permit)));
   expect(asked).toHaveLength(2);
 });
+
+it('lets few questions wait, however many are asked, and takes more once they are answered', async () => {
+  const { reader, asked } = fakeClient(['t-1']);
+  const read = (limit: number): Promise<StatsAnswer> => reader.read({ limit }, EVERYTHING);
+  const ends = await Promise.allSettled(Array.from({ length: 100 }, (_, at) => read(at + 1)));
+  const refused = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason] : []));
+  expect(refused).toHaveLength(90);
+  expect(refused[0]).toMatchObject({ code: 'too_many_attempts' });
+  expect(asked).toHaveLength(10);
+  expect(await read(100)).toMatchObject({ stats: { turns: { count: 1 } } });
+});

@@ -101,6 +101,34 @@ describe('run-again', () => {
   });
 });
 
+describe('a resolution of an earlier start', () => {
+  /** A call that was started again, and is in doubt once more. */
+  const inDoubtAgain = (): Approvals => {
+    const approvals = inDoubt();
+    resolve(approvals, { callId: '1.1', resolution: 'run-again', decisionId: 'r1', generation: 0 });
+    start(callOf(approvals));
+    settle(approvals, callOf(approvals), { settlement: { inDoubt: { message: 'lost again' } }, now: 11 });
+    return approvals;
+  };
+
+  it.each(['happened', 'did-not', 'run-again'])('does not settle a later one: %s', (resolution) => {
+    const approvals = inDoubtAgain();
+    const message = { callId: '1.1', resolution, generation: 0 };
+    expect(resolve(approvals, message)).toMatchObject({ accepted: false, code: 'stale_args' });
+    expect(callOf(approvals)).toMatchObject({ phase: 'in_doubt', generation: 1 });
+  });
+
+  it.each([{ generation: 1 }, {}])(
+    'settles the one that it is about, or that it does not name: %j',
+    (about) => {
+      const approvals = inDoubtAgain();
+      expect(resolve(approvals, { callId: '1.1', resolution: 'happened', ...about })).toMatchObject({
+        accepted: true,
+      });
+    },
+  );
+});
+
 describe('a resolution is refused', () => {
   it.each([
     ['that is null', null, 'malformed'],

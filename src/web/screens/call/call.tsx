@@ -228,13 +228,18 @@ function When({ at }: { at: string }): JSX.Element {
   );
 }
 
-/** The person chooses an answer, then sends it. At first no answer is chosen. */
+/**
+ * The person chooses an answer, then sends it. At first no answer is chosen, nor is one after the call was started
+ * again.
+ */
 function Answers(props: DoubtProps): JSX.Element {
-  const { doubt, typed, change } = props;
-  const { answer: chosen, content, how } = typed;
+  const { call, doubt, typed, change } = props;
+  const { content, how } = typed;
+  const { generation } = call;
+  const chosen = typed.generation === generation ? typed.answer : undefined;
   const { isSending, send } = useSend(props, sendResolution);
   const choose = (kind: ResolutionKind): void => {
-    change({ answer: kind });
+    change({ answer: kind, generation });
     document.getElementById(`answer-${kind}`)?.focus();
   };
   useKeys(Object.fromEntries(RESOLUTIONS.map((kind, index) => [String(index + 1), () => choose(kind)])));
@@ -244,7 +249,10 @@ function Answers(props: DoubtProps): JSX.Element {
     const returned = (chosen === 'happened' && content) || undefined;
     const { callId, callKey } = doubt;
     const more = defined({ reason: how.trim() || undefined, content: returned });
-    send({ callId, callKey, resolution: chosen, ...more }, `${ANSWERS[chosen].title}: ${doubt.summary}`);
+    send(
+      { callId, callKey, generation, resolution: chosen, ...more },
+      `${ANSWERS[chosen].title}: ${doubt.summary}`,
+    );
   };
   return (
     <form class="decision-bar answers" aria-label="Resolve" onSubmit={submit}>

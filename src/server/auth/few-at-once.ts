@@ -1,0 +1,24 @@
+import type { MiddlewareHandler } from 'hono';
+import type { CountersignError } from '../../contract/errors';
+import type { Env } from '../deps';
+
+/**
+ * Lets at most `most` requests of one user be answered at once. A request counts until its answer begins, also where
+ * nobody waits for the answer any more. A stream therefore counts only until it opens.
+ */
+export function fewAtOnce(most: number, tooMany: () => CountersignError): MiddlewareHandler<Env> {
+  const open = new Map<string, number>();
+  return async (c, next) => {
+    const { user } = c.get('who');
+    const before = open.get(user) ?? 0;
+    if (before >= most) throw tooMany();
+    open.set(user, before + 1);
+    try {
+      await next();
+    } finally {
+      const left = (open.get(user) ?? 1) - 1;
+      if (left === 0) open.delete(user);
+      else open.set(user, left);
+    }
+  };
+}
