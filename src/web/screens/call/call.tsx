@@ -1,26 +1,19 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
-import type { CallPhase, CallView } from '../../../history/view-types';
-import { readCall, sendResolution } from '../../http';
-import { goTo, useAppContext, useKept, useKeys, useLate, useNow } from '../../ui/app';
+import type { CallPhase } from '../../../history/view-types';
+import { readCall } from '../../http';
+import { goTo, useAppContext, useKept, useKeys, useLate } from '../../ui/app';
+import { DoubtPanel } from './doubt';
 import { RequestPanel } from './request';
-import { type DecidingProps, type KeptTyped, type PanelProps, useSend } from './send';
+import type { DecidingProps, KeptTyped, PanelProps } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
-import { allowedBy, keyOfStart } from '../../../history/view';
-import { CallHead, Fact, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
-import { defined } from '../../../contract/defined';
+import { CallHead, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { useInboxRows } from '../../inbox-rows';
 import { queryOf } from '../../model/route';
-import { dateTime, relative } from '../../../contract/text/times';
-import { describeProgress, howKnown } from '../../../history/labels';
-import type { InDoubtOpened, QuestionOpened } from '../../../history/events';
-import { LinesInput } from './inputs';
-import { ANSWERS, Choice, LeftOver, whatHappened } from './edit';
-import { LIMITS } from '../../../contract/limits';
+import type { QuestionOpened } from '../../../history/events';
+import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED, readTyped } from '../../typed';
-import { Text } from '../../ui/text';
-import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
 /** Phases that end soon if a worker runs, without a decision of a person. */
 const PASSING: readonly CallPhase[] = ['proposed', 'replanning', 'approved', 'running', 'lost'];
@@ -134,156 +127,5 @@ function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: D
         </button>
       </p>
     </article>
-  );
-}
-
-type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
-
-/** A call that was started and whose outcome is unknown: its facts, and the three answers. */
-function DoubtPanel(props: DoubtProps): JSX.Element {
-  const { details, call, doubt, refusal, typed, change } = props;
-  return (
-    <article class="call" aria-label={`Call in doubt ${call.callId}`}>
-      <CallHead view={details.view} call={call}>
-        <Refusal text={refusal} />
-        <LeftOver
-          typed={{ ...NOTHING_TYPED, reason: typed.reason, args: typed.args }}
-          what={whatHappened(call)}
-          drop={() => change({ reason: '', args: undefined })}
-        />
-        <div class="banner ask">
-          <p>
-            <strong>It was started, and nobody knows whether it happened.</strong> <Text of={doubt.message} />
-          </p>
-          {doubt.progress !== undefined && (
-            <p>
-              When it was last heard of: <Text of={describeProgress(doubt.progress)} />
-            </p>
-          )}
-          <p>
-            Look where it would have left a trace, then say which it is. Until then nothing runs it again.
-          </p>
-        </div>
-        <DoubtFacts call={call} />
-      </CallHead>
-      <DecidedPreview call={call} level={2} />
-      {doubt.partial !== undefined && (
-        <section aria-labelledby="partial-title">
-          <h2 id="partial-title">Known so far</h2>
-          <pre class="code preview-text">
-            <Text of={doubt.partial} layout="block" />
-          </pre>
-        </section>
-      )}
-      <section aria-labelledby="started-title">
-        <h2 id="started-title">Started with</h2>
-        <ArgumentsView of={call.effective} plan={call.request?.preview?.plan} />
-      </section>
-      <UserAsked view={details.view} />
-      <ModelSays view={details.view} call={call} />
-      <Answers {...props} />
-    </article>
-  );
-}
-
-/**
- * The facts that a person looks up elsewhere: when the call started, who let it run, and the key that its handler was
- * given.
- */
-function DoubtFacts({ call }: { call: CallView }): JSX.Element {
-  const by = allowedBy(call);
-  const key = keyOfStart(call);
-  return (
-    <dl class="facts">
-      <Fact name="Started">
-        {call.startedAt === undefined ? 'at an unknown time' : <When at={call.startedAt} />}
-      </Fact>
-      {by !== undefined && (
-        <Fact name={by.type === 'resolved' ? 'Run again by' : 'Approved by'}>
-          <Text of={by.approver} />
-          <span class="quiet">
-            {howKnown(by)}, <When at={by.at} />
-          </span>
-        </Fact>
-      )}
-      {key !== undefined && (
-        <Fact name="Idempotency key" isWide>
-          <code>
-            <Text of={key} />
-          </code>
-          <span class="quiet">Its handler was given this key: where it passed it on, look for it there.</span>
-        </Fact>
-      )}
-    </dl>
-  );
-}
-
-/** The time of something, and how long ago that is. */
-function When({ at }: { at: string }): JSX.Element {
-  const now = useNow();
-  return (
-    <time dateTime={at}>
-      {dateTime(at)}, {relative(at, now)}
-    </time>
-  );
-}
-
-/**
- * The person chooses an answer, then sends it. At first no answer is chosen, nor is one after the call was started
- * again.
- */
-function Answers(props: DoubtProps): JSX.Element {
-  const { call, doubt, typed, change } = props;
-  const { content, how } = typed;
-  const { generation } = call;
-  const chosen = typed.generation === generation ? typed.answer : undefined;
-  const { isSending, send } = useSend(props, sendResolution);
-  const choose = (kind: ResolutionKind): void => {
-    change({ answer: kind, generation });
-    document.getElementById(`answer-${kind}`)?.focus();
-  };
-  useKeys(Object.fromEntries(RESOLUTIONS.map((kind, index) => [String(index + 1), () => choose(kind)])));
-  const submit = (event: Event): void => {
-    event.preventDefault();
-    if (chosen === undefined || isSending) return;
-    const returned = (chosen === 'happened' && content) || undefined;
-    const { callId, callKey } = doubt;
-    const more = defined({ reason: how.trim() || undefined, content: returned });
-    send(
-      { callId, callKey, generation, resolution: chosen, ...more },
-      `${ANSWERS[chosen].title}: ${doubt.summary}`,
-    );
-  };
-  return (
-    <form class="decision-bar answers" aria-label="Resolve" onSubmit={submit}>
-      <fieldset>
-        <legend>What happened?</legend>
-        <div class="answer-row">
-          {RESOLUTIONS.map((kind, index) => (
-            <Choice key={kind} {...{ kind, index, isChosen: chosen === kind, choose }} />
-          ))}
-        </div>
-      </fieldset>
-      {chosen === 'happened' && (
-        <LinesInput
-          id="content"
-          label="What it returned, as far as you know"
-          rows={1}
-          text={content}
-          setText={(content) => change({ content })}
-          mostBytes={LIMITS.outputBytes}
-        />
-      )}
-      {chosen !== undefined && (
-        <LinesInput id="reason" label="How you know" rows={1} text={how} setText={(how) => change({ how })} />
-      )}
-      <button
-        class={`button ${chosen === 'run-again' ? 'danger' : 'primary'}`}
-        type="submit"
-        disabled={chosen === undefined || isSending}
-      >
-        {chosen === undefined ? 'Choose one' : ANSWERS[chosen].send}
-      </button>
-    </form>
   );
 }

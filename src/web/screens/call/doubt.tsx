@@ -1,0 +1,177 @@
+import type { JSX } from 'preact';
+import { sendResolution } from '../../http';
+import type { CallView } from '../../../history/view-types';
+import { useKeys, useNow } from '../../ui/app';
+import { type DecidingProps, useSend } from './send';
+import { ArgumentsView, DecidedPreview } from './content';
+import { allowedBy, keyOfStart } from '../../../history/view';
+import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
+import { defined } from '../../../contract/defined';
+import { dateTime, relative } from '../../../contract/text/times';
+import { describeProgress, howKnown } from '../../../history/labels';
+import type { InDoubtOpened } from '../../../history/events';
+import { LinesInput } from './inputs';
+import { ANSWERS, Choice, LeftOver, whatHappened } from './edit';
+import { LIMITS } from '../../../contract/limits';
+import { NOTHING_TYPED } from '../../typed';
+import { Text } from '../../ui/text';
+import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
+
+type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
+
+/** A call that was started and whose outcome is unknown: its facts, and the three answers. */
+export function DoubtPanel(props: DoubtProps): JSX.Element {
+  const { details, call, doubt, refusal, typed, change } = props;
+  return (
+    <article class="call" aria-label={`Call in doubt ${call.callId}`}>
+      <CallHead view={details.view} call={call}>
+        <Refusal text={refusal} />
+        <LeftOver
+          typed={{ ...NOTHING_TYPED, reason: typed.reason, args: typed.args }}
+          what={whatHappened(call)}
+          drop={() => change({ reason: '', args: undefined })}
+        />
+        <div class="banner ask">
+          <p>
+            <strong>It was started, and nobody knows whether it happened.</strong> <Text of={doubt.message} />
+          </p>
+          {doubt.progress !== undefined && (
+            <p>
+              When it was last heard of: <Text of={describeProgress(doubt.progress)} />
+            </p>
+          )}
+          <p>
+            Look where it would have left a trace, then say which it is. Until then nothing runs it again.
+          </p>
+        </div>
+        <DoubtFacts call={call} />
+      </CallHead>
+      <DecidedPreview call={call} level={2} />
+      {doubt.partial !== undefined && (
+        <section aria-labelledby="partial-title">
+          <h2 id="partial-title">Known so far</h2>
+          <pre class="code preview-text">
+            <Text of={doubt.partial} layout="block" />
+          </pre>
+        </section>
+      )}
+      <section aria-labelledby="started-title">
+        <h2 id="started-title">Started with</h2>
+        <ArgumentsView of={call.effective} plan={call.request?.preview?.plan} />
+      </section>
+      <UserAsked view={details.view} />
+      <ModelSays view={details.view} call={call} />
+      <Answers {...props} />
+    </article>
+  );
+}
+
+/**
+ * The facts that a person looks up elsewhere: when the call started, who let it run, and the key that its handler was
+ * given.
+ */
+function DoubtFacts({ call }: { call: CallView }): JSX.Element {
+  const by = allowedBy(call);
+  const key = keyOfStart(call);
+  return (
+    <dl class="facts">
+      <Fact name="Started">
+        {call.startedAt === undefined ? 'at an unknown time' : <When at={call.startedAt} />}
+      </Fact>
+      {by !== undefined && (
+        <Fact name={by.type === 'resolved' ? 'Run again by' : 'Approved by'}>
+          <Text of={by.approver} />
+          <span class="quiet">
+            {howKnown(by)}, <When at={by.at} />
+          </span>
+        </Fact>
+      )}
+      {key !== undefined && (
+        <Fact name="Idempotency key" isWide>
+          <code>
+            <Text of={key} />
+          </code>
+          <span class="quiet">Its handler was given this key: where it passed it on, look for it there.</span>
+        </Fact>
+      )}
+    </dl>
+  );
+}
+
+/** The time of something, and how long ago that is. */
+function When({ at }: { at: string }): JSX.Element {
+  const now = useNow();
+  return (
+    <time dateTime={at}>
+      {dateTime(at)}, {relative(at, now)}
+    </time>
+  );
+}
+
+/**
+ * The answer that the person has chosen, and what chooses and sends it. At first no answer is chosen, nor is one after
+ * the call was started again.
+ */
+function useAnswer(props: DoubtProps) {
+  const { call, doubt, typed, change } = props;
+  const { content, how } = typed;
+  const { generation } = call;
+  const chosen = typed.generation === generation ? typed.answer : undefined;
+  const { isSending, send } = useSend(props, sendResolution);
+  const choose = (kind: ResolutionKind): void => {
+    change({ answer: kind, generation });
+    document.getElementById(`answer-${kind}`)?.focus();
+  };
+  useKeys(Object.fromEntries(RESOLUTIONS.map((kind, index) => [String(index + 1), () => choose(kind)])));
+  const submit = (event: Event): void => {
+    event.preventDefault();
+    if (chosen === undefined || isSending) return;
+    const returned = (chosen === 'happened' && content) || undefined;
+    const { callId, callKey } = doubt;
+    const more = defined({ reason: how.trim() || undefined, content: returned });
+    send(
+      { callId, callKey, generation, resolution: chosen, ...more },
+      `${ANSWERS[chosen].title}: ${doubt.summary}`,
+    );
+  };
+  return { chosen, choose, submit, isSending };
+}
+
+/** The person chooses an answer, then sends it. */
+function Answers(props: DoubtProps): JSX.Element {
+  const { change } = props;
+  const { content, how } = props.typed;
+  const { chosen, choose, submit, isSending } = useAnswer(props);
+  return (
+    <form class="decision-bar answers" aria-label="Resolve" onSubmit={submit}>
+      <fieldset>
+        <legend>What happened?</legend>
+        <div class="answer-row">
+          {RESOLUTIONS.map((kind, index) => (
+            <Choice key={kind} {...{ kind, index, isChosen: chosen === kind, choose }} />
+          ))}
+        </div>
+      </fieldset>
+      {chosen === 'happened' && (
+        <LinesInput
+          id="content"
+          label="What it returned, as far as you know"
+          rows={1}
+          text={content}
+          setText={(content) => change({ content })}
+          mostBytes={LIMITS.outputBytes}
+        />
+      )}
+      {chosen !== undefined && (
+        <LinesInput id="reason" label="How you know" rows={1} text={how} setText={(how) => change({ how })} />
+      )}
+      <button
+        class={`button ${chosen === 'run-again' ? 'danger' : 'primary'}`}
+        type="submit"
+        disabled={chosen === undefined || isSending}
+      >
+        {chosen === undefined ? 'Choose one' : ANSWERS[chosen].send}
+      </button>
+    </form>
+  );
+}
