@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../lock';
 import { badSignatures, unsigned } from '../../history/audit/format';
-import { loadFiles } from '../audit-keys';
-import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit-signatures';
+import { loadFiles } from '../audit/keys';
+import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit/signatures';
 import { readFields } from '../../history/audit/read';
 import { defined } from '../../contract/defined';
 import {
@@ -16,7 +16,7 @@ import {
   redactFile,
   verifyFile,
   type Written,
-} from '../audit-file';
+} from '../audit/file';
 import type { Context } from '../context';
 import { withFile } from '../files';
 import { withProgress } from '../progress';

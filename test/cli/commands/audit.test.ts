@@ -9,7 +9,7 @@ import {
   verifyLines,
 } from '../../../src/cli/commands/audit';
 import { createStyle } from '../../../src/cli/print/screen';
-import { openAuditFile } from '../../../src/cli/audit-file';
+import { openAuditFile } from '../../../src/cli/audit/file';
 import type { RunSummary } from '../../../src/client';
 import { CountersignError } from '../../../src/contract/errors';
 import type { TurnEvent } from '../../../src/history/events';

@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { Approvers } from '../authority/approvers';
-import { defined } from '../contract/defined';
-import { parseJson } from '../contract/json';
-import type { SealedField } from '../history/audit/format';
-import { frameOf, type ReadLine } from '../history/audit/read';
-import { type CarriedLine, type KeyJudge, keyJudge, type KeyVerdict, readCarried } from './audit-keys';
-import { escapeText } from './print/escape';
-import { count } from './print/format';
-import type { ScreenFormat } from './print/screen';
-import type { Fact } from './print/table';
+import type { Approvers } from '../../authority/approvers';
+import { defined } from '../../contract/defined';
+import { parseJson } from '../../contract/json';
+import type { SealedField } from '../../history/audit/format';
+import { frameOf, type ReadLine } from '../../history/audit/read';
+import { type CarriedLine, type KeyJudge, keyJudge, type KeyVerdict, readCarried } from './keys';
+import { escapeText } from '../print/escape';
+import { count } from '../print/format';
+import type { ScreenFormat } from '../print/screen';
+import type { Fact } from '../print/table';
 
 /** The result for the signature of a decision. `taken_out`: signed values are no longer in the file. */
 type SignatureState = KeyVerdict['state'] | 'none' | 'taken_out';

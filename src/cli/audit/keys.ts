@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { Approvers } from '../authority/approvers';
-import type { CallFacts } from '../authority/statement';
-import type { Judge, VoteFault } from '../authority/assurance';
-import { NONE_REVOKED } from '../authority/check-keys';
-import type { RosterLine } from '../contract/authority/roster';
-import { defined } from '../contract/defined';
-import { parseJson } from '../contract/json';
+import type { Approvers } from '../../authority/approvers';
+import type { CallFacts } from '../../authority/statement';
+import type { Judge, VoteFault } from '../../authority/assurance';
+import { NONE_REVOKED } from '../../authority/check-keys';
+import type { RosterLine } from '../../contract/authority/roster';
+import { defined } from '../../contract/defined';
+import { parseJson } from '../../contract/json';
 
 /** The line of the key with which a worker verified a signature, as the audit file carries it. */
 export interface CarriedLine {
@@ -64,7 +64,7 @@ const ONLY_CARRIED =
 export async function loadFiles(paths: readonly string[]): Promise<Approvers[]> {
   if (paths.length === 0) return [];
   // Loaded here, so that no other command waits for YAML and CEL.
-  const { loadApprovers } = await import('../authority/approvers.js');
+  const { loadApprovers } = await import('../../authority/approvers.js');
   return Promise.all(paths.map((path) => loadApprovers(path)));
 }
 
@@ -74,8 +74,8 @@ export async function loadFiles(paths: readonly string[]): Promise<Approvers[]> 
  */
 export async function keyJudge(files: readonly Approvers[]): Promise<KeyJudge> {
   // Loaded here, so that no other command waits for these modules.
-  const { assuranceOf, VOTE_FAULTS } = await import('../authority/assurance.js');
-  const { approversOfLine } = await import('../authority/roster.js');
+  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/assurance.js');
+  const { approversOfLine } = await import('../../authority/roster.js');
   const assure: Assure = ({ facts, vote, at }, approvers) => {
     const { installation } = approvers;
     const voter = approvers.personOf(vote.approver) ?? vote.approver;
