@@ -1,3 +1,5 @@
+import type { Away } from '../control/away';
+
 /** The line of an approvers file by which a worker found a signature good. */
 export interface RosterLine {
   /** The vote that the signature is of. */
@@ -20,9 +22,29 @@ export interface RosterSite {
   origins: readonly string[];
 }
 
+/** Somebody in an approvers file, with the mail address that also names them there. */
+export interface RosterPerson {
+  person: string;
+  mail?: string;
+}
+
+/** The out-of-office by which a worker counted a vote in somebody's place. */
+export interface RosterAway {
+  /** The vote that rests on it. */
+  decisionId: string;
+  /** Whole, with its signature. */
+  entry: Away;
+  /** Who is away. */
+  from: RosterPerson;
+  /** Who voted in their place. */
+  to: RosterPerson;
+  /** The line by which the worker found the signature good. Absent: nobody signed the entry, so it is a claim. */
+  key?: RosterLine;
+}
+
 /**
- * The lines by which a worker checked the signatures of a call that it started. The worker claims this, and nothing
- * signs it.
+ * The lines by which a worker checked the signatures of a call that it started, and the out-of-office entries by which
+ * it counted votes in somebody's place. The worker claims this, and nothing signs it but the entries themselves.
  */
 export interface Roster {
   /** Of the file. */
@@ -30,4 +52,6 @@ export interface Roster {
   /** SHA-256 (hex) of the file. */
   fileDigest: string;
   lines: readonly RosterLine[];
+  /** Absent: no vote in somebody's place counted, or the worker could not record this yet. */
+  away?: readonly RosterAway[];
 }

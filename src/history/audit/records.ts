@@ -126,11 +126,11 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   call_ended: ({ callId: call, tool, origin, attempts, durationMs, result, grant, roster }) => {
     const took = { origin, attempts, ms: durationMs ?? undefined };
     const facts = { call, tool, ...resultFacts(result), ...took, ...grantFacts(grant) };
-    return [draft('outcome', facts, { message: result.error?.message }), ...rosterLines(call, roster)];
+    return [draft('outcome', facts, { message: result.error?.message }), ...rosterRecords(call, roster)];
   },
   call_lost: ({ callId: call, tool, message, grant, roster }) => [
     draft('lost', { call, tool, ...grantFacts(grant) }, { message }),
-    ...rosterLines(call, roster),
+    ...rosterRecords(call, roster),
   ],
   verified: ({ callId: call, outcome, message }) => draft('verified', { call, outcome }, { message }),
   in_doubt: ({ callId: call, callKey, tool, message }) =>
@@ -160,11 +160,22 @@ function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Kn
   return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
-/** The roster lines by which the worker accepted signatures. They are sealed: keys and their comments name people. */
-function rosterLines(call: string, { lines = [], installation, fileDigest }: Partial<Roster> = {}): Draft[] {
-  return lines.map(({ decisionId, ...line }) =>
-    draft('roster', { call, decisionId, installation, fileDigest }, { roster: JSON.stringify(line) }),
-  );
+/**
+ * The roster lines by which the worker accepted signatures, and the out-of-office entries by which it counted votes.
+ * They are sealed: keys with their comments and the entries name people.
+ */
+function rosterRecords(call: string, roster: Partial<Roster> = {}): Draft[] {
+  const { lines = [], away = [], installation, fileDigest } = roster;
+  const from = { installation, fileDigest };
+  return [
+    ...lines.map(({ decisionId, ...line }) =>
+      draft('roster', { call, decisionId, ...from }, { roster: JSON.stringify(line) }),
+    ),
+    ...away.map(({ decisionId, key, ...said }) => {
+      const line = key && JSON.stringify(key);
+      return draft('away', { call, decisionId, ...from }, { away: JSON.stringify(said), roster: line });
+    }),
+  ];
 }
 
 /** What a model asked for. The arguments of a call that another worker still has to prepare are not known. */
