@@ -2,6 +2,7 @@ import type { Approvers, Ruling } from '../authority/approvers';
 import type { VoteJudgement } from '../authority/assurance';
 import type { RuledCall } from '../authority/matching';
 import type { FittingRule, PolicyRules } from '../authority/policy';
+import type { CountedVote } from '../authority/roster';
 import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
@@ -220,7 +221,7 @@ async function rosterOf(
   const { rosterOf: rosterBy } = await import('../authority/roster.js');
   return rosterBy(
     file,
-    said.map(([vote, by]) => {
+    said.map(([vote, by]): CountedVote => {
       const { voter, fingerprint } = by?.ok === true ? by : { voter: undefined, fingerprint: undefined };
       return {
         ...{ decisionId: vote.decisionId, voter: voter ?? vote.voter },

@@ -18,7 +18,7 @@ import {
 } from '../../history/audit/chain';
 import { syncFolder } from '../../files';
 import { chunksOf, readTextFile, withFile } from '../files';
-import type { SignatureChecker } from './signatures';
+import type { RecordChecker } from './signatures';
 import { readLine, type ReadLine, redactLine, splitLines } from '../../history/audit/read';
 import { readKeyFile } from '../../encryption/keys';
 
@@ -223,7 +223,7 @@ function assertOurs(cut: Buffer): void {
 export function verifyFile(
   file: string,
   expected: Expected,
-  onLine?: SignatureChecker['push'],
+  onLine?: RecordChecker<unknown>['push'],
 ): Promise<Verified> {
   return withFile(`reading ${file}`, async () => {
     const verifier = createVerifier(expected);

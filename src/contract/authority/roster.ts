@@ -1,4 +1,4 @@
-import type { Away } from '../control/away';
+import type { Away } from '../control/away-terms';
 
 /** The line of an approvers file by which a worker found a signature good. */
 export interface RosterLine {

@@ -23,7 +23,7 @@ import {
 } from './format';
 import type { Roster } from '../../contract/authority/roster';
 import { defined } from '../../contract/defined';
-import { createSignedContext, type SignedContext } from './signatures';
+import { createSignedContext, rosterParts, type SignedContext } from './signatures';
 
 /** A record before its time and place are known. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
@@ -160,22 +160,8 @@ function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Kn
   return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
-/**
- * The roster lines by which the worker accepted signatures, and the out-of-office entries by which it counted votes.
- * They are sealed: keys with their comments and the entries name people.
- */
-function rosterRecords(call: string, roster: Partial<Roster> = {}): Draft[] {
-  const { lines = [], away = [], installation, fileDigest } = roster;
-  const from = { installation, fileDigest };
-  return [
-    ...lines.map(({ decisionId, ...line }) =>
-      draft('roster', { call, decisionId, ...from }, { roster: JSON.stringify(line) }),
-    ),
-    ...away.map(({ decisionId, key, ...said }) => {
-      const line = key && JSON.stringify(key);
-      return draft('away', { call, decisionId, ...from }, { away: JSON.stringify(said), roster: line });
-    }),
-  ];
+function rosterRecords(call: string, roster?: Roster): Draft[] {
+  return rosterParts(roster).map(({ type, facts, sealed }) => draft(type, { call, ...facts }, sealed));
 }
 
 /** What a model asked for. The arguments of a call that another worker still has to prepare are not known. */
