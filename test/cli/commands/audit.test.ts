@@ -121,7 +121,7 @@ it.each([
   expect(verifyLines('a.jsonl', { ...verified, ...more }, look).join('\n')).toMatch(says);
 });
 
-it('says what it found of votes in somebody\'s place, where there are any', () => {
+it("says what it found of votes in somebody's place, where there are any", () => {
   expect(verifyLines('a.jsonl', verified, look).join('\n')).not.toContain('in a place');
   const places = { ...noPlaces, counts: { ...noPlaces.counts, bad: 1 }, unproven: [at] };
   expect(verifyLines('a.jsonl', { ...verified, places }, look).join('\n')).toMatch(
