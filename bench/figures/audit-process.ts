@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporal } from '@temporalio/proto';
-import { openAuditFile, verifyFile } from '../../lib/cli/audit-file';
+import { openAuditFile, verifyFile } from '../../lib/cli/audit/file';
 import { type AuditSource, exportRuns } from '../../lib/cli/commands/audit';
 import { makeKeys } from '../../lib/history/audit/keys';
 import { createRecorder } from '../../lib/history/audit/records';

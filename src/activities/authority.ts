@@ -2,6 +2,7 @@ import type { Approvers, Ruling } from '../authority/approvers';
 import type { VoteJudgement } from '../authority/assurance';
 import type { RuledCall } from '../authority/matching';
 import type { FittingRule, PolicyRules } from '../authority/policy';
+import type { CountedVote } from '../authority/roster';
 import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
@@ -19,7 +20,7 @@ import { contentDigest } from '../tools/content-digest';
 import { type Config, rulesAbout } from '../tools/define-config';
 import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tighten } from '../tools/policy';
 import type { Tool } from '../tools/types';
-import { type AwayReader, placedVotes } from './control/away';
+import { type AwayReader, type PlacedVotes, placedVotes } from './control/away';
 import type { ActivityDeps } from './deps';
 
 /** The rules that hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
@@ -204,24 +205,34 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
     return no === undefined ? proofOf(vote) : { why: no };
   });
   if (struck.length === 0 && count.state === 'approved') {
-    const roster = await rosterOf(check.file, judged);
+    const roster = await rosterOf(check.file, judged, placed);
     return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };
   }
   return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
 }
 
-/** The lines of the approvers file by which the signatures of votes were accepted. Undefined where there are none. */
-async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promise<Roster | undefined> {
-  const signed = [...judged].filter(([vote]) => vote.signature !== undefined);
-  if (file === undefined || signed.length === 0) return undefined;
-  const { rosterLine } = await import('../authority/roster.js');
-  const lines = signed.flatMap(([{ decisionId }, by]) => {
-    if (by?.ok !== true || by.voter === undefined || by.fingerprint === undefined) return [];
-    const { voter, fingerprint } = by;
-    return rosterLine(file, { decisionId, voter, fingerprint }) ?? [];
-  });
-  const { installation, digest: fileDigest } = file;
-  return lines.length === 0 ? undefined : { installation, fileDigest, lines };
+/**
+ * The lines and the out-of-office entries by which the votes that counted were checked. Undefined: no vote is signed,
+ * and none is in somebody's place.
+ */
+async function rosterOf(
+  file: Approvers | undefined,
+  judged: JudgedVotes,
+  { restsOn }: PlacedVotes,
+): Promise<Roster | undefined> {
+  const said = [...judged].filter(([vote]) => vote.signature !== undefined || vote.inPlaceOf !== undefined);
+  if (file === undefined || said.length === 0) return undefined;
+  const { rosterOf: rosterBy } = await import('../authority/roster.js');
+  return rosterBy(
+    file,
+    said.map(([vote, by]): CountedVote => {
+      const { voter, fingerprint } = by?.ok === true ? by : { voter: undefined, fingerprint: undefined };
+      return {
+        ...{ decisionId: vote.decisionId, voter: voter ?? vote.voter },
+        ...{ fingerprint, away: restsOn(vote) },
+      };
+    }),
+  );
 }
 
 /** The proof that a vote gives or, where its signature does not count, the reason. */

@@ -205,14 +205,17 @@ function checkSsh(
   return bad(faultOf(verdict.why, { isOthers, mark: verdict.fingerprint, approvers }));
 }
 
+/** What is known about the key of a signature. */
 interface Listing {
+  /** The key belongs to another person than the one who is named as the signer. */
   isOthers: boolean;
   /** The fingerprint or the passkey id that names the key. Undefined: nothing names the key. */
   mark: string | undefined;
   approvers: Pick<Approvers, 'revoked'>;
 }
 
-function faultOf(why: SshFault | PasskeyFault, { isOthers, mark, approvers }: Listing): VoteFault {
+/** The fault of a signature. A key that is not one of the signer's is revoked, another person's, or listed nowhere. */
+export function faultOf(why: SshFault | PasskeyFault, { isOthers, mark, approvers }: Listing): VoteFault {
   if (why !== 'unknown_key') return why;
   if (mark !== undefined && approvers.revoked.since(mark) !== undefined) return 'key_revoked';
   return isOthers ? 'other_persons_key' : 'key_removed';

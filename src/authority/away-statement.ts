@@ -1,3 +1,4 @@
+import { type Assurance, assuranceText, isAssured } from '../contract/authority/votes';
 import type { AwayAsked, AwayTerms } from '../contract/control/away';
 import { canonicalJson } from '../contract/digest';
 import { VOTE_FAULTS, type VoteJudgement } from './assurance';
@@ -28,5 +29,27 @@ export function assuranceOfAway(
 
 /** Why the signature on an out-of-office entry does not count, in words. */
 export function awayFault({ why }: Extract<VoteJudgement, { ok: false }>): string {
-  return why === 'does_not_match' ? 'it is not a signature over this' : VOTE_FAULTS[why];
+  return why === 'vote_changed' ? VOTE_FAULTS.does_not_match : VOTE_FAULTS[why];
+}
+
+/** Who votes in whose place, by their names in the approvers file. */
+interface Seat {
+  voter: string;
+  person: string;
+}
+
+/** Why an entry does not let somebody vote in a person's place, whatever its time. Undefined: it does. */
+export function whyNotTheirs(
+  { from, to }: Pick<AwayTerms, 'from' | 'to'>,
+  { voter, person, nameOf }: Seat & { nameOf(name: string): string | undefined },
+): string | undefined {
+  if (nameOf(from) !== person) return `it names the out-of-office of ${from}`;
+  if (nameOf(to) !== voter) return `while ${person} is away, ${to} votes in their place`;
+  return undefined;
+}
+
+/** Why an entry is not as sure as the rule wants the vote. Undefined: it is. */
+export function whyUnsure(from: string, has: Assurance, wanted: Assurance): string | undefined {
+  if (isAssured(has, wanted)) return undefined;
+  return `that ${from} is away is ${assuranceText(has)}, and the rule wants it ${assuranceText(wanted)}`;
 }

@@ -1,4 +1,5 @@
-import type { RosterLine } from '../contract/authority/roster';
+import type { Roster, RosterAway, RosterLine, RosterPerson } from '../contract/authority/roster';
+import type { Away } from '../contract/control/away';
 import { defined } from '../contract/defined';
 import type { Approvers } from './approvers';
 import type { Judge } from './assurance';
@@ -6,26 +7,64 @@ import { PASSKEY, readPasskeyLine } from './passkeys/passkey';
 import { NONE_REVOKED } from './check-keys';
 import { readKeyLine } from './ssh-key';
 
-/** A signature that counts. */
-interface Proven {
+/** The out-of-office that a vote in somebody's place rests on. */
+export interface CountedAway {
+  entry: Away;
+  /** Of the key that signed it. Absent: nobody signed it. */
+  fingerprint?: string;
+}
+
+/** A vote that counted, with what a worker found about it. */
+export interface CountedVote {
   decisionId: string;
   /** The voter's name in the file. */
   voter: string;
-  fingerprint: string;
+  /** Of the key that signed it. Undefined: nobody signed it. */
+  fingerprint: string | undefined;
+  /** Undefined: it is nobody else's vote. */
+  away: CountedAway | undefined;
+}
+
+/** What a worker checked votes by. Undefined: none is signed, and none is in somebody's place. */
+export function rosterOf(file: Approvers, votes: readonly CountedVote[]): Roster | undefined {
+  const lines = votes.flatMap((vote) => rosterLine(file, vote) ?? []);
+  const away = votes.flatMap((vote) => rosterAway(file, vote) ?? []);
+  if (lines.length === 0 && away.length === 0) return undefined;
+  const { installation, digest: fileDigest } = file;
+  return { installation, fileDigest, lines, ...(away.length === 0 ? {} : { away }) };
+}
+
+function rosterAway(file: Approvers, { decisionId, voter, away }: CountedVote): RosterAway | undefined {
+  if (away === undefined) return undefined;
+  const { entry, fingerprint } = away;
+  const person = file.personOf(entry.from) ?? entry.from;
+  const key = rosterLine(file, { decisionId, voter: person, fingerprint });
+  return {
+    decisionId,
+    entry,
+    from: rosterPerson(file, person),
+    to: rosterPerson(file, voter),
+    ...defined({ key }),
+  };
+}
+
+function rosterPerson({ people }: Approvers, person: string): RosterPerson {
+  return { person, ...defined({ mail: people.find(({ name }) => name === person)?.mail }) };
 }
 
 /** The line of the key with which a signature was verified. Undefined: the file has no line for that key. */
-export function rosterLine(
+function rosterLine(
   file: Approvers,
-  { decisionId, voter, fingerprint }: Proven,
+  { decisionId, voter, fingerprint }: Omit<CountedVote, 'away'>,
 ): RosterLine | undefined {
+  if (fingerprint === undefined) return undefined;
   const isIt = (key: { fingerprint: string }): boolean => key.fingerprint === fingerprint;
   const passkey = file.passkeysOf(voter).find(isIt);
   const line = (file.keysOf(voter).find(isIt) ?? passkey ?? file.inboxKeys.find(isIt))?.line;
   if (line === undefined) return undefined;
-  const mail = file.people.find(({ name }) => name === voter)?.mail;
   const site = passkey === undefined ? undefined : file.passkeySite;
-  return { decisionId, person: voter, groups: file.groupsOf(voter), line, ...defined({ mail, site }) };
+  const groups = file.groupsOf(voter);
+  return { decisionId, ...rosterPerson(file, voter), groups, line, ...defined({ site }) };
 }
 
 /**

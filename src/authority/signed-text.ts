@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { VoteSignature } from '../contract/decision';
-import type { Approvers } from './approvers';
-import { CLOCK_TOLERANCE, type VoteJudgement } from './assurance';
+import { CLOCK_TOLERANCE, faultOf, type Judge, type VoteJudgement } from './assurance';
 import { verifyPasskey } from './passkeys/passkey';
 import { verifySshSignature } from './ssh-signature';
 
 /** The facts that the worker itself knows and checks a signature against. */
 export interface TextJudge {
-  approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'inboxKeys' | 'passkeysOf' | 'passkeySite'>;
+  approvers: Judge['approvers'];
   /** Milliseconds since 1970. */
   now: number;
 }
@@ -55,7 +54,12 @@ export function assuranceOfText(
     requireTouch: true,
     moments: [from, now],
   });
-  if (!verdict.ok) return { ok: false, why: verdict.why === 'unknown_key' ? 'key_removed' : verdict.why };
+  if (!verdict.ok) {
+    const { fingerprint } = verdict;
+    const owner = fingerprint === undefined ? undefined : approvers.ownerOf(fingerprint);
+    const isOthers = isOwn && owner !== undefined && owner !== voter;
+    return { ok: false, why: faultOf(verdict.why, { isOthers, mark: fingerprint, approvers }) };
+  }
   const { fingerprint, isHardware } = verdict;
   return { ok: true, assurance: isOwn ? 'signed_ssh' : 'signed_in', voter, fingerprint, isHardware };
 }
@@ -77,5 +81,7 @@ function byPasskey(
     site: approvers.passkeySite,
   });
   if (verdict.ok) return { ok: true, assurance: 'signed', voter, fingerprint: verdict.fingerprint };
-  return { ok: false, why: verdict.why === 'unknown_key' ? 'key_removed' : verdict.why };
+  const owner = verdict.id === undefined ? undefined : approvers.ownerOfPasskey(verdict.id);
+  const isOthers = owner !== undefined && owner !== voter;
+  return { ok: false, why: faultOf(verdict.why, { isOthers, mark: verdict.id, approvers }) };
 }

@@ -69,7 +69,7 @@ it.each<[string, Case, object]>([
   ['by a clock ten minutes ahead', { now: AT - 10 * MINUTE }, { ok: true }],
   ['by a clock further ahead', { now: AT - 10 * MINUTE - 1 }, { ok: false, why: 'in_future' }],
   ['that is over', { now: AT + 60 * MINUTE }, { ok: false, why: 'expired' }],
-  ['by the delegate', { signer: xena }, { ok: false, why: 'key_removed' }],
+  ['by the delegate', { signer: xena }, { ok: false, why: 'other_persons_key' }],
   ['by a key that was replaced', { key: newSigner('ssh-ed25519').line }, { ok: false, why: 'key_removed' }],
   [
     'by the web inbox, given out as who is away',

@@ -63,9 +63,9 @@ it.each<[string, Case, string]>([
   ['another version of the tool', { said: { toolDigest: 'c'.repeat(64) } }, 'does_not_match'],
   ['another rule', { said: { ruleDigest: '' } }, 'does_not_match'],
   ['another id', { said: { id: '00000000-0000-4000-8000-000000000002' } }, 'does_not_match'],
-  ['another giver', { said: { by: 'bob' } }, 'key_removed'],
+  ['another giver', { said: { by: 'bob' } }, 'other_persons_key'],
   ['a stranger', { said: { by: 'eve' } }, 'unknown_person'],
-  ['the key of somebody else', { signer: bob }, 'key_removed'],
+  ['the key of somebody else', { signer: bob }, 'other_persons_key'],
   ['a key for decisions alone', { signer: narrow }, 'key_for_other_use'],
   ['the namespace of decisions', { namespace: SIGNATURE_NAMESPACE }, 'wrong_namespace'],
   ['the text of a decision', { text: statementText(call) }, 'does_not_match'],
@@ -103,7 +103,7 @@ describe('a confirmation', () => {
   });
 
   it.each<[string, string, Partial<typeof says>, typeof anna, string]>([
-    ['by who gave it', grantText(TERMS, PLACE), {}, anna, 'key_removed'],
+    ['by who gave it', grantText(TERMS, PLACE), {}, anna, 'other_persons_key'],
     ['over the grant alone', grantText(TERMS, PLACE), {}, bob, 'does_not_match'],
     ['of another time', grantText(TERMS, PLACE, says), { at: iso(AT + 600) }, bob, 'does_not_match'],
     ['in the name of who gave it', grantText(TERMS, PLACE, says), { voter: 'anna' }, anna, 'does_not_match'],
@@ -169,9 +169,9 @@ rules: [{ name: default, then: by_safety }]
     ['another grant', { said: { id: '00000000-0000-4000-8000-000000000002' } }, 'does_not_match'],
     ['another rule', { said: { ruleDigest: '' } }, 'does_not_match'],
     ['another end', { said: { until: iso(AT + 3_600_000) } }, 'vote_changed'],
-    ['another giver', { said: { by: 'bob' } }, 'key_removed'],
+    ['another giver', { said: { by: 'bob' } }, 'other_persons_key'],
     ['a stranger', { said: { by: 'eve' } }, 'unknown_person'],
-    ['the passkey of somebody else', { signer: others }, 'key_removed'],
+    ['the passkey of somebody else', { signer: others }, 'other_persons_key'],
     ['a passkey that is not in the file', { signer: gone }, 'key_removed'],
     ['the text of a decision', { text: statementText(call) }, 'does_not_match'],
     ['another cluster', { text: grantText(TERMS, { ...PLACE, namespace: 'other' }) }, 'does_not_match'],

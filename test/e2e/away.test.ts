@@ -175,7 +175,7 @@ const FORGERIES: [what: string, entry: () => Promise<Pick<Away, 'from' | 'id'>>,
       const terms = termsOf('dora', 'xena');
       return client.away.put({ ...terms, signature: await signAway(terms, { key: 'xena' }) });
     },
-    /signature on it that dora is away is refused: its key is not/,
+    /signature on it that dora is away is refused: it was made with somebody else's key/,
   ],
   [
     'it was signed for another delegate',

@@ -1,9 +1,10 @@
 import type { Approvers } from '../../authority/approvers';
+import type { CountedAway } from '../../authority/roster';
 import type { Authority, AuthorityNow, Vote } from '../../contract/authority/authority';
 import { standInsAt } from '../../contract/authority/places';
-import { assuranceText, isAssured } from '../../contract/authority/votes';
 import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAwaySeen } from '../../contract/control/away-forms';
+import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 
 /** Reads the absences of now and of later, or why they are not known. Never rejects. */
@@ -46,13 +47,20 @@ interface PlaceCheck {
   now: number;
 }
 
-/** Returns why a vote in somebody's place does not count, in words. Undefined: the place allows the vote. */
-export type WhyNoPlace = (vote: Vote) => string | undefined;
+/** The out-of-office on which a vote in somebody's place rests, or why the vote does not count, in words. */
+type JudgedPlace = CountedAway | { why: string };
+
+/** Judges the place of a vote. Undefined: the vote is not in somebody's place. */
+type PlaceJudge = (vote: Vote) => JudgedPlace | undefined;
 
 /** How votes are counted by who is away now. */
 export interface PlacedVotes {
-  /** Returns why a vote does not count. */
-  why: WhyNoPlace;
+  /** Returns why a vote does not count. Undefined: the place allows the vote. */
+  why(vote: Vote): string | undefined;
+  /**
+   * Returns the out-of-office on which a vote rests. Undefined: the vote is not in somebody's place, or does not count.
+   */
+  restsOn(vote: Vote): CountedAway | undefined;
   /** The authority under which the votes are counted. */
   authority: AuthorityNow;
 }
@@ -66,40 +74,62 @@ export interface PlacedVotes {
 export async function placedVotes(check: PlaceCheck, votes: readonly Vote[]): Promise<PlacedVotes> {
   const { file, away, authority, now } = check;
   const isPlaced = votes.some(({ inPlaceOf }) => inPlaceOf !== undefined);
-  if (!isPlaced && !authority.rule.notRequester) return { authority, why: () => undefined };
+  if (!isPlaced && !authority.rule.notRequester) return { authority, ...judgedBy(() => undefined) };
   const entries = (await away?.()) ?? { why: 'this worker cannot ask' };
   const counted = 'why' in entries ? authority : authorityNow(entries, { file, authority, now });
-  return { authority: counted, why: isPlaced ? await whyNoPlaces(check, entries) : () => undefined };
+  const judge = isPlaced ? await placeJudge(check, entries) : () => undefined;
+  return { authority: counted, ...judgedBy(judge) };
 }
 
-async function whyNoPlaces(check: PlaceCheck, entries: Awaited<ReturnType<AwayReader>>): Promise<WhyNoPlace> {
+function judgedBy(judge: PlaceJudge): Pick<PlacedVotes, 'why' | 'restsOn'> {
+  return {
+    why: (vote) => {
+      const judged = judge(vote);
+      return judged !== undefined && 'why' in judged ? judged.why : undefined;
+    },
+    restsOn: (vote) => {
+      const judged = judge(vote);
+      return judged === undefined || 'why' in judged ? undefined : judged;
+    },
+  };
+}
+
+async function placeJudge(check: PlaceCheck, entries: Awaited<ReturnType<AwayReader>>): Promise<PlaceJudge> {
   const { file } = check;
-  if (file === undefined) return inPlace(() => 'this worker has no approvers file that names delegates');
-  if ('why' in entries) return inPlace(() => `nobody can tell who is away: ${entries.why}`);
-  const { assuranceOfAway, awayFault } = await import('../../authority/away-statement.js');
+  const no = (why: string): PlaceJudge => inPlace(() => ({ why }));
+  if (file === undefined) return no('this worker has no approvers file that names delegates');
+  if ('why' in entries) return no(`nobody can tell who is away: ${entries.why}`);
+  const statements = await import('../../authority/away-statement.js');
+  const { assuranceOfAway, awayFault, whyNotTheirs, whyUnsure } = statements;
   const { authority, now } = check;
   const { namespace } = await check.place();
   const place = { installation: file.installation, namespace, approvers: file, now };
   return inPlace((vote) => {
-    const entry = entries.find(({ id }) => id === vote.inPlaceOf.entry);
-    const why = whyOther(vote, entry, { file, now });
-    if (why !== undefined || entry === undefined) return why;
+    const { voter, inPlaceOf } = vote;
+    const { person } = inPlaceOf;
+    const unknown = [voter, person].find((name) => file.personOf(name) !== name);
+    if (unknown !== undefined) return { why: `the approvers file has nobody of the name ${unknown}` };
+    const entry = entries.find(({ id }) => id === inPlaceOf.entry);
+    if (entry === undefined) return { why: `${person} is back, or never was away` };
+    const seat = { voter, person, nameOf: (name: string) => file.personOf(name) };
+    const why = whyNotTheirs(entry, seat) ?? whyClosed(vote, entry, now);
+    if (why !== undefined) return { why };
     const judged = assuranceOfAway(entry, place);
-    const whose = `that ${entry.from} is away`;
-    if (!judged.ok) return `the signature on it ${whose} is refused: ${awayFault(judged)}`;
-    const { assurance: wanted } = authority.rule;
-    if (isAssured(judged.assurance, wanted)) return undefined;
-    const has = assuranceText(judged.assurance);
-    return `${whose} is ${has}, and the rule wants it ${assuranceText(wanted)}`;
+    if (!judged.ok)
+      return { why: `the signature on it that ${entry.from} is away is refused: ${awayFault(judged)}` };
+    const unsure = whyUnsure(entry.from, judged.assurance, authority.rule.assurance);
+    return unsure === undefined
+      ? { entry, ...defined({ fingerprint: judged.fingerprint }) }
+      : { why: unsure };
   });
 }
 
 type PlacedVote = Vote & Required<Pick<Vote, 'inPlaceOf'>>;
 
-function inPlace(why: (vote: PlacedVote) => string | undefined): WhyNoPlace {
+function inPlace(judge: (vote: PlacedVote) => JudgedPlace): PlaceJudge {
   return (vote) => {
     const { inPlaceOf } = vote;
-    return inPlaceOf && why({ ...vote, inPlaceOf });
+    return inPlaceOf && judge({ ...vote, inPlaceOf });
   };
 }
 
@@ -107,16 +137,7 @@ function inPlace(why: (vote: PlacedVote) => string | undefined): WhyNoPlace {
  * Why an out-of-office does not allow a vote. The person has to be away both when the vote is cast and when the call
  * starts: somebody who is back decides for themselves again.
  */
-function whyOther(
-  { voter, at, inPlaceOf: { person } }: PlacedVote,
-  entry: Away | undefined,
-  { file, now }: { file: Approvers; now: number },
-): string | undefined {
-  const unknown = [voter, person].find((name) => file.personOf(name) !== name);
-  if (unknown !== undefined) return `the approvers file has nobody of the name ${unknown}`;
-  if (entry === undefined) return `${person} is back, or never was away`;
-  if (file.personOf(entry.from) !== person) return `it names the out-of-office of ${entry.from}`;
-  if (file.personOf(entry.to) !== voter) return `while ${person} is away, ${entry.to} votes in their place`;
+function whyClosed({ at, inPlaceOf: { person } }: PlacedVote, entry: Away, now: number): string | undefined {
   if (!isOpenAt(entry, Date.parse(at))) return `${person} was not away when it was cast`;
   return isOpenAt(entry, now) ? undefined : `${person} is not away now`;
 }

@@ -2,8 +2,9 @@ import type { Command } from 'commander';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../lock';
 import { badSignatures, unsigned } from '../../history/audit/format';
-import { loadFiles } from '../audit-keys';
-import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit-signatures';
+import { loadFiles } from '../audit/keys';
+import { createPlaceChecker, placeFacts, type PlaceReport } from '../audit/places';
+import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit/signatures';
 import { readFields } from '../../history/audit/read';
 import { defined } from '../../contract/defined';
 import {
@@ -16,7 +17,7 @@ import {
   redactFile,
   verifyFile,
   type Written,
-} from '../audit-file';
+} from '../audit/file';
 import type { Context } from '../context';
 import { withFile } from '../files';
 import { withProgress } from '../progress';
@@ -146,18 +147,25 @@ function now(): string {
 async function verifyAudit(file: string, options: VerifyOptions, { screen }: Context): Promise<void> {
   const key = options.key === undefined ? undefined : await readPinnedKey(options.key);
   const head = options.head === undefined ? undefined : await readHead(options.head);
-  const checker = await createSignatureChecker(await loadFiles(options.approvers ?? []));
+  const approvers = await loadFiles(options.approvers ?? []);
+  const checker = await createSignatureChecker(approvers);
+  const placeChecker = await createPlaceChecker(approvers);
   const verified = await withProgress(
     screen,
     () => `reading ${file}`,
-    () => verifyFile(file, defined({ key, head }), checker.push),
+    () =>
+      verifyFile(file, defined({ key, head }), (line) => {
+        checker.push(line);
+        placeChecker.push(line);
+      }),
   );
-  const signatures = checker.finish();
-  const found = { pinned: key !== undefined, ...verified, signatures };
+  const [signatures, places] = [checker.finish(), placeChecker.finish()];
+  const found = { pinned: key !== undefined, ...verified, signatures, places };
   if (options.json === true) screen.json({ file, ...found });
   else screen.lines(verifyLines(file, found, screen));
   if (verified.signed < verified.records || verified.head === undefined) throw unsigned(verified);
-  if (signatures.counts.bad > 0) throw badSignatures(signatures.counts.bad);
+  const [bad, badPlaces] = [signatures.counts.bad, places.counts.bad];
+  if (bad + badPlaces > 0) throw badSignatures(bad, badPlaces);
 }
 
 async function redactAudit(file: string, options: RedactOptions, context: Context): Promise<void> {
@@ -200,7 +208,7 @@ export function exportLines(
 /** The facts to print about a file that was verified. */
 export function verifyLines(
   file: string,
-  verified: Verified & { pinned: boolean; signatures: SignatureReport },
+  verified: Verified & { pinned: boolean; signatures: SignatureReport; places: PlaceReport },
   screen: ScreenFormat,
 ): string[] {
   const { records, signed, redacted, head, key, namespace, pinned } = verified;
@@ -213,6 +221,7 @@ export function verifyLines(
     ['key', `${key} ${pinned ? '(the one you gave)' : '(named by the file itself)'}`],
     ['head', head === undefined ? undefined : `${head.n} ${head.hash}, ${head.at}`],
     ...signatureFacts(verified.signatures, screen),
+    ...placeFacts(verified.places, screen),
   ];
   return [
     paint(`${escapeText(file)}: every record is as it was written`),

@@ -1,15 +1,12 @@
 import { LIMITS } from '../limits';
 import type { JsonSchema } from '../tool';
-import { type AwayAsked, type AwaySeen, type AwayState, type BackAsked, nobodyAway } from './away';
+import { type Away, type AwayAsked, type AwaySeen, type AwayState, type BackAsked, nobodyAway } from './away';
 import { form, ID, MOMENT, NAME, reader, signatureBy, TEXT } from './forms';
 
 const TERMS = { id: ID, from: NAME, to: NAME, start: MOMENT, end: MOMENT, at: MOMENT };
 const GIVEN = { reason: TEXT, signature: signatureBy('ssh', 'inbox') };
-const HELD: JsonSchema = {
-  type: 'array',
-  items: form({ ...TERMS, takenAt: MOMENT }, GIVEN),
-  maxItems: LIMITS.away,
-};
+const KEPT = form({ ...TERMS, takenAt: MOMENT }, GIVEN);
+const HELD: JsonSchema = { type: 'array', items: KEPT, maxItems: LIMITS.away };
 const ENDED: JsonSchema = {
   type: 'array',
   items: form({ id: ID, end: MOMENT }),
@@ -20,6 +17,7 @@ const ENDED: JsonSchema = {
 export const AWAY_FIELDS = [...Object.keys(TERMS), ...Object.keys(GIVEN)];
 
 export const isAwayAsked = /* @__PURE__ */ reader<AwayAsked>(form(TERMS, GIVEN));
+export const isAway = /* @__PURE__ */ reader<Away>(KEPT);
 export const isBackAsked = /* @__PURE__ */ reader<BackAsked>(form({ id: ID, by: NAME }));
 export const isAwaySeen = /* @__PURE__ */ reader<AwaySeen>(form({ entries: HELD }));
 const isState = /* @__PURE__ */ reader<AwayState>(form({ entries: HELD, ended: ENDED }));

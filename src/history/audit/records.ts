@@ -23,7 +23,7 @@ import {
 } from './format';
 import type { Roster } from '../../contract/authority/roster';
 import { defined } from '../../contract/defined';
-import { createSignedContext, type SignedContext } from './signatures';
+import { createSignedContext, rosterParts, type SignedContext } from './signatures';
 
 /** A record before its time and place are known. */
 type Draft = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
@@ -126,11 +126,11 @@ const DRAFTERS: { [T in TurnEvent['type']]?: Drafter<T> } = {
   call_ended: ({ callId: call, tool, origin, attempts, durationMs, result, grant, roster }) => {
     const took = { origin, attempts, ms: durationMs ?? undefined };
     const facts = { call, tool, ...resultFacts(result), ...took, ...grantFacts(grant) };
-    return [draft('outcome', facts, { message: result.error?.message }), ...rosterLines(call, roster)];
+    return [draft('outcome', facts, { message: result.error?.message }), ...rosterRecords(call, roster)];
   },
   call_lost: ({ callId: call, tool, message, grant, roster }) => [
     draft('lost', { call, tool, ...grantFacts(grant) }, { message }),
-    ...rosterLines(call, roster),
+    ...rosterRecords(call, roster),
   ],
   verified: ({ callId: call, outcome, message }) => draft('verified', { call, outcome }, { message }),
   in_doubt: ({ callId: call, callKey, tool, message }) =>
@@ -160,14 +160,8 @@ function draftsOf<T extends TurnEvent['type']>(event: EventsByType[T], known: Kn
   return [DRAFTERS[type]?.(event, known) ?? []].flat();
 }
 
-/**
- * The drafts of the approvers file's lines by which the worker accepted signatures. They are sealed, because keys and
- * their comments name people.
- */
-function rosterLines(call: string, { lines = [], installation, fileDigest }: Partial<Roster> = {}): Draft[] {
-  return lines.map(({ decisionId, ...line }) =>
-    draft('roster', { call, decisionId, installation, fileDigest }, { roster: JSON.stringify(line) }),
-  );
+function rosterRecords(call: string, roster?: Roster): Draft[] {
+  return rosterParts(roster).map(({ type, facts, sealed }) => draft(type, { call, ...facts }, sealed));
 }
 
 /**

@@ -1,5 +1,16 @@
 import type { DecisionMade, Resolved, TurnEvent } from '../events';
-import type { Facts } from './format';
+import type { Roster } from '../../contract/authority/roster';
+import { defined } from '../../contract/defined';
+import type { AuditRecord, Facts, SealedField } from './format';
+
+/** The fields that the signature of a decision is over and that can be taken out of the file. */
+export const SIGNED_FIELDS = [
+  'signature',
+  'approver',
+  'place',
+  'reason',
+  'requesters',
+] as const satisfies SealedField[];
 
 /** Knows the facts about a run and its calls that a signature of a person covers. */
 export interface SignedContext {
@@ -47,4 +58,29 @@ export function createSignedContext(): SignedContext {
       return { facts: { ...run, ...call, generation }, requesters: JSON.stringify(requesters) };
     },
   };
+}
+
+/** A record of what a worker counted a vote by, without its call. */
+type RosterPart = Pick<AuditRecord, 'type' | 'facts' | 'sealed'>;
+
+/**
+ * The roster lines by which the worker accepted signatures, and the out-of-office entries by which it counted votes.
+ * They are sealed: keys with their comments and the entries name people.
+ */
+export function rosterParts(roster: Roster | undefined): RosterPart[] {
+  if (roster === undefined) return [];
+  const { lines, away = [], installation, fileDigest } = roster;
+  const factsOf = (decisionId: string) => ({ decisionId, installation, fileDigest });
+  return [
+    ...lines.map(({ decisionId, ...line }) => ({
+      type: 'roster',
+      facts: factsOf(decisionId),
+      sealed: { roster: JSON.stringify(line) },
+    })),
+    ...away.map(({ decisionId, key, ...said }) => ({
+      type: 'away',
+      facts: factsOf(decisionId),
+      sealed: { away: JSON.stringify(said), ...defined({ roster: key && JSON.stringify(key) }) },
+    })),
+  ];
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Roster } from '../../contract/authority/roster';
 import { isRaise, raisedText } from '../../contract/spending/budget';
 import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../../contract/call';
+import { SIGNATURE_KINDS } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { contentOf, type FailureText, settleOwn } from '../../contract/own-activity';
@@ -201,15 +202,33 @@ export function lose(
 }
 
 const site = z.object({ rpId: z.string(), origins: z.array(z.string()) });
+const rosterPerson = { person: z.string(), mail: z.string().optional() };
+const rosterLine = z.object({
+  ...{ decisionId: z.string(), ...rosterPerson },
+  ...{ groups: z.array(z.string()), line: z.string(), site: site.optional() },
+});
+const away = z.object({
+  ...{ id: z.string(), from: z.string(), to: z.string(), start: z.string(), end: z.string(), at: z.string() },
+  ...{ takenAt: z.string(), reason: z.string().optional() },
+  signature: z
+    .object({
+      ...{ kind: z.enum(SIGNATURE_KINDS), armored: z.string(), at: z.string(), notAfter: z.string() },
+      statement: z.string().optional(),
+    })
+    .optional(),
+});
 const roster = z.object({
   installation: z.string(),
   fileDigest: z.string(),
-  lines: z.array(
-    z.object({
-      ...{ decisionId: z.string(), person: z.string(), mail: z.string().optional() },
-      ...{ groups: z.array(z.string()), line: z.string(), site: site.optional() },
-    }),
-  ),
+  lines: z.array(rosterLine),
+  away: z
+    .array(
+      z.object({
+        ...{ decisionId: z.string(), entry: away, key: rosterLine.optional() },
+        ...{ from: z.object(rosterPerson), to: z.object(rosterPerson) },
+      }),
+    )
+    .optional(),
 });
 
 const isRoster = guard<Roster>(roster);

@@ -86,6 +86,17 @@ it.each<[string, Away[] | { why: string }, Partial<Vote>, RegExp | undefined, nu
   else expect(found).toMatch(why);
 });
 
+const { inPlaceOf: _, ...OWN } = VOTE;
+
+it.each<[string, Away[], Vote, object | undefined]>([
+  ['the entry', [ENTRY], VOTE, { entry: ENTRY }],
+  ['nothing where it does not count', [], VOTE, undefined],
+  ['nothing of one as oneself', [ENTRY], OWN, undefined],
+])('says what a vote rests on: %s', async (_what, entries, vote, expected) => {
+  const check = { file: FILE, authority: AUTHORITY, now: NOW, away: async () => entries, place: PLACE };
+  expect((await placedVotes(check, [vote])).restsOn(vote)).toEqual(expected);
+});
+
 it('asks nobody where no vote is in a place', async () => {
   const { inPlaceOf: _, ...own } = { ...VOTE, voter: 'dora' };
   const ask = () => Promise.reject(new Error('asked'));

@@ -62,7 +62,7 @@ test.each<[string, object, string, RegExp]>([
   ['for another tool', {}, anna.sign(signed({ ...TERMS, tool: 'wire' })), /not a signature over this grant/],
   ['for another rule', {}, anna.sign(signed({ ...TERMS, ruleDigest: '' })), /not a signature over this/],
   ['of another namespace', { namespace: 'other' }, anna.sign(signed(TERMS)), /not a signature over this/],
-  ['by somebody else', {}, bob.sign(signed(TERMS)), /one of this person's/],
+  ['by somebody else', {}, bob.sign(signed(TERMS)), /somebody else's key/],
   ['on another page', {}, anna.sign(signed(TERMS), { origin: 'https://evil.example.com' }), /another page/],
   ['where nobody was asked', {}, anna.sign(signed(TERMS), { flags: 1 }), /who was there/],
   ['in the name of somebody else', { user: 'bob' }, bob.sign(signed(TERMS)), /not in the approvers file/],

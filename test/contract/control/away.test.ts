@@ -7,7 +7,13 @@ import {
   isOpenAt,
   nobodyAway,
 } from '../../../src/contract/control/away';
-import { isAwayAsked, isAwaySeen, isBackAsked, readAway } from '../../../src/contract/control/away-forms';
+import {
+  isAway,
+  isAwayAsked,
+  isAwaySeen,
+  isBackAsked,
+  readAway,
+} from '../../../src/contract/control/away-forms';
 import { LIMITS } from '../../../src/contract/limits';
 import '../../support/properties';
 
@@ -84,6 +90,7 @@ it('has room for as many as fit one payload', () => {
   const full = after(...all);
   expect(addAway(full, asked({ id: uuid(999), from: 'one more' }), NOW)).toMatchObject({ code: 'away_full' });
   expect(isAwaySeen({ entries: full.entries })).toBe(true);
+  expect(full.entries.every(isAway)).toBe(true);
   expect(readAway(JSON.parse(JSON.stringify(full)))).toEqual(full);
 });
 
@@ -106,7 +113,8 @@ it.each([
     { ...asked(), signature: { kind: 'passkey', armored: 'x', at: iso(NOW), notAfter: iso(NOW) } },
   ],
 ])('does not read %s', (_what, value) => {
-  expect([isAwayAsked(value), isBackAsked(value)]).toEqual([false, false]);
+  const kept = value && { takenAt: iso(NOW), ...value };
+  expect([isAwayAsked(value), isBackAsked(value), isAway(kept)]).toEqual([false, false, false]);
 });
 
 it('never has two for one person at one moment, whatever comes in', () => {

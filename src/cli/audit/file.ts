@@ -1,9 +1,9 @@
 import type { KeyObject } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { CountersignError } from '../contract/errors';
-import { asciiJson, type AuditRecord, notAudit, type SealedField } from '../history/audit/format';
-import { keyId, readPrivateKey, readPublicKey } from '../history/audit/keys';
+import { CountersignError } from '../../contract/errors';
+import { asciiJson, type AuditRecord, notAudit, type SealedField } from '../../history/audit/format';
+import { keyId, readPrivateKey, readPublicKey } from '../../history/audit/keys';
 import {
   type ChainEnd,
   type ChainWriter,
@@ -15,12 +15,12 @@ import {
   firstLine,
   type Verified,
   type Verifier,
-} from '../history/audit/chain';
-import { syncFolder } from '../files';
-import { chunksOf, readTextFile, withFile } from './files';
-import type { SignatureChecker } from './audit-signatures';
-import { readLine, type ReadLine, redactLine, splitLines } from '../history/audit/read';
-import { readKeyFile } from '../encryption/keys';
+} from '../../history/audit/chain';
+import { syncFolder } from '../../files';
+import { chunksOf, readTextFile, withFile } from '../files';
+import type { RecordChecker } from './signatures';
+import { readLine, type ReadLine, redactLine, splitLines } from '../../history/audit/read';
+import { readKeyFile } from '../../encryption/keys';
 
 /** An audit file that is being continued. */
 export interface AuditFile {
@@ -223,7 +223,7 @@ function assertOurs(cut: Buffer): void {
 export function verifyFile(
   file: string,
   expected: Expected,
-  onLine?: SignatureChecker['push'],
+  onLine?: RecordChecker<unknown>['push'],
 ): Promise<Verified> {
   return withFile(`reading ${file}`, async () => {
     const verifier = createVerifier(expected);

@@ -20,16 +20,16 @@ import {
   redactFile,
   verifyFile,
   type Written,
-} from '../../src/cli/audit-file';
-import type { AuditRecord } from '../../src/history/audit/format';
-import { readLine } from '../../src/history/audit/read';
-import { continueChain } from '../../src/history/audit/chain';
-import { keyId, makeKeys, readPrivateKey } from '../../src/history/audit/keys';
-import { ensureBuilt, lib } from '../support/build';
-import { scratchDirectory } from '../support/scratch';
-import { AT, fileOf, newKey, record } from '../history/audit/sample';
-import { startNode } from './process';
-import { until } from '../support/until';
+} from '../../../src/cli/audit/file';
+import type { AuditRecord } from '../../../src/history/audit/format';
+import { readLine } from '../../../src/history/audit/read';
+import { continueChain } from '../../../src/history/audit/chain';
+import { keyId, makeKeys, readPrivateKey } from '../../../src/history/audit/keys';
+import { ensureBuilt, lib } from '../../support/build';
+import { scratchDirectory } from '../../support/scratch';
+import { AT, fileOf, newKey, record } from '../../history/audit/sample';
+import { startNode } from '../process';
+import { until } from '../../support/until';
 
 const directory = scratchDirectory();
 const key = newKey();
@@ -96,7 +96,7 @@ it('goes on after a kill in the middle of writing', async () => {
   const keyFile = join(directory(), 'key');
   writeFileSync(keyFile, privatePem);
   const writer = startNode([
-    join(__dirname, '..', 'fixtures', 'audit-writer.cjs'),
+    join(__dirname, '..', '..', 'fixtures', 'audit-writer.cjs'),
     lib(),
     fileName(),
     keyFile,

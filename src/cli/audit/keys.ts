@@ -1,0 +1,221 @@
+import { z } from 'zod';
+import type { Approvers } from '../../authority/approvers';
+import type { CallFacts } from '../../authority/statement';
+import type { Judge, VoteFault } from '../../authority/assurance';
+import { NONE_REVOKED } from '../../authority/check-keys';
+import type { RosterLine } from '../../contract/authority/roster';
+import type { Assurance } from '../../contract/authority/votes';
+import type { AwayAsked } from '../../contract/control/away';
+import { defined } from '../../contract/defined';
+import { parseJson } from '../../contract/json';
+import { frameOf, type ReadLine } from '../../history/audit/read';
+import { isTakenOut, valueOf } from './lines';
+
+/** The key line with which a worker verified a signature, as the audit file carries the line. */
+export interface CarriedLine {
+  installation: string;
+  /** SHA-256 (hex) of the approvers file that the line is from. */
+  fileDigest: string;
+  /** Undefined: the line cannot be read. */
+  line?: RosterLine;
+}
+
+/** A signature that is judged by its key. */
+interface Signed {
+  /** When it has to hold, in milliseconds since 1970. */
+  at: number;
+  /** The key line that the audit file carries for the signature. Undefined: the audit file carries no key line. */
+  carried?: CarriedLine | undefined;
+}
+
+/** A signed vote, with the facts that its signature is over. It has to hold when the server recorded it. */
+export interface SignedVote extends Signed {
+  /** The facts without the installation, which comes from an approvers file or from the carried line. */
+  facts: Omit<CallFacts, 'installation'>;
+  /** The vote as it is in the record. `approver` has the name that the record has. */
+  vote: { approver: string };
+}
+
+/** A signed out-of-office. */
+export interface SignedAway extends Signed {
+  entry: AwayAsked;
+  namespace: string;
+}
+
+/**
+ * The result of judging a signature by its key.
+ * - `verified`: today's approvers file lists the key for this person.
+ * - `removed`: an older approvers file lists the key, and today's file no longer does.
+ * - `revoked`: today's file says that the key is revoked.
+ * - `carried`: only the audit file itself has the key, and no approvers file was given for comparison.
+ * - `unknown_key`: no approvers file that was given has the key.
+ * - `bad`: the signature is not over the recorded facts, or its key cannot be used.
+ */
+export type KeyVerdict =
+  | ({ state: 'verified' } & Held)
+  | ({ state: 'carried' } & Held)
+  | ({ state: 'removed'; why: string } & Held)
+  | ({ state: 'revoked'; why: string } & Held)
+  | { state: 'unknown_key'; why: string }
+  | { state: 'bad'; why: string };
+
+/** A signature that holds. */
+interface Held {
+  /** Who signed, by the name in the approvers file or in the carried line. */
+  voter: string;
+  assurance: Assurance;
+}
+
+/** Judges a signature by the files that were given, or by the line that the audit file carries. */
+export type KeyJudge<S extends Signed> = (signed: S) => KeyVerdict;
+
+/**
+ * Faults that depend on the approvers file. An older file is then tried, because the key may have been valid at the
+ * time.
+ */
+const OF_THE_FILE: readonly VoteFault[] = ['key_removed', 'unknown_person', 'wrong_origin', 'wrong_site'];
+
+const NO_LINE = 'the file carries no key for it';
+const NAME_FILES = 'name --approvers <path>';
+const NO_VOTE_LINE = `${NO_LINE}: no worker says that it started a call by this vote; ${NAME_FILES}`;
+const UNREADABLE_LINE = 'the key that the file carries for it cannot be read';
+const ONLY_CARRIED =
+  'it holds by the key that the audit file carries, and none of the approvers files has that key';
+
+/** Reads the files that keys are compared with. @throws CountersignError as `loadApprovers`. */
+export async function loadFiles(paths: readonly string[]): Promise<Approvers[]> {
+  if (paths.length === 0) return [];
+  // Loaded here, so that no other command waits for YAML and CEL.
+  const { loadApprovers } = await import('../../authority/approvers.js');
+  return Promise.all(paths.map((path) => loadApprovers(path)));
+}
+
+/** Makes a judge of signed votes. `files`: see `keyJudge`. */
+export async function voteKeyJudge(files: readonly Approvers[]): Promise<KeyJudge<SignedVote>> {
+  // Loaded here, so that no other command waits for these modules.
+  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/assurance.js');
+  return keyJudge<SignedVote>(files, NO_VOTE_LINE, ({ facts, vote, at }, approvers) => {
+    const { installation } = approvers;
+    const voter = approvers.personOf(vote.approver) ?? vote.approver;
+    // The vote is judged at the time of the decision. A key that has expired since the decision does not invalidate the
+    // vote.
+    const judge = { facts: { ...facts, installation }, approvers, now: at };
+    const judged = assuranceOf({ ...vote, approver: voter }, judge);
+    if (!judged.ok) return { ...judged, words: VOTE_FAULTS[judged.why] };
+    const { assurance, fingerprint: mark = '' } = judged;
+    return { ok: true, voter, assurance, mark };
+  });
+}
+
+/** Makes a judge of signed out-of-office entries. `files`: see `keyJudge`. */
+export async function awayKeyJudge(files: readonly Approvers[]): Promise<KeyJudge<SignedAway>> {
+  const { assuranceOfAway, awayFault } = await import('../../authority/away-statement.js');
+  return keyJudge<SignedAway>(files, `${NO_LINE}; ${NAME_FILES}`, ({ entry, namespace, at }, approvers) => {
+    const { installation } = approvers;
+    const judged = assuranceOfAway(entry, { installation, namespace, approvers, now: at });
+    if (!judged.ok) return { ...judged, words: awayFault(judged) };
+    const { assurance, voter = entry.from, fingerprint: mark = '' } = judged;
+    return { ok: true, voter, assurance, mark };
+  });
+}
+
+/**
+ * Makes a judge of signatures. `files`: today's approvers file first, then older ones. Without files, only the key
+ * lines in the audit file are used. `noLine`: the words where neither is there.
+ */
+async function keyJudge<S extends Signed>(
+  files: readonly Approvers[],
+  noLine: string,
+  assure: Assure<S>,
+): Promise<KeyJudge<S>> {
+  const { approversOfLine } = await import('../../authority/roster.js');
+  const byCarried = (signed: S, { line, installation }: CarriedLine): KeyVerdict => {
+    const own = line && approversOfLine(line);
+    if (own === undefined) return { state: 'bad', why: UNREADABLE_LINE };
+    const judged = assure(signed, { ...own, installation });
+    if (judged.ok) return held('carried', judged);
+    return { state: 'bad', why: `by the key that the file carries for it: ${judged.words}` };
+  };
+  const [today, ...older] = files;
+  return (signed) => {
+    const carried = signed.carried && byCarried(signed, signed.carried);
+    if (today === undefined) return carried ?? { state: 'unknown_key', why: noLine };
+    if (carried?.state === 'bad') return carried;
+    const verdict = byFiles(assure, signed, { today, older });
+    const source = files.find(({ digest }) => digest === signed.carried?.fileDigest);
+    if (verdict.state !== 'unknown_key' || source === undefined) return verdict;
+    return { state: 'bad', why: `the file carries a key that ${source.file}, which it names, does not have` };
+  };
+}
+
+/** Judges a signature by an approvers file, or by data in its place. */
+type Assure<S extends Signed> = (signed: S, by: Judge['approvers'] & { installation: string }) => Assured;
+type Assured =
+  ({ ok: true; /** Names the key. */ mark: string } & Held) | { ok: false; why: VoteFault; words: string };
+
+function held<State extends string>(state: State, { voter, assurance }: Held): { state: State } & Held {
+  return { state, voter, assurance };
+}
+
+interface Files {
+  today: Approvers;
+  older: readonly Approvers[];
+}
+
+function byFiles<S extends Signed>(assure: Assure<S>, signed: S, files: Files): KeyVerdict {
+  const { today, older } = files;
+  const judged = assure(signed, today);
+  if (judged.ok) return held('verified', judged);
+  if (judged.why === 'key_revoked') return byRevoked(assure, signed, files);
+  if (!OF_THE_FILE.includes(judged.why)) return { state: 'bad', why: judged.words };
+  for (const one of older) {
+    const then = assure(signed, one);
+    if (!then.ok) continue;
+    const { voter } = then;
+    return {
+      ...held('removed', then),
+      why: `${one.file} lists its key as one of ${voter}; today's does not`,
+    };
+  }
+  return { state: 'unknown_key', why: signed.carried === undefined ? judged.words : ONLY_CARRIED };
+}
+
+/** Judges a signature whose key is revoked in today's file. The file does not say to whom the key belonged. */
+function byRevoked<S extends Signed>(assure: Assure<S>, signed: S, { today }: Files): KeyVerdict {
+  const { ssh, passkeys, since } = today.revoked;
+  const keys = { keysOf: () => ssh, passkeysOf: () => passkeys, inboxKeys: ssh, revoked: NONE_REVOKED };
+  const personOf = (name: string): string => today.personOf(name) ?? name;
+  const judged = assure(signed, { ...today, ...keys, personOf });
+  if (!judged.ok) return { state: 'bad', why: judged.words };
+  const from = since(judged.mark) ?? '';
+  const when = signed.at < Date.parse(from) ? 'before' : 'since';
+  return {
+    ...held('revoked', judged),
+    why: `its key is revoked since ${from}; this was recorded ${when} then`,
+  };
+}
+
+const lineSchema = z.object({
+  person: z.string(),
+  mail: z.string().optional(),
+  groups: z.array(z.string()).default([]),
+  line: z.string(),
+  site: z.object({ rpId: z.string(), origins: z.array(z.string()) }).optional(),
+});
+
+/** The key line that the file carries for a signature. `gone`: the line was taken out. */
+export type Carried = CarriedLine | 'gone';
+
+/** The key line in a record. Undefined: the record never had one. */
+export function carriedIn(line: ReadLine): Carried | undefined {
+  if (!line.sealed.has('roster')) return undefined;
+  if (isTakenOut(line, 'roster')) return 'gone';
+  const { decisionId, ...from } = source.safeParse(frameOf(line.body)).data ?? NO_SOURCE;
+  const { data } = lineSchema.safeParse(parseJson(valueOf(line, 'roster') ?? ''));
+  if (data === undefined) return from;
+  const { mail, site, ...rest } = data;
+  return { ...from, line: { decisionId, ...rest, ...defined({ mail, site }) } };
+}
+
+const source = z.object({ decisionId: z.string(), installation: z.string(), fileDigest: z.string() });
+const NO_SOURCE = { decisionId: '', installation: '', fileDigest: '' };

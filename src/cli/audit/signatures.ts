@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import type { Approvers } from '../../authority/approvers';
+import { defined } from '../../contract/defined';
+import { parseJson } from '../../contract/json';
+import { frameOf, type ReadLine } from '../../history/audit/read';
+import { SIGNED_FIELDS } from '../../history/audit/signatures';
+import { escapeText } from '../print/escape';
+import { count } from '../print/format';
+import type { ScreenFormat } from '../print/screen';
+import type { Fact } from '../print/table';
+import {
+  type Carried,
+  carriedIn,
+  type KeyJudge,
+  type KeyVerdict,
+  type SignedVote,
+  voteKeyJudge,
+} from './keys';
+import { isTakenOut, namespaceIn, valueOf } from './lines';
+import { countsText, createTally, type Kind, type Remark, remarkFacts, type Tallied } from './tally';
+import { createWaiting, type Explained } from './waiting';
+
+/** The result for the signature of a decision. `taken_out`: signed values are no longer in the file. */
+type SignatureState = KeyVerdict['state'] | 'none' | 'taken_out';
+
+/**
+ * The results for all signatures of a file. A decision that is not proven has a signature that proves nothing. `marked`:
+ * the signature holds, by a key that today's file does not have.
+ */
+export interface SignatureReport extends Tallied<SignatureState> {
+  /**
+   * `carried`: no approvers file was given, so the signatures were checked by the keys that the audit file itself
+   * carries.
+   */
+  keys: 'approvers' | 'carried';
+  /** The number of verified signatures of each person, by keys that an approvers file lists. */
+  verified: Record<string, number>;
+}
+
+/** Checks the records of a file line by line. */
+export interface RecordChecker<Report> {
+  /** Takes the next line, which was found to be unchanged. */
+  push(line: ReadLine): void;
+  finish(): Report;
+}
+
+const KINDS: readonly Kind<SignatureState>[] = [
+  { state: 'verified', words: 'verified' },
+  { state: 'carried', words: 'key in this file only' },
+  { state: 'removed', words: 'key removed since', list: 'marked' },
+  { state: 'revoked', words: 'key revoked', list: 'marked' },
+  { state: 'none', words: 'no signature', isAlways: true },
+  { state: 'bad', words: 'bad signature', list: 'unproven', isAlways: true },
+  { state: 'unknown_key', words: 'unknown key', list: 'unproven', isAlways: true },
+  { state: 'taken_out', words: 'values taken out', list: 'unproven', isAlways: true },
+];
+const ZERO = {
+  ...{ verified: 0, removed: 0, revoked: 0, carried: 0 },
+  ...{ none: 0, bad: 0, unknown_key: 0, taken_out: 0 },
+};
+
+/**
+ * Starts a check, with the function by which a worker checks votes. `named`: approvers files, today's first. Without
+ * files, the keys that the audit file carries are used.
+ */
+export async function createSignatureChecker(
+  named: readonly Approvers[] = [],
+): Promise<RecordChecker<SignatureReport>> {
+  const judge = judgeBy(await voteKeyJudge(named), named.length > 0);
+  const tally = createTally(KINDS, ZERO);
+  const verified = new Map<string, number>();
+  const waiting = createWaiting({ by: 'roster', over: 'signature' });
+  let namespace = '';
+  const settle = ({ decision, said }: Explained): void => {
+    const judged = judge(decision, { namespace, carried: said && carriedIn(said) });
+    tally.add(judged);
+    const { state, voter } = judged;
+    if ((state === 'verified' || state === 'removed') && voter !== undefined)
+      verified.set(voter, (verified.get(voter) ?? 0) + 1);
+  };
+  return {
+    push: (line) => {
+      if (line.type === 'audit') namespace = namespaceIn(line);
+      for (const explained of waiting.push(line)) settle(explained);
+    },
+    finish: () => {
+      for (const explained of waiting.rest()) settle(explained);
+      const keys = named.length > 0 ? 'approvers' : 'carried';
+      return { keys, ...tally.done(), verified: Object.fromEntries(verified) };
+    },
+  };
+}
+
+const text = z.string().default('');
+/** The recorded facts by which a vote is judged. A missing fact makes the signature bad. */
+const record = z.object({
+  ...{ turn: text, run: text, call: text, decision: text, resolution: text, hunks: z.string().optional() },
+  ...{ firstRun: text, agent: text, tool: text, callKey: text, generation: z.number().default(0) },
+  ...{ toolDigest: text, ruleDigest: text, argsDigest: text, seenDigest: text },
+  ...{ signedBy: text, signedAt: text, notAfter: text },
+});
+
+interface Judged {
+  state: SignatureState;
+  voter?: string;
+  remark?: Remark<SignatureState>;
+}
+
+type Judge = (line: ReadLine, by: { namespace: string; carried: Carried | undefined }) => Judged;
+
+function judgeBy(judgeKey: KeyJudge<SignedVote>, hasFile: boolean): Judge {
+  return (line, { namespace, carried }) => {
+    if (!line.sealed.has('signature')) return { state: 'none' };
+    const approver = valueOf(line, 'approver');
+    const read = record.safeParse(frameOf(line.body));
+    const { turn = '', call = '' } = read.data ?? {};
+    const remarked = (state: SignatureState, why: string): Judged => ({
+      state,
+      remark: { n: line.n, turn, call, ...defined({ approver }), state, why },
+    });
+    if (!read.success) return remarked('bad', 'the vote or its signature is not in its form');
+    const gone = SIGNED_FIELDS.filter((name) => isTakenOut(line, name));
+    if (gone.length > 0)
+      return remarked('taken_out', `it is over values that were taken out: ${gone.join(', ')}`);
+    if (carried === 'gone' && !hasFile) return remarked('taken_out', 'its key was taken out');
+    const verdict = judgeKey({
+      facts: { ...factsOf(line, read.data), namespace },
+      vote: voteOf(line, read.data, approver ?? ''),
+      at: Date.parse(line.at),
+      carried: carried === 'gone' ? undefined : carried,
+    });
+    if (verdict.state === 'verified' || verdict.state === 'carried') return verdict;
+    const judged = remarked(verdict.state, verdict.why);
+    return 'voter' in verdict ? { ...judged, voter: verdict.voter } : judged;
+  };
+}
+
+type Said = z.output<typeof record>;
+
+function factsOf(line: ReadLine, { turn, firstRun, argsDigest, ...said }: Said) {
+  const { callKey, generation, agent, tool, toolDigest, seenDigest, ruleDigest } = said;
+  const requesters = names.safeParse(parseJson(valueOf(line, 'requesters') ?? '')).data;
+  return {
+    ...{ workflowId: turn, firstExecutionRunId: firstRun, callKey, generation, agent, tool },
+    ...{ toolDigest, seenDigest, effectiveDigest: argsDigest, ruleDigest, requesters },
+  };
+}
+
+const names = z.array(z.string());
+
+function voteOf(line: ReadLine, said: Said, approver: string) {
+  const { decision, resolution, hunks, signedBy: kind, signedAt: at, notAfter, seenDigest } = said;
+  const [armored, statement, reason] = (['signature', 'statement', 'reason'] as const).map((name) =>
+    valueOf(line, name),
+  );
+  // Accepting no hunk is a denial.
+  const word = line.type === 'resolution' ? resolution : hunks === '' ? 'denied' : decision;
+  const signature = { kind, armored, statement };
+  const place = valueOf(line, 'place');
+  const inPlaceOf = place === undefined ? undefined : parseJson(place);
+  return { decision: word, reason, approver, inPlaceOf, at, notAfter, seenDigest, signature };
+}
+
+const CARRIED_ONLY =
+  'as this file carries them: whoever wrote it could have put in others; compare them with --approvers <path>';
+
+/** The facts to print about the signatures of decisions: the counts of each result, and the people who signed. */
+export function signatureFacts(report: SignatureReport, { style }: Pick<ScreenFormat, 'style'>): Fact[] {
+  const { keys, counts, verified } = report;
+  const by = Object.entries(verified).map(([name, times]) => `${escapeText(name)}: ${count(times)}`);
+  const isCarriedOnly = keys === 'carried' && counts.carried > 0;
+  return [
+    ['decisions', countsText(KINDS, report, keys === 'approvers' ? 'verified' : 'carried')],
+    ['keys', isCarriedOnly ? { text: CARRIED_ONLY, paint: style.warn } : undefined],
+    ['signed by', by.length === 0 ? undefined : by.join(', ')],
+    ...remarkFacts(KINDS, report, { style }),
+  ];
+}
