@@ -76,8 +76,9 @@ const bundle = async () => {
 };
 
 /**
- * Half of the bundle is comments and indentation, most of it the SDK's. Names, structure and lines stay: an error in the
- * sandbox prints the line it is on, and a debugger stops on it. The source map is led on, its paths relative to the bundle.
+ * Half of the bundle is comments and indentation, most of it the SDK's. Names, structure and lines with code stay: an
+ * error in the sandbox prints the line it is on, and a debugger stops on it. The source map is led on, its paths relative
+ * to the bundle.
  */
 const withoutComments = async (bundled) => {
   const { transform } = await import('esbuild');
@@ -106,22 +107,25 @@ const withoutMemberComments = async (code) => {
   return [...kept, code.slice(from)].join('');
 };
 
-/** Takes the indentation away, but not where it is part of a text. */
-const withoutIndentation = async (code, map) => {
+/** Takes the indentation and empty lines away, but not where they are part of a text. */
+const withoutIndentation = async (given, map) => {
   const { parse } = await import('acorn');
   const { decode, encode } = await import('@jridgewell/sourcemap-codec');
   const inText = new Set();
   const onToken = ({ loc: { start, end } }) => {
     for (let line = start.line; line < end.line; line++) inText.add(line);
   };
-  parse(code, { ecmaVersion: 'latest', locations: true, onToken });
-  const lines = code.split('\n');
+  parse(given, { ecmaVersion: 'latest', locations: true, onToken });
+  const lines = given.split('\n');
   const flush = lines.map((line, index) => (inText.has(index) ? line : line.trimStart()));
   const mappings = decode(map.mappings).map((segments, index) => {
     const gone = (lines[index]?.length ?? 0) - (flush[index]?.length ?? 0);
     return segments.map(([column, ...rest]) => [Math.max(0, column - gone), ...rest]);
   });
-  return [flush.join('\n'), { ...map, mappings: encode(mappings) }];
+  // An empty line leaves with its line of the map. Lines may follow in the map that the code no longer has.
+  const isKept = (index) => flush[index] !== '' || inText.has(index) || inText.has(index - 1);
+  const code = flush.filter((_, index) => isKept(index)).join('\n');
+  return [code, { ...map, mappings: encode(mappings.filter((_, index) => isKept(index))) }];
 };
 
 const withRelativeSources = (map) => {
