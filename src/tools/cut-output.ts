@@ -25,6 +25,11 @@ function mark(leftOut: number): string {
   return `\n[... ${leftOut} bytes left out ...]\n`;
 }
 
+/** The pieces of a text between the marks of its cuts, and these marks: the second, the fourth and so on. */
+export function splitAtCuts(text: string): string[] {
+  return text.split(/(\n\[\.\.\. \d+ bytes left out \.\.\.\]\n)/);
+}
+
 function startOfCharacter(bytes: Buffer, from: number): number {
   let index = Math.min(from, bytes.length);
   while (index > 0 && isContinuation(bytes[index])) index--;

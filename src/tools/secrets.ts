@@ -1,5 +1,6 @@
 import { errorMessage } from '../contract/errors';
 import { hideSecrets, REDACTED } from '../contract/text/redact';
+import { splitAtCuts } from './cut-output';
 import { ToolError } from './errors';
 import { unlessAborted } from './within';
 
@@ -20,7 +21,10 @@ export interface Secrets {
   keep(value: string): void;
   /** Adds a secret for as long as the worker runs. Newer secrets do not displace it. */
   pin(value: string): void;
-  /** Removes from a text all secrets that were handed out or added, in every form in which they may stand. */
+  /**
+   * Removes from a text all secrets that were handed out or added, in every form in which they may stand, and their
+   * parts beside the mark of a cut.
+   */
   hide(text: string): string;
   /** `hide` for text that comes in pieces, which may end in the middle of a secret. */
   hideStream(): HidingStream;
@@ -68,7 +72,7 @@ export function createSecrets(
     pinned.set(value, formsOf(value));
     order();
   };
-  const hide = (text: string): string => hideSecrets(text, longestFirst);
+  const hide = (text: string): string => hideAtCuts(hideSecrets(text, longestFirst), longestFirst);
   return {
     async get(name, signal) {
       const value = await ask(provider, { name, signal, warn });
@@ -179,6 +183,35 @@ function hidingStream(formsNow: () => readonly string[]): HidingStream {
     },
     rest: () => (held.length < LEAST_CHARACTERS ? held : REDACTED),
   };
+}
+
+/** The fewest characters of a part of a secret that is hidden at a cut. Shorter parts stand there by chance. */
+const LEAST_PART = 4;
+
+/** Hides the parts of secrets at the cuts of a text. The tool that cut its output did not know what is secret. */
+function hideAtCuts(text: string, forms: readonly string[]): string {
+  const pieces = splitAtCuts(text);
+  if (pieces.length === 1) return text;
+  const hidden = pieces.map((piece, index) => {
+    if (index % 2 === 1) return piece;
+    const from = index === 0 ? 0 : partAtStart(piece, forms);
+    const rest = `${from < LEAST_PART ? piece.slice(0, from) : REDACTED}${piece.slice(from)}`;
+    const end = index === pieces.length - 1 ? 0 : heldBack(rest, forms);
+    return end < LEAST_PART ? rest : `${rest.slice(0, -end)}${REDACTED}`;
+  });
+  return hidden.join('');
+}
+
+/** How many characters at the start of a text may be the end of a secret. */
+function partAtStart(text: string, forms: readonly string[]): number {
+  const [longest = ''] = forms;
+  const lasts = new Set(forms.map((form) => form.at(-1)));
+  for (let length = Math.min(longest.length - 1, text.length); length > 0; length--) {
+    if (!lasts.has(text[length - 1])) continue;
+    const start = text.slice(0, length);
+    if (forms.some((form) => form.length > length && form.endsWith(start))) return length;
+  }
+  return 0;
 }
 
 /** How many characters at the end of a text may be the start of a secret. */

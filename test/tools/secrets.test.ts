@@ -1,4 +1,5 @@
 import { REDACTED } from '../../src/contract/text/redact';
+import { createCapture, cutOutput, splitAtCuts } from '../../src/tools/cut-output';
 import { isToolError } from '../../src/tools/errors';
 import { createSecrets, type SecretProvider } from '../../src/tools/secrets';
 
@@ -52,6 +53,30 @@ it.each([
 ])('is taken out of a text with its signs as %s writes them', async (_, beginning) => {
   const { hide } = await handedOut('a&b<c>d-end');
   expect(hide(`<${beginning}-end>`)).toBe(`<${REDACTED}>`);
+});
+
+it.each([0, 1, 4, 7, 8, 12, 15])(
+  'no more than three of its characters are left beside a cut through it, %i characters in',
+  async (at) => {
+    const { hide } = await handedOut(VALUE);
+    const limit = 2000;
+    const head = 'a'.repeat((limit - 128) / 2 - Buffer.byteLength(VALUE.slice(0, at)));
+    for (const text of [`${head}${VALUE}${'b'.repeat(5000)}`, `${'b'.repeat(5000)}${VALUE}${head}`]) {
+      const capture = createCapture(limit);
+      capture.add(Buffer.from(text));
+      const [before = '', , after = ''] = splitAtCuts(hide(capture.text()));
+      expect(after).not.toBe('');
+      const parts = Array.from({ length: VALUE.length - 3 }, (_, from) => VALUE.slice(from, from + 4));
+      for (const part of parts) expect(`${before} ${after}`).not.toContain(part);
+    }
+  },
+);
+
+it('leaves the text beside a cut as it is where it is not of a secret', async () => {
+  const { hide } = await handedOut(VALUE);
+  const cut = cutOutput(`${'p4s'.repeat(100)}${'x'.repeat(500)}`, 300);
+  expect(splitAtCuts(cut)).toHaveLength(3);
+  expect(hide(cut)).toBe(cut);
 });
 
 it('leaves other text as it is, and short values', async () => {
