@@ -291,7 +291,9 @@ export async function redactFile(file: string, redaction: Redaction): Promise<Re
 
 async function copy(file: string, draft: string, { fields, turn }: Redaction) {
   const verifier = createVerifier();
-  const target = await open(draft, 'w', 0o600);
+  // Somebody may have left a link here. A new file is never written through one.
+  await rm(draft, { force: true });
+  const target = await open(draft, 'wx', 0o600);
   let taken = 0;
   try {
     for await (const { lines, cut } of splitLines(chunksOf(file))) {

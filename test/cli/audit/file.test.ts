@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -235,6 +236,14 @@ describe('redact-file', () => {
     expect(statSync(path()).mode & 0o777).toBe(0o600);
     await expect(verifyFile(path(), {})).resolves.toMatchObject({ records: 3, signed: 3, redacted: 3 });
     expect(readdirSync(directory())).toEqual(['audit.jsonl']);
+  });
+
+  it('never writes through a link that somebody left where its draft goes', async () => {
+    writeFileSync(path('other'), 'theirs');
+    symlinkSync(path('other'), path('audit.jsonl.redacting'));
+    await redactFile(path(), { fields: ['approver'], out: path() });
+    expect(readFileSync(path('other'), 'utf8')).toBe('theirs');
+    expect(readdirSync(directory()).sort()).toEqual(['audit.jsonl', 'other']);
   });
 
   it('takes nothing more out the second time', async () => {
