@@ -79,7 +79,10 @@ const rule = z.strictObject({
   escalate: z.strictObject({ after: time, to: roster }).optional(),
 });
 
-/** A key that is revoked. The file still lists the key, so that signatures made with it are marked. */
+/**
+ * A key that no longer counts. It is named here, so that its signatures are reported as made with a revoked key, and not
+ * with a key that is listed nowhere.
+ */
 const revoked = z.strictObject({
   key: z.string().min(1).max(4096),
   since: z.union([z.iso.date(), z.iso.datetime()], {

@@ -116,7 +116,7 @@ const BY_CODE: Readonly<Record<ErrorCode, ExitCode>> = {
   schedule_not_found: EXIT.notFound,
 };
 
-/** The exit code for an error. No other code maps errors to exit codes. */
+/** The exit code for an error. This is the only place that maps errors to exit codes. */
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof Interrupted) return EXIT.interrupted;
   if (error instanceof CountersignError) return BY_CODE[error.code];

@@ -1,4 +1,4 @@
-/** The fields that we read from an error, which may be Temporal's failure around another error. */
+/** The fields that we read from one error. Anything can be thrown, so no field has a known type. */
 interface ErrorFacts {
   name?: unknown;
   message?: unknown;

@@ -36,7 +36,7 @@ export interface CallLog {
 /** The most characters of arguments, content or message in one line. */
 const SHOWN = 500;
 
-/** Redaction reads only this many characters, because a line never shows more. */
+/** The most characters of a text that are redacted, so that a long text costs little. A line shows far fewer. */
 const READ = 64 * 1024;
 
 /** Makes a call log that writes to a logger. */

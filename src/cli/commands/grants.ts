@@ -51,7 +51,7 @@ export function addGrants(program: Command, context: Context): void {
     .action((id: string, options: ListOptions) => show(id, options, context));
   const confirming = command
     .command('confirm <grant>')
-    .description('allow what a grant says, where its rule takes more people than who gave it')
+    .description('confirm a grant of another person, where its rule needs more than one')
     .option('--saw <digest>', 'what you saw: the 16 digits that `show` prints; required without a terminal')
     .option('--as <name>', 'who confirms it (default: your name on this machine)')
     .option('--json', 'print JSON');

@@ -37,7 +37,7 @@ export function addLogin(add: (name: string, about: string) => Command, context:
     .option('--no-browser', 'print the address to open, and open no browser')
     .option('--scopes <scopes...>', 'ask for these scopes, too')
     .action((name: string, options: LoginOptions) => login(name, options, context));
-  add('logout <server>', 'forget the login at a server, and end it there').action(
+  add('logout <server>', 'forget the login at a server, and end it at its issuer if that offers it').action(
     (name: string, options: LogoutOptions) => logout(name, options, context),
   );
 }

@@ -67,7 +67,10 @@ export function judgeBatch(work: Work): Promise<Done> {
   });
 }
 
-/** The query for runs. The user's own workflows are not turns, and our bundle holds only the workflow of turns. */
+/**
+ * The query for the runs to replay. Unless the user gives one, it finds what the bundle can replay: turns with our
+ * bundle, and with `--workflows` the agents' other workflows.
+ */
 function queryFor(query: string | undefined, workflows: string | undefined): RunQuery {
   const turn = `WorkflowType = '${WORKFLOWS.turn}'`;
   const own = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL AND WorkflowType != '${WORKFLOWS.turn}'`;

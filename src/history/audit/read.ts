@@ -17,7 +17,7 @@ export interface ReadLine {
   sealed: Map<string, string>;
   /** `["salt","value"]` of the fields that were not taken out, by name, as they are written in the line. */
   open: Map<string, string>;
-  /** The signature in hex. Only the line of a head has one. */
+  /** The signature in hex. Only a head has one: the line that signs all lines before it. */
   sig?: string;
 }
 

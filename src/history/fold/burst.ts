@@ -144,8 +144,8 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
 }
 
 /**
- * Why the first attempt at the step after a burst failed. Undefined where it did not fail, or where the next activity
- * fails for the same reason.
+ * Why the request for one more step failed at the end of a burst. Undefined where it did not fail. Also undefined where
+ * the next activity only fails with this error, because history then has that failure.
  */
 export function failedAfter({ result }: EventOf<'activity_completed'>): string | undefined {
   const failed = readBurstOutput(result)?.failed;

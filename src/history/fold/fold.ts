@@ -215,10 +215,10 @@ function limitsGiven(input: unknown): {
   return { lineage: is.lineage(lineage) ? lineage : undefined, budget: is.budget(given) ? given : undefined };
 }
 
-/** The fields that the fold reads from the state that a run took along. */
+/** The fields that the fold reads from the state that the run before handed over. */
 type Carried = Pick<CarriedTurn, 'transcript' | 'moved'> & Partial<Pick<CarriedTurn, 'step'>>;
 
-/** The state that a run took along. Empty for the first run, except in a fork. */
+/** The state that the run before handed over. Undefined for the first run, except in a fork. */
 function carriedIn(input: unknown): Carried | undefined {
   const carried = isObject(input) ? input['carried'] : undefined;
   return is.carried(carried) ? carried : undefined;

@@ -38,7 +38,7 @@ export interface SessionTurn {
   /** The messages that the turn took up while it ran. */
   took: string[];
   error?: string;
-  /** ISO 8601. Absent where the run of the session that recorded the start is gone. */
+  /** ISO 8601. Absent where the start is in an earlier run of the session whose history is gone. */
   startedAt?: string;
   endedAt?: string;
 }

@@ -83,7 +83,10 @@ export class Pace {
     forget(this.told, this.heardAt - KEPT_MS);
   }
 
-  /** Notes the turns in which visibility showed a new request. */
+  /**
+   * Notes the turns in which visibility showed a new request. If workers do not name them in time, visibility is read at
+   * the usual pace again.
+   */
   found(turns: readonly string[]): void {
     const now = this.now();
     forget(this.told, now - KEPT_MS);
