@@ -6,9 +6,11 @@ import { openApprovers } from '../../src/authority/source';
 import { connect, type Countersign } from '../../src/client';
 import { type RunningWeb, startWeb } from '../../src/server';
 import { createUsers } from '../../src/server/auth/users';
+import { defineAgent } from '../../src/tools/define-agent';
 import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { type Fixture, startFixture } from '../support/fixture';
+import { scriptBook } from '../support/script-book';
 import { openAccount } from './web-inbox';
 
 const complaints: string[] = [];
@@ -21,7 +23,9 @@ let browser: Browser;
 /** Who is away is known for a namespace, so these have a server of their own. */
 beforeAll(async () => {
   ensureBuilt();
-  fixture = await startFixture({ ownServer: {} });
+  // Its worker also works for the workflow that holds who is away.
+  const agents = [defineAgent({ name: 'any', instructions: 'do', model: scriptBook().model, tools: [] })];
+  fixture = await startFixture({ ownServer: {}, agents });
   const key = await openInboxKey(join(fixture.directory, 'inbox.pem'));
   const file = join(fixture.directory, 'approvers.yaml');
   await writeFile(
@@ -107,7 +111,7 @@ test('a person leaves and comes back by the keyboard alone, in the time of their
 
 test.each([
   ['a person whom the file does not have', { 'Who votes': 'zoe', Until: noon(2) }, 'zoe is not in the'],
-  ['oneself', { 'Who votes': 'ann', Until: noon(2) }, 'ann'],
+  ['oneself', { 'Who votes': 'ann', Until: noon(2) }, 'nobody votes in their own place'],
   ['an end before the start', { 'Who votes': 'bob', From: noon(3), Until: noon(2) }, 'end'],
   ['more than 30 days', { 'Who votes': 'bob', Until: noon(40) }, '30 days'],
 ])('%s is refused in words, and what was typed stays', async (_, fields, words) => {

@@ -70,8 +70,12 @@ function DecidedRow(one: DecidedCall): JSX.Element {
           </code>
           {message !== undefined && ' · '}
           {message !== undefined && <Text of={message} />}
-          {reason !== undefined && ' · '}
-          {reason !== undefined && <Text of={`“${reason}”`} />}
+          {reason !== undefined && (
+            <>
+              {' '}
+              · “<Text of={reason} />”
+            </>
+          )}
         </span>
       </a>
     </li>

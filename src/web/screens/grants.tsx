@@ -49,8 +49,12 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
       <p class="row-foot">
         {times - used} of {times} uses left · ends {relative(until, now)} · given by <Text of={by} />,{' '}
         {howText(signature)}, {dateTime(at)}
-        {reason !== undefined && ' · '}
-        {reason !== undefined && <Text of={`“${reason}”`} />}
+        {reason !== undefined && (
+          <>
+            {' '}
+            · “<Text of={reason} />”
+          </>
+        )}
       </p>
       {confirmed.map((vote) => (
         <p class="row-foot" key={vote.voter}>

@@ -22,7 +22,7 @@ export function AwayScreen(): JSX.Element {
       </h1>
       <p class="quiet">While a person is away, another one votes in their place. The record names both.</p>
       {session.role !== 'viewer' && <Leave look={look} />}
-      <h2>Who is away</h2>
+      <h2 class="pane-title">Who is away</h2>
       {entries === undefined && <p class="empty">Reading …</p>}
       {entries?.length === 0 && <p class="empty">Nobody.</p>}
       <ul class="turn-list">
@@ -48,8 +48,12 @@ function Row({ look, ...entry }: Away & { look: () => Promise<void> }): JSX.Elem
       <p class="row-foot">
         {!hasBegun && `from ${dateTime(start)} `}until {dateTime(end)} ({relative(end, now)}) ·{' '}
         {signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed'}
-        {reason !== undefined && ' · '}
-        {reason !== undefined && <Text of={`“${reason}”`} />}
+        {reason !== undefined && (
+          <>
+            {' '}
+            · “<Text of={reason} />”
+          </>
+        )}
       </p>
       {(isOwn || session.role === 'admin') && <End {...entry} look={look} isOwn={isOwn} />}
     </li>
@@ -123,9 +127,11 @@ function Leave({ look }: { look: () => Promise<void> }): JSX.Element {
       <p role="alert" class="problem">
         {problem}
       </p>
-      <button class="button primary" type="submit" aria-disabled={isBusy}>
-        I am away
-      </button>
+      <p>
+        <button class="button primary" type="submit" aria-disabled={isBusy}>
+          I am away
+        </button>
+      </p>
       <p class="help">
         It counts as said by somebody who signed in. Where a rule wants your own signature, sign it at a
         terminal: <code>countersign away --sign</code>.
