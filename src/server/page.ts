@@ -18,6 +18,7 @@ const SCRIPTS = [
   'conversation',
   'conversations',
   'decided',
+  'doubt',
   'grant',
   'grants',
   'moment',

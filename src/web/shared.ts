@@ -4,7 +4,7 @@
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-export { isDenial } from '../contract/decision';
+export { isDenial, RESOLUTIONS } from '../contract/decision';
 export { defined } from '../contract/defined';
 export { LIMITS } from '../contract/limits';
 export { addSpent, budgetText, noSpending, spentInReply, spentText } from '../contract/spending/budget';
@@ -14,7 +14,7 @@ export { CountersignError } from '../contract/errors';
 export { callIdOf, effectiveEvents } from '../history/events';
 export { addUsage } from '../contract/spending/usage';
 export { describeEvent } from '../history/describe';
-export { viewOf } from '../history/view';
+export { allowedBy, keyOfStart, viewOf } from '../history/view';
 export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
 export { TURN_STATES } from '../contract/turn';
@@ -27,6 +27,7 @@ export {
   counted,
   describeOutcome,
   describePhase,
+  describeProgress,
   describeState,
   describeTokens,
   howKnown,
@@ -46,6 +47,7 @@ export {
   sendAnswer,
   sendDecision,
   sendMessage,
+  sendResolution,
   shownUser,
   turnPath,
   whyRefused,
@@ -62,7 +64,8 @@ export { CallPanel } from './screens/call/call';
 export { AroundPanel, CallHead, Fact, isFocusLost, ModelSays, Refusal, UserAsked } from './screens/call/head';
 export { LinesInput } from './screens/call/inputs';
 export { sendSigned, useSend } from './screens/call/send';
-export { ArgumentsView } from './screens/call/content';
+export { ArgumentsView, DecidedPreview } from './screens/call/content';
+export { LeftOver, whatHappened } from './screens/call/edit';
 export { Writing } from './screens/turn/steps';
 export { CallName, isWaiting } from './screens/turn/call-card';
 export { SelectBox } from './screens/inbox-list';

@@ -4,14 +4,13 @@ import type { CallDetails } from '../../../server/api';
 import type { CallPhase } from '../../../history/view-types';
 import { readCall } from '../../http';
 import { goTo, useAppContext, useKept, useKeys, useLate } from '../../ui/app';
-import { DoubtPanel } from './doubt';
 import { RequestPanel } from './request';
 import type { DecidingProps, KeptTyped, PanelProps } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { CallHead, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { useInboxRows } from '../../inbox-rows';
 import { queryOf } from '../../model/route';
-import type { QuestionOpened } from '../../../history/events';
+import type { InDoubtOpened, QuestionOpened } from '../../../history/events';
 import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED, readTyped } from '../../typed';
 
@@ -55,7 +54,7 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
     return <LateQuestion key={call.question.callKey} asked={call.question} {...shared} />;
   }
   if (call.phase === 'in_doubt' && call.doubt !== undefined) {
-    return <DoubtPanel key={call.doubt.eventId} doubt={call.doubt} {...shared} />;
+    return <LateDoubt key={call.doubt.eventId} doubt={call.doubt} {...shared} />;
   }
   return <ClosedPanel {...shared} />;
 }
@@ -66,6 +65,14 @@ function LateQuestion(props: DecidingProps & { asked: QuestionOpened }): JSX.Ele
   const late = useLate(loadQuestion, true);
   const Title = usePanelTitle();
   return late === undefined ? <Title class="empty">Opening …</Title> : <late.QuestionPanel {...props} />;
+}
+
+const loadDoubt = () => import('./doubt');
+
+function LateDoubt(props: DecidingProps & { doubt: InDoubtOpened }): JSX.Element {
+  const late = useLate(loadDoubt, true);
+  const Title = usePanelTitle();
+  return late === undefined ? <Title class="empty">Opening …</Title> : <late.DoubtPanel {...props} />;
 }
 
 function useCall(

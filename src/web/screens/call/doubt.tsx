@@ -11,10 +11,11 @@ import { dateTime, relative } from '../../../contract/text/times';
 import { describeProgress, howKnown } from '../../../history/labels';
 import type { InDoubtOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
-import { ANSWERS, Choice, LeftOver, whatHappened } from './edit';
+import { LeftOver, whatHappened } from './edit';
 import { LIMITS } from '../../../contract/limits';
 import { NOTHING_TYPED } from '../../typed';
 import { Text } from '../../ui/text';
+import { Key } from '../../ui/widgets';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';
 
 type DoubtProps = DecidingProps & { doubt: InDoubtOpened };
@@ -173,5 +174,50 @@ function Answers(props: DoubtProps): JSX.Element {
         {chosen === undefined ? 'Choose one' : ANSWERS[chosen].send}
       </button>
     </form>
+  );
+}
+
+/** The answers to a call in doubt. */
+const ANSWERS: Readonly<Record<ResolutionKind, { title: string; does: string; send: string }>> = {
+  happened: {
+    title: 'It happened',
+    does: 'The turn goes on with what you say it returned. Nothing runs.',
+    send: 'Say that it happened',
+  },
+  'did-not': {
+    title: 'It did not happen',
+    does: 'The model reads that it failed and goes on from there. Nothing runs.',
+    send: 'Say that it did not',
+  },
+  'run-again': {
+    title: 'Run it again',
+    does: 'It is started once more with the same arguments. If it did happen before, it then happens twice.',
+    send: 'Run it again',
+  },
+};
+
+interface ChoiceProps {
+  kind: ResolutionKind;
+  index: number;
+  isChosen: boolean;
+  choose: (kind: ResolutionKind) => void;
+}
+
+/** One answer that the person can choose. */
+function Choice({ kind, index, isChosen, choose }: ChoiceProps): JSX.Element {
+  return (
+    <label class={`answer${isChosen ? ' chosen' : ''}`}>
+      <input
+        id={`answer-${kind}`}
+        type="radio"
+        name="resolution"
+        checked={isChosen}
+        onChange={() => choose(kind)}
+      />
+      <span>
+        <strong>{ANSWERS[kind].title}</strong> <Key of={String(index + 1)} />
+        <span class="does">{ANSWERS[kind].does}</span>
+      </span>
+    </label>
   );
 }

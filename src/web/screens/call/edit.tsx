@@ -1,6 +1,5 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ResolutionKind } from '../../../contract/decision';
 import { dateTime } from '../../../contract/text/times';
 import type { Issue, JsonSchema } from '../../../contract/tool';
 import type { CallView } from '../../../history/view-types';
@@ -9,7 +8,6 @@ import { type Typed, typedParts } from '../../typed';
 import { SeenEnd } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { hasKeyboard } from '../../ui/app';
-import { Key } from '../../ui/widgets';
 import { Changes, wordIn } from './content';
 import { ArgumentsForm } from './form';
 import { Issues, TextArea } from './inputs';
@@ -211,49 +209,4 @@ export function whatHappened({ answers, decisions, resolutions, phase }: CallVie
   const word = wordIn(last);
   const did = last.type === 'resolved' ? `resolved (${word ?? ''})` : word;
   return `${last.approver} ${did ?? 'decided'} it at ${dateTime(last.at)}.`;
-}
-
-/** The answers to a call in doubt. */
-export const ANSWERS: Readonly<Record<ResolutionKind, { title: string; does: string; send: string }>> = {
-  happened: {
-    title: 'It happened',
-    does: 'The turn goes on with what you say it returned. Nothing runs.',
-    send: 'Say that it happened',
-  },
-  'did-not': {
-    title: 'It did not happen',
-    does: 'The model reads that it failed and goes on from there. Nothing runs.',
-    send: 'Say that it did not',
-  },
-  'run-again': {
-    title: 'Run it again',
-    does: 'It is started once more with the same arguments. If it did happen before, it then happens twice.',
-    send: 'Run it again',
-  },
-};
-
-interface ChoiceProps {
-  kind: ResolutionKind;
-  index: number;
-  isChosen: boolean;
-  choose: (kind: ResolutionKind) => void;
-}
-
-/** One answer that the person can choose. */
-export function Choice({ kind, index, isChosen, choose }: ChoiceProps): JSX.Element {
-  return (
-    <label class={`answer${isChosen ? ' chosen' : ''}`}>
-      <input
-        id={`answer-${kind}`}
-        type="radio"
-        name="resolution"
-        checked={isChosen}
-        onChange={() => choose(kind)}
-      />
-      <span>
-        <strong>{ANSWERS[kind].title}</strong> <Key of={String(index + 1)} />
-        <span class="does">{ANSWERS[kind].does}</span>
-      </span>
-    </label>
-  );
 }
