@@ -80,7 +80,7 @@ const HINTS: Readonly<Record<Refused['code'], string>> = {
     'The call is not what you saw any more; look at it again with `countersign show <turn>/<call>`.',
   invalid_arguments: 'Correct the arguments and decide again; the request is still open.',
   invalid_answer: 'Correct the answer and send it again; the question is still open.',
-  expired: 'Nothing ran. Ask the agent again if it is still wanted.',
+  expired: 'It starts nothing. Ask the agent again if it is still wanted.',
   malformed: 'The request is still open; `countersign show <turn>/<call>` shows what fits.',
   cancelled: 'The turn was cancelled; nothing can be decided any more.',
   not_allowed: '`countersign approvers explain <turn>/<call>` says who may decide it, and why.',

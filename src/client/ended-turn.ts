@@ -18,7 +18,8 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
   const final = call?.decisions.findLast((one) => one.judgement.accepted === true);
   if (final !== undefined) return answerRepeat(view, decision, final);
   if (call?.request === undefined) return refused(decision, 'unknown_call', noRequest(decision.callId));
-  if (call.phase === 'expired') return refused(decision, 'expired', 'this request expired; nothing ran');
+  if (call.phase === 'expired')
+    return refused(decision, 'expired', 'this request expired; this decision starts nothing');
   return refused(
     decision,
     'cancelled',

@@ -141,7 +141,7 @@ function describeCall(event: CallEvent): Described {
       return { text: `is the turn ${event.child}` };
     case 'request_expired':
       return {
-        text: `expired: nobody ${event.question === true ? 'answered in time' : 'decided in time, nothing ran'}`,
+        text: `expired: nobody ${event.question === true ? 'answered in time' : 'decided in time'}`,
         tone: 'bad',
       };
     case 'call_started':
@@ -149,7 +149,7 @@ function describeCall(event: CallEvent): Described {
     case 'call_waits':
       return { text: `waits: ${event.message}`, tone: 'ask' };
     case 'call_held':
-      return { text: `is held, nothing ran: ${event.message}`, tone: 'ask' };
+      return { text: `is held and does not start: ${event.message}`, tone: 'ask' };
     case 'call_resumed':
       return { text: 'goes on: no pause holds it any more' };
     case 'call_ended':

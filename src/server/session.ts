@@ -33,7 +33,7 @@ export function requireSignedIn({
   return async (c, next) => {
     const credentials = credentialsOf(c, authenticator.assertedIn);
     const who = await authenticator.identify(credentials);
-    requireShownUser(c, who.user);
+    requireShownUser(c, who.user, authenticator);
     const permit = await authenticator.permitOf(who);
     c.set('who', who);
     c.set('credentials', credentials);
@@ -49,11 +49,12 @@ export function requireSignedIn({
  *
  * @throws CountersignError `signed_out`.
  */
-function requireShownUser(c: Context, user: string): void {
+function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authenticator, 'signInAt'>): void {
   const shown = c.req.header(USER_HEADER);
   if (shown === undefined || shown === encodeURIComponent(user)) return;
   throw new CountersignError('signed_out', 'somebody else has signed in here since', {
     hint: 'sign in again; or load the page again to see who is signed in',
+    data: defined({ signInAt }),
   });
 }
 

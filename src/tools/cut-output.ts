@@ -25,9 +25,12 @@ function mark(leftOut: number): string {
   return `\n[... ${leftOut} bytes left out ...]\n`;
 }
 
-/** The pieces of a text between the marks of its cuts, and these marks: the second, the fourth and so on. */
+/**
+ * The pieces of a text between the marks of its cuts, and these marks: the second, the fourth and so on. In JSON a mark
+ * has its line feeds escaped.
+ */
 export function splitAtCuts(text: string): string[] {
-  return text.split(/(\n\[\.\.\. \d+ bytes left out \.\.\.\]\n)/);
+  return text.split(/((?:\n|\\n)\[\.\.\. \d+ bytes left out \.\.\.\](?:\n|\\n))/);
 }
 
 function startOfCharacter(bytes: Buffer, from: number): number {

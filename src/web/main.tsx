@@ -42,7 +42,7 @@ export function App(): JSX.Element {
   const [state, setState] = useState<State>({ isOpen: false, isAsking: true });
   useEffect(() => void openSession().then(setState), []);
   const { session, isOpen, problem } = state;
-  showUser(isOpen ? session?.user : undefined);
+  showUser(session?.user);
   const leave = useCallback(() => setState((last) => ({ ...last, isOpen: false, problem: ENDED })), []);
   if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
   const enter = (entered: Session): void => {

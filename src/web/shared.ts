@@ -5,6 +5,7 @@
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export { isDenial, RESOLUTIONS } from '../contract/decision';
+export { isSameName } from '../contract/authority/votes';
 export { defined } from '../contract/defined';
 export { LIMITS } from '../contract/limits';
 export { addSpent, budgetText, noSpending, spentInReply, spentText } from '../contract/spending/budget';

@@ -16,6 +16,7 @@ import {
   spanOf,
 } from '../contract/burst/burst';
 import type { Fact } from '../activities/observed';
+import { addTime } from '../contract/spending/budget';
 import { readBurstOutput } from '../contract/burst/read';
 import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
@@ -103,7 +104,7 @@ function applyCalls(turn: Turn, step: BurstStep): EndedOf[] {
     turn,
     ended.map((one) => ({ ...one, ours: false })),
   );
-  turn.spending.spent.time += spanOf(step);
+  turn.spending.spent = addTime(turn.spending.spent, spanOf(step));
   noteStep(turn, step.reply.calls);
   return ended;
 }

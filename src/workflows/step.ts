@@ -1,6 +1,6 @@
 import { uuid4 } from '@temporalio/workflow';
 import { callKey } from '../contract/names';
-import { isRaise, raisedText } from '../contract/spending/budget';
+import { addTime, isRaise, raisedText } from '../contract/spending/budget';
 import type { ChildReady, NotHere, Paused, PreparedCall } from '../contract/call';
 import { afterStep } from '../contract/spending/repeats';
 import type { Order } from '../contract/tool';
@@ -102,7 +102,8 @@ class WorkClock {
     const calls = [...states];
     const asking = askingCalls(calls);
     const now = Date.now();
-    if (this.since !== undefined) this.turn.spending.spent.time += Math.max(0, now - this.since);
+    const { spending } = this.turn;
+    if (this.since !== undefined) spending.spent = addTime(spending.spent, Math.max(0, now - this.since));
     this.since = calls.some((state) => isAtWork(state, asking)) ? now : undefined;
   }
 }

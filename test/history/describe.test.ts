@@ -66,7 +66,7 @@ test.each<[object, EventLine]>([
   ],
   [
     { type: 'request_expired', ...of },
-    { ...head, text: 'expired: nobody decided in time, nothing ran', tone: 'bad' },
+    { ...head, text: 'expired: nobody decided in time', tone: 'bad' },
   ],
   [
     { type: 'signal_recorded', signal: 'approval' },
@@ -138,7 +138,7 @@ test.each<[object, EventLine]>([
   ],
   [
     { type: 'call_held', ...of, message: 'ann paused calls of pay: an incident' },
-    { ...head, text: 'is held, nothing ran: ann paused calls of pay: an incident', tone: 'ask' },
+    { ...head, text: 'is held and does not start: ann paused calls of pay: an incident', tone: 'ask' },
   ],
   [
     { type: 'call_resumed', ...of },

@@ -91,7 +91,7 @@ test('a person leaves and comes back by the keyboard alone, in the time of their
   await page.getByText('Nobody.').waitFor();
   await fill(page, { 'Who votes': 'bob', Until: noon(3), Reason: 'a holiday' });
   await page.keyboard.press('Enter');
-  await page.getByText('Saved. bob votes in your place.').waitFor();
+  await page.getByText(/^Saved. bob votes in your place from .* until .*\.$/).waitFor();
   // Noon in Tokyo is three o'clock in the morning, UTC.
   expect(await entries()).toMatchObject([
     { from: 'ann', to: 'bob', reason: 'a holiday', signature: { kind: 'inbox' } },

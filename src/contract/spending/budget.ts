@@ -47,6 +47,11 @@ export function noSpending(): Spent {
   return { tokens: 0, steps: 0, time: 0 };
 }
 
+/** A spending with more time, in milliseconds. */
+export function addTime(one: Spent, ms: number): Spent {
+  return { ...one, time: sum(one.time, ms) };
+}
+
 /** The sum of two spendings. */
 export function addSpent(one: Spent, more: Spent): Spent {
   const estimated = sum(one.estimated ?? 0, more.estimated ?? 0);

@@ -47,6 +47,8 @@ export interface Credentials {
 export interface Authenticator {
   /** The name of the header with the reverse proxy's token. Undefined: no such header is read. */
   assertedIn: string | undefined;
+  /** Where an issuer signs people in. */
+  signInAt: string | undefined;
   /**
    * Signs somebody in. Returns the user, and the secret for the cookie.
    *
@@ -75,6 +77,7 @@ export interface Authenticator {
 /** The authenticator of the web inbox. */
 export function createAuthenticator(parts: AuthenticatorParts): Authenticator {
   return {
+    signInAt: parts.signInAt,
     assertedIn: parts.proxy?.header,
     signIn: async (signIn, from) => {
       parts.attempts.check(from);

@@ -75,7 +75,7 @@ const KINDS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ],
   [
     'it says who decides, or where people are asked. A person has to change it',
-    ['approvers.yaml', 'approvers.yml', 'notify.yaml', 'notify.yml'],
+    ['approvers.yaml', 'notify.yaml'],
   ],
   [
     'it holds keys, and variables that run code. A person has to change it',

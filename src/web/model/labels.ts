@@ -18,9 +18,9 @@ export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {
   stale_args: 'It changed after you opened it. The page now shows the new version; look again.',
   invalid_arguments: 'The arguments do not fit the tool. Correct the marked fields.',
   invalid_answer: 'The answer does not fit the question. Correct the marked fields.',
-  expired: 'Its deadline has passed; nothing ran.',
+  expired: 'Its deadline has passed; your decision starts nothing.',
   malformed: 'The decision could not be read.',
-  cancelled: 'The turn was cancelled; nothing ran.',
+  cancelled: 'The turn was cancelled; your decision starts nothing.',
   not_in_doubt: 'Its outcome is known now.',
   not_allowed: 'By the rule of this request it is not yours to decide.',
 };

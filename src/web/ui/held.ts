@@ -49,6 +49,7 @@ export function useCareful(isLost: boolean, notify: Notify): Careful {
     // the server.
     const asked = lost.current ? await askSession() : undefined;
     if (asked?.ok === false && asked.status === 0) return { ok: false, status: 0, error: NOT_SENT };
+    if (asked?.ok === false && asked.status === 401) return asked;
     const sent = new AbortController();
     waiting.add(sent);
     const slow = setTimeout(() => notify({ text: 'It was sent; no answer yet …', tone: 'quiet' }), SLOW_MS);
@@ -79,8 +80,10 @@ export function useHeld(
         draw();
       });
     };
+    // The decision is dropped a moment after the person has left. Until then it must not be sent.
+    const unlessLeft = (): void => (isLeft.current ? undefined : sendIt());
     if (isNow || ms === 0) return sendIt();
-    all.set(one.key, { ...one, due: serverNow() + ms, timer: setTimeout(sendIt, ms) });
+    all.set(one.key, { ...one, due: serverNow() + ms, timer: setTimeout(unlessLeft, ms) });
     draw();
   };
   const undo = ({ key }: Held): boolean => {

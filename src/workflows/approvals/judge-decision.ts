@@ -87,7 +87,7 @@ function checkPhase(
 }
 
 function expired(decision: Decision): Refused {
-  return refuse('expired', 'this request expired; the model read that nothing ran', decision);
+  return refuse('expired', 'this request expired; this decision starts nothing', decision);
 }
 
 function decided(decision: Decision, standing: NonNullable<Refused['standing']>): Refused {

@@ -156,7 +156,7 @@ const TOLD: [string, TurnEvent, string][] = [
   [
     'expiry',
     { ...head, type: 'request_expired', callId: '1.1' },
-    '1.1      expired: nobody decided in time, nothing ran',
+    '1.1      expired: nobody decided in time',
   ],
   ['a call', started, '1.1      runs: pay amount=10'],
   [

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import {
   addSpent,
+  addTime,
   amountText,
   type Budget,
   BUDGET_KINDS,
@@ -145,5 +146,6 @@ describe('however large amounts are, the next run can read them:', () => {
     const all = addSpent(much, much);
     expect(schemaCheck(SPENDING)({ budget: {}, isSet: true, spent: all })).toEqual([]);
     expect(crossingOf({ tokens: 1e12 }, all)?.kind).toBe('tokens');
+    expect(addTime({ ...much, time: 1e12 }, 5).time).toBe(1e12);
   });
 });

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { defined } from '../../../contract/defined';
+import { isSameName } from '../../../contract/authority/votes';
 import { dateTime, relative } from '../../../contract/text/times';
 import type { Away, AwaySeen } from '../../../server/api';
 import { send } from '../../http';
@@ -25,7 +26,7 @@ export function AwayScreen(): JSX.Element {
       <h2 class="pane-title">Who is away</h2>
       {entries === undefined && <p class="empty">Reading …</p>}
       {entries?.length === 0 && <p class="empty">Nobody.</p>}
-      <ul class="turn-list">
+      <ul class="turn-list grants">
         {entries?.map((one) => (
           <Row key={one.id} {...one} look={look} />
         ))}
@@ -38,7 +39,7 @@ function Row({ look, ...entry }: Away & { look: () => Promise<void> }): JSX.Elem
   const { from, to, start, end, reason, signature } = entry;
   const { session } = useAppContext();
   const now = useNow();
-  const isOwn = from === (session.inFile?.person ?? session.user);
+  const isOwn = isSameName(from, session.inFile?.person ?? session.user);
   const hasBegun = Date.parse(start) <= now;
   return (
     <li>
@@ -55,7 +56,7 @@ function Row({ look, ...entry }: Away & { look: () => Promise<void> }): JSX.Elem
           </>
         )}
       </p>
-      {(isOwn || session.role === 'admin') && <End {...entry} look={look} isOwn={isOwn} />}
+      {(isOwn || session.role === 'admin') && <End {...entry} look={look} isBack={isOwn && hasBegun} />}
     </li>
   );
 }
@@ -64,12 +65,13 @@ interface EndProps {
   id: string;
   from: string;
   to: string;
-  isOwn: boolean;
+  /** The person who is away ends it. */
+  isBack: boolean;
   look: () => Promise<void>;
 }
 
 /** Ends an out-of-office. The first click only says what the second one does. */
-function End({ id, from, to, isOwn, look }: EndProps): JSX.Element {
+function End({ id, from, to, isBack, look }: EndProps): JSX.Element {
   const { notify, fail } = useAppContext();
   const [isAsked, setAsked] = useState(false);
   const end = async (): Promise<void> => {
@@ -82,7 +84,7 @@ function End({ id, from, to, isOwn, look }: EndProps): JSX.Element {
   };
   return (
     <button class="button danger" type="button" onClick={() => void end()} onBlur={() => setAsked(false)}>
-      {isAsked ? 'End it now' : isOwn ? 'I am back …' : 'End it …'}
+      {isAsked ? 'End it now' : isBack ? 'I am back …' : 'End it …'}
       <span class="sr-only"> {from}</span>
     </button>
   );
@@ -111,7 +113,9 @@ function Leave({ look }: { look: () => Promise<void> }): JSX.Element {
     setProblem(reply.ok ? undefined : errorText(reply.error));
     if (!reply.ok) return;
     setFields(EMPTY);
-    notify({ text: `Saved. ${reply.data.to} votes in your place.`, tone: 'good' });
+    const { to, start, end } = reply.data;
+    const text = `Saved. ${to} votes in your place from ${dateTime(start)} until ${dateTime(end)}.`;
+    notify({ text, tone: 'good' });
     await look();
   };
   return (
@@ -132,9 +136,9 @@ function Leave({ look }: { look: () => Promise<void> }): JSX.Element {
           I am away
         </button>
       </p>
-      <p class="help">
-        It counts as said by somebody who signed in. Where a rule wants your own signature, sign it at a
-        terminal: <code>countersign away --sign</code>.
+      <p class="quiet">
+        Where a rule wants your own signature, sign it at a terminal: <code>countersign away --sign</code>.
+        Said here, it counts as signed in at most.
       </p>
     </form>
   );
