@@ -183,11 +183,16 @@ function textOf(message: RawValue | undefined): string | undefined {
   const { metadata, data } = message?.payload ?? {};
   const encoding = metadata?.['encoding'];
   if (encoding === undefined || encoding === null || data === undefined || data === null) return undefined;
-  return utf8.decode(encoding) === 'json/plain' ? utf8.decode(data) : undefined;
+  return decode(encoding) === 'json/plain' ? decode(data) : undefined;
 }
 
 /** Node's own decoder. The SDK's decoder is written in JavaScript and is slow for the result of a burst. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Decodes a field of a payload. An absent field is an empty array, which the decoder refuses. */
+function decode(bytes: Uint8Array): string {
+  return bytes.length === 0 ? '' : utf8.decode(bytes);
+}
 
 /**
  * Results of activities are decoded by our own code, too, because an operator may complete an activity with any value.

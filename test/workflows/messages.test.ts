@@ -1,5 +1,5 @@
 import { RawValue } from '@temporalio/common';
-import { weightOf } from '../../src/workflows/messages';
+import { firstAsked, valueOf, weightOf } from '../../src/workflows/messages';
 
 const ofBytes = (bytes: number): RawValue =>
   RawValue.fromPayload({ metadata: {}, data: new Uint8Array(bytes) });
@@ -13,3 +13,15 @@ it.each<[string, RawValue | undefined, number]>([
 ])('a message weighs by its length alone: %s', (_, message, weight) => {
   expect(weightOf(message)).toBeCloseTo(weight, 1);
 });
+
+it.each(['encoding', 'data'])(
+  'a message whose %s is absent, which is an empty array here, is not read',
+  (field) => {
+    const metadata = { encoding: Buffer.from('json/plain') };
+    const payload = { metadata, data: Buffer.from('{"from":3}') };
+    expect(firstAsked(RawValue.fromPayload(payload))).toBe(3);
+    Reflect.set(field === 'data' ? payload : metadata, field, []);
+    const message = RawValue.fromPayload(payload);
+    expect([firstAsked(message), valueOf(message)]).toEqual([0, undefined]);
+  },
+);
