@@ -229,7 +229,7 @@ describe('C11, C12: protected names are not written, however they are spelled, w
     'Countersign.Config.mjs',
     'countersign.mcp.lock',
     'approvers.yaml',
-    'infra/Approvers.YML',
+    'infra/Approvers.YAML',
     'notify.yaml',
     '.mcp.json',
     '.claude/settings.json',
