@@ -153,11 +153,7 @@ const TOLD: [string, TurnEvent, string][] = [
     { ...said, type: 'decision', callId: '1.1', decision: 'approved', judgement: { accepted: 'unknown' } },
     '1.1      approved by ann (as claimed); its verdict is no longer on record',
   ],
-  [
-    'expiry',
-    { ...head, type: 'request_expired', callId: '1.1' },
-    '1.1      expired: nobody decided in time',
-  ],
+  ['expiry', { ...head, type: 'request_expired', callId: '1.1' }, '1.1      expired: nobody decided in time'],
   ['a call', started, '1.1      runs: pay amount=10'],
   [
     'an approved call',
