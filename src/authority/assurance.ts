@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import type { Approvers } from './approvers';
-import { PASSKEY_FAULTS, type PasskeyFault, verifyPasskey } from './passkeys/passkey';
+import { PASSKEY_FAULTS, type PasskeyFault, type PasskeyVerdict, verifyPasskey } from './passkeys/passkey';
 import {
   INBOX_NAMESPACE,
   SIGNATURE_NAMESPACE,
   SSH_FAULTS,
   type SshFault,
+  type SshVerdict,
   verifySshSignature,
 } from './ssh-signature';
 import {
@@ -175,10 +176,7 @@ function checkPasskey(
   });
   if (verdict.ok) return { ok: true, assurance: 'signed', voter, fingerprint: verdict.fingerprint };
   if (verdict.why === 'does_not_match') return bad(differenceFrom(expected, statement) ?? 'does_not_match');
-  const owner = verdict.id === undefined ? undefined : approvers.ownerOfPasskey(verdict.id);
-  return bad(
-    faultOf(verdict.why, { isOthers: owner !== undefined && owner !== voter, mark: verdict.id, approvers }),
-  );
+  return bad(passkeyFault(verdict, { voter, approvers }));
 }
 
 function checkSsh(
@@ -200,25 +198,46 @@ function checkSsh(
     return { ok: true, assurance: isOwn ? 'signed_ssh' : 'signed_in', voter, fingerprint, isHardware };
   }
   if (verdict.why === 'does_not_match') return bad(differenceFrom(expected, statement) ?? 'does_not_match');
-  const owner = verdict.fingerprint === undefined ? undefined : approvers.ownerOf(verdict.fingerprint);
-  const isOthers = isOwn && owner !== undefined && owner !== voter;
-  return bad(faultOf(verdict.why, { isOthers, mark: verdict.fingerprint, approvers }));
+  return bad(sshFault(verdict, { voter, isOwn, approvers }));
+}
+
+/** The person who is named as the signer, and the file that lists keys. */
+interface Signer {
+  voter: string;
+  approvers: Judge['approvers'];
+}
+
+/** The fault of an SSH signature. `isOwn`: it should be by a key of the signer, and not by one of a web inbox. */
+export function sshFault(
+  { why, fingerprint: mark }: Extract<SshVerdict, { ok: false }>,
+  { isOwn, ...signer }: Signer & { isOwn: boolean },
+): VoteFault {
+  const owner = isOwn && mark !== undefined ? signer.approvers.ownerOf(mark) : undefined;
+  return faultOf(why, { ...signer, mark, owner });
+}
+
+/** The fault of a signature by a passkey. */
+export function passkeyFault(
+  { why, id: mark }: Extract<PasskeyVerdict, { ok: false }>,
+  signer: Signer,
+): VoteFault {
+  const owner = mark === undefined ? undefined : signer.approvers.ownerOfPasskey(mark);
+  return faultOf(why, { ...signer, mark, owner });
 }
 
 /** What is known about the key of a signature. */
-interface Listing {
-  /** The key belongs to another person than the one who is named as the signer. */
-  isOthers: boolean;
+interface Listing extends Signer {
   /** The fingerprint or the passkey id that names the key. Undefined: nothing names the key. */
   mark: string | undefined;
-  approvers: Pick<Approvers, 'revoked'>;
+  /** The person whom the key belongs to. */
+  owner: string | undefined;
 }
 
 /** The fault of a signature. A key that is not one of the signer's is revoked, another person's, or listed nowhere. */
-export function faultOf(why: SshFault | PasskeyFault, { isOthers, mark, approvers }: Listing): VoteFault {
+function faultOf(why: SshFault | PasskeyFault, { mark, owner, voter, approvers }: Listing): VoteFault {
   if (why !== 'unknown_key') return why;
   if (mark !== undefined && approvers.revoked.since(mark) !== undefined) return 'key_revoked';
-  return isOthers ? 'other_persons_key' : 'key_removed';
+  return owner !== undefined && owner !== voter ? 'other_persons_key' : 'key_removed';
 }
 
 /** Each field with the fault that a difference in it means. The most important field comes first. */

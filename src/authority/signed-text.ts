@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { VoteSignature } from '../contract/decision';
-import { CLOCK_TOLERANCE, faultOf, type Judge, type VoteJudgement } from './assurance';
+import { CLOCK_TOLERANCE, type Judge, passkeyFault, sshFault, type VoteJudgement } from './assurance';
 import { verifyPasskey } from './passkeys/passkey';
 import { verifySshSignature } from './ssh-signature';
 
@@ -54,12 +54,7 @@ export function assuranceOfText(
     requireTouch: true,
     moments: [from, now],
   });
-  if (!verdict.ok) {
-    const { fingerprint } = verdict;
-    const owner = fingerprint === undefined ? undefined : approvers.ownerOf(fingerprint);
-    const isOthers = isOwn && owner !== undefined && owner !== voter;
-    return { ok: false, why: faultOf(verdict.why, { isOthers, mark: fingerprint, approvers }) };
-  }
+  if (!verdict.ok) return { ok: false, why: sshFault(verdict, { voter, isOwn, approvers }) };
   const { fingerprint, isHardware } = verdict;
   return { ok: true, assurance: isOwn ? 'signed_ssh' : 'signed_in', voter, fingerprint, isHardware };
 }
@@ -81,7 +76,5 @@ function byPasskey(
     site: approvers.passkeySite,
   });
   if (verdict.ok) return { ok: true, assurance: 'signed', voter, fingerprint: verdict.fingerprint };
-  const owner = verdict.id === undefined ? undefined : approvers.ownerOfPasskey(verdict.id);
-  const isOthers = owner !== undefined && owner !== voter;
-  return { ok: false, why: faultOf(verdict.why, { isOthers, mark: verdict.id, approvers }) };
+  return { ok: false, why: passkeyFault(verdict, { voter, approvers }) };
 }
