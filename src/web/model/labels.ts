@@ -1,5 +1,5 @@
 import { needsText } from '../../history/labels';
-import type { RefusalCode, Refused } from '../../contract/decision';
+import type { RefusalCode, Refused, VoteSignature } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
 import type { Answer, ApiError } from '../../server/api';
 import { dateTime, expiry } from '../../contract/text/times';
@@ -10,6 +10,11 @@ export const SAFETY_LABELS: Readonly<Record<Safety, string>> = {
   cautious: 'is logged, then runs',
   dangerous: 'waits for a decision',
 };
+
+/** How a grant or an out-of-office was signed. The worker checks whether the signature counts. */
+export function proofText(signature: VoteSignature | undefined): string {
+  return signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
+}
 
 /** Why a decision was refused, and what happens now. */
 export const REFUSAL_LABELS: Readonly<Record<RefusalCode, string>> = {

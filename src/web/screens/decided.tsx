@@ -1,26 +1,17 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import { dateTime, relative } from '../../contract/text/times';
 import { describeOutcome, describePhase, howKnown } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, Refusal } from '../../server/api';
-import { type Reply, send } from '../http';
 import { REFUSAL_LABELS } from '../model/labels';
 import { hrefOf } from '../model/route';
-import { useAppContext, useNow } from '../ui/app';
-import { Text } from '../ui/text';
+import { useAppContext, useNow, usePolled } from '../ui/app';
+import { Reason, Text } from '../ui/text';
 import { Chip } from '../ui/widgets';
-
-const readDecided = (): Promise<Reply<DecidedAnswer>> => send('GET', '/api/decided');
-
-const readRefusals = (): Promise<Reply<Refusal[]>> => send('GET', '/api/refusals');
-
-/** After how many milliseconds the screen reads again. */
-const AGAIN_MS = 15_000;
 
 /** The decisions of the signed-in user, and how the calls ended. */
 export function DecidedScreen(): JSX.Element {
   const { session } = useAppContext();
-  const answer = useReading<DecidedAnswer>(readDecided);
+  const { data: answer } = usePolled<DecidedAnswer>('/api/decided');
   return (
     <section class="turns" aria-labelledby="decided-title">
       <h1 id="decided-title" class="pane-title">
@@ -70,12 +61,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
           </code>
           {message !== undefined && ' · '}
           {message !== undefined && <Text of={message} />}
-          {reason !== undefined && (
-            <>
-              {' '}
-              · “<Text of={reason} />”
-            </>
-          )}
+          <Reason of={reason} />
         </span>
       </a>
     </li>
@@ -84,7 +70,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
 
 /** Decisions and resolutions that this web inbox sent and that were refused. History does not have them. */
 export function RefusedScreen(): JSX.Element {
-  const refusals = useReading<Refusal[]>(readRefusals);
+  const { data: refusals } = usePolled<Refusal[]>('/api/refusals');
   return (
     <section class="turns" aria-labelledby="refused-title">
       <h1 id="refused-title" class="pane-title">
@@ -124,21 +110,4 @@ function RefusedRow({ at, user, turn, callId, what, code, standing }: Refusal): 
       </a>
     </li>
   );
-}
-
-/** Reads now and then again and again. Undefined until the first answer. */
-function useReading<T>(read: () => Promise<Reply<T>>): T | undefined {
-  const { fail } = useAppContext();
-  const [data, setData] = useState<T>();
-  useEffect(() => {
-    const look = async (): Promise<void> => {
-      const reply = await read();
-      if (reply.ok) setData(reply.data);
-      else fail(reply.status, reply.error);
-    };
-    void look();
-    const timer = setInterval(() => void look(), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, [read, fail]);
-  return data;
 }

@@ -1,19 +1,17 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { defined } from '../../contract/defined';
 import { dateTime, relative } from '../../contract/text/times';
 import type { GrantRow } from '../../server/api';
 import { send } from '../http';
-import { useAppContext, useNow } from '../ui/app';
+import { proofText } from '../model/labels';
+import { useAppContext, useNow, usePolled } from '../ui/app';
 import { sendSigned } from './call/send';
-import { Text } from '../ui/text';
-
-/** After how many milliseconds the screen reads again. */
-const AGAIN_MS = 15_000;
+import { Reason, Text } from '../ui/text';
 
 /** The calls that may run without asking, with buttons that revoke these grants. */
 export function GrantsScreen(): JSX.Element {
-  const { rows, look } = useGrants();
+  const { data: rows, look } = usePolled<GrantRow[]>('/api/grants');
   return (
     <section class="turns" aria-labelledby="grants-title">
       <h1 id="grants-title" class="pane-title" tabIndex={-1}>
@@ -48,17 +46,12 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
       </p>
       <p class="row-foot">
         {times - used} of {times} uses left · ends {relative(until, now)} · given by <Text of={by} />,{' '}
-        {howText(signature)}, {dateTime(at)}
-        {reason !== undefined && (
-          <>
-            {' '}
-            · “<Text of={reason} />”
-          </>
-        )}
+        {proofText(signature)}, {dateTime(at)}
+        <Reason of={reason} />
       </p>
       {confirmed.map((vote) => (
         <p class="row-foot" key={vote.voter}>
-          confirmed by <Text of={vote.voter} />, {howText(vote.signature)}, {dateTime(vote.at)}
+          confirmed by <Text of={vote.voter} />, {proofText(vote.signature)}, {dateTime(vote.at)}
         </p>
       ))}
       {held !== undefined && (
@@ -74,10 +67,6 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
       {session.role !== 'viewer' && <Revoke id={id} look={look} what={`${grant.tool} by ${by}`} />}
     </li>
   );
-}
-
-function howText(signature: GrantRow['signature']): string {
-  return signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed';
 }
 
 interface ConfirmProps {
@@ -130,20 +119,4 @@ function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; wha
       <span class="sr-only"> {id.slice(0, 8)}</span>
     </button>
   );
-}
-
-function useGrants(): { rows?: GrantRow[]; look: () => Promise<void> } {
-  const { fail } = useAppContext();
-  const [rows, setRows] = useState<GrantRow[]>();
-  const look = async (): Promise<void> => {
-    const reply = await send<GrantRow[]>('GET', '/api/grants');
-    if (reply.ok) setRows(reply.data);
-    else fail(reply.status, reply.error);
-  };
-  useEffect(() => {
-    void look();
-    const timer = setInterval(() => void look(), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, []);
-  return { look, ...(rows === undefined ? {} : { rows }) };
 }

@@ -1,6 +1,7 @@
 import { createContext, type JSX } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, Session } from '../../server/api';
+import { send } from '../http';
 import { serverNow } from '../stream';
 import type { LiveInbox } from '../live';
 import type { Selection } from '../model/alike';
@@ -96,6 +97,26 @@ export function useNow(everyMs = 1_000): number {
     return () => clearInterval(timer);
   }, [everyMs]);
   return now;
+}
+
+/** After how many milliseconds a screen reads again. */
+const AGAIN_MS = 15_000;
+
+/** Reads a path of the API now, and then again and again. The data is undefined until the first answer. `look` reads now. */
+export function usePolled<T>(path: string): { data: T | undefined; look: () => Promise<void> } {
+  const { fail } = useAppContext();
+  const [data, setData] = useState<T>();
+  const look = useCallback(async (): Promise<void> => {
+    const reply = await send<T>('GET', path);
+    if (reply.ok) setData(reply.data);
+    else fail(reply.status, reply.error);
+  }, [path, fail]);
+  useEffect(() => {
+    void look();
+    const timer = setInterval(() => void look(), AGAIN_MS);
+    return () => clearInterval(timer);
+  }, [look]);
+  return { data, look };
 }
 
 /** The queries of the lists when the person left them. */

@@ -92,6 +92,17 @@ export function visibleText(text: string, kind?: Kind): string {
     .join('');
 }
 
+/** The reason that a person gave, behind other text. The quotes are ours, so they are not marked. */
+export function Reason({ of }: { of: string | undefined }): JSX.Element | null {
+  if (of === undefined) return null;
+  return (
+    <>
+      {' '}
+      · “<Text of={of} />”
+    </>
+  );
+}
+
 /** The files of a person's message. */
 export function Files({ of = [] }: { of: Parameters<typeof describeFile>[0][] | undefined }): JSX.Element {
   return (

@@ -1,20 +1,18 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { defined } from '../../../contract/defined';
 import { isSameName } from '../../../contract/authority/votes';
 import { dateTime, relative } from '../../../contract/text/times';
 import type { Away, AwaySeen } from '../../../server/api';
 import { send } from '../../http';
-import { errorText } from '../../model/labels';
-import { useAppContext, useNow } from '../../ui/app';
-import { Text } from '../../ui/text';
-
-/** How many milliseconds pass until the screen reads again. */
-const AGAIN_MS = 15_000;
+import { errorText, proofText } from '../../model/labels';
+import { useAppContext, useNow, usePolled } from '../../ui/app';
+import { Reason, Text } from '../../ui/text';
 
 /** The screen on which a person says that they are away, and that shows who is. */
 export function AwayScreen(): JSX.Element {
-  const { entries, look } = useAway();
+  const { data, look } = usePolled<AwaySeen>('/api/away');
+  const entries = data?.entries;
   const { session } = useAppContext();
   return (
     <section class="turns" aria-labelledby="away-title">
@@ -48,13 +46,8 @@ function Row({ look, ...entry }: Away & { look: () => Promise<void> }): JSX.Elem
       </p>
       <p class="row-foot">
         {!hasBegun && `from ${dateTime(start)} `}until {dateTime(end)} ({relative(end, now)}) ·{' '}
-        {signature === undefined ? 'claimed' : signature.kind === 'inbox' ? 'signed in' : 'signed'}
-        {reason !== undefined && (
-          <>
-            {' '}
-            · “<Text of={reason} />”
-          </>
-        )}
+        {proofText(signature)}
+        <Reason of={reason} />
       </p>
       {(isOwn || session.role === 'admin') && <End {...entry} look={look} isBack={isOwn && hasBegun} />}
     </li>
@@ -178,20 +171,4 @@ function bodyOf({ to, start, end, reason }: Fields): object {
     text === '' ? undefined : new Date(text).toISOString();
   const said = { start: moment(start), end: moment(end), reason: reason.trim() || undefined };
   return { to: to.trim(), ...defined(said) };
-}
-
-function useAway(): { entries?: readonly Away[]; look: () => Promise<void> } {
-  const { fail } = useAppContext();
-  const [entries, setEntries] = useState<readonly Away[]>();
-  const look = async (): Promise<void> => {
-    const reply = await send<AwaySeen>('GET', '/api/away');
-    if (reply.ok) setEntries(reply.data.entries);
-    else fail(reply.status, reply.error);
-  };
-  useEffect(() => {
-    void look();
-    const timer = setInterval(() => void look(), AGAIN_MS);
-    return () => clearInterval(timer);
-  }, []);
-  return { look, ...defined({ entries }) };
 }

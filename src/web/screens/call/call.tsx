@@ -10,7 +10,6 @@ import { ArgumentsView, DecidedPreview, Outcome } from './content';
 import { CallHead, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { useInboxRows } from '../../inbox-rows';
 import { queryOf } from '../../model/route';
-import type { InDoubtOpened, QuestionOpened } from '../../../history/events';
 import { LeftOver, whatHappened } from './edit';
 import { NOTHING_TYPED, readTyped } from '../../typed';
 
@@ -51,28 +50,41 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
     return <RequestPanel key={`${callKey}/${seenDigest}/${eventId}`} request={call.request} {...shared} />;
   }
   if (call.phase === 'asked' && call.question !== undefined) {
-    return <LateQuestion key={call.question.callKey} asked={call.question} {...shared} />;
+    const { question } = call;
+    return (
+      <LatePanel
+        key={question.callKey}
+        load={loadQuestion}
+        show={(late) => <late.QuestionPanel asked={question} {...shared} />}
+      />
+    );
   }
   if (call.phase === 'in_doubt' && call.doubt !== undefined) {
-    return <LateDoubt key={call.doubt.eventId} doubt={call.doubt} {...shared} />;
+    const { doubt } = call;
+    return (
+      <LatePanel
+        key={doubt.eventId}
+        load={loadDoubt}
+        show={(late) => <late.DoubtPanel doubt={doubt} {...shared} />}
+      />
+    );
   }
   return <ClosedPanel {...shared} />;
 }
 
 const loadQuestion = () => import('../question');
-
-function LateQuestion(props: DecidingProps & { asked: QuestionOpened }): JSX.Element {
-  const late = useLate(loadQuestion, true);
-  const Title = usePanelTitle();
-  return late === undefined ? <Title class="empty">Opening …</Title> : <late.QuestionPanel {...props} />;
-}
-
 const loadDoubt = () => import('./doubt');
 
-function LateDoubt(props: DecidingProps & { doubt: InDoubtOpened }): JSX.Element {
-  const late = useLate(loadDoubt, true);
+interface LatePanelProps<T> {
+  load: () => Promise<T>;
+  show: (late: T) => JSX.Element;
+}
+
+/** A panel that is loaded when it is opened. */
+function LatePanel<T extends object>({ load, show }: LatePanelProps<T>): JSX.Element {
+  const late = useLate(load, true);
   const Title = usePanelTitle();
-  return late === undefined ? <Title class="empty">Opening …</Title> : <late.DoubtPanel {...props} />;
+  return late === undefined ? <Title class="empty">Opening …</Title> : show(late);
 }
 
 function useCall(
