@@ -50,6 +50,8 @@ module.exports = {
     {
       ...common,
       displayName: 'server',
+      testEnvironment: '<rootDir>/scripts/jest/environment.cjs',
+      runtime: '<rootDir>/scripts/jest/runtime.cjs',
       testMatch: onServer,
       globalSetup: '<rootDir>/test/support/global-setup.ts',
       globalTeardown: '<rootDir>/test/support/global-teardown.ts',
