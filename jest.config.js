@@ -26,7 +26,7 @@ const onServer = ['<rootDir>/test/e2e/**/*.test.ts', '<rootDir>/test/**/*.server
 module.exports = {
   // As many as the smallest machine has cores: files start workers, servers and browsers of their own, and with a third one
   // these waited longer for a core than a server waits for a worker.
-  maxWorkers: 2,
+  maxWorkers: 3,
   // Between two files a process that has grown is replaced: one of 2 GB took 130 ms to start a program, one of 200 MB takes 10.
   workerIdleMemoryLimit: '400MB',
   testSequencer: '<rootDir>/scripts/test-sequencer.cjs',

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { builtinModules, createRequire } from 'node:module';
 import { join, relative } from 'node:path';
+import { decode, type SourceMapMappings } from '@jridgewell/sourcemap-codec';
+import { z } from 'zod';
 import { BUNDLE_KB } from '../bench/figures/start';
 import { ensureBuilt, lib, root } from './support/build';
 
@@ -42,9 +44,35 @@ const packagesOf = (file: string, seen = new Set<string>()): string[] =>
 const bundleCode = (): string =>
   readFileSync(lib('workflow-bundle.js'), 'utf8').replace(/^\/\/# sourceMappingURL=.*$/m, '');
 
-/** Webpack names each module by its path, as the key of a table of functions. */
-const bundleModules = (): string[] =>
-  [...bundleCode().matchAll(/"([^"\s]+)"\(/g)].flatMap(([, name]) => name ?? []);
+/** The modules of the bundle: the source of each, relative to the checkout, by the number that webpack gave it. */
+const bundleModules = (): Map<string, string> => {
+  const map = SourceMap.parse(JSON.parse(bundleMap()));
+  const lines = decode(map.mappings);
+  const modules = new Map<string, string>();
+  for (const [line, text] of bundleCode().split('\n').entries()) {
+    const [, id] = /^(\d+)\((?:__unused_webpack_)?module\b.*\) \{$/.exec(text) ?? [];
+    if (id !== undefined) modules.set(id, sourceFrom(line, lines, map.sources));
+  }
+  return modules;
+};
+
+const SourceMap = z.object({ mappings: z.string(), sources: z.array(z.string()) });
+
+const bundleMap = (): string => {
+  const [, base64 = ''] = /;base64,(.*)$/.exec(readFileSync(lib('workflow-bundle.js'), 'utf8')) ?? [];
+  return Buffer.from(base64, 'base64').toString();
+};
+
+/** The source of the first code after a line. */
+const sourceFrom = (line: number, lines: SourceMapMappings, sources: readonly string[]): string => {
+  for (const segments of lines.slice(line))
+    for (const [, source] of segments)
+      if (source !== undefined) return relative(root, lib(sources[source] ?? ''));
+  return '';
+};
+
+/** The compiled file of one of our sources. */
+const compiled = (source: string): string => join(root, source.replace(/^src/, 'lib').replace(/ts$/, 'js'));
 
 beforeAll(ensureBuilt);
 
@@ -162,45 +190,52 @@ it('lets only worker.ts know both workflows and activities', () => {
 });
 
 describe('the workflow bundle', () => {
+  let modules: Map<string, string>;
+  beforeAll(() => {
+    modules = bundleModules();
+  });
+
   it('is within its limit without the source map', () => {
     expect(Buffer.byteLength(bundleCode())).toBeLessThanOrEqual(BUNDLE_KB * 1000);
   });
 
   it('loads what is pure once a worker, and nothing of the SDK', () => {
     const shared = /exports\.preloadModules = [^}]*}/.exec(bundleCode())?.[0] ?? '';
-    const names = [...shared.matchAll(/^\s*"(.+)"$/gm)].flatMap(([, name = '']) => name);
-    expect(names).toEqual(expect.arrayContaining(['./lib/contract/digest.js', './lib/workflows/turn.js']));
-    const found = names.flatMap((name) => packagesOf(join(root, name)));
+    const names = [...shared.matchAll(/^\s*(\d+)$/gm)].map(
+      ([, id = '']) => modules.get(id) ?? `module ${id}`,
+    );
+    expect(names).toEqual(expect.arrayContaining(['src/contract/digest.ts', 'src/workflows/turn.ts']));
+    const found = names.flatMap((name) => packagesOf(compiled(name)));
     expect(found.filter((name) => name.startsWith('@temporalio'))).toEqual([]);
   });
 
   it('keeps nothing of a workflow in its modules, which all workflows share', () => {
-    const ours = bundleModules().filter((name) => /^\.\/lib\/(workflows|contract)\//.test(name));
+    const ours = [...modules.values()].filter((name) => /^src\/(workflows|contract)\//.test(name));
     // The SDK freezes plain values that they export.
     const state =
       /^let |^var (?!__|\w+ = require)|^const \w+ = (\[\]|\{\});|^(const \w+|exports\.\w+) = new \w+\(\);/m;
     expect(ours.length).toBeGreaterThan(30);
-    expect(ours.filter((name) => state.test(readFileSync(join(root, name), 'utf8')))).toEqual([]);
+    expect(ours.filter((name) => state.test(readFileSync(compiled(name), 'utf8')))).toEqual([]);
   });
 
   it('holds our workflows', () => {
-    expect(bundleModules().filter((name) => name.includes('lib/workflows/'))).not.toEqual([]);
+    expect([...modules.values()]).toContain('src/workflows/agent-turn.ts');
   });
 
   it.each([
-    'lib/activities/',
-    'lib/tools/',
-    'lib/models/',
-    'lib/engine/',
-    'lib/client/',
-    'lib/authority/',
+    'src/activities/',
+    'src/tools/',
+    'src/models/',
+    'src/engine/',
+    'src/client/',
+    'src/authority/',
     '/@bufbuild/',
     '/yaml/',
     '/zod/',
     '@temporalio/worker/',
     '@temporalio/client/',
   ])('holds nothing of %s', (part) => {
-    expect(bundleModules().filter((name) => name.includes(part))).toEqual([]);
+    expect([...modules.values()].filter((name) => name.includes(part))).toEqual([]);
   });
 
   it('holds no Node builtin', () => {
@@ -211,7 +246,7 @@ describe('the workflow bundle', () => {
     const required = [...bundleCode().matchAll(/[^_]require\("([^"]+)"\)/g)].flatMap(
       ([, name]) => name ?? [],
     );
-    expect([...bundleModules(), ...required].filter((name) => builtins.includes(name))).toEqual([]);
+    expect([...modules.values(), ...required].filter((name) => builtins.includes(name))).toEqual([]);
   });
 });
 
