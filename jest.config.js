@@ -24,8 +24,8 @@ const common = {
 const onServer = ['<rootDir>/test/e2e/**/*.test.ts', '<rootDir>/test/**/*.server.test.ts'];
 
 module.exports = {
-  // As many as the smallest machine has cores: files start workers, servers and browsers of their own, and with a third one
-  // these waited longer for a core than a server waits for a worker.
+  // One more than the smallest machine has cores: two files on a server leave four tenths of two cores idle, because they wait
+  // for timers and for workers that were killed.
   maxWorkers: 3,
   // Between two files a process that has grown is replaced: one of 2 GB took 130 ms to start a program, one of 200 MB takes 10.
   workerIdleMemoryLimit: '400MB',
