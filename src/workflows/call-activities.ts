@@ -187,7 +187,10 @@ function toRetryPolicy(retry: RetryOptions): NonNullable<ActivityOptions['retry'
     maximumAttempts: retry.maximumAttempts,
     initialInterval: retry.initialIntervalMs,
     backoffCoefficient: retry.backoffCoefficient,
-    ...defined({ maximumInterval: retry.maximumIntervalMs }),
+    // The server refuses a longest wait that is shorter than the first one.
+    ...defined({
+      maximumInterval: retry.maximumIntervalMs && Math.max(retry.maximumIntervalMs, retry.initialIntervalMs),
+    }),
   };
 }
 
