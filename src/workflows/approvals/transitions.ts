@@ -174,6 +174,7 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
     approvals.verdicts.set(decisionId, { ...spent, verdict });
   }
   state.voided = (state.voided ?? 0) + 1;
+  if (at.mayHaveRun === true) state.mayHaveRun = true;
   strike(state, at);
   undoEdit(state);
   delete state.held;
