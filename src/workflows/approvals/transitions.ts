@@ -219,10 +219,8 @@ export function cancelAll(approvals: Approvals, now: number): void {
   approvals.cancelled = true;
   for (const state of approvals.calls.values()) {
     if (!['request', 'question', 'replanning', 'ready'].includes(state.phase)) continue;
-    closeCall(approvals, state, {
-      cause: 'neverStarted',
-      result: failureOf(state, ENDINGS.neverStarted, now),
-    });
+    const result = failureOf(state, ENDINGS.neverStarted, now);
+    closeCall(approvals, state, { cause: 'neverStarted', result });
   }
 }
 
