@@ -96,9 +96,8 @@ const OF_OTHERS: readonly ToolErrorCode[] = ['transport', 'in_doubt', 'tool', 'u
 
 /** Our own words, without the sentence at their end that nothing ran. */
 export function saysMayHaveRun(words: string): string {
-  const said = (found: string): string =>
-    found.startsWith('N') ? MAY_HAVE_RUN : `a${MAY_HAVE_RUN.slice(1)}`;
-  return words.replace(/nothing ran\.?$/i, said);
+  const inSentence = `a${MAY_HAVE_RUN.slice(1)}`;
+  return words.replace(/Nothing ran\.?$/, MAY_HAVE_RUN).replace(/nothing ran\.?$/, inSentence);
 }
 
 /** The person who decided, answered or resolved a call, and the reason. */

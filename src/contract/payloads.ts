@@ -47,7 +47,7 @@ const METADATA = object({
   timestamp: TEXT,
 });
 // A model may ask for any name. Only a call that runs needs the name of a tool.
-const HEAD = { callId: CALL_ID, id: { ...TEXT, maxLength: 1000 }, tool: { ...TEXT, maxLength: 1000 } };
+const HEAD = { callId: CALL_ID, id: NAME, tool: { ...TEXT, maxLength: 1000 } };
 const RESULT: JsonSchema = {
   ...object(
     {

@@ -98,8 +98,8 @@ export interface UsedState {
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
 
 /**
- * The schema of a task queue's name. The server takes at most 1,000 bytes and keeps one prefix for itself, and half a
- * character is no UTF-8. A command with another name would fail the workflow task each time.
+ * The schema of a task queue's name. The server takes at most 1,000 bytes and keeps one prefix for itself, and UTF-8
+ * has no half characters. A command with another name would fail the workflow task each time.
  */
 export const QUEUE: JsonSchema = {
   type: 'string',

@@ -223,7 +223,7 @@ function acceptedOf(verdict: Verdict): Accepted {
 function refusalFailure(refused: Refused): ApplicationFailure {
   return ApplicationFailure.create({
     type: refused.code,
-    // The request may hold half a character, which is no UTF-8: the SDK would end the worker.
+    // The request may hold half a character. UTF-8 has none, and the SDK would end the worker.
     message: refused.message.replace(/\p{Cs}/gu, '\ufffd'),
     nonRetryable: true,
     details: [refused],

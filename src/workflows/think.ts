@@ -146,8 +146,9 @@ export function takeUpWords(turn: Turn): boolean {
  */
 function mayJoin({ origin, words }: Turn, { sender }: TurnWords): boolean {
   const { requester, others = [] } = origin ?? {};
-  const noted = new Set([requester, ...others, ...words.waiting.map((one) => one.sender)]);
-  return sender === undefined || noted.has(sender) || noted.size < LIMITS.turnSenders;
+  // Words without a sender are the requester's.
+  const noted = new Set([undefined, requester, ...others, ...words.waiting.map((one) => one.sender)]);
+  return noted.has(sender) || noted.size <= LIMITS.turnSenders;
 }
 
 /** Notes the sender of new words as a requester of everything that the turn does from now on. */
