@@ -11,7 +11,7 @@ import type {
   GrantUse,
 } from '../contract/call';
 import type { Roster } from '../contract/authority/roster';
-import { afterDoubt, withDecisionNote } from '../contract/call-messages';
+import { saysMayHaveRun, withDecisionNote } from '../contract/call-messages';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
 import { runJob, type RunJob } from '../tools/executor';
@@ -72,8 +72,25 @@ export function notRunResult(
   };
   const head = tool === undefined ? input : { ...input, server: tool.server };
   // A person let the call run again. Nobody knows what its earlier run did.
-  const said = input.generation > 0 ? afterDoubt(failure) : failure;
-  return withNote(input, makeFailure(head, said, facts));
+  const message = input.generation > 0 ? saysMayHaveRun(failure.message) : failure.message;
+  return withNote(input, makeFailure(head, { ...failure, message }, facts));
+}
+
+/**
+ * Whether an earlier attempt may have run: on this task queue, on the queue of the worker that held the state of the
+ * call, or before a person let the call run again.
+ */
+export function ranBefore(input: CallInput): boolean {
+  return isLaterAttempt() || input.mayHaveRun === true || input.generation > 0;
+}
+
+/**
+ * Whether this is not the first attempt. An operator's reset sets the number of attempts back, but not the time of the
+ * first attempt.
+ */
+export function isLaterAttempt(): boolean {
+  const { attempt, currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info;
+  return attempt > 1 || currentAttemptScheduledTimestampMs > scheduledTimestampMs;
 }
 
 /** Runs the handler, which is aborted when the attempt is given up. */
@@ -85,6 +102,7 @@ export async function execute(execution: Execution, guard: AttemptGuard): Promis
     call: { callId: input.callId, id: input.id, arguments: input.arguments },
     approved: input.decision !== undefined || grant !== undefined,
     attempt: Context.current().info.attempt,
+    ranBefore: ranBefore(input),
     idempotencyKey: key,
     signal: guard.signal,
     // The machine may have been frozen since the last check. A check of the clocks aborts the signal in that case. For

@@ -53,7 +53,7 @@ function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promi
   return async (input) => {
     const unreadable = whyUnreadable(input);
     if (unreadable === undefined) return activity(input);
-    throw new Error(`this worker cannot read the input: ${unreadable.why}. Nothing ran.`);
+    throw new Error(`this worker cannot read the input: ${unreadable.why}. This attempt ran nothing.`);
   };
 }
 

@@ -227,9 +227,6 @@ export function notInTime(cause: unknown): Error {
 /** The most calls that are prepared at the same time. A preview may read a file of many megabytes. */
 const AT_ONCE = 8;
 
-/** The most calls of one reply that get a result, which may be an error. Further calls are left out of the reply. */
-const MOST_ANSWERED = 1000;
-
 /**
  * Prepares the calls of a step, in the model's order and a few at a time. A call whose text is over the limits becomes
  * a validation error before it is prepared, so no preview is made for it.
@@ -238,7 +235,7 @@ export async function prepareFitting(
   asked: readonly AskedCall[],
   prepare: (asked: AskedCall) => Promise<PreparedCall>,
 ): Promise<PreparedCall[]> {
-  const answered = asked.slice(0, MOST_ANSWERED);
+  const answered = asked.slice(0, LIMITS.callsAnswered);
   const excess = excessByRaw(answered);
   const prepared: PreparedCall[] = [];
   const rest = answered.entries();

@@ -1,4 +1,3 @@
-import { Context } from '@temporalio/activity';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { idempotencyKey } from '../contract/names';
@@ -8,7 +7,15 @@ import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
 import { outdatedDecision, signedStart } from './earlier-start';
-import { cachedOutput, execute, type Execution, notRunResult, withNote } from './execution';
+import {
+  cachedOutput,
+  execute,
+  type Execution,
+  isLaterAttempt,
+  notRunResult,
+  ranBefore,
+  withNote,
+} from './execution';
 import { lackOf, notHere, retryFailure } from './failures';
 import type { AwayReader } from './control/away';
 import { authorityFor, claimGrant, type GrantedCall, voidGrant } from './control/grants';
@@ -40,16 +47,25 @@ import { contentDigest } from '../tools/content-digest';
  */
 export async function runTool(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const { value: ready, since } = await whileBeating(() => makeReady(deps, input));
-  if ('output' in ready) return ready.output;
+  if ('output' in ready) return withEarlier(input, ready.output);
   const { execution } = ready;
-  if (execution.tool.child !== undefined) return lookForChild(execution, execution.tool.child);
+  if (execution.tool.child !== undefined)
+    return withLeave(execution, await lookForChild(execution, execution.tool.child));
   const run = execution.tool.effect === 'unsafe' ? runUnsafe : runRepeatable;
   return withLeave(execution, withHolder(execution.state, await run(execution, since)));
 }
 
 /** Adds to an output the use of a grant, or the roster of the signatures, by which its call started. */
 function withLeave({ grant, roster }: StartedBy, output: CallOutput): CallOutput {
-  return 'result' in output || 'inDoubt' in output ? { ...output, ...defined({ grant, roster }) } : output;
+  const isStarted = 'result' in output || 'inDoubt' in output || 'child' in output;
+  return isStarted ? { ...output, ...defined({ grant, roster }) } : output;
+}
+
+/** Notes that an earlier attempt may have run, where people are asked again: a denial then does not say that nothing ran. */
+function withEarlier(input: CallInput, output: CallOutput): CallOutput {
+  return 'askAgain' in output && input.effect !== 'unsafe' && ranBefore(input)
+    ? { ...output, mayHaveRun: true }
+    : output;
 }
 
 /** A call that may start now, or the output of a call that may not. */
@@ -126,7 +142,7 @@ export async function handBackUnregistered(deps: ActivityDeps, input: CallInput)
  * an earlier attempt may have run is left to another worker instead, for as many attempts as it has.
  */
 function handBack(input: CallInput, lack: string): CallOutput {
-  if (input.effect === 'pure' || !mayHaveRun()) return notHere(input, lack);
+  if (input.effect === 'pure' || !isLaterAttempt()) return notHere(input, lack);
   const message = `This attempt could not start: ${lack}. ${MAY_HAVE_RUN}`;
   throw retryFailure(notRunResult({ tool: undefined, input }, { code: 'transport', message }));
 }
@@ -134,23 +150,6 @@ function handBack(input: CallInput, lack: string): CallOutput {
 function withWhatRan(input: CallInput, failure: ToolFailure): ToolFailure {
   if (ranBefore(input)) return { ...failure, message: `${failure.message} ${MAY_HAVE_RUN}` };
   return failure.code === 'refused' ? { ...failure, message: failure.message + NOTHING_RAN } : failure;
-}
-
-/**
- * Whether an earlier attempt may have run: on this task queue, on the queue of the worker that held the state of the
- * call, or before a person let the call run again.
- */
-function ranBefore(input: CallInput): boolean {
-  return mayHaveRun() || input.mayHaveRun === true || input.generation > 0;
-}
-
-/**
- * Whether this is not the first attempt. An operator's reset sets the number of attempts back, but not the time of the
- * first attempt.
- */
-function mayHaveRun(): boolean {
-  const { attempt, currentAttemptScheduledTimestampMs, scheduledTimestampMs } = Context.current().info;
-  return attempt > 1 || currentAttemptScheduledTimestampMs > scheduledTimestampMs;
 }
 
 /**

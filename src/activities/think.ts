@@ -118,8 +118,8 @@ function withCurrency(budget: Budget | undefined, { pricing }: ActivityDeps): Bu
 }
 
 /**
- * The most characters of an id. No provider's ids are as long. The limit is needed because an id is repeated in every
- * record of its call.
+ * The most characters of an id, and of a tool's name. No provider's ids are as long, and no tool has such a name. The
+ * limit is needed because both are repeated in every record of the call.
  */
 const ID_CHARACTERS = 200;
 
@@ -129,7 +129,7 @@ function askedCalls(step: number, reply: ModelReply): AskedCall[] {
   return reply.toolCalls.map((call, index) => ({
     callId: `${step}.${index + 1}`,
     id: ids[index] ?? '',
-    tool: call.name,
+    tool: call.name.slice(0, ID_CHARACTERS),
     raw: call.arguments,
   }));
 }

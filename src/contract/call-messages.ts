@@ -2,7 +2,7 @@ import type { CallInput, CallSettings, NotHere, PreparedCall, ValidCall } from '
 import type { Abandonment } from './decision';
 import { LIMITS, TIMES } from './limits';
 import { FAILURES } from './names';
-import type { ToolFailure, ToolResult } from './result';
+import type { ToolErrorCode, ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
 import { utf8Bytes } from './text/bytes';
 
@@ -83,11 +83,21 @@ export const MAY_HAVE_RUN = 'An earlier attempt of it may have run.';
 
 /**
  * A failure of a call that a person let run again. The earlier run was in doubt, so it may not say that nothing ran.
+ * Where the end of the message may be the words of a person or of a tool, it stays: only our own sentence is reworded.
  */
 export function afterDoubt(failure: ToolFailure): ToolFailure {
-  const said = (words: string): string =>
-    words.startsWith('N') ? MAY_HAVE_RUN : `a${MAY_HAVE_RUN.slice(1)}`;
-  return { ...failure, message: failure.message.replace(/nothing ran\.$/i, said) };
+  return OF_OTHERS.includes(failure.code)
+    ? failure
+    : { ...failure, message: saysMayHaveRun(failure.message) };
+}
+
+/** The codes of failures that may end in the words of a person or of a tool. */
+const OF_OTHERS: readonly ToolErrorCode[] = ['transport', 'in_doubt', 'tool', 'unknown'];
+
+/** Our own words, without the sentence at their end that nothing ran. */
+export function saysMayHaveRun(words: string): string {
+  const inSentence = `a${MAY_HAVE_RUN.slice(1)}`;
+  return words.replace(/Nothing ran\.?$/, MAY_HAVE_RUN).replace(/nothing ran\.?$/, inSentence);
 }
 
 /** The person who decided, answered or resolved a call, and the reason. */

@@ -312,7 +312,7 @@ export type CallOutput =
   | ChildReady;
 
 /** The call is a child turn, which may start or exists already. */
-export interface ChildReady {
+export interface ChildReady extends StartedBy {
   child: ChildLook;
   /** The parent of the child turn's spans, as a W3C `traceparent`. Absent: its worker writes no spans. */
   trace?: string;
@@ -326,6 +326,8 @@ export interface AskAgain {
   struck?: string[];
   /** The authority by the worker's own file. Absent: it has not changed. */
   authority?: Authority;
+  /** An attempt before this one may have run. Never set for an unsafe call. */
+  mayHaveRun?: true;
   /**
    * The secret of the call's input. Only for an unsafe call: it proves that the worker itself says that the call did
    * not start.

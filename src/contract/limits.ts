@@ -10,6 +10,8 @@ const HOUR = 3600 * SECOND;
 export const LIMITS = {
   /** The most calls in one step: more than a person can follow, and well under Temporal's 2,000 pending activities. */
   callsPerStep: 64,
+  /** The most calls of one reply that get a result, which may be an error. Further calls are left out of the reply. */
+  callsAnswered: 1000,
   /** The most steps in one turn, unless the agent sets it: a model that loops has to stop somewhere. */
   stepsPerTurn: 50,
   /**
@@ -183,6 +185,8 @@ export const LIMITS = {
   sessionIdleMessages: 500,
   /** The most words that wait in a running turn until it takes them up. */
   turnWords: 100,
+  /** The most people who send words to one turn. Each of them counts as a requester of all that the turn does. */
+  turnSenders: 100,
   /** The most bytes of a pause's reason: every worker reads it, and the reasons of all pauses have to fit one memo. */
   pauseReasonBytes: 500,
   /**

@@ -3,10 +3,10 @@ import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
 import { type CallHead, type CallOutput, type PreparedCall, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS, TIMES } from './limits';
-import { RESERVED_TOOL_NAMES } from './names';
+import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaFit } from './schema/schema';
-import { CARRIED_STATES, HOLDER, EFFECTS, type JsonSchema, ORDERS, SAFETIES, STATES } from './tool';
+import { CARRIED_STATES, HOLDER, EFFECTS, type JsonSchema, ORDERS, QUEUE, SAFETIES, STATES } from './tool';
 import { fitsMoved, MOVED, type PrepareOutput, type ThinkOutput } from './think';
 import { utf8Bytes } from './text/bytes';
 import { isTranscriptEntry } from './transcript';
@@ -47,7 +47,7 @@ const METADATA = object({
   timestamp: TEXT,
 });
 // A model may ask for any name. Only a call that runs needs the name of a tool.
-const HEAD = { callId: CALL_ID, id: TEXT, tool: TEXT };
+const HEAD = { callId: CALL_ID, id: NAME, tool: { ...TEXT, maxLength: 1000 } };
 const RESULT: JsonSchema = {
   ...object(
     {
@@ -59,7 +59,7 @@ const RESULT: JsonSchema = {
       contentType: TEXT,
       metadata: METADATA,
     },
-    { error: FAILURE },
+    { error: FAILURE, sealed: { type: 'object', additionalProperties: TEXT } },
   ),
   if: { properties: { success: { const: false } } },
   then: { required: ['error'] },
@@ -85,18 +85,18 @@ const SETTINGS = object(
     startWithinMs: MS,
   },
   {
-    taskQueue: NAME,
+    taskQueue: QUEUE,
     local: { type: 'boolean' },
     noBatch: { type: 'boolean' },
     grants: { enum: ['none', 'equal'] },
     askMs: MS,
     server: TEXT,
     state: object({ scope: { enum: STATES.filter((scope) => scope !== 'call') }, group: NAME }),
-    child: object({ agent: NAME, outputBytes: { type: 'integer', minimum: 1 } }, { taskQueue: NAME }),
+    child: object({ agent: NAME, outputBytes: { type: 'integer', minimum: 1 } }, { taskQueue: QUEUE }),
   },
 );
-// Temporal's own limit for a type. A name with a dot is one of our activities, which a reply must not call.
-const TOOL: JsonSchema = { ...NAME, pattern: '^[^.]*$', not: { enum: [...RESERVED_TOOL_NAMES] } };
+// The name is an activity type. A name with a dot is one of our activities, which a reply must not call.
+const TOOL: JsonSchema = { ...TEXT, pattern: TOOL_NAME.source, not: { enum: [...RESERVED_TOOL_NAMES] } };
 const VALID = object(
   { arguments: OBJECT, argsDigest: TEXT, toolDigest: TEXT, settings: SETTINGS },
   {
@@ -119,7 +119,7 @@ const callOf = (tool: JsonSchema): JsonSchema => ({
   allOf: [
     only(['run', 'ask'], { allOf: [VALID, object({ tool })] }),
     only(['invalid', 'recorded'], INVALID),
-    only(['remote'], object({ taskQueue: NAME, raw: TEXT }, { askFirst: TEXT, toolDigest: TEXT })),
+    only(['remote'], object({ taskQueue: QUEUE, raw: TEXT }, { askFirst: TEXT, toolDigest: TEXT })),
   ],
 });
 
@@ -128,7 +128,7 @@ const isThinkOutput = guard<ThinkOutput>(
     {
       replyId: { ...NAME, maxLength: 200 },
       text: TEXT,
-      calls: { type: 'array', items: OBJECT },
+      calls: { type: 'array', items: OBJECT, maxItems: LIMITS.callsAnswered },
       schemas: { type: 'object', additionalProperties: OBJECT },
       model: TEXT,
       finishReason: TEXT,

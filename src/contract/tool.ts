@@ -97,10 +97,21 @@ export interface UsedState {
 
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
 
+/**
+ * The schema of a task queue's name. The server takes at most 1,000 bytes and keeps one prefix for itself, and UTF-8
+ * has no half characters. A command with another name would fail the workflow task each time.
+ */
+export const QUEUE: JsonSchema = {
+  type: 'string',
+  pattern: '^[^\\p{Cs}]+$',
+  not: { pattern: '^/_sys/' },
+  anyOf: [{ maxLength: 250 }, { maxLength: 1000, pattern: '^[ -~]*$' }],
+};
+
 /** The schema of a StateHolder. */
 export const HOLDER: JsonSchema = {
   type: 'object',
-  properties: { queue: { ...NAME, pattern: `^${HOLDER_QUEUE}` }, begunBy: NAME, runId: NAME },
+  properties: { queue: { allOf: [QUEUE, { pattern: `^${HOLDER_QUEUE}` }] }, begunBy: NAME, runId: NAME },
   required: ['queue', 'begunBy', 'runId'],
 };
 

@@ -184,6 +184,8 @@ export interface RunJob {
   approved: boolean;
   /** Counts from 1. */
   attempt: number;
+  /** Whether an earlier attempt of the call may have run. @default false */
+  ranBefore?: boolean;
   idempotencyKey: string;
   /** Cancels this execution. */
   signal?: AbortSignal;
@@ -306,7 +308,7 @@ function factsOf({ tool, call, idempotencyKey, attempt, plan, hunks, about }: Ru
 }
 
 function aboutOf(job: RunJob, { startedAt, timeoutMs, hide }: AboutRun): OutcomeFacts {
-  const { tool, call, approved, attempt } = job;
+  const { tool, call, approved, attempt, ranBefore = false } = job;
   const executionTimeMs = Math.round(performance.now() - startedAt);
   return {
     head: { ...call, tool: tool.name, server: tool.server },
@@ -314,6 +316,7 @@ function aboutOf(job: RunJob, { startedAt, timeoutMs, hide }: AboutRun): Outcome
     limitBytes: tool.outputLimit,
     timeoutMs,
     unsafe: tool.effect === 'unsafe',
+    ranBefore,
     hide,
   };
 }

@@ -1,3 +1,4 @@
+import { saysMayHaveRun } from '../contract/call-messages';
 import { LIMITS } from '../contract/limits';
 import {
   makeFailure,
@@ -33,6 +34,8 @@ export interface OutcomeFacts {
   timeoutMs: number;
   /** Whether the tool's effect is `unsafe`. If so, the result says when it is not known whether a call had effect. */
   unsafe: boolean;
+  /** Whether an earlier attempt may have run. If so, no result says that nothing was done. */
+  ranBefore: boolean;
   /** Removes secrets from the handler's result. Its partial output is already free of secrets. */
   hide: Hide;
 }
@@ -84,8 +87,10 @@ function returned({ value }: Returned, { head, facts, limitBytes, hide }: Outcom
   return successResult(head, formatResult(value, hide), { ...facts, limitBytes });
 }
 
-function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe, hide }: OutcomeFacts) {
+function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe, ranBefore, hide }: OutcomeFacts) {
   const failure = describeFailure(error, hide);
+  // The proof is about this attempt only.
+  if (ranBefore && provenBy(error) === 'nothing_done') failure.message = saysMayHaveRun(failure.message);
   const message = unsafe && isLostOnTheWay(error) ? `${failure.message}; ${UNKNOWN}` : failure.message;
   const result = failureResult(head, { ...failure, message }, { ...facts, partial });
   return { result, retryable: mayRunAgain(error) };
@@ -109,20 +114,29 @@ function ended(ending: Interrupted, about: OutcomeFacts): ToolResult {
   );
 }
 
-function endMessage(ending: Interrupted, { timeoutMs, unsafe, hide }: OutcomeFacts): string {
+function endMessage(ending: Interrupted, { timeoutMs, unsafe, ranBefore, hide }: OutcomeFacts): string {
   if (!ending.started) return 'cancelled before it started; nothing ran';
   const why = ending.kind === 'timeout' ? `timed out after ${timeoutMs} ms` : 'cancelled while it ran';
-  const parts = [why, ...statedEnd(ending.finished, hide), ...(unsafe && !isKnown(ending) ? [UNKNOWN] : [])];
+  const parts = [
+    why,
+    ...statedEnd(ending.finished, { ranBefore, hide }),
+    ...(unsafe && !isKnown(ending) ? [UNKNOWN] : []),
+  ];
   return parts.join('; ');
 }
 
 /** The tool's own words about its end. Other errors only say that the work was aborted. */
-function statedEnd(finished: Finished | undefined, hide: Hide): string[] {
+function statedEnd(
+  finished: Finished | undefined,
+  { ranBefore, hide }: Pick<OutcomeFacts, 'ranBefore' | 'hide'>,
+): string[] {
   if (finished?.kind !== 'threw') return [];
   const { error } = finished;
   const proven = provenBy(error);
   if (proven === undefined && !isToolError(error) && !isTransportError(error)) return [];
-  return [...(proven === undefined ? [] : [PROVEN_TEXT[proven]]), messageOf(error, hide)];
+  const said = messageOf(error, hide);
+  if (proven === 'nothing_done' && ranBefore) return ['this attempt did nothing', saysMayHaveRun(said)];
+  return [...(proven === undefined ? [] : [PROVEN_TEXT[proven]]), said];
 }
 
 const PROVEN_TEXT: Readonly<Record<Proven, string>> = {

@@ -3,7 +3,6 @@ import {
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
-  continueAsNew,
   isCancellation,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -19,7 +18,7 @@ import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
 import { movedStep, whyHeld } from './approvals/moving';
 import { type CallState, carriedDecisions, markChanged } from './approvals/state';
-import { continueOnCurrentBuild } from './current-build';
+import { continueOnCurrentBuild, continueWithMemo } from './current-build';
 import { report } from './observe';
 import { makeTurn, type Turn, type TurnRuntime } from './turn';
 import { Publisher, publishScheduled } from './publish';
@@ -175,11 +174,13 @@ function mustContinue({ step, approvals, given, moved, tried }: Turn): boolean {
   return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && !isOpen;
 }
 
-async function continueTurn(turn: Turn, { queue }: TurnRuntime): Promise<never> {
+async function continueTurn(turn: Turn, { queue, changes }: TurnRuntime): Promise<never> {
   // Messages that still wait would be lost, so they are judged first. Nothing is open, so judging refuses them.
   await queue.emptied();
   lighten(turn);
-  return continueAsNew<typeof agentTurn>(nextInput(turn, carry(turn)));
+  // The verdicts on signals go along in the memo, where their senders look for them.
+  changes.publish();
+  return continueWithMemo<typeof agentTurn>({}, nextInput(turn, carry(turn)));
 }
 
 /**

@@ -183,12 +183,11 @@ export function retryOf({ call: { settings } }: CallState): NonNullable<Activity
 }
 
 function toRetryPolicy(retry: RetryOptions): NonNullable<ActivityOptions['retry']> {
-  return {
-    maximumAttempts: retry.maximumAttempts,
-    initialInterval: retry.initialIntervalMs,
-    backoffCoefficient: retry.backoffCoefficient,
-    ...defined({ maximumInterval: retry.maximumIntervalMs }),
-  };
+  const { maximumAttempts, initialIntervalMs: initialInterval, backoffCoefficient } = retry;
+  const { maximumIntervalMs: most } = retry;
+  // The server refuses a longest wait that is shorter than the first one.
+  const maximumInterval = most && Math.max(most, initialInterval);
+  return { maximumAttempts, initialInterval, backoffCoefficient, ...defined({ maximumInterval }) };
 }
 
 /** Asks the worker's journal and then the tool's `verify` whether a call in doubt took effect. Changes nothing. */

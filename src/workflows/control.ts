@@ -62,7 +62,7 @@ import {
 
 /** The most bytes of a message without a grant, as JSON: twice the most that its texts may have. */
 const BYTES = 8 * 1024;
-/** The most bytes of a grant, with its signature and the signed text, as JSON. */
+/** The most bytes of the confirmation of a grant, with its signature and the signed text, as JSON. */
 const GRANT_BYTES = 32 * 1024;
 
 /** The state that this workflow holds. */
@@ -191,7 +191,8 @@ const CALL = ['id', 'agent', 'tool', 'toolDigest', 'ruleDigest', 'policyDigest']
 const TERMS = [...CALL, 'narrowing', 'times', 'until', 'at', 'by'];
 const GRANT = {
   what: 'grant',
-  bytes: GRANT_BYTES,
+  // It has all people who may confirm it.
+  bytes: LIMITS.messageBytes,
   fields: [...TERMS, 'reason', 'signature', 'authority'],
   fits: isGrantAsked,
   ...BY_GRANTS,

@@ -1,14 +1,27 @@
-import { makeContinueAsNewFunc, type Workflow, workflowInfo } from '@temporalio/workflow';
+import {
+  type ContinueAsNewOptions,
+  makeContinueAsNewFunc,
+  type Workflow,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 
 /**
  * Continues as new on the current build of the deployment or, without builds, on any worker. A plain continue-as-new
- * stays on its build. The memo is passed on, so lists keep what they show until the next run writes it anew. Otherwise
- * the server would use the memo with which the first run was started.
+ * stays on its build.
  */
 export function continueOnCurrentBuild<F extends Workflow>(...args: Parameters<F>): Promise<never> {
+  return continueWithMemo<F>({ initialVersioningBehavior: 'AUTO_UPGRADE' }, ...args);
+}
+
+/**
+ * Continues as new. The memo is passed on, so lists keep what they show until the next run writes it anew. Otherwise the
+ * server would use the memo with which the first run was started.
+ */
+export function continueWithMemo<F extends Workflow>(
+  how: ContinueAsNewOptions,
+  ...args: Parameters<F>
+): Promise<never> {
   const { memo } = workflowInfo();
-  return makeContinueAsNewFunc<F>({ initialVersioningBehavior: 'AUTO_UPGRADE', ...defined({ memo }) })(
-    ...args,
-  );
+  return makeContinueAsNewFunc<F>({ ...how, ...defined({ memo }) })(...args);
 }

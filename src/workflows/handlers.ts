@@ -223,7 +223,8 @@ function acceptedOf(verdict: Verdict): Accepted {
 function refusalFailure(refused: Refused): ApplicationFailure {
   return ApplicationFailure.create({
     type: refused.code,
-    message: refused.message,
+    // The request may hold half a character. UTF-8 has none, and the SDK would end the worker.
+    message: refused.message.replace(/\p{Cs}/gu, '\ufffd'),
     nonRetryable: true,
     details: [refused],
   });

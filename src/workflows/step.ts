@@ -130,10 +130,7 @@ function isOver(turn: Turn): boolean {
 function finished(turn: Turn, call: PreparedCall): FinishedCall {
   const state = turn.approvals.calls.get(call.callId);
   if (state?.result === undefined) return { call, result: ownResult(call), ours: false };
-  const { result, contentDigest } = state;
-  return contentDigest === undefined
-    ? { call, result, ours: true }
-    : { call, result, contentDigest, ours: false };
+  return { call, result: state.result, ours: state.contentDigest === undefined };
 }
 
 /** Notes a step with its results, to find steps that repeat it. */

@@ -28,8 +28,6 @@ import { isSessionState, type KnownState } from '../contract/tool';
 export interface FinishedCall {
   call: PreparedCall;
   result: ToolResult;
-  /** SHA-256 of the content, where history already holds the text. */
-  contentDigest?: string;
   /** Whether the result was made by this workflow, so that the worker cannot know its text. */
   ours: boolean;
 }
@@ -121,8 +119,9 @@ function promptEntry({ prompt, files }: Turn): TranscriptEntry {
  * Keeps new words for the next `think`. Each message id counts once. Words that do not fit are left to the session,
  * which queues them.
  */
-export function addWords({ words, transcript }: Turn, added: TurnWords | undefined): void {
-  if (added === undefined || words.waiting.length >= LIMITS.turnWords) return;
+export function addWords(turn: Turn, added: TurnWords | undefined): void {
+  const { words, transcript } = turn;
+  if (added === undefined || words.waiting.length >= LIMITS.turnWords || !mayJoin(turn, added)) return;
   // The ids go along to the next run.
   if (words.waiting.length + words.took.length >= LIMITS.sessionIds) return;
   const { messageId } = added;
@@ -141,10 +140,21 @@ export function takeUpWords(turn: Turn): boolean {
   return taken.length > 0;
 }
 
+/**
+ * Whether the sender of new words can still be noted as a requester. Otherwise the words are left to the next turn of the
+ * session: whoever is not noted could decide on what they asked for.
+ */
+function mayJoin({ origin, words }: Turn, { sender }: TurnWords): boolean {
+  const { requester, others = [] } = origin ?? {};
+  // Words without a sender are the requester's.
+  const noted = new Set([undefined, requester, ...others, ...words.waiting.map((one) => one.sender)]);
+  return noted.has(sender) || noted.size <= LIMITS.turnSenders;
+}
+
 /** Notes the sender of new words as a requester of everything that the turn does from now on. */
 function noteSender(turn: Turn, sender: string): void {
   const { requester, others = [] } = turn.origin ?? {};
-  if (sender === requester || others.includes(sender) || others.length >= LIMITS.turnWords) return;
+  if (sender === requester || others.includes(sender)) return;
   turn.origin = { ...turn.origin, others: [...others, sender] };
 }
 
@@ -231,10 +241,11 @@ export function appendResults(turn: Turn, finished: readonly FinishedCall[]): vo
   for (const one of finished) countCall(turn, one);
 }
 
-function resultRef({ call, result, contentDigest, ours }: FinishedCall): ResultRef {
+function resultRef({ call, result, ours }: FinishedCall): ResultRef {
   const { content, success } = result;
   const inline = ours && utf8Bytes(content) <= INLINE_BYTES;
-  const digest = contentDigest ?? digestText(content);
+  // The digest in the output of an activity may be that of another text, which an operator wants the model to read.
+  const digest = digestText(content);
   return { callId: call.callId, digest, success, ...(inline ? { text: content } : {}) };
 }
 

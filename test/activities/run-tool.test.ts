@@ -17,7 +17,7 @@ import type { Effect } from '../../src/contract/tool';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineTool } from '../../src/tools/define-tool';
-import { ToolError, TransportError } from '../../src/tools/errors';
+import { nothingDone, ToolError, TransportError } from '../../src/tools/errors';
 import type { JsonObject } from '../../src/contract/json';
 import type { Policy } from '../../src/tools/types';
 import { PLAN } from '../support/calls';
@@ -286,6 +286,56 @@ describe('nothing runs', () => {
       });
       expect(JSON.stringify(output)).not.toMatch(/nothing ran/i);
       expect(runs).toEqual([]);
+    },
+  );
+
+  it.each<[string, number, Partial<CallInput>, RegExp]>([
+    ['the first attempt', 1, {}, / Nothing ran\.$/],
+    ['attempt 2', 2, {}, / An earlier attempt of it may have run\.$/],
+    ['a run that a person asked for', 1, { generation: 1 }, / An earlier attempt of it may have run\.$/],
+    [
+      'a worker that got it from one that is gone',
+      1,
+      { mayHaveRun: true },
+      / An earlier attempt of it may have run\.$/,
+    ],
+  ])('says of %s only what it knows, where the tool cannot start', async (_, attempt, change, end) => {
+    const tool = makeTool('idempotent', () => {
+      throw nothingDone('There is no sandbox here. Nothing ran.');
+    });
+    const output = await run(tool, change, attempt);
+    expect('result' in output ? output.result.error?.message : undefined).toMatch(end);
+    expect(output).toMatchObject({ result: { content: expect.stringMatching(end) } });
+  });
+
+  it.each<[string, Effect, number, true | undefined]>([
+    ['the first attempt', 'idempotent', 1, undefined],
+    ['a further attempt', 'idempotent', 2, true],
+  ])(
+    'where people have to be asked again at %s, the turn learns whether it may have run',
+    async (_, effect, attempt, mayHaveRun) => {
+      const authority = {
+        ...{
+          fileDigest: 'f',
+          ruleDigest: 'r',
+          requesters: [],
+          people: [{ name: 'bob', groups: [], delegates: [] }],
+        },
+        rule: {
+          ...{
+            name: 'r',
+            then: 'ask' as const,
+            rosters: [['bob']],
+            need: 1,
+            groups: [],
+            notRequester: false,
+          },
+          ...{ denyNeeds: 1, assurance: 'claimed' as const },
+        },
+      };
+      const output = await run(makeTool(effect), { authority }, attempt);
+      expect(output).toHaveProperty('askAgain');
+      expect('askAgain' in output ? output.mayHaveRun : 'other').toBe(mayHaveRun);
     },
   );
 

@@ -17,6 +17,7 @@ import {
 } from '../../src/contract/call-messages';
 import { FAILURES } from '../../src/contract/names';
 import type { CallInput } from '../../src/contract/call';
+import type { ToolFailure } from '../../src/contract/result';
 import type { JsonObject } from '../../src/contract/json';
 
 const ran: LostActivity = { cancelled: false, untaken: false, beaten: false, message: 'broken' };
@@ -227,3 +228,11 @@ it.each<[string, string]>([
   const failure = Object.entries(ENDINGS).find(([name]) => name === ending)?.[1];
   expect(failure && afterDoubt(failure).message).toBe(message);
 });
+
+it.each<ToolFailure['code']>(['transport', 'in_doubt', 'tool', 'unknown'])(
+  'the end of a failure of code %s may be the words of a person or of a tool, and stays',
+  (code) => {
+    const failure = { code, message: 'Reason: I looked, and nothing ran.' };
+    expect(afterDoubt(failure)).toEqual(failure);
+  },
+);

@@ -18,6 +18,11 @@ const outcome = { result: result('1.1'), contentDigest: 'd' };
 const HOLDER = { queue: holderQueue({ pid: 7, host: 'h' }, 'x'), begunBy: 'k:1.1:0', runId: 'r' };
 const failed = { ...result('1.1'), success: false, error: { code: 'tool', message: 'no' } };
 
+const settingsOf = (more: object) => ({
+  ...thinkOutput([]),
+  calls: [{ ...call, settings: { ...call.settings, ...more } }],
+});
+
 describe('a reply', () => {
   it.each<[string, unknown]>([
     ['without calls', thinkOutput([])],
@@ -26,6 +31,8 @@ describe('a reply', () => {
     ['with a call whose request never expires', thinkOutput([validCall({ expiresMs: null })])],
     ['with a call that cannot run, of any name', { ...thinkOutput([]), calls: [invalid] }],
     ['with a call of another queue', { ...thinkOutput([]), calls: [remote] }],
+    ['with a call that waits on a queue of a long name', settingsOf({ taskQueue: 'q'.repeat(1000) })],
+    ['with a call that waits on a queue of any letters', settingsOf({ taskQueue: 'é'.repeat(250) })],
     ['with what it used', { ...thinkOutput([]), usage: { inputTokens: 1, outputTokens: 2 } }],
   ])('%s is read', (_case, output) => {
     expect(readThinkOutput(output)).toBe(output);
@@ -46,7 +53,6 @@ describe('a reply', () => {
   });
 
   const change = (more: object) => ({ ...thinkOutput([]), calls: [{ ...call, ...more }] });
-  const settings = (more: object) => change({ settings: { ...call.settings, ...more } });
 
   it.each<[string, unknown]>([
     ['that is nothing', undefined],
@@ -62,10 +68,39 @@ describe('a reply', () => {
     ['with a call that is one of our activities', change({ tool: 'countersign.think' })],
     ['with a call without arguments', change({ arguments: 'none' })],
     ['with arguments that are not JSON', change({ arguments: { at: Number.NaN } })],
-    ['with a time that no timer takes', settings({ timeoutMs: 1e13 })],
-    ['with a time of nothing', settings({ startWithinMs: 0 })],
-    ['with half an attempt', settings({ retry: { ...call.settings.retry, maximumAttempts: 0.5 } })],
-    ['with an effect that nobody knows', settings({ effect: 'maybe' })],
+    ['with a time that no timer takes', settingsOf({ timeoutMs: 1e13 })],
+    ['with a time of nothing', settingsOf({ startWithinMs: 0 })],
+    ['with half an attempt', settingsOf({ retry: { ...call.settings.retry, maximumAttempts: 0.5 } })],
+    ['with an effect that nobody knows', settingsOf({ effect: 'maybe' })],
+    ['with a tool whose name is over 1,000 bytes', change({ tool: 'é'.repeat(501) })],
+    ['with a tool whose name is half a character', change({ tool: '\ud800' })],
+    ['with a queue whose name is over 1,000 bytes', settingsOf({ taskQueue: 'é'.repeat(501) })],
+    ['with a queue whose name is half a character', settingsOf({ taskQueue: '\ud800' })],
+    ['with a queue that is the own of the server', settingsOf({ taskQueue: '/_sys/other/1' })],
+    [
+      'with an agent whose name is too long',
+      settingsOf({ child: { agent: 'a'.repeat(1001), outputBytes: 1 } }),
+    ],
+    [
+      'with a call of another queue and a name that is too long',
+      { ...thinkOutput([]), calls: [{ ...remote, tool: 'x'.repeat(1001) }] },
+    ],
+    [
+      'with a call that cannot run and a name that is too long',
+      { ...thinkOutput([]), calls: [{ ...invalid, tool: 'x'.repeat(1001) }] },
+    ],
+    ['with an id of the model that is too long', change({ id: 'x'.repeat(1001) })],
+    [
+      'with a currency that no budget takes',
+      { ...thinkOutput([]), usage: { cost: 1, currency: 'x'.repeat(11) } },
+    ],
+    [
+      'with more calls than are answered',
+      {
+        ...thinkOutput([]),
+        calls: Array.from({ length: 1001 }, (_, n) => ({ ...invalid, callId: `1.${n}` })),
+      },
+    ],
     ['with fewer tokens than none', { ...thinkOutput([]), usage: { inputTokens: -1 } }],
     [
       'with a result that failed and does not say why',
@@ -118,6 +153,18 @@ it.each<[string, unknown, boolean]>([
   ['a doubt, and who holds its state', { inDoubt: { message: 'lost' }, holder: HOLDER }, true],
   ['state that nobody holds', { ...outcome, holder: null }, true],
   ['a holder without a queue', { ...outcome, holder: { begunBy: 'k', runId: 'r' } }, false],
+  [
+    'a holder whose queue is over 1,000 bytes',
+    { ...outcome, holder: { ...HOLDER, queue: `${HOLDER.queue}${'é'.repeat(500)}` } },
+    false,
+  ],
+  ['encrypted answers', { result: { ...result('1.1'), sealed: { 'answer:1.1/a': 'x' } } }, true],
+  ['encrypted answers that are none', { result: { ...result('1.1'), sealed: 5 } }, false],
+  [
+    'an encrypted answer that is no text',
+    { result: { ...result('1.1'), sealed: { 'answer:1.1/a': {} } } },
+    false,
+  ],
   ['a queue that is not of one worker', { ...outcome, holder: { ...HOLDER, queue: 'orders' } }, false],
   ['nothing', {}, false],
 ])('an output of a call: %s: %s', (_case, output, isRead) => {

@@ -90,6 +90,7 @@ test('a spent decision stays spent in the next run; nothing of the run before is
   await signalDecision(handle, first);
   await decide(handle, { callId: '3.1', decision: 'denied' });
   await waitFor(handle, '4.1');
+  expect((await verdictsOf(handle)).map(({ verdict }) => verdict)).toEqual(['accepted']);
   await signalDecision(handle, { callId: '4.2', decision: 'denied', decisionId: 'unknown' });
   await until('both verdicts', async () => (await verdictsOf(handle)).length > 1);
   expect((await verdictsOf(handle)).map(({ verdict }) => verdict)).toEqual(['accepted', 'unknown_call']);

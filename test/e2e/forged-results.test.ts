@@ -3,6 +3,8 @@ import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { onCall, operator } from '../support/operator';
 import { scriptBook } from '../support/script-book';
+import { thinkOutput } from '../history/script';
+import { validCall } from '../support/calls';
 import { decide, eventsOf, send, transcriptOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
@@ -22,6 +24,10 @@ beforeAll(async () => {
       stays,
     ),
     recordTool(effects, { name: 'look' }, stays),
+    recordTool(effects, {
+      name: 'odd',
+      retry: { maximumAttempts: 3, initialInterval: '2s', maximumInterval: '1s' },
+    }),
   ];
   fixture = await startFixture({ agents: [defineAgent({ ...common, name: 'forged', tools })] });
   const slept = { id: 'sleeper', generate: () => new Promise<never>(() => {}) };
@@ -76,6 +82,12 @@ test.each(forgedCalls)(
   },
 );
 
+/** A reply that fits in form, with one call that the server would not take. */
+const unfit = (change: object): string =>
+  JSON.stringify(thinkOutput([{ ...validCall({ kind: 'run' }), ...change }]));
+const onQueue = (taskQueue: string): string =>
+  unfit({ settings: { ...validCall({ kind: 'run' }).settings, taskQueue } });
+
 const forgedReplies = [
   'null',
   '{}',
@@ -83,6 +95,11 @@ const forgedReplies = [
   '{"calls":null}',
   '{"calls":[{"kind":"run"}]}',
   '{"replyId":"r","text":"t","calls":[{"kind":"run","callId":"1.1","id":"x","tool":"look"}],"schemas":{},"model":"m","finishReason":"stop","order":"lane","maxSteps":3}',
+  unfit({ tool: 'é'.repeat(501) }),
+  unfit({ tool: '\ud800' }),
+  onQueue('é'.repeat(501)),
+  onQueue('\ud800'),
+  onQueue('/_sys/x'),
 ];
 
 test.each(forgedReplies)(
@@ -124,4 +141,13 @@ test('the transcript is given without an argument, and with any', async () => {
   for (const args of [[], [null], [{ from: 'x' }], [{ from: 1e9 }], ['x']])
     expect(await handle.query('transcript', ...args)).toMatchObject({ entries: expect.any(Array) });
   await handle.terminate();
+});
+
+test('a tool whose waits between attempts get shorter runs all the same', async () => {
+  const handle = await fixture.start(
+    'forged',
+    book.add({ toolCalls: [{ name: 'odd', arguments: { tag: 'odd' } }] }, { text: 'done' }),
+  );
+  expect(await handle.result()).toMatchObject({ status: 'answered', counts: { calls: 1, failed: 0 } });
+  expect(await failedTasks(handle)).toBe(0);
 });

@@ -13,6 +13,7 @@ import type { Vote } from '../../src/contract/authority/authority';
 import type { CallInput } from '../../src/contract/call';
 import type { Decision, VoteSignature } from '../../src/contract/decision';
 import type { CallView } from '../../src/history/view';
+import { agentTool } from '../../src/tools/builtin/agent-tool';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
@@ -40,7 +41,7 @@ people:
 inboxKeys: ['${inbox.line}']
 rules:
   - name: own key
-    tools: [pay]
+    tools: [pay, helper]
     then: ask
     approvers: { any: [anna] }
     assurance: signed_ssh
@@ -72,7 +73,11 @@ beforeAll(async () => {
     recordTool(effects, { name: 'wire', ...dangerous, effect: 'unsafe' }),
     recordTool(effects, { name: 'note', ...dangerous, effect: 'unsafe' }),
   ];
-  const clerk = defineAgent({ name: 'clerk', instructions: 'do', model: book.model, tools });
+  const helper = defineAgent({ name: 'helper', instructions: 'do', model: book.model, tools: [] });
+  const clerk = defineAgent({
+    ...{ name: 'clerk', instructions: 'do', model: book.model },
+    tools: [...tools, agentTool(helper, { safety: 'dangerous' })],
+  });
   await fixture.addWorker({}, { agents: [clerk], approvers });
   client = await connect({ address: testAddress() });
 });
@@ -152,6 +157,22 @@ test('a call runs by the signature of a key that the file has for its approver',
   expect(await effects.lines('signed')).toEqual(['pay signed']);
   const call = await callOf(turn);
   expect(call.votes).toEqual([{ voter: 'anna', decision: 'approved', signedBy: 'ssh' }]);
+});
+
+test('the record of a call that starts a child turn has the keys by which its signatures counted', async () => {
+  const task = book.add({ text: 'all is well' });
+  const prompt = book.add({ toolCalls: [{ name: 'helper', arguments: { task } }] }, { text: 'done' });
+  const { turn } = await client.start({
+    ...{ agent: 'clerk', prompt, taskQueue: fixture.taskQueue, requester: 'rita' },
+  });
+  await waitFor(handleOf(turn), '1.1');
+  await approve(turn, await sign(await statementOn(turn)));
+  await isDone(turn);
+  const ended = (await client.timeline(turn)).find(({ type }) => type === 'call_ended');
+  expect(ended).toMatchObject({
+    result: { success: true, content: 'all is well' },
+    roster: { lines: [{ person: 'anna', line: publicLine('anna') }] },
+  });
 });
 
 test('two sign, each with their own key; the signature of one is kept where that of the other does not count', async () => {

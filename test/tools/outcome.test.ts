@@ -10,6 +10,7 @@ const factsOf = (change: Partial<OutcomeFacts> = {}): OutcomeFacts => ({
   limitBytes: 1024,
   timeoutMs: 30_000,
   unsafe: true,
+  ranBefore: false,
   hide: (text) => text,
   ...change,
 });
@@ -115,6 +116,36 @@ it.each<[string, Ending, Partial<OutcomeFacts>, string]>([
     threw(new TransportError('cut')),
     {},
     'cut; whether it took effect is not known',
+  ],
+  [
+    'a call that could not start',
+    threw(nothingDone('There is no sandbox. Nothing ran.')),
+    {},
+    'There is no sandbox. Nothing ran.',
+  ],
+  [
+    'a call that could not start again',
+    threw(nothingDone('There is no sandbox. Nothing ran.')),
+    { ranBefore: true },
+    'There is no sandbox. An earlier attempt of it may have run.',
+  ],
+  [
+    'a call that could not start again, and proves only that',
+    threw(nothingDone('the image was still starting; nothing ran')),
+    { ranBefore: true },
+    'the image was still starting; an earlier attempt of it may have run.',
+  ],
+  [
+    'a tool that says what it found, at a further attempt',
+    threw(new ToolError('The log says: nothing ran.')),
+    { ranBefore: true },
+    'The log says: nothing ran.',
+  ],
+  [
+    'a proof of one attempt of several',
+    interrupted('cancelled', threw(nothingDone('All were busy. Nothing ran.'))),
+    { ranBefore: true },
+    'cancelled while it ran; this attempt did nothing; All were busy. An earlier attempt of it may have run.',
   ],
 ])('the message of %s', (_, ending, change, message) => {
   expect(toOutcome(ending, factsOf(change)).result.error?.message).toBe(message);

@@ -347,6 +347,16 @@ it('goes on as a new run between two steps, with all that the next one needs', a
   });
 });
 
+it('passes its memo on to the next run, with the verdicts on signals and nothing that waits', async () => {
+  const { workflow } = await start(INPUT, { info: { continueAsNewSuggested: true } });
+  await workflow.task([jobs.completed(1, replyOf([ASK]))]);
+  await workflow.task([signal('approved')]);
+  const commands = await workflow.task([done(2)]);
+  const { memo } = commands.at(-1)?.continueAsNewWorkflowExecution ?? {};
+  expect(valueIn(memo?.['verdicts'])).toMatchObject([{ callId: '1.1', verdict: 'accepted' }]);
+  expect(memo).not.toHaveProperty('open');
+});
+
 it('leaves words to its session that do not fit its next run', async () => {
   const { workflow } = await start(INPUT, { info: { continueAsNewSuggested: true } });
   await workflow.task([jobs.completed(1, replyOf([UNSAFE]))]);

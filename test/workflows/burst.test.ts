@@ -1,4 +1,5 @@
 import type { BurstInput, BurstOutput } from '../../src/contract/burst/burst';
+import { digestText } from '../../src/contract/digest';
 import { agentTurn } from '../../src/workflows/agent-turn';
 import { result, thinkOutput } from '../history/script';
 import { validCall } from '../support/calls';
@@ -84,6 +85,14 @@ test('its steps are counted as if each had been taken by itself', async () => {
     ...{ status: 'answered', answer: 'paid', steps: 4, counts: { calls: 3, failed: 0 } },
     // Twice 20 ms for a reply and 30 ms for a call, and 10 ms for the answer.
     spent: { steps: 4, time: 110 },
+  });
+});
+
+test('the model reads the texts that are in history, whatever their digests say', async () => {
+  const { workflow } = await begun();
+  const [command] = await workflow.task([returns({ steps: [taken(2)], ms: 60 })]);
+  expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toMatchObject({
+    results: [{ callId: '2.1', digest: digestText('done') }],
   });
 });
 

@@ -1,3 +1,4 @@
+import { optionalTsToMs } from '@temporalio/common/lib/time';
 import type { PreparedCall, RemoteCall } from '../../src/contract/call';
 import type { CallState } from '../../src/workflows/approvals/state';
 import { pauseAfter, prepareRemote, runCall, untilNextRound } from '../../src/workflows/call-activities';
@@ -58,6 +59,22 @@ it.each<['unsafe' | 'idempotent', number]>([
   const [command] = await commandsOf(() => runCall(turn, state, undefined));
   expect(command?.scheduleActivity?.retryPolicy?.maximumAttempts).toBe(attempts);
 });
+
+it.each([
+  [60_000, 60_000],
+  [500, 1000],
+  [undefined, undefined],
+])(
+  'a longest wait of %s ms between attempts is %s ms for the server, which takes none below the first',
+  async (most, wait) => {
+    const { turn, state } = turnWith({ kind: 'run', effect: 'pure' });
+    const { settings } = state.call;
+    const retry = { ...settings.retry, ...(most === undefined ? {} : { maximumIntervalMs: most }) };
+    state.call = { ...state.call, settings: { ...settings, retry } };
+    const [command] = await commandsOf(() => runCall(turn, state, undefined));
+    expect(optionalTsToMs(command?.scheduleActivity?.retryPolicy?.maximumInterval)).toBe(wait);
+  },
+);
 
 it.each<[string, CallShape, number | undefined]>([
   ['a call that a person decided comes first', {}, 1],

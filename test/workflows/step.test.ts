@@ -67,9 +67,9 @@ it('gives results in the order of the model, whatever ended first', async () => 
 describe('a result', () => {
   it.each<[string, unknown, Partial<FinishedCall>]>([
     [
-      'of an activity keeps the digest of its text',
+      'of an activity is in history already',
       { result: result('1.1'), contentDigest: digestText('done') },
-      { ours: false, contentDigest: digestText('done') },
+      { ours: false },
     ],
     ['that cannot be read is replaced by one of ours', 'done', { ours: true }],
     [

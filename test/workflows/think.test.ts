@@ -15,6 +15,7 @@ import {
   applySeedStep,
   applyThink,
   type FinishedCall,
+  takeUpWords,
   think,
 } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn';
@@ -167,20 +168,18 @@ describe('the results of a step', () => {
     ['a short text of the workflow', { ours: true }, 'denied', 'denied'],
     ['a long text of the workflow', { ours: true }, long, undefined],
     ['a text that an activity returned', { ours: false }, 'done', undefined],
-  ])('go to the model by digest, and %s goes along as it has to', (_, more, content, text) => {
-    const turn = makeTestTurn();
-    appendResults(turn, [{ call: validCall(), result: result('1.1', { content }), ours: true, ...more }]);
-    const [sent] = turn.results;
-    expect(sent?.digest).toBe(digestText(content));
-    expect(sent?.text).toBe(text);
-  });
-
-  it('keep the digest of an activity, which saw the text before it was cut', () => {
-    const turn = makeTestTurn();
-    appendResults(turn, [{ call: validCall(), result: result('1.1'), contentDigest: 'f00d', ours: false }]);
-    expect(turn.results).toEqual([{ callId: '1.1', digest: 'f00d', success: true }]);
-  });
+  ])(
+    'go to the model by the digest of their text, and %s goes along as it has to',
+    (_, more, content, text) => {
+      const turn = makeTestTurn();
+      appendResults(turn, [{ call: validCall(), result: result('1.1', { content }), ours: true, ...more }]);
+      const [sent] = turn.results;
+      expect(sent?.digest).toBe(digestText(content));
+      expect(sent?.text).toBe(text);
+    },
+  );
 });
+
 describe('the step that a fork begins with', () => {
   const given = thinkOutput([validCall()], { maxSteps: 3 });
   const fork = { of: 't', from: '1.1', world: 'dry', given } as const;
@@ -209,4 +208,40 @@ it.each([
   addWords(turn, { messageId: 'one more', text: 'go on' });
   addWords(turn, { messageId: 'two more', text: 'go on' });
   expect(turn.words.waiting).toHaveLength(added);
+});
+
+describe('the people whose words a turn takes up', () => {
+  const say = (turn: Turn, n: number, sender?: string): void =>
+    addWords(turn, { messageId: `m${n}`, text: 'go on', ...(sender === undefined ? {} : { sender }) });
+  /** A turn that anna asked for, with words of so many other people: taken up, and waiting. */
+  const withSenders = (took: number, waiting: number): Turn => {
+    const turn = makeTestTurn({ origin: { requester: 'anna' } });
+    for (let n = 0; n < took; n++) say(turn, n, `p${n}`);
+    takeUpWords(turn);
+    for (let n = took; n < took + waiting; n++) say(turn, n, `p${n}`);
+    return turn;
+  };
+
+  it.each([
+    [LIMITS.turnSenders - 1, 0],
+    [0, LIMITS.turnSenders - 1],
+    [LIMITS.turnSenders / 2, LIMITS.turnSenders / 2 - 1],
+  ])('are %i of before and %i who wait, and all of them count as requesters', (took, waiting) => {
+    const turn = withSenders(took, waiting);
+    takeUpWords(turn);
+    expect(turn.origin?.others).toHaveLength(LIMITS.turnSenders - 1);
+  });
+
+  it.each([
+    ['one person more', 'one more', 0],
+    ['who asked for the turn', 'anna', 1],
+    ['who sent words before', 'p7', 1],
+    ['nobody who is named', undefined, 1],
+  ])('are as many as can be noted: words of %s', (_, sender, taken) => {
+    const turn = withSenders(LIMITS.turnSenders - 1, 0);
+    say(turn, LIMITS.turnSenders, sender);
+    expect(turn.words.waiting).toHaveLength(taken);
+    takeUpWords(turn);
+    expect(turn.origin?.others).toHaveLength(LIMITS.turnSenders - 1);
+  });
 });

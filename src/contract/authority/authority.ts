@@ -105,7 +105,10 @@ export const AUTHORITY: JsonSchema = {
 };
 
 /** The further fields with which a worker asks a person to look again. */
-export const ASKED_AGAIN = { struck: NAMES, authority: AUTHORITY, secret: TEXT };
+export const ASKED_AGAIN = {
+  ...{ struck: NAMES, authority: AUTHORITY, secret: TEXT },
+  mayHaveRun: { const: true },
+};
 
 const issuesOf = /* @__PURE__ */ soundCheck(AUTHORITY);
 

@@ -119,7 +119,6 @@ export function estimatedTokens(bytes: number): number {
 }
 
 const COUNT: JsonSchema = { type: 'number', minimum: 0 };
-const TEXT: JsonSchema = { type: 'string' };
 
 /** Properties of a Usage. */
 export const USAGE = {
@@ -129,6 +128,6 @@ export const USAGE = {
     cacheWriteTokens: COUNT,
     reasoningTokens: COUNT,
     cost: COUNT,
-    currency: TEXT,
+    currency: { type: 'string', maxLength: 10 },
   },
 };

@@ -131,7 +131,10 @@ export function callCompleted(
   delete held.absent;
   delete held.isPaused;
   // From now on, the call runs as a child turn. The child turn brings the result.
-  if (output !== undefined && 'child' in output && isChild(held)) return [];
+  if (output !== undefined && 'child' in output && isChild(held)) {
+    held.leave = leaveOf(output);
+    return [];
+  }
   // An output for which this reader lacks the key does not put the call in doubt, because the workflow may have read
   // it.
   const wasRead = event.result !== undefined;
@@ -237,6 +240,7 @@ function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEv
     defined({ authority }),
   );
   held.call = { ...call, kind: 'ask', ...defined({ authority: joined }) };
+  if (said.mayHaveRun === true) held.runsAgain = true;
   held.phase = 'replanning';
   held.planned = true;
   held.approved = false;

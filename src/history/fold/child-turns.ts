@@ -70,5 +70,5 @@ function endChild(
   const made = childResult(end, of);
   const result = remark === undefined ? made : { ...made, content: `${remark}\n\n${made.content}` };
   const durationMs = held.startedAt === undefined ? null : Date.parse(head.at) - Date.parse(held.startedAt);
-  return endCall(head, held, { result, durationMs, attempts: 1, origin: 'handler' });
+  return endCall(head, held, { result, durationMs, attempts: 1, origin: 'handler', ...held.leave });
 }

@@ -1,6 +1,6 @@
 import type { FileRef } from '../../contract/session/files';
 import type { SealedValues } from '../../contract/secret/sealed';
-import type { InDoubt, PreparedCall } from '../../contract/call';
+import type { InDoubt, PreparedCall, StartedBy } from '../../contract/call';
 import type { Abandonment } from '../../contract/decision';
 import type { ForkOrigin } from '../../contract/fork';
 import type { JsonObject } from '../../contract/json';
@@ -84,6 +84,8 @@ export interface CallFold {
   reported?: ToolResult;
   /** The id of the child turn of the call, once that runs. */
   child?: string;
+  /** The roster by which the call was let start that the child turn runs for. */
+  leave?: StartedBy;
   /** When the call's activity was scheduled, ISO 8601. */
   startedAt?: string;
   /** The proof that settles the doubt if no person was first. */

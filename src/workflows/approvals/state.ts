@@ -95,7 +95,7 @@ export interface CallState {
   pauses?: { times: number; isHeld: boolean };
   /** What the turn knew about the shared state when the call was last scheduled. Only where the call shares state. */
   placed?: KnownState;
-  /** The call waited for a worker that is gone, and a lost attempt may have run there. Never set for an unsafe call. */
+  /** A lost attempt may have run before a pause, before people were asked again, or on a worker that is gone. Never set for an unsafe call. */
   mayHaveRun?: true;
   standing?: FinalDecision;
   /**
@@ -118,7 +118,7 @@ export interface CallState {
   /** A late outcome that arrived while the call still counted as running. */
   reported?: ToolResult;
   result?: ToolResult;
-  /** SHA-256 of the content of the result, where history already holds the text. */
+  /** Set where an activity made the result, so that history already holds its text. */
   contentDigest?: string;
   /** The digest of the edited arguments for which a new preview is being made. */
   replanningFor?: string;

@@ -174,6 +174,7 @@ function askAgain(approvals: Approvals, state: CallState, at: AskAgain & { now: 
     approvals.verdicts.set(decisionId, { ...spent, verdict });
   }
   state.voided = (state.voided ?? 0) + 1;
+  if (at.mayHaveRun === true) state.mayHaveRun = true;
   strike(state, at);
   undoEdit(state);
   delete state.held;
@@ -218,10 +219,8 @@ export function cancelAll(approvals: Approvals, now: number): void {
   approvals.cancelled = true;
   for (const state of approvals.calls.values()) {
     if (!['request', 'question', 'replanning', 'ready'].includes(state.phase)) continue;
-    closeCall(approvals, state, {
-      cause: 'neverStarted',
-      result: failureOf(state, ENDINGS.neverStarted, now),
-    });
+    const result = failureOf(state, ENDINGS.neverStarted, now);
+    closeCall(approvals, state, { cause: 'neverStarted', result });
   }
 }
 

@@ -42,6 +42,16 @@ test('an unsafe call that ended as a child turn begins is in doubt, as in the wo
   ]);
 });
 
+test('the roster by which a child turn was let start stands with its result', () => {
+  const { script, scheduled } = running({ child: { agent: 'helper', outputBytes: 1000 } });
+  const roster = { installation: 'i', fileDigest: 'f', lines: [] };
+  script.done(scheduled, { child: 'absent', roster }).task();
+  const child = 't.1.1.r1';
+  script.add({ kind: 'child_started', child });
+  script.add({ kind: 'child_ended', child, end: { kind: 'cancelled' } });
+  expect(script.told('call_ended')).toMatchObject([{ result: { error: { code: 'cancelled' } }, roster }]);
+});
+
 const failures: [string, Partial<DecodedFailure>, string, string][] = [
   ['never started', { kind: 'timeout', timeout: 'SCHEDULE_TO_START' }, 'expired', 'expired'],
   ['cancelled before a worker had it', { kind: 'canceled', untaken: true }, 'cancelled', 'cancelled'],

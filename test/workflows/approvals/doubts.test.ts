@@ -43,14 +43,21 @@ it.each<[string, object, boolean]>([
   expect(state.phase).toBe(isTaken ? 'done' : 'in_doubt');
 });
 
-it('a turn that ends with a doubt tells the model who ended it and why', () => {
-  const approvals = inDoubt();
-  const state = callOf(approvals);
-  cancelAll(approvals, 6);
-  approvals.abandoned = { reason: 'We moved.', approver: 'ann' };
-  sweepAbandoned(approvals, 7);
-  expect(state.result?.error).toEqual({
-    code: 'in_doubt',
-    message: 'Unresolved: ann ended the turn with this call in doubt. We moved.',
-  });
-});
+it.each([
+  ['We moved.', 0],
+  ['I am sure that nothing ran.', 1],
+])(
+  'a turn that ends with a doubt tells the model who ended it, and why in their words: %s',
+  (reason, generation) => {
+    const approvals = inDoubt();
+    const state = callOf(approvals);
+    state.generation = generation;
+    cancelAll(approvals, 6);
+    approvals.abandoned = { reason, approver: 'ann' };
+    sweepAbandoned(approvals, 7);
+    expect(state.result?.error).toEqual({
+      code: 'in_doubt',
+      message: `Unresolved: ann ended the turn with this call in doubt. ${reason}`,
+    });
+  },
+);

@@ -177,6 +177,16 @@ describe('a resolution is refused', () => {
   });
 });
 
+it('leaves the words of a person as they are, also of a call that ran again', () => {
+  const approvals = inDoubt();
+  resolve(approvals, { callId: '1.1', resolution: 'run-again' });
+  start(callOf(approvals));
+  settle(approvals, callOf(approvals), { settlement: { inDoubt: { message: 'lost' } }, now: 11 });
+  const said = { callId: '1.1', decisionId: 's', resolution: 'did-not', approver: 'ann' };
+  resolve(approvals, { ...said, reason: 'I looked at the bank: nothing ran.' });
+  expect(callOf(approvals).result?.error?.message).toMatch(/Reason: I looked at the bank: nothing ran\.$/);
+});
+
 it('says of a call that was to run again, and never started, that its first run may have happened', () => {
   const approvals = inDoubt();
   resolve(approvals, { callId: '1.1', resolution: 'run-again' });

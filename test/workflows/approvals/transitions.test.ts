@@ -50,6 +50,19 @@ describe('a decision that does not hold in this run', () => {
     expect([held, standing]).toEqual([undefined, undefined]);
   });
 
+  it.each<[true | undefined, RegExp]>([
+    [undefined, /: no reason was given\. Nothing ran\.$/],
+    [true, /: no reason was given\. An earlier attempt of it may have run\.$/],
+  ])('may come after an attempt that ran: %s, and a denial says so', (mayHaveRun, end) => {
+    const approvals = approvalsWith({ effect: 'idempotent' });
+    decide(approvals, ANN);
+    start(callOf(approvals));
+    const settlement = { askAgain: 'decided before', ...(mayHaveRun && { mayHaveRun }) };
+    settle(approvals, callOf(approvals), { settlement, now: 5_000 });
+    decide(approvals, { ...ANN, decisionId: 'no', decision: 'denied' });
+    expect(callOf(approvals).result?.error?.message).toMatch(end);
+  });
+
   it('is refused when it comes once more; another one is taken', () => {
     const approvals = approvalsWith({ effect: 'idempotent' });
     decide(approvals, ANN);
