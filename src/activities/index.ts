@@ -5,9 +5,9 @@ import { isObject } from '../contract/json';
 import { ACTIVITIES, FAILURES, RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import { isRaise } from '../contract/spending/budget';
 import { whyUnreadable } from '../contract/unreadable';
-import type { PrepareInput, PrepareOutput, ThinkInput, ThinkOutput } from '../contract/think';
-import type { BurstInput, BurstOutput } from '../contract/burst/burst';
-import { burst } from './burst/burst';
+import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
+import type { BurstInput, BurstOutput, FirstInput } from '../contract/burst/burst';
+import { burst, firstBurst } from './burst/burst';
 import { recall } from './conversation';
 import type { CompactInput, CompactOutput } from '../contract/session';
 import type { ActivityDeps } from './deps';
@@ -33,7 +33,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   const run = (input: CallInput): Promise<CallOutput> => runTool(deps, input);
   const tools = [...deps.toolNames].map((name) => [name, readable(run)] as const);
   return {
-    [ACTIVITIES.think]: readable((input: ThinkInput): Promise<ThinkOutput> => think(deps, input)),
+    [ACTIVITIES.think]: readable((input: FirstInput) => thinkOrBurst(deps, input)),
     [ACTIVITIES.burst]: readable((input: BurstInput): Promise<BurstOutput> => burst(deps, input)),
     [ACTIVITIES.prepare]: readable((input: PrepareInput): Promise<PrepareOutput> => prepare(deps, input)),
     [ACTIVITIES.verify]: readable((input: VerifyInput): Promise<VerifyOutput> => verify(deps, input)),
@@ -55,6 +55,13 @@ function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promi
     if (unreadable === undefined) return activity(input);
     throw new Error(`this worker cannot read the input: ${unreadable.why}. This attempt ran nothing.`);
   };
+}
+
+/** Takes one step or, where the turn has no reply yet and its agent says so, a burst of steps. */
+function thinkOrBurst(deps: ActivityDeps, input: FirstInput): Promise<ThinkOutput | BurstOutput> {
+  const gate = deps.agents.get(input.agent)?.gate;
+  if (gate === undefined || input.burst === undefined) return think(deps, input);
+  return firstBurst(deps, { ...input, burst: input.burst }, gate);
 }
 
 /**

@@ -63,7 +63,7 @@ export function recordOf(runs: Runs): TurnRecord {
   const fold = createFold();
   const reading: TurnReading = { events: [], steps: new Map() };
   for (const run of runs) {
-    const state: RunReading = { ...reading, thinking: new Map(), bursts: new Map(), preparing: new Map() };
+    const state: RunReading = { ...reading, thinking: new Map(), asked: new Map(), preparing: new Map() };
     checkFirst(run[0]);
     for (const event of run) {
       reading.events.push(...fold.push(event));
@@ -109,8 +109,8 @@ interface TurnReading {
 interface RunReading extends TurnReading {
   /** Steps, by the event that scheduled their `think`. */
   thinking: Map<number, RecordedStep>;
-  /** Bursts by the event that scheduled them. */
-  bursts: Map<number, EventOf<'activity_scheduled'>>;
+  /** Each `think` or burst that is not over, by the event that scheduled it. */
+  asked: Map<number, EventOf<'activity_scheduled'>>;
   /** Calls by the event that scheduled their `prepare`. */
   preparing: Map<number, string>;
   last?: RecordedStep;
@@ -176,7 +176,7 @@ function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>):
   if (purpose?.what !== 'think' || !is.thinkInput(event.input)) return;
   const { step, results, droppedBefore } = event.input;
   const at = state.events.findLastIndex((one) => one.type === 'thinking' && one.step === step) + 1;
-  if (purpose.isBurst === true) state.bursts.set(event.eventId, event);
+  if (event.scheduledAs === undefined) state.asked.set(event.eventId, event);
   state.thinking.set(
     event.scheduledAs ?? event.eventId,
     addStep(state, { step, at, results, droppedBefore }),
@@ -184,9 +184,9 @@ function readScheduled(state: RunReading, event: EventOf<'activity_scheduled'>):
 }
 
 function readCompleted(state: RunReading, completed: EventOf<'activity_completed'>): void {
-  const scheduled = state.bursts.get(completed.scheduledEventId);
+  const scheduled = state.asked.get(completed.scheduledEventId);
   if (scheduled === undefined) return readResult(state, completed);
-  state.bursts.delete(completed.scheduledEventId);
+  state.asked.delete(completed.scheduledEventId);
   for (const event of expandBurst({ scheduled, completed })) readEvent(state, event);
 }
 

@@ -8,7 +8,7 @@ import {
 } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 import type { ThinkOutput } from '../contract/think';
-import { takeBurst } from './burst';
+import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart } from './check-start';
 import type { CarriedTurn, TurnCounts, TurnInput, TurnResult, TurnState } from '../contract/turn';
 import { cancelAll } from './approvals/transitions';
@@ -26,9 +26,9 @@ import { currentDetails } from './summary';
 import { modelFailure } from './outcome';
 import { isLoop, isRepeated } from '../contract/spending/repeats';
 import { Step, noteStep } from './step';
-import { askForMore, countReply, usedUp } from './spending';
+import { askForMore, usedUp } from './spending';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
-import { appendResults, applySeedStep, applyThink, countCall, recordOf, statesOf, think } from './think';
+import { appendResults, applySeedStep, countCall, recordOf, statesOf } from './think';
 import { LIMITS } from '../contract/limits';
 import { utf8Bytes } from '../contract/text/bytes';
 
@@ -106,15 +106,14 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     turn.step += 1;
     const asked = Date.now();
     const seed = applySeedStep(turn);
-    const burst = seed === undefined && turn.gate !== undefined ? await takeBurst(turn) : undefined;
-    let output = seed ?? burst?.last;
-    // An operator may have completed the activity with any value. Where the reply cannot be read, the model is asked
-    // again.
-    for (let times = 1; output === undefined; times++)
-      output = applyThink(turn, await think(turn, times), times);
-    if (seed === undefined && burst === undefined) countReply(turn, output, Date.now() - asked);
+    let taken: Taken | undefined = seed && { last: seed, isOver: false };
+    // An operator may have completed the activity with any value. Where it cannot be read, the model is asked again.
+    for (let times = 1; taken === undefined; times++)
+      taken = takeSteps(turn, await askForSteps(turn, times), times, asked);
+    const { last: output, isOver: isTaken, failed } = taken;
+    if (failed?.waitMs) await untilAskedAgain(failed);
     last = output;
-    if (burst?.isOver === true) {
+    if (isTaken) {
       if (turn.step >= turn.maxSteps) return resultOf(turn, 'step_limit', last);
       continue;
     }

@@ -13,58 +13,57 @@ import {
   type BurstStep,
   type EndedOf,
   endedIn,
+  type FirstInput,
   spanOf,
 } from '../contract/burst/burst';
 import type { Fact } from '../activities/observed';
 import { addTime } from '../contract/spending/budget';
 import { readBurstOutput } from '../contract/burst/read';
 import { TIMES } from '../contract/limits';
+import { readThinkOutput } from '../contract/payloads';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
-import type { GateMode, ThinkOutput } from '../contract/think';
+import type { GateMode, ThinkInput, ThinkOutput } from '../contract/think';
 import { countReply, limitsOf } from './spending';
 import { rawResult, valueOf } from './messages';
 import { endedFact, report } from './observe';
 import { noteStep } from './step';
-import { appendResults, MOST_ASKED, takeReply, thinkInput } from './think';
+import { appendResults, MOST_ASKED, takeReply, think, thinkInput } from './think';
 import type { Turn } from './turn';
 
-/** How a burst ended in its turn. */
+/** How the steps of one activity ended in their turn. */
 export interface Taken {
   last: ThinkOutput;
   /** Whether the calls of the last reply already have their results. False: the turn continues with these calls. */
   isOver: boolean;
+  /** Why asking for a further step failed, and how long to wait before the model is asked again. */
+  failed?: BurstOutput['failed'];
 }
 
-/** Takes steps in one activity, as many as its input allows, and applies each as a step of its own. */
-export async function takeBurst(turn: Turn): Promise<Taken> {
-  for (let asked = 1; asked <= MOST_ASKED; asked++) {
-    const output = readBurstOutput(valueOf(await schedule(turn, asked)));
-    if (output === undefined) continue;
-    const taken = apply(turn, output);
-    if (turn.approvals.cancelled && (taken.isOver || taken.last.calls.length === 0))
-      throw new CancelledFailure('the turn was cancelled');
-    const { message, waitMs = 0, tried } = output.failed ?? {};
-    if (tried !== undefined) turn.tried = tried;
-    if (waitMs > 0) await sleep(waitMs, { summary: `the model is asked again: ${message}`.slice(0, 200) });
-    return taken;
-  }
-  const message = `what the model's activity returned could not be read, ${MOST_ASKED} times`;
-  throw ApplicationFailure.nonRetryable(message, FAILURES.model);
-}
-
-function schedule(turn: Turn, asked: number): Promise<RawValue> {
-  const { step, gate } = turn;
-  if (gate === undefined) throw new Error(`step ${step} is none of a burst`);
-  const input = inputOf(turn, gate);
-  return scheduleActivity<RawValue>(ACTIVITIES.burst, [input], optionsOf(step, gate, asked), rawResult);
-}
-
-function inputOf(turn: Turn, gate: GateMode): BurstInput {
+/**
+ * Asks for the next steps, for the `asked`th time. A turn knows the mode of its agent from the first reply on. Before
+ * that, it schedules a `think` that may answer as a burst.
+ */
+export function askForSteps(turn: Turn, asked: number): Promise<RawValue> {
+  const { gate, spending, repeated, step } = turn;
   const input = thinkInput(turn);
-  const { transcript, repeated, originalRunId, fork } = turn;
-  const dry = fork?.world === 'dry' ? { dry: true as const } : {};
-  const limits = limitsOf(turn);
-  return { ...input, burst: { ...gate, size: transcript.size, repeated, limits, originalRunId, ...dry } };
+  if (gate === undefined) return think(turn, spending.isSet ? input : firstInput(turn, input), asked);
+  const burst = { ...gate, ...placeOf(turn), repeated, limits: limitsOf(turn) };
+  const all: BurstInput = { ...input, burst };
+  return scheduleActivity<RawValue>(ACTIVITIES.burst, [all], optionsOf(step, gate, asked), rawResult);
+}
+
+/** The input before the first reply. It stays small, because most agents take single steps. */
+function firstInput(turn: Turn, input: ThinkInput): FirstInput {
+  const { cap, spending, ofSession, repeated } = turn;
+  const { budget, spent } = spending;
+  const isFree = ofSession === undefined && spent.time === 0;
+  const isUnlimited = isFree && Object.keys({ ...cap, ...budget }).length === 0;
+  const limits = isUnlimited ? {} : { limits: limitsOf(turn) };
+  return { ...input, burst: { ...placeOf(turn), ...limits, ...(repeated.times === 0 ? {} : { repeated }) } };
+}
+
+function placeOf({ transcript, originalRunId, fork }: Turn) {
+  return { size: transcript.size, originalRunId, ...(fork?.world === 'dry' ? { dry: true as const } : {}) };
 }
 
 function optionsOf(step: number, { commitMs }: GateMode, asked: number): ActivityOptions {
@@ -78,6 +77,41 @@ function optionsOf(step: number, { commitMs }: GateMode, asked: number): Activit
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `from step ${step}`,
   };
+}
+
+/**
+ * Takes what the activity returned: a burst, or one reply. Each step is applied as a step of its own. Undefined: it
+ * cannot be read, and the model has to be asked again.
+ *
+ * @param since When the model was asked, as workflow time in ms.
+ */
+export function takeSteps(turn: Turn, result: RawValue, asked: number, since: number): Taken | undefined {
+  const value = valueOf(result);
+  const burst = readBurstOutput(value);
+  if (burst !== undefined) return takeBurst(turn, burst);
+  const reply = readThinkOutput(value);
+  if (reply !== undefined) {
+    takeReply(turn, reply);
+    countReply(turn, reply, Date.now() - since);
+    return { last: reply, isOver: false };
+  }
+  if (asked < MOST_ASKED) return undefined;
+  const message = `what the model's activity returned could not be read, ${MOST_ASKED} times`;
+  throw ApplicationFailure.nonRetryable(message, FAILURES.model);
+}
+
+function takeBurst(turn: Turn, output: BurstOutput): Taken {
+  const taken = apply(turn, output);
+  if (turn.approvals.cancelled && (taken.isOver || taken.last.calls.length === 0))
+    throw new CancelledFailure('the turn was cancelled');
+  const { failed } = output;
+  if (failed?.tried !== undefined) turn.tried = failed.tried;
+  return { ...taken, failed };
+}
+
+/** Waits as long as a burst says whose model failed. */
+export function untilAskedAgain({ message, waitMs = 0 }: NonNullable<Taken['failed']>): Promise<void> {
+  return sleep(waitMs, { summary: `the model is asked again: ${message}`.slice(0, 200) });
 }
 
 function apply(turn: Turn, { steps }: BurstOutput): Taken {

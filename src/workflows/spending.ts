@@ -86,8 +86,15 @@ export function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
 /** All budgets that hold for the next steps, with their spending so far. */
 export function limitsOf({ spending, cap, ofSession }: Turn): Limited[] {
   const { spent } = spending;
-  const session = ofSession && [{ budget: ofSession.budget, spent: addSpent(ofSession.spent, spent) }];
-  return [{ budget: cap, spent }, ...(session ?? []), { budget: spending.budget, spent }];
+  const limits: Limited[] = [
+    { budget: cap, spent },
+    { budget: spending.budget, spent, ...(spending.isSet ? {} : { sets: 'budget' }) },
+  ];
+  if (ofSession !== undefined) {
+    const sets = ofSession.isSet ? {} : { sets: 'sessionBudget' as const };
+    limits.push({ budget: ofSession.budget, spent: addSpent(ofSession.spent, spent), ...sets });
+  }
+  return limits;
 }
 
 /**

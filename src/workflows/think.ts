@@ -10,7 +10,6 @@ import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
 import { LIMITS, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
-import { readThinkOutput } from '../contract/payloads';
 import { replyEntry, resultEntry, type TranscriptEntry, wordsEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { addUsage } from '../contract/spending/usage';
@@ -18,7 +17,7 @@ import { type ResultRef, type ThinkInput, type ThinkOutput } from '../contract/t
 import { recordEntries } from '../contract/session/conversation';
 import { contentOf } from '../contract/session/files';
 import type { TurnRecord, TurnWords } from '../contract/session';
-import { rawResult, valueOf } from './messages';
+import { rawResult } from './messages';
 import type { Turn } from './turn';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
@@ -41,21 +40,9 @@ const INLINE_BYTES = 4096;
 /** The most times that an activity is scheduled where its result cannot be read. */
 export const MOST_ASKED = 3;
 
-/** Asks the model for the next step, for the `asked`th time. Sends only what is new, never the conversation. */
-export function think(turn: Turn, asked: number): Promise<RawValue> {
-  return scheduleActivity<RawValue>(ACTIVITIES.think, [thinkInput(turn)], optionsOf(turn, asked), rawResult);
-}
-
-/** Takes a reply. Undefined: the reply cannot be read, and the model has to be asked again. */
-export function applyThink(turn: Turn, result: RawValue, asked: number): ThinkOutput | undefined {
-  const output = readThinkOutput(valueOf(result));
-  if (output === undefined) {
-    if (asked < MOST_ASKED) return undefined;
-    const message = `what the model's activity returned could not be read, ${MOST_ASKED} times`;
-    throw ApplicationFailure.nonRetryable(message, FAILURES.model);
-  }
-  takeReply(turn, output);
-  return output;
+/** Asks the model for the next step, for the `asked`th time. */
+export function think(turn: Turn, input: ThinkInput, asked: number): Promise<RawValue> {
+  return scheduleActivity<RawValue>(ACTIVITIES.think, [input], optionsOf(turn, asked), rawResult);
 }
 
 /** Adds a reply and its token usage to the turn. */
@@ -186,7 +173,7 @@ export function recordOf(turn: Turn): TurnRecord {
   };
 }
 
-/** The input of the next `think`. Takes up the words that are new. */
+/** The input of the next `think`: only what is new, never the conversation. Takes up the words that are new. */
 export function thinkInput(turn: Turn): ThinkInput {
   if (turn.transcript.full) {
     throw ApplicationFailure.nonRetryable(

@@ -7,7 +7,7 @@ import type { Usage } from '../contract/spending/usage';
 import type { GateMode, MovedStep, ResultRef, SessionRef, ThinkOutput } from '../contract/think';
 import type { TurnRecord, TurnWords } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
-import type { CarriedSpending, Repeated } from '../contract/spending/carried';
+import { type CarriedSpending, NOTHING_REPEATED, type Repeated } from '../contract/spending/carried';
 import type { TurnCounts, TurnInput } from '../contract/turn';
 import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
@@ -219,7 +219,7 @@ export function makeTurn(input: TurnInput, originalRunId: string): Turn {
         ? undefined
         : { ...(input.sessionSpending ?? unspent()) },
     children: carried?.children ?? 0,
-    repeated: carried?.repeated ?? { calls: '', results: '', times: 0, refused: 0 },
+    repeated: carried?.repeated ?? NOTHING_REPEATED,
     repeats: undefined,
     gate: undefined,
     window: {},

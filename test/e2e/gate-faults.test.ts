@@ -34,6 +34,19 @@ const untilWords: ScriptedStep[] = Array.from({ length: 3_000 }, (_, n) => async
     : { toolCalls: [{ name: 'count', arguments: { n } }] };
 });
 
+let isAsked = false;
+let release = (): void => undefined;
+const released = new Promise<void>((resolve) => (release = resolve));
+/** Counts once, and then asks until the test lets it answer. */
+const held: ScriptedStep[] = [
+  { toolCalls: [{ name: 'count', arguments: { n: 0 } }] },
+  async () => {
+    isAsked = true;
+    await released;
+    return { text: 'done' };
+  },
+];
+
 let fixture: Fixture;
 let client: Countersign;
 beforeAll(async () => {
@@ -47,14 +60,23 @@ beforeAll(async () => {
     agents: [
       defineAgent({ ...of, name: 'long', durability: 'gate', commitEvery: '1m' }),
       defineAgent({ ...of, name: 'second', durability: 'gate' }),
+      defineAgent({ ...of, name: 'held', model: scriptedModel(held), durability: 'gate' }),
     ],
   });
   client = await connect({ address: testAddress() });
 });
 afterAll(() => client.close());
 
-const inBurst = (handle: TurnHandle): Promise<unknown> =>
-  until('a burst with some steps', () => Promise.resolve(countedOf(handle) > 5));
+/** Waits until a turn is in a burst that is not its first activity. Returns the id of the burst's activity. */
+async function inBurst({ workflowId }: Pick<TurnHandle, 'workflowId'>): Promise<string> {
+  const id = await until('a burst', async () => {
+    const { raw } = await fixture.client.workflow.getHandle(workflowId).describe();
+    return raw.pendingActivities?.find(({ activityId }) => activityId?.startsWith('burst-'))?.activityId;
+  });
+  const before = countedOf({ workflowId });
+  await until('some steps', () => Promise.resolve(countedOf({ workflowId }) > before + 3));
+  return id ?? '';
+}
 
 test('a cancelled turn ends soon, and what its burst had finished is on record', async () => {
   const handle = await fixture.start('long', 'go');
@@ -70,24 +92,37 @@ test('a cancelled turn ends soon, and what its burst had finished is on record',
   expect(countedOf(handle)).toBe(ran);
 });
 
+test('a turn that is cancelled in its first activity does not wait for it, and keeps nothing of it', async () => {
+  const handle = await fixture.start('held', 'go');
+  await until('its second step', () => Promise.resolve(isAsked));
+  expect(countedOf(handle)).toBe(1);
+  await handle.cancel();
+  await expect(handle.result()).rejects.toThrow('cancelled');
+  release();
+  const events = await client.timeline(handle.workflowId);
+  expect(events.map(({ type }) => type)).not.toContain('step');
+  expect(events.at(-1)).toMatchObject({ type: 'turn_ended', status: 'cancelled' });
+});
+
 test('a paused burst stops, and goes on from the last commit', async () => {
   const handle = await fixture.start('long', 'go');
-  await inBurst(handle);
-  await operator(handle, 'activity', 'pause', '--activity-id', 'burst-2');
+  const id = await inBurst(handle);
+  const isStep = ({ type }: { type: string }): boolean => type === 'step';
+  const before = (await client.timeline(handle.workflowId)).filter(isStep).length;
+  await operator(handle, 'activity', 'pause', '--activity-id', id);
   await until('its attempt to end', async () => {
     const [activity] = (await client.pendingActivities(handle.workflowId)).activities;
     return activity?.state === 'paused' && activity.lastFailure !== undefined;
   });
-  const steps = (await client.timeline(handle.workflowId)).filter(({ type }) => type === 'step');
-  expect(steps).toHaveLength(1);
+  expect((await client.timeline(handle.workflowId)).filter(isStep)).toHaveLength(before);
   const stopped = countedOf(handle);
-  await operator(handle, 'activity', 'unpause', '--activity-id', 'burst-2');
+  await operator(handle, 'activity', 'unpause', '--activity-id', id);
   await until('it to go on', () => Promise.resolve(countedOf(handle) > stopped + 3));
   await handle.cancel();
   await expect(handle.result()).rejects.toThrow('cancelled');
   const events = await client.timeline(handle.workflowId);
   const again = events.find(({ type }) => type === 'think_retried');
-  expect(again).toMatchObject({ step: 2, burst: true });
+  expect(again).toMatchObject({ step: before + 1, burst: true });
   expect(again && describeEvent(again).text).toContain('taken anew from here');
 });
 
@@ -95,7 +130,7 @@ test('words for a turn are taken up at the next commit', async () => {
   const session = client.session(`gate-${process.pid}`, { agent: 'second', taskQueue: fixture.taskQueue });
   await session.send({ text: 'go' });
   const turn = await until('the turn', async () => (await session.state()).turn);
-  await inBurst({ workflowId: `${session.id}.t1` } as TurnHandle);
+  await inBurst({ workflowId: `${session.id}.t1` });
   await session.send({ text: 'stop', mode: 'steer' });
   await until('its end', async () => (await session.state()).state === 'idle');
   const handle: TurnHandle = fixture.client.workflow.getHandle(`${session.id}.t1`);
@@ -127,6 +162,22 @@ test('killed in a burst: it goes on from the last commit and says so; what had a
     event.activityTaskScheduledEventAttributes?.activityType?.name === 'countersign.burst' ? [1] : [],
   );
   expect(bursts).toHaveLength(3);
+});
+
+test('killed in the first activity of a turn: its steps are taken anew, and it says so', async () => {
+  const own = await startFixture();
+  const first = await own.addProcess(GATE);
+  const handle = await own.startSteps(calls('look:a'));
+  await own.effectsOf('a', 1);
+  await first.kill();
+  await own.open('a');
+  await own.addProcess(GATE);
+  expect(await handle.result()).toMatchObject({ status: 'answered', counts: { calls: 1, failed: 0 } });
+  const events = await client.timeline(handle.workflowId);
+  expect(events.filter(({ type }) => type === 'think_retried')).toMatchObject([
+    { step: 1, attempt: 2, burst: true },
+  ]);
+  expect(events.filter(({ type }) => type === 'call_ended')).toHaveLength(1);
 });
 
 test.each([

@@ -60,6 +60,7 @@ const mixed: ScriptedStep[] = [
 const scripts: Record<string, ScriptedStep[]> = {
   mixed,
   hundred: [...looks(100), end],
+  short: [...looks(1), end],
   budget: [...looks(20), end],
   big: [...Array.from({ length: 60 }, () => ({ toolCalls: [call('big')] })), end],
   alike: [...Array.from({ length: 20 }, () => ({ toolCalls: [call('look')] })), end],
@@ -119,8 +120,8 @@ const audited = (events: readonly TurnEvent[]): unknown => {
 const told = (value: unknown): unknown =>
   JSON.parse(
     JSON.stringify(value, (key, one: unknown) => (UNTOLD.has(key) ? undefined : one)).replaceAll(
-      /mixed(-gate|-each)?/g,
-      'mixed',
+      /(mixed|short)(-gate|-each)?/g,
+      '$1',
     ),
   );
 const UNTOLD = new Set(
@@ -156,10 +157,26 @@ test('a hundred quick steps are few activities', async () => {
   const { handle, events } = await run('hundred-gate');
   const activities = await activitiesOf(handle);
   expect(events.filter(({ type }) => type === 'step')).toHaveLength(101);
-  // The first step is taken by itself.
-  expect(activities.slice(0, 2)).toEqual(['countersign.think', 'look']);
+  // The turn learns the mode of its agent from its first activity.
+  expect(activities[0]).toBe('countersign.think');
+  expect(activities.slice(1).filter((name) => name !== 'countersign.burst')).toEqual([]);
   expect(activities.length).toBeLessThan(10);
   expect(ran.filter((line) => line.startsWith(`${handle.workflowId} look`))).toHaveLength(100);
+});
+
+test('a turn that looks once and answers is one activity, and a fork may begin inside of it', async () => {
+  const { handle, events } = await run('short-gate');
+  expect(await activitiesOf(handle)).toEqual(['countersign.think']);
+  expect(told(events)).toEqual(told((await run('short')).events));
+  for (const at of ['1.1', '2']) {
+    const { turn } = await client.fork({ turn: handle.workflowId, at });
+    const fork: TurnHandle = fixture.client.workflow.getHandle(turn);
+    expect((await fork.result()).status).toBe('answered');
+    // A fork at a call prepares the call anew, so only its result is alike.
+    const { entries } = transcriptOf(await client.timeline(turn));
+    expect(told(entries.slice(2))).toEqual(told(transcriptOf(events).entries.slice(2)));
+  }
+  await expect(client.planReset(handle.workflowId, '1.1')).rejects.toMatchObject({ code: 'reset_refused' });
 });
 
 test('what is large is committed sooner', async () => {

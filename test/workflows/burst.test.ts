@@ -1,3 +1,4 @@
+import { coresdk } from '@temporalio/proto';
 import type { BurstInput, BurstOutput } from '../../src/contract/burst/burst';
 import { digestText } from '../../src/contract/digest';
 import { agentTurn } from '../../src/workflows/agent-turn';
@@ -100,10 +101,81 @@ test('a burst that returns what nobody can read is scheduled again, twice', asyn
   const { workflow } = await begun();
   expect(lines(await workflow.task([returns('done', 3)]))).toEqual(['schedule burst-2-again-1']);
   expect(lines(await workflow.task([returns({ steps: [] }, 4)]))).toEqual(['schedule burst-2-again-2']);
-  expect(lines(await workflow.task([returns(answer, 5)]))).toEqual([
+  expect(lines(await workflow.task([returns('paid', 5)]))).toEqual([
     'search attributes',
     'failWorkflowExecution',
   ]);
+});
+
+const started = (input: object = {}) =>
+  WorkflowUnderTest.start(agentTurn, { args: [{ agent: 'clerk', prompt: 'go', ...input }] });
+
+describe('the first think of a turn', () => {
+  test.each<[string, object, object]>([
+    ['has little more in its input', {}, {}],
+    [
+      'has the budget of the turn',
+      { budget: { tokens: 9 } },
+      { limits: [{}, { budget: { tokens: 9 }, sets: 'budget' }] },
+    ],
+    [
+      'has the budget of its parent',
+      { cap: { steps: 2 } },
+      { limits: [{ budget: { steps: 2 } }, { sets: 'budget' }] },
+    ],
+  ])('%s', async (_, more, expected) => {
+    const { commands } = await started(more);
+    expect(lines(commands)).toEqual(['schedule think-1']);
+    const input = valueIn(commands[0]?.scheduleActivity?.arguments?.[0]) as BurstInput;
+    const { size, originalRunId, ...rest } = input.burst;
+    expect(size).toBeGreaterThan(10);
+    expect(originalRunId).toMatch(/./);
+    expect(Object.keys(rest)).toEqual(Object.keys(expected));
+    expect(rest).toMatchObject(expected);
+  });
+
+  test.each<[string, BurstOutput, string[]]>([
+    [
+      'an answer after a call is all that the turn schedules',
+      { steps: [taken(1), open()], ms: 80 },
+      ['search attributes', 'completeWorkflowExecution'],
+    ],
+    ['finished steps are followed by a burst', { steps: [taken(1), taken(2)], ms: 60 }, ['schedule burst-3']],
+    [
+      'the turn runs the calls of an open reply',
+      { steps: [taken(1), open(reply(2))], ms: 80 },
+      ['schedule call-2.1-0'],
+    ],
+    [
+      'after a failure of the model it waits as long as that says',
+      { steps: [taken(1)], ms: 60, failed: { message: 'busy', waitMs: 5_000 } },
+      ['start timer 1'],
+    ],
+  ])('may answer as a burst: %s', async (_, output, expected) => {
+    const { workflow } = await started();
+    expect(lines(await workflow.task([returns(output, 1)]))).toEqual(expected);
+  });
+
+  test.each([
+    [
+      'a call with an effect',
+      {
+        ...taken(1),
+        reply: thinkOutput([validCall({ callId: '1.1', kind: 'run', effect: 'unsafe' })], { gate }),
+      },
+    ],
+    ['no step', undefined],
+  ])('is asked again where its burst is wrong: %s', async (_, step) => {
+    const { workflow } = await started();
+    const output = { steps: step === undefined ? [] : [step], ms: 60 };
+    expect(lines(await workflow.task([returns(output, 1)]))).toEqual(['schedule think-1-again-1']);
+  });
+
+  test('is not waited for in a cancelled turn, as without bursts', async () => {
+    const { commands } = await started();
+    const { TRY_CANCEL } = coresdk.workflow_commands.ActivityCancellationType;
+    expect(commands[0]?.scheduleActivity?.cancellationType).toBe(TRY_CANCEL);
+  });
 });
 
 test('a cancelled turn waits for its burst, and ends as cancelled', async () => {

@@ -1,4 +1,3 @@
-import { defaultPayloadConverter, RawValue } from '@temporalio/common';
 import type { InvalidCall, PreparedCall } from '../../src/contract/call';
 import { digestText } from '../../src/contract/digest';
 import { LIMITS } from '../../src/contract/limits';
@@ -13,10 +12,11 @@ import {
   appendReply,
   appendResults,
   applySeedStep,
-  applyThink,
   type FinishedCall,
+  takeReply,
   takeUpWords,
   think,
+  thinkInput,
 } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn';
 import { result, thinkOutput } from '../history/script';
@@ -27,11 +27,10 @@ afterEach(endWorkflow);
 
 const makeTestTurn = (more: Partial<TurnInput> = {}): Turn =>
   makeTurn({ agent: 'clerk', prompt: 'pay the bill', ...more }, 'run-1');
-const raw = (value: unknown): RawValue => RawValue.fromPayload(defaultPayloadConverter.toPayload(value));
 
 /** What the model's activity is given, and its id. */
 async function scheduled(turn: Turn, asked = 1): Promise<{ id: unknown; input: unknown }> {
-  const { commands } = await WorkflowUnderTest.start(() => think(turn, asked));
+  const { commands } = await WorkflowUnderTest.start(() => think(turn, thinkInput(turn), asked));
   const activity = commands[0]?.scheduleActivity;
   return { id: activity?.activityId, input: valueIn(activity?.arguments?.[0]) };
 }
@@ -82,22 +81,9 @@ describe('what the model returned', () => {
   it('enters the transcript and sets the limits of the turn', () => {
     const turn = makeTestTurn();
     const output = thinkOutput([], { maxSteps: 7, order: 'strict' });
-    expect(applyThink(turn, raw(output), 1)).toEqual(output);
+    takeReply(turn, output);
     expect(turn).toMatchObject({ maxSteps: 7, order: 'strict' });
     expect(turn.transcript.entries).toMatchObject([{ kind: 'reply', replyId: output.replyId }]);
-  });
-
-  it.each<[string, unknown]>([
-    ['nothing', undefined],
-    ['a text', 'paid'],
-    ['a reply without calls', { ...thinkOutput([]), calls: undefined }],
-    ['a call that is not one', { ...thinkOutput([]), calls: [{ kind: 'run' }] }],
-  ])('is asked for again where it is %s, and fails the turn the third time', (_, value) => {
-    const turn = makeTestTurn();
-    expect(applyThink(turn, raw(value), 1)).toBeUndefined();
-    expect(applyThink(turn, raw(value), 2)).toBeUndefined();
-    expect(() => applyThink(turn, raw(value), 3)).toThrow('could not be read, 3 times');
-    expect(turn.transcript.entries).toEqual([]);
   });
 
   it.each<[string, (Usage | undefined)[], Usage]>([
@@ -110,7 +96,7 @@ describe('what the model returned', () => {
     ['all is known', [{ totalTokens: 3 }, { totalTokens: 4 }], { totalTokens: 7 }],
   ])('adds up its tokens where %s', (_, usages, sum) => {
     const turn = makeTestTurn();
-    for (const usage of usages) applyThink(turn, raw(thinkOutput([], usage && { usage })), 1);
+    for (const usage of usages) takeReply(turn, thinkOutput([], usage && { usage }));
     expect(turn.usage).toEqual(sum);
   });
 });

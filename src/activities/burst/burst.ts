@@ -4,20 +4,22 @@ import {
   type BurstOutput,
   type BurstStep,
   endedIn,
+  type FirstInput,
+  type Limited,
   refsOf,
   spanOf,
 } from '../../contract/burst/burst';
-import { runsHere, whyCommit } from '../../contract/burst/goes-on';
+import { fitInto, runsHere, whyCommit } from '../../contract/burst/goes-on';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { LIMITS, TIMES } from '../../contract/limits';
 import { activityIds, ACTIVITIES } from '../../contract/names';
-import { addSpent, countedInReply, noSpending, type Spent } from '../../contract/spending/budget';
-import type { Repeated } from '../../contract/spending/carried';
+import { addSpent, countedInReply, noSpending, smallerOf, type Spent } from '../../contract/spending/budget';
+import { NOTHING_REPEATED, type Repeated } from '../../contract/spending/carried';
 import { afterStep } from '../../contract/spending/repeats';
 import { estimatedTokens } from '../../contract/spending/usage';
 import { utf8Bytes } from '../../contract/text/bytes';
-import type { ThinkInput, ThinkOutput } from '../../contract/think';
+import type { GateMode, ThinkInput, ThinkOutput } from '../../contract/think';
 import { entryBytes, replyEntry, resultEntry } from '../../contract/transcript';
 import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../attempt';
 import type { Memory } from '../conversation';
@@ -43,6 +45,20 @@ export async function burst(deps: ActivityDeps, input: BurstInput): Promise<Burs
   }
 }
 
+/**
+ * Takes the first steps of a turn. The activity is the `think` of the first of them, with the timeout of that. A turn
+ * that is cancelled does not wait for it, so it takes a second at most, however rarely the agent commits.
+ */
+export function firstBurst(
+  deps: ActivityDeps,
+  { burst: given, ...input }: Required<Pick<FirstInput, 'burst'>> & ThinkInput,
+  gate: GateMode,
+): Promise<BurstOutput> {
+  const commitMs = Math.min(gate.commitMs, TIMES.commitEvery);
+  const limits: Limited[] = [{ budget: {}, spent: noSpending(), sets: 'budget' }];
+  return burst(deps, { ...input, burst: { commitMs, limits, repeated: NOTHING_REPEATED, ...given } });
+}
+
 class Burst {
   private readonly began = performance.now();
   private readonly context = Context.current();
@@ -51,6 +67,7 @@ class Burst {
   private bytes = 0;
   private size: number;
   private repeated: Repeated;
+  private limits: readonly Limited[];
   private spent: Spent = noSpending();
   private next: ThinkInput;
   private count: number;
@@ -64,6 +81,7 @@ class Burst {
     this.deps = { ...deps, memory: burstMemory(deps.memory), ...defined({ texts }), report: guard.report };
     this.size = input.burst.size;
     this.repeated = input.burst.repeated;
+    this.limits = input.burst.limits;
     this.next = input;
     this.count = (input.after?.count ?? 0) + input.results.length + input.words.length;
   }
@@ -86,7 +104,7 @@ class Burst {
       activityId: activityIds.think(step),
       activityType: ACTIVITIES.think,
       attempt: isFirst ? Context.current().info.attempt : 1,
-      startToCloseTimeoutMs: TIMES.thinkTimeout,
+      startToCloseTimeoutMs: Math.min(TIMES.thinkTimeout, this.leftMs()),
     };
     let tries: unknown;
     const keep = (details: unknown): void => void (tries = details);
@@ -116,6 +134,9 @@ class Burst {
     this.size += entryBytes(replyEntry(reply));
     const counted = { estimate: estimatedTokens(this.size), time: replied - asked };
     this.spent = addSpent(this.spent, countedInReply(reply, counted));
+    this.limits = this.limits.map((one) =>
+      one.sets === undefined ? one : { ...one, budget: smallerOf(reply[one.sets], one.budget) },
+    );
     this.count += 1;
     const step = { reply, asked, replied };
     this.bytes += bytesOf(step);
@@ -125,7 +146,7 @@ class Burst {
   /** Runs the calls of a reply here. False: the calls are left to the turn. */
   private async runCalls(step: BurstStep): Promise<boolean> {
     const { reply } = step;
-    if (!runsHere(reply, this.repeated)) return false;
+    if (!runsHere(reply, this.repeated) || !fitInto(this.leftMs() - TIMES.closeMargin, reply)) return false;
     const { agent, origin, burst } = this.input;
     const { originalRunId, dry } = burst;
     const of = { agent, replyId: reply.replyId, originalRunId, origin, dry };
@@ -164,8 +185,8 @@ class Burst {
 
   /** Whether the steps so far have to be on record before the model is asked again. */
   private isOver({ reply }: BurstStep): boolean {
-    const { commitMs, limits } = this.input.burst;
-    const { bytes, size, spent } = this;
+    const { commitMs } = this.input.burst;
+    const { bytes, size, spent, limits } = this;
     const soFar = { ms: this.now(), bytes, size, step: this.next.step - 1, maxSteps: reply.maxSteps };
     return this.guard.lost() !== undefined || whyCommit({ ...soFar, commitMs, limits, spent }) !== undefined;
   }
@@ -192,6 +213,11 @@ class Burst {
     const { step: from } = this.input;
     return (step: number) =>
       open(step, (text) => this.guard.report({ text, step }), step === from ? undefined : from);
+  }
+
+  /** The time until the timeout of the activity, in milliseconds. */
+  private leftMs(): number {
+    return this.context.info.startToCloseTimeoutMs - this.now();
   }
 
   private now(): number {

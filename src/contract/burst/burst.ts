@@ -12,6 +12,8 @@ import type { GateMode, ResultRef, ThinkInput, ThinkOutput } from '../think';
 export interface Limited {
   budget: Budget;
   spent: Spent;
+  /** Set where no reply came yet: the field of the first reply with the budget that the agent allows. */
+  sets?: 'budget' | 'sessionBudget';
 }
 
 /** Input of `countersign.burst`: the input of `think` for its first step, and the limits at which the burst ends. */
@@ -29,7 +31,17 @@ export interface BurstInput extends ThinkInput {
   };
 }
 
-/** Output of `countersign.burst`: one step or more, each as `think` and the calls would have left it. */
+/**
+ * Input of `countersign.think` before the first reply of a turn. The turn does not know the mode of its agent yet, so a
+ * worker whose agent has `durability: 'gate'` answers with a burst. Fields of `burst` that are absent say that nothing
+ * was spent and that nothing but the agent sets a limit.
+ */
+export interface FirstInput extends ThinkInput {
+  burst?: Partial<Pick<BurstInput['burst'], 'limits' | 'repeated'>> &
+    Omit<BurstInput['burst'], 'commitMs' | 'limits' | 'repeated'>;
+}
+
+/** Output of `countersign.burst`, and of the first `countersign.think` of a turn in bursts: one step or more, each as `think` and the calls would have left it. */
 export interface BurstOutput {
   steps: BurstStep[];
   /** How long the attempt took until now, in milliseconds. The times of steps and calls count from its beginning. */

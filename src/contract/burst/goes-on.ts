@@ -1,4 +1,4 @@
-import type { PreparedCall, ValidCall } from '../call';
+import { isValidCall, type PreparedCall, type ValidCall } from '../call';
 import { LIMITS, TIMES } from '../limits';
 import { handlesIn } from '../secret/sealed';
 import { addSpent, crossingOf, type Spent } from '../spending/budget';
@@ -27,6 +27,11 @@ function isPlain({ settings, arguments: args, grant }: ValidCall): boolean {
   const { effect, child, state, askMs, taskQueue, gate } = settings;
   const isAlone = [grant, child, state, askMs, taskQueue, gate].every((one) => one === undefined);
   return effect === 'pure' && isAlone && handlesIn(args).length === 0;
+}
+
+/** Whether each call of a reply may take all its attempts within this time. */
+export function fitInto(ms: number, { calls }: Pick<ThinkOutput, 'calls'>): boolean {
+  return calls.every((call) => !isValidCall(call) || longestMs(call) <= ms);
 }
 
 /** How long a call may take with all its attempts and the waits between them. */

@@ -22,6 +22,9 @@ export interface Repeated {
   refused: number;
 }
 
+/** No steps that were alike. */
+export const NOTHING_REPEATED: Repeated = { calls: '', results: '', times: 0, refused: 0 };
+
 /** The schema of spending that comes from outside. */
 const SPENT: JsonSchema = {
   type: 'object',

@@ -1,7 +1,7 @@
 import { ACTIVITIES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
-import { type BurstRecord, expandBurst, failedAfter } from './burst';
+import { expandBurst, failedAfter, isBurst } from './burst';
 import { callCompleted, callFailed, callResumed, callScheduled, ensureCall } from './calls';
 import { childAwaited, childWaitEnded } from './child-turns';
 import { prepareCompleted, prepareFailed } from './requests';
@@ -35,8 +35,8 @@ export function activityScheduled(state: FoldState, event: EventOf<'activity_sch
   const purpose = purposeOf(event);
   if (purpose === undefined) return [];
   const { taskTime } = state;
-  const burst = purpose.what === 'think' && purpose.isBurst === true ? { burst: event } : {};
-  const facts = { purpose, scheduledAt: event.at, scheduledIn: taskTime, attempts: 0, ...burst };
+  const think = purpose.what === 'think' ? { think: event } : {};
+  const facts = { purpose, scheduledAt: event.at, scheduledIn: taskTime, attempts: 0, ...think };
   state.activities.set(event.scheduledAs ?? event.eventId, facts);
   if (purpose.what === 'think') return thinkScheduled(state, event, purpose.step);
   if (purpose.what === 'call') return callScheduled(state, event, purpose);
@@ -49,15 +49,16 @@ export function activityStarted(state: FoldState, event: EventOf<'activity_start
   const activity = state.activities.get(event.scheduledEventId);
   if (activity === undefined) return [];
   activity.attempts = event.attempt;
-  return activity.purpose.what === 'think' ? thinkStarted(state, event, activity.purpose) : [];
+  // What the attempt took over is known once its end shows whether it was a burst. In history the end comes next.
+  if (activity.purpose.what === 'think') activity.started = event;
+  return [];
 }
 
 export function activityCompleted(state: FoldState, event: EventOf<'activity_completed'>): TurnEvent[] {
   const activity = removeActivity(state, event.scheduledEventId);
   if (activity === undefined) return [];
-  const { purpose, burst } = activity;
-  if (burst !== undefined) return burstCompleted(state, { scheduled: burst, completed: event });
-  if (purpose.what === 'think') return thinkCompleted(state, event, purpose.step);
+  const { purpose } = activity;
+  if (purpose.what === 'think') return stepsCompleted(state, activity, event);
   if (purpose.what === 'prepare') return prepareCompleted(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyCompleted(state, event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
@@ -69,7 +70,7 @@ export function activityFailed(state: FoldState, event: EventOf<'activity_failed
   const activity = removeActivity(state, event.scheduledEventId);
   if (activity === undefined) return [];
   const { purpose } = activity;
-  if (purpose.what === 'think') return thinkFailed(event, purpose.step);
+  if (purpose.what === 'think') return [...thinkBegan(state, activity), ...thinkFailed(event, purpose.step)];
   if (purpose.what === 'prepare') return prepareFailed(state, event, purpose.callId);
   if (purpose.what === 'verify') return verifyFailed(event, purpose);
   if (purpose.what === 'child') return childWaitEnded(state, event, purpose.callId);
@@ -80,30 +81,44 @@ export function activityFailed(state: FoldState, event: EventOf<'activity_failed
 
 /**
  * A cancelled activity is handled like an activity that failed because of the cancellation. A cancelled `think` makes
- * no event.
+ * no event for its end.
  */
 export function activityCanceled(state: FoldState, event: EventOf<'activity_canceled'>): TurnEvent[] {
   const { scheduledEventId, untaken } = event;
-  if (state.activities.get(scheduledEventId)?.purpose.what === 'think') return [];
+  const activity = state.activities.get(scheduledEventId);
+  if (activity?.purpose.what === 'think') return thinkBegan(state, activity);
   const failure: DecodedFailure = { message: 'cancelled', kind: 'canceled', details: [] };
   if (untaken) failure.untaken = true;
   return activityFailed(state, { kind: 'activity_failed', ...eventHeader(event), scheduledEventId, failure });
 }
 
-/** A burst is over. Its steps make the same events as if each step had been an activity. */
-function burstCompleted(state: FoldState, record: BurstRecord): TurnEvent[] {
+/** The last attempt to ask the model, once it is over. */
+function thinkBegan(state: FoldState, { purpose, started }: ActivityFold, wasBurst = false): TurnEvent[] {
+  if (purpose.what !== 'think' || started === undefined) return [];
+  return thinkStarted(state, started, { step: purpose.step, isBurst: wasBurst || purpose.isBurst === true });
+}
+
+/** One step or a burst is over. The steps of a burst make the same events as if each step had been an activity. */
+function stepsCompleted(
+  state: FoldState,
+  activity: ActivityFold,
+  completed: EventOf<'activity_completed'>,
+): TurnEvent[] {
+  const { purpose, think: scheduled } = activity;
+  if (purpose.what !== 'think' || scheduled === undefined) return [];
+  const record = { scheduled, completed };
   const [first, ...rest] = expandBurst(record);
-  const step = purposeOf(record.scheduled);
-  if (first?.kind !== 'activity_completed' || step?.what !== 'think') return [];
+  if (first?.kind !== 'activity_completed') return [];
   const made = [
-    ...thinkCompleted(state, first, step.step),
+    ...thinkBegan(state, activity, isBurst(record)),
+    ...thinkCompleted(state, first, purpose.step),
     ...rest.flatMap((event) => {
       if (event.kind === 'activity_scheduled') return activityScheduled(state, event);
       if (event.kind === 'activity_started') return activityStarted(state, event);
       return event.kind === 'activity_completed' ? activityCompleted(state, event) : [];
     }),
   ];
-  state.failed = failedAfter(record.completed);
+  state.failed = failedAfter(record);
   return made;
 }
 

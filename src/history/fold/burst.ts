@@ -12,7 +12,7 @@ import { ACTIVITIES, activityIds } from '../../contract/names';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { is } from './guards';
 
-/** A burst on record: its activity when it was scheduled, and when it ended. */
+/** An activity that may have been a burst: its activity when it was scheduled, and when it ended. */
 export interface BurstRecord {
   scheduled: EventOf<'activity_scheduled'>;
   completed: EventOf<'activity_completed'>;
@@ -21,16 +21,25 @@ export interface BurstRecord {
 /**
  * The events that the steps of a burst would have made as separate activities. They begin with the reply of the first
  * step, because its `think` was scheduled with the burst. Each event has its own time. All have the id of the event
- * that completed the burst, because a reset takes them back together. An output that cannot be read becomes a `think`
- * whose result cannot be read.
+ * that completed the burst, because a reset takes them back together. Any other output is that of a single `think`.
  */
 export function expandBurst({ scheduled, completed }: BurstRecord): DecodedEvent[] {
-  const output = readBurstOutput(completed.result);
-  if (output === undefined) return [{ ...completed, result: undefined }];
+  const output = outputOf({ scheduled, completed });
+  if (output === undefined) return [completed];
   const events = output.steps.flatMap((step, index) =>
     stepEvents(step, { output, scheduled, completed, index }),
   );
   return events;
+}
+
+/** What a burst returned. Undefined for a single step, and for a part of a burst, which is not another burst. */
+function outputOf({ scheduled, completed }: BurstRecord): BurstOutput | undefined {
+  return scheduled.scheduledAs === undefined ? readBurstOutput(completed.result) : undefined;
+}
+
+/** Whether an activity took its steps in a burst. */
+export function isBurst(record: BurstRecord): boolean {
+  return outputOf(record) !== undefined;
 }
 
 interface Place extends BurstRecord {
@@ -147,7 +156,7 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
  * Why the request for one more step failed at the end of a burst. Undefined where it did not fail. Also undefined where
  * the next activity only fails with this error, because history then has that failure.
  */
-export function failedAfter({ result }: EventOf<'activity_completed'>): string | undefined {
-  const failed = readBurstOutput(result)?.failed;
+export function failedAfter(record: BurstRecord): string | undefined {
+  const failed = outputOf(record)?.failed;
   return failed?.isLast === true ? undefined : failed?.message;
 }

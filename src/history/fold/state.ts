@@ -25,8 +25,10 @@ export interface ActivityFold {
   /** The time of the workflow task that scheduled the activity, as workflow time in ms. */
   scheduledIn: number;
   attempts: number;
-  /** The scheduled event of a burst. Absent for other activities. */
-  burst?: EventOf<'activity_scheduled'>;
+  /** The event that scheduled a `think` or a burst. Absent for other activities. */
+  think?: EventOf<'activity_scheduled'>;
+  /** The event that started a `think` or a burst, until its end is read. */
+  started?: EventOf<'activity_started'>;
 }
 
 /** One call after the events so far. */

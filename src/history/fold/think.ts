@@ -42,14 +42,14 @@ function droppedIn(input: unknown): Pick<Thinking, 'droppedBefore' | 'cutTo' | '
 export function thinkStarted(
   state: FoldState,
   event: EventOf<'activity_started'>,
-  { step, isBurst }: { step: number; isBurst?: true },
+  { step, isBurst }: { step: number; isBurst: boolean },
 ): TurnEvent[] {
   const { failed } = state;
   delete state.failed;
   const attempt = event.attempt + (failed === undefined ? 0 : 1);
   if (attempt <= 1) return [];
   const last = event.lastFailure === undefined ? failed : rootOf(event.lastFailure).message;
-  const isLost = isBurst === true && event.attempt > 1;
+  const isLost = isBurst && event.attempt > 1;
   const facts = defined({ lastFailure: last, burst: isLost ? (true as const) : undefined });
   return [{ type: 'think_retried', ...eventHeader(event), step, attempt, ...facts }];
 }

@@ -14,6 +14,7 @@ import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
 import { type AgentOptions, defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
 import { ToolError } from '../../../src/tools/errors';
+import type { Tool } from '../../../src/tools/types';
 
 const log = new DefaultLogger('ERROR');
 
@@ -62,6 +63,7 @@ const tools = [
 ];
 const BIG = 'x'.repeat(1_000_000);
 
+const none = { tokens: 0, steps: 0, time: 0 };
 const call = (name: string, n = 1) => ({ name, arguments: { n } });
 const end: ScriptedStep = { text: 'done' };
 const looks = (count: number): ScriptedStep[] =>
@@ -73,6 +75,8 @@ interface Given {
   agent?: Partial<AgentOptions>;
   deps?: Partial<ActivityDeps>;
   attempt?: number;
+  tools?: Tool[];
+  startToCloseTimeoutMs?: number;
   heartbeatDetails?: unknown;
   during?: (environment: MockActivityEnvironment) => Promise<void>;
 }
@@ -80,17 +84,18 @@ interface Given {
 /** One attempt of a burst at the beginning of a turn, and the details of its heartbeats. */
 async function run(steps: readonly ScriptedStep[], given: Given = {}): Promise<BurstOutput> {
   const { input, tried, agent: more, deps, attempt = 1, heartbeatDetails, during } = given;
+  const { startToCloseTimeoutMs = 600_000 } = given;
   const agent = defineAgent({ name: 'a', instructions: 'x', model: scriptedModel(steps), tools, ...more });
   const all: ActivityDeps = {
     agents: new Map([['a', agent]]),
-    toolNames: new Set(tools.map(({ name }) => name)),
+    toolNames: new Set((given.tools ?? tools).map(({ name }) => name)),
     ...{ taskQueue: 'q', holderQueue: 'countersign-worker:1@here:1', agentWaitMs: 0, run: {}, log },
     pricing: { currency: 'EUR', prices: {} },
     memory: createMemory(),
     journal: createJournal('/nonexistent'),
     ...deps,
   };
-  const info = { attempt, heartbeatDetails, startToCloseTimeoutMs: 600_000, heartbeatTimeoutMs: 10_000 };
+  const info = { attempt, heartbeatDetails, startToCloseTimeoutMs, heartbeatTimeoutMs: 10_000 };
   const environment = new MockActivityEnvironment(info, { logger: log });
   const output: Promise<BurstOutput> = environment.run(() =>
     burst(all, {
@@ -134,6 +139,37 @@ test.each<[string, ScriptedStep[], string, Given?]>([
   const output = await run(steps, given);
   expect(shape(output)).toBe(expected);
   expect(readBurstOutput(JSON.parse(JSON.stringify(output)))).toEqual(output);
+});
+
+test.each<[string, Given]>([
+  [
+    'that the first reply sets',
+    { agent: { budget: { steps: 2 } }, input: { limits: [{ budget: {}, spent: none, sets: 'budget' }] } },
+  ],
+  [
+    'of its starter, where the agent allows more',
+    {
+      agent: { budget: { steps: 9 } },
+      input: { limits: [{ budget: { steps: 2 }, spent: none, sets: 'budget' }] },
+    },
+  ],
+])('a burst goes up to the budget %s', async (_, given) => {
+  expect(shape(await run(looks(9), given))).toBe('1 1');
+});
+
+test('a call that may take longer than the activity has left is left to the turn', async () => {
+  const slow = defineTool({
+    name: 'slow',
+    description: 'x',
+    parameters,
+    timeout: '9m',
+    retry: { maximumAttempts: 1 },
+    handler: () => 'x',
+  });
+  const steps: ScriptedStep[] = [{ toolCalls: [call('slow')] }, end];
+  expect(shape(await run(steps, { agent: { tools: [slow] }, tools: [slow] }))).toBe('1 open');
+  const left = { agent: { tools: [slow] }, tools: [slow], startToCloseTimeoutMs: 540_000 };
+  expect(shape(await run(steps, left))).toBe('open');
 });
 
 test('each call has the key and the attempt of its own, and the model reads what came before', async () => {

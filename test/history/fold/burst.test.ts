@@ -142,12 +142,13 @@ test('where asking for the next step failed in a burst, that attempt counts', ()
   const script = burstOf({ ...output, steps: output.steps.slice(0, 2), failed: { message: 'busy' } });
   const scheduledEventId = script.scheduled('burst-4', 'countersign.burst', input(4));
   script.add({ kind: 'activity_started', scheduledEventId, attempt: 1 });
+  script.add({ kind: 'activity_completed', scheduledEventId, result: output });
   const [retried] = script.told('think_retried');
   expect(retried).toMatchObject({ step: 4, attempt: 2, lastFailure: 'busy' });
   expect(retried).not.toHaveProperty('burst');
 });
 
-test.each([undefined, null, 'x', 7, [], {}, thinkOutput([]), { steps: [{}], ms: 1 }, { steps: [], ms: 1 }])(
+test.each([undefined, null, 'x', 7, [], {}, { steps: [{}], ms: 1 }, { steps: [], ms: 1 }])(
   'a burst that returned %j is a step that cannot be read',
   (value) => {
     const script = burstOf(value);
@@ -156,6 +157,56 @@ test.each([undefined, null, 'x', 7, [], {}, thinkOutput([]), { steps: [{}], ms: 
     ]);
   },
 );
+
+test('a burst may return a single reply, as a worker of an earlier release does for a first step', () => {
+  expect(
+    burstOf(thinkOutput([], { text: 'done' }))
+      .told('step')
+      .slice(1),
+  ).toMatchObject([{ step: 2, text: 'done', calls: [] }]);
+});
+
+describe('a burst that began as the first think of a turn', () => {
+  const asked = (type: string, id: string, value: unknown, attempt = 1): Script => {
+    const script = new Script().started().task();
+    const scheduledEventId = script.scheduled(id, type, { ...input(2), after: undefined });
+    const lastFailure = { message: 'lost', kind: 'other' as const, details: [] };
+    script.add({ kind: 'activity_started', scheduledEventId, attempt, lastFailure });
+    return script.done(scheduledEventId, value);
+  };
+  const think = (value: unknown, attempt?: number) => asked('countersign.think', 'think-2', value, attempt);
+
+  test('makes the events of any burst', () => {
+    expect(think(output).fold()).toEqual(asked('countersign.burst', 'burst-2', output).fold());
+  });
+
+  test.each<[string, unknown, object]>([
+    ['a burst', output, { burst: true }],
+    ['a single step', thinkOutput([]), {}],
+    ['a single step that cannot be read', 'x', {}],
+  ])('says that steps are taken again only where it was a burst: %s', (_, value, facts) => {
+    const [retried, ...more] = think(value, 2).told('think_retried');
+    expect(retried).toEqual(expect.objectContaining({ step: 2, attempt: 2, lastFailure: 'lost', ...facts }));
+    expect(retried && 'burst' in retried).toBe('burst' in facts);
+    expect(more).toEqual([]);
+  });
+
+  test('a reply inside of it is never a burst itself', () => {
+    const [step, ...rest] = output.steps;
+    const nested = { ...output, steps: [{ ...step, reply: { ...first, ...output } }, ...rest] };
+    expect(
+      think(nested)
+        .told('step')
+        .map((event) => event.step),
+    ).toEqual([2, 3, 4]);
+  });
+
+  test('a fork finds each of its steps', () => {
+    const record = recordOf([think(output).events]);
+    expect([...record.steps.keys()]).toEqual([2, 3, 4]);
+    expect(record.steps.get(4)).toMatchObject({ reply: last, results: [{ callId: '3.1', success: false }] });
+  });
+});
 
 test('a fork finds each step of a burst with its results', () => {
   const record = recordOf([burstOf(output).events]);

@@ -23,6 +23,7 @@ test.each([
   const scheduledEventId = script.thinkScheduled(1);
   const lastFailure: DecodedFailure = { message: 'slow', kind: 'other', details: [] };
   script.add({ kind: 'activity_started', scheduledEventId, attempt, lastFailure });
+  script.done(scheduledEventId, undefined);
   expect(script.told('think_retried')).toMatchObject(expected);
 });
 
