@@ -22,7 +22,7 @@ import { waits, withoutId } from './print/inbox';
 import { tableLines } from './print/table';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
-import { whyNotInBatch } from '../history/batch';
+import { whyNoBatch, whyNotInBatch } from '../history/batch';
 import { needsText } from '../history/labels';
 import type { RequestOpened } from '../history/events';
 
@@ -266,17 +266,15 @@ export interface BatchWish {
   now: number;
 }
 
-/**
- * Chooses the requests that are decided together. A denial runs nothing, so for a denial no request has to be
- * left out.
- */
+/** Chooses the requests that are decided together. */
 export function planBatch(candidates: readonly Candidate[], wish: BatchWish): BatchPlan {
   const plan: BatchPlan = { planned: [], leftOut: [] };
   for (const { item, call } of candidates) {
     const request = call?.phase === 'requested' ? call.request : undefined;
     if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
     if (!isChosen({ item, request }, wish)) continue;
-    const why = wish.decision === 'approved' ? (whyNotInBatch(request) ?? whySigned(request)) : undefined;
+    const isApproved = wish.decision === 'approved';
+    const why = isApproved ? (whyNotInBatch(request) ?? whySigned(request)) : whyNoBatch(request);
     if (why === undefined) plan.planned.push({ item, call, request });
     else plan.leftOut.push({ item, why });
   }

@@ -10,14 +10,8 @@ import {
   type Listed,
   toolNames,
 } from '../tools/mcp/definition';
-import {
-  lockedServer,
-  type LockedServer,
-  readLock,
-  type Standing,
-  standings,
-  whyNotStarted,
-} from '../tools/mcp/lock';
+import { lockedServer, type LockedServer, readLock, type Standing, standings } from '../tools/mcp/lock';
+import { whyNotStarted } from '../tools/mcp/pinned';
 import { readLogin } from '../tools/mcp/logins';
 import { accountOf, connectTo } from '../tools/mcp/reach';
 import { describeStart, shownToModels, whyNotAgreed } from '../tools/mcp/servers';

@@ -94,6 +94,7 @@ export type {
   SessionAct,
   SessionNow,
   SessionOptions,
+  SessionsPage,
   SessionsQuery,
   SessionSummary,
   SessionText,

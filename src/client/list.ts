@@ -2,12 +2,12 @@ import { mayBeId } from './start-turn';
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
-import { isObject, parseJson } from '../contract/json';
+import { isObject } from '../contract/json';
 import { isSeenBy, UNKNOWN_AGENT } from '../contract/authority/permits';
 import { askedBy, MEMO, SCHEDULED_BY, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { factsIn, TURN_STATES } from '../contract/turn';
 import type { ClientContext } from './context';
-
+import { afterEdge, type Edge, edgeAt, MOST_LOOKED, readEdge, writeEdge } from './edge';
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
 import { defined } from '../contract/defined';
 import { is } from '../history/fold/guards';
@@ -15,9 +15,6 @@ import { toCountersignError, ask } from '../history/server-errors';
 
 const LIMIT = 50;
 const TURNS_LIMIT = 200;
-
-/** The most turns in which words of a prompt are looked for here, because visibility cannot search prompts. */
-const MOST_SEARCHED = 2_000;
 
 /** Turns, newest first. A turn with several runs is listed once, by its newest run. Works with every worker down. */
 export async function listTurns(context: ClientContext, query: ListQuery): Promise<TurnSummary[]> {
@@ -27,7 +24,7 @@ export async function listTurns(context: ClientContext, query: ListQuery): Promi
   if (search === undefined) return (await collectTurns(context, all, wish)).turns;
   const startsSo = `WorkflowId STARTS_WITH ${quoted(search)}`;
   const byId = mayBeId(search) ? (await collectTurns(context, `${all} AND ${startsSo}`, wish)).turns : [];
-  const byPrompt = await collectTurns(context, all, { ...wish, text: search });
+  const byPrompt = await collectTurns(context, all, { ...wish, text: search, most: MOST_LOOKED });
   const found = new Map([...byId, ...byPrompt.turns].map((turn) => [turn.turn, turn]));
   return [...found.values()].sort(newestFirst).slice(0, limit);
 }
@@ -41,7 +38,8 @@ export async function listTurnsPage(context: ClientContext, query: TurnsQuery): 
   const { limit = TURNS_LIMIT, text, older, agents } = query;
   const after = older === undefined ? undefined : readEdge(older);
   const all = [turnQuery(query), ...(after === undefined ? [] : [afterEdge(after)])].join(' AND ');
-  const wish = defined({ limit, text, agents, without: after?.turns });
+  const most = text === undefined && agents === undefined ? undefined : MOST_LOOKED;
+  const wish = defined({ limit, text, agents, most, after });
   const { turns, looked, edge } = await collectTurns(context, all, wish);
   const searched = text === undefined ? undefined : { turns: looked, isAll: edge === undefined };
   return { turns, older: edge === undefined ? null : writeEdge(edge), ...defined({ searched }) };
@@ -52,24 +50,26 @@ interface CollectWish {
   limit: number;
   /** Text that must occur in the id, the agent or the beginning of the prompt. */
   text?: string;
-  /** Turns that are listed already. */
-  without?: readonly string[];
+  /** Where the list begins. */
+  after?: Edge;
   /** Only turns of these agents. The agents of all turns that led to a turn have to be known, and to be among these. */
   agents?: readonly string[];
+  /** The most turns that are looked at, also if they are not collected. */
+  most?: number;
 }
 
 interface Collected {
   turns: TurnSummary[];
-  /** The number of turns that were looked at. */
+  /** The number of turns that were looked at, without those that the person may not see. */
   looked: number;
   /** Where the next page begins. Undefined where there is no further page. */
   edge: Edge | undefined;
 }
 
 async function collectTurns(context: ClientContext, query: string, wish: CollectWish): Promise<Collected> {
-  const { limit, text, without = [], agents } = wish;
+  const { limit, text, after, agents } = wish;
   if (agents?.length === 0) return { turns: [], looked: 0, edge: undefined };
-  const most = text === undefined ? limit + without.length + 1 : LIST_PAGE;
+  const most = text === undefined ? limit + (after?.ids.length ?? 0) + 1 : LIST_PAGE;
   const collect = (pageSize: number): Promise<Collected> =>
     ask(context, 'listing turns', () => collectFrom(listPages(context.lister, query, pageSize), wish));
   try {
@@ -83,19 +83,22 @@ async function collectTurns(context: ClientContext, query: string, wish: Collect
 
 async function collectFrom(
   pages: AsyncIterable<WorkflowExecutionInfo[]>,
-  { limit, text = '', without = [], agents }: CollectWish,
+  { limit, text = '', after, agents, most = Infinity }: CollectWish,
 ): Promise<Collected> {
   const words = text.toLowerCase();
   const found = new Map<string, TurnSummary>();
-  let looked = 0;
-  let edge: Edge | undefined;
+  let [looked, listed] = [0, 0];
+  let edge = after;
   for await (const page of pages) {
     for (const turn of page.map(summaryOf)) {
-      if (without.includes(turn.turn) || !isSeenBy({ agents: agents ?? 'all' }, turn)) continue;
-      if (found.size >= limit || (words !== '' && looked >= MOST_SEARCHED))
+      if (after?.ids.includes(turn.turn) === true) continue;
+      const isSeen = isSeenBy({ agents: agents ?? 'all' }, turn);
+      if ((isSeen && found.size >= limit) || listed >= most)
         return { turns: [...found.values()], looked, edge };
+      listed += 1;
+      edge = edgeAt(turn, edge, isSeen ? turn.turn : undefined);
+      if (!isSeen) continue;
       looked += 1;
-      edge = edgeAt(turn, edge);
       if (!found.has(turn.turn) && holds(turn, words)) found.set(turn.turn, turn);
     }
   }
@@ -104,44 +107,6 @@ async function collectFrom(
 
 function holds({ turn, agent, prompt }: TurnSummary, words: string): boolean {
   return [turn, agent, prompt].some((text) => text.toLowerCase().includes(words));
-}
-
-/** A place in the list. `turns` are the turns before it that started, or ended, in the same millisecond. */
-interface Edge {
-  isOpen: boolean;
-  /** For open turns, the time when they started. For other turns, the time when they ended. ISO 8601. */
-  at: string;
-  turns: string[];
-}
-
-function edgeAt({ turn, startedAt, endedAt }: TurnSummary, before: Edge | undefined): Edge {
-  const place = { isOpen: endedAt === null, at: endedAt ?? startedAt };
-  const isSame = before?.isOpen === place.isOpen && before.at === place.at;
-  return { ...place, turns: [...(isSame ? before.turns : []), turn] };
-}
-
-/**
- * A filter for the turns after a place. Visibility keeps fractions of milliseconds, so the whole millisecond is listed
- * again.
- */
-function afterEdge({ isOpen, at }: Edge): string {
-  const next = new Date(Date.parse(at) + 1).toISOString();
-  return isOpen
-    ? `(ExecutionStatus != 'Running' OR StartTime < '${next}')`
-    : `(ExecutionStatus != 'Running' AND CloseTime < '${next}')`;
-}
-
-const edgeSchema = z.object({ isOpen: z.boolean(), at: z.iso.datetime(), turns: z.array(z.string()) });
-
-function writeEdge(edge: Edge): string {
-  return Buffer.from(JSON.stringify(edge)).toString('base64url');
-}
-
-/** @throws CountersignError `usage`. */
-function readEdge(text: string): Edge {
-  const read = edgeSchema.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
-  if (read.success) return read.data;
-  throw new CountersignError('usage', 'older: this is not the end of a page of turns');
 }
 
 function turnQuery(query: ListQuery & TurnsQuery): string {

@@ -24,7 +24,7 @@ import type { TurnPlace } from '../history/view-types';
 import type { FileStore } from '../store';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
 import type { FollowOptions, InboxQuery, StartRequest } from './requests';
-import type { Session, SessionOptions, SessionsQuery, SessionSummary } from './session/types';
+import type { Session, SessionOptions, SessionsPage, SessionsQuery } from './session/types';
 
 /** The address of the Temporal server. Options that are not given come from `TEMPORAL_*` and `temporal.toml`. */
 export interface ConnectOptions {
@@ -300,7 +300,8 @@ export interface TurnsQuery {
 export interface TurnsPage {
   turns: TurnSummary[];
   /**
-   * Where the next page begins. Null where there is none. A turn that was reset may occur once more on a later page,
+   * Where the next page begins. Null where there is none. With `text` or `agents`, a page looks at 2,000 turns at most,
+   * so it may hold fewer than the limit, or none, although there are older ones. A turn that was reset may occur once more on a later page,
    * with an earlier run.
    */
   older: string | null;
@@ -569,8 +570,8 @@ export interface Countersign {
    * A session by its id. No request is sent to the server. @throws CountersignError `usage` for what cannot be an id.
    */
   session(id: string, options?: SessionOptions): Session;
-  /** Sessions, newest first. Needs no worker. */
-  sessions(query?: SessionsQuery): Promise<SessionSummary[]>;
+  /** Sessions page by page. Needs no worker. @throws CountersignError `usage` for an `older` that no page had. */
+  sessions(query?: SessionsQuery): Promise<SessionsPage>;
   /**
    * Pauses calls with an effect: the calls of an agent, the calls of a tool, or all. With `models`, model calls are
    * paused, too. Resolves once no worker starts such a call any more. Requests that wait for a person may be decided

@@ -14,7 +14,10 @@ export function whyNotInBatch(request: RequestOpened): string | undefined {
   return undefined;
 }
 
-/** Why the page neither approves nor denies a request together with others. Undefined where it may deny it. */
+/**
+ * Why a request is not even denied together with others, at a terminal or on the page. Undefined where it may be: a
+ * denial runs nothing.
+ */
 export function whyNoBatch({ noBatch }: Pick<RequestOpened, 'noBatch'>): string | undefined {
   return noBatch === true ? 'its tool wants each one decided on its own' : undefined;
 }

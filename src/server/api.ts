@@ -59,7 +59,7 @@ import type {
  * | `DELETE /api/away/:id` | the `Away` that was ended |
  * | `POST /api/grants/:grant/confirmation` `{seenDigest, grantPasskey?}` | `GrantSeen` |
  * | `POST /api/grants/:grant/revocation` `{reason?}` | `Revoked` |
- * | `GET /api/conversations?open=&agent=&limit=` | `ConversationRow[]`, newest first; 50 unless `limit` is given, and at most 200 |
+ * | `GET /api/conversations?open=&agent=&older=&limit=` | `ConversationsPage`; 50 unless `limit` is given, and at most 200. `older` continues a page |
  * | `GET /api/conversations/:session` | `ConversationDetails` |
  * | `GET /api/conversations/:session/events` | server-sent events: `start`, with which every connection begins; `session` with a `SessionEvent`; `turn` with a `SessionTurnEvent` of the turn that runs; `text` with what its model writes; `live` once all so far was sent; `trouble` with an `ApiError`; `end` with `{}` |
  * | `POST /api/conversations/:session/messages` `MessageBody` | `SentMessage`; only with the right `converse` |
@@ -371,6 +371,12 @@ export interface StartedForkAnswer {
 /** A conversation, with the number of its requests and calls in doubt that wait for a person. */
 export interface ConversationRow extends SessionSummary {
   asks: number;
+}
+
+/** A page of conversations. `older` is where the next page begins; null where there is none. */
+export interface ConversationsPage {
+  conversations: ConversationRow[];
+  older: string | null;
 }
 
 export interface ConversationDetails {

@@ -7,7 +7,7 @@ import { LIMITS } from '../contract/limits';
 import { areFiles, type FileRef } from '../contract/session/files';
 import { CONTROLS, MODES, SESSION_CONTROL, SESSION_MESSAGE, type SessionControl } from '../contract/session';
 import type { SessionEvent } from '../history/session/events';
-import type { ConversationDetails, ConversationRow } from './api';
+import type { ConversationDetails, ConversationsPage } from './api';
 import type { AppDeps } from './deps';
 import { checkInput, filterText, id, readBody } from './request-body';
 import { noStore } from './files';
@@ -20,6 +20,7 @@ const listSchema = z.object({
   open: z.literal('1').optional(),
   agent: filterText,
   limit: z.coerce.number().int().min(1).max(200).default(50),
+  older: z.string().max(20_000).optional(),
 });
 
 const fileSchema = z.strictObject({
@@ -47,8 +48,8 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
   const named = (c: Context<Env>): Session => c.get('reader').session(c.req.param('session') ?? '');
   return new Hono<Env>()
     .get('/', async (c) => {
-      const { open, agent, limit } = checkInput(listSchema, c.req.query());
-      return c.json(await listRows(deps, c, { limit, open: open !== undefined, ...defined({ agent }) }));
+      const { open, ...query } = checkInput(listSchema, c.req.query());
+      return c.json(await listRows(deps, c, { open: open !== undefined, ...defined(query) }));
     })
     .get('/:session', async (c) => {
       const session = named(c);
@@ -73,20 +74,21 @@ export function conversationRoutes(deps: AppDeps): Hono<Env> {
     });
 }
 
-/** The newest conversations, each with the number of its items that wait for a person. */
+/** A page of conversations, each with the number of its items that wait for a person. */
 async function listRows(
   { feed }: Pick<AppDeps, 'feed'>,
   c: Context<Env>,
   query: SessionsQuery,
-): Promise<ConversationRow[]> {
-  const found = await c.get('reader').sessions(query);
-  return Promise.all(
-    found.map(async (one) => {
+): Promise<ConversationsPage> {
+  const { sessions, older } = await c.get('reader').sessions(query);
+  const conversations = await Promise.all(
+    sessions.map(async (one) => {
       if (one.endedAt !== null) return { ...one, asks: 0 };
       const page = await feed.page({ session: one.session, limit: 1 }, c.get('permit'));
       return { ...one, asks: page?.matching ?? 0 };
     }),
   );
+  return { conversations, older };
 }
 
 async function sendMessage({ files: store }: Pick<AppDeps, 'files'>, c: Context<Env>) {

@@ -81,7 +81,8 @@ function scoped(client: Reader, agents: readonly string[]): Reader {
       ),
     turns: (query) => client.turns({ ...query, agents }),
     list: (query) => client.list({ ...query, agents }),
-    sessions: async (query) => (agents.length === 0 ? [] : client.sessions({ ...query, agents })),
+    sessions: async (query) =>
+      agents.length === 0 ? { sessions: [], older: null } : client.sessions({ ...query, agents }),
     session: (id, options) => scopedSession(client, agents, { id, ...(options && { options }) }),
     decide: async (turn, decision) => client.decide(await seen(turn), decision),
     resolve: async (turn, resolution) => client.resolve(await seen(turn), resolution),

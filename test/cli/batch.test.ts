@@ -85,12 +85,18 @@ describe('what is decided together', () => {
   });
 
   const single = (opened: RequestOpened): [string, Candidate] => [opened.tool, candidate(opened)];
+  it('is never a tool that wants each on its own', () => {
+    const one = candidate(request({ noBatch: true }));
+    for (const decision of ['approved', 'denied'] as const) {
+      const why: unknown = expect.stringMatching(/each one decided on its own/);
+      expect(planBatch([one], wish({ decision }))).toEqual({
+        planned: [],
+        leftOut: [{ item: one.item, why }],
+      });
+    }
+  });
+
   it.each<[string, Candidate, RegExp]>([
-    [
-      'a tool that wants each on its own',
-      candidate(request({ noBatch: true })),
-      /each one decided on its own/,
-    ],
     ['several hunks', single(proposal())[1], /2 hunks/],
     ['what deceives the eye', candidate(request({ arguments: { to: 'ann\u202e' } })), /deceive the eye/],
     [

@@ -1,4 +1,5 @@
-import { quoted } from '../../src/client/list';
+import { listTurnsPage, quoted } from '../../src/client/list';
+import { listed, listing } from './listing';
 
 test.each([
   ['plain', "'plain'"],
@@ -6,3 +7,29 @@ test.each([
   ['back\\slash', "'back\\\\slash'"],
   ["' OR 1=1 --", "'\\' OR 1=1 --'"],
 ])('%s', (text, expected) => expect(quoted(text)).toBe(expected));
+
+describe('a page of turns for a reader who sees few of them', () => {
+  /** Turns that an agent started which the reader does not see, and then one that nobody else led to. */
+  const lineage = [{ turn: 't', runId: 'r', callId: '1.1', agent: 'secret' }];
+  const turns = [
+    ...Array.from({ length: 2_500 }, (_, index) =>
+      listed(`theirs-${index}`, 5_000 - index, { prompt: 'p', lineage }),
+    ),
+    listed('mine', 1, { prompt: 'p' }),
+  ];
+  const all = turns.map((one) => ({ ...one, searchAttributes: { CountersignAgent: ['support'] } }));
+
+  it('looks at 2,000 at most, and the next page goes on there', async () => {
+    const { context, asked } = listing(all);
+    const first = await listTurnsPage(context, { agents: ['support'], limit: 10 });
+    expect(first).toEqual({ turns: [], older: expect.any(String) });
+    expect(asked.looked).toBeLessThan(2_100);
+    expect(Buffer.from(first.older ?? '', 'base64url').toString()).not.toContain('theirs');
+    const second = await listTurnsPage(context, {
+      agents: ['support'],
+      limit: 10,
+      older: first.older ?? '',
+    });
+    expect(second).toMatchObject({ turns: [{ turn: 'mine' }], older: null });
+  });
+});

@@ -12,7 +12,7 @@ it.each<[string, RequestOpened, RegExp | undefined]>([
   else expect(whyNotInBatch(opened)).toMatch(why);
 });
 
-it('the page denies any of them with others, but for a tool that wants each on its own', () => {
+it('any of them is denied with others, but for a tool that wants each on its own', () => {
   expect(whyNoBatch(request({ noBatch: true }))).toMatch(/decided on its own/);
   for (const opened of [request(), proposal()]) expect(whyNoBatch(opened)).toBeUndefined();
 });

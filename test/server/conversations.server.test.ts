@@ -35,14 +35,15 @@ const turnIs = (at: string, status: string) =>
     (await read(at)).view.turns.find((turn) => turn.status === status),
   );
 
-const rows = z.array(z.looseObject({ session: z.string(), asks: z.number(), state: z.string() }));
+const row = z.looseObject({ session: z.string(), asks: z.number(), state: z.string() });
+const rows = z.object({ conversations: z.array(row), older: z.string().nullable() });
 
 /** The conversation as the list has it. */
-const listed = (at: string, isThere: (row: z.infer<typeof rows>[number]) => boolean) =>
+const listed = (at: string, isThere: (one: z.infer<typeof row>) => boolean) =>
   until('the list to have it', async () =>
     rows
       .parse(await (await ask('/api/conversations?open=1&limit=200')).json())
-      .find((row) => at.endsWith(`/${row.session}`) && isThere(row)),
+      .conversations.find((row) => at.endsWith(`/${row.session}`) && isThere(row)),
   );
 
 test('a conversation starts with its first message, is recorded under who is signed in, and is read', async () => {
@@ -81,7 +82,7 @@ test('the list may be of one agent alone', async () => {
   await say(at, book.add({ text: 'done' }));
   await listed(at, () => true);
   const list = async (agent: string) =>
-    rows.parse(await (await ask(`/api/conversations?limit=200&agent=${agent}`)).json());
+    rows.parse(await (await ask(`/api/conversations?limit=200&agent=${agent}`)).json()).conversations;
   expect((await list(AGENT)).some(({ session }) => at.endsWith(`/${session}`))).toBe(true);
   expect(await list('nobody-at-all')).toEqual([]);
 });

@@ -22,13 +22,18 @@ test.each<[string, unknown]>([
   expect(await response.json()).toMatchObject({ code: 'usage' });
 });
 
-test.each(['open=2', 'limit=0', 'limit=201', 'limit=x', 'agent=', `agent=${'x'.repeat(201)}`])(
-  'the list refuses ?%s',
-  async (query) => {
-    const response = await app().ask(`/api/conversations?${query}`, { cookie: cookie() });
-    expect(response.status).toBe(400);
-  },
-);
+test.each([
+  'open=2',
+  'limit=0',
+  `older=${'x'.repeat(20_001)}`,
+  'limit=201',
+  'limit=x',
+  'agent=',
+  `agent=${'x'.repeat(201)}`,
+])('the list refuses ?%s', async (query) => {
+  const response = await app().ask(`/api/conversations?${query}`, { cookie: cookie() });
+  expect(response.status).toBe(400);
+});
 
 const POSTS = ['messages', 'controls'];
 const PATHS = ['', '/s-1', '/s-1/events'];

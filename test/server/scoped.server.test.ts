@@ -85,7 +85,7 @@ beforeAll(async () => {
   await startSession(`${WORD}-talk`, HIDDEN, `${WORD} talk`);
   await until('all are listed', async () => {
     const { turns } = await listOf('boss', `/api/turns?text=${RUN}`);
-    const sessions = await client.sessions({ agents: [SEEN, HIDDEN] });
+    const { sessions } = await client.sessions({ agents: [SEEN, HIDDEN] });
     return turns.length === Object.keys(TURNS).length && sessions.length === 2;
   });
 });
@@ -235,7 +235,10 @@ test('lists, counts and searches what is seen', async () => {
   const turns = (await listOf('ann', `/api/turns?text=${RUN}`)).turns.map(({ turn }) => turn).sort();
   expect(turns).toEqual([id('open'), id('own')]);
   expect(await (await ask('ann', '/api/inbox')).json()).toMatchObject({ waiting: 2, matching: 2 });
-  expect(await (await ask('ann', '/api/conversations')).json()).toMatchObject([{ session: id('talk') }]);
+  expect(await (await ask('ann', '/api/conversations')).json()).toMatchObject({
+    conversations: [{ session: id('talk') }],
+    older: null,
+  });
   expect(await (await ask('ann', '/api/stats')).json()).toMatchObject({ stats: { turns: { count: 2 } } });
   expect(await (await ask('none', '/api/inbox')).json()).toMatchObject({ waiting: 0, agents: [], tools: [] });
 });

@@ -4,7 +4,7 @@ import { userStateDir } from '../../files';
 import { describeOutcome, describePhase } from '../../history/labels';
 import type { Refusal } from '../../server/refusal-log';
 import type { Command } from 'commander';
-import type { ListQuery, SessionSummary, TurnSummary } from '../../client';
+import type { Countersign, ListQuery, SessionsQuery, SessionSummary, TurnSummary } from '../../client';
 import { defined } from '../../contract/defined';
 import { type Context, osUser } from '../context';
 import type { Screen } from '../print/screen';
@@ -46,7 +46,7 @@ async function list(options: ListOptions, { withClient, screen }: Context): Prom
     if (state !== undefined || meta !== undefined || schedule !== undefined)
       throw usageError('--sessions takes no --state, no --schedule and no --meta');
     return withClient(async (client) => {
-      const sessions = await client.sessions(defined({ agent, limit: count }));
+      const sessions = await readSessions(client, defined({ agent, limit: count }));
       if (json === true) screen.json(sessions);
       else screen.lines(sessionLines(sessions, screen, Date.now()));
     });
@@ -68,6 +68,22 @@ async function list(options: ListOptions, { withClient, screen }: Context): Prom
     screen.lines(listLines(shown, screen, Date.now()));
   });
 }
+
+/** Sessions, newest first: as many as asked for, however many pages that takes. */
+async function readSessions(client: Countersign, query: SessionsQuery): Promise<SessionSummary[]> {
+  const { limit = SESSIONS } = query;
+  const found: SessionSummary[] = [];
+  let older: string | undefined;
+  do {
+    const page = await client.sessions({ ...query, limit: limit - found.length, ...defined({ older }) });
+    found.push(...page.sessions);
+    older = page.older ?? undefined;
+  } while (older !== undefined && found.length < limit);
+  return found;
+}
+
+/** The most sessions that are listed unless `--limit` says otherwise. */
+const SESSIONS = 50;
 
 /** Turns as a table. */
 export function listLines(turns: readonly TurnSummary[], screen: Screen, now: number): string[] {

@@ -1,3 +1,4 @@
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { MEMO, WORKFLOWS } from '../../contract/names';
 import { CountersignError } from '../../contract/errors';
@@ -10,7 +11,8 @@ import type { SessionEvent } from '../../history/session/events';
 import { readSession } from '../../history/session/read';
 import { sessionViewOf, type SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
-import type { SessionNow, SessionsQuery, SessionSummary } from './types';
+import { afterEdge, edgeAt, MOST_LOOKED, readEdge, writeEdge } from '../edge';
+import type { SessionNow, SessionsPage, SessionsQuery, SessionSummary } from './types';
 
 const { WorkflowExecutionStatus } = temporal.api.enums.v1;
 
@@ -58,30 +60,41 @@ function memoIn(memo: Record<string, unknown> = {}): SessionMemo {
   return sessionIs.memo(now) ? now : { agent: '', state: 'idle', turns: 0, waiting: 0, text: '' };
 }
 
-/** Sessions, newest first. Works with every worker down. */
+/** A page of sessions: open sessions first, then the sessions that ended last. Works with every worker down. */
 export async function listSessions(
-  { lister, ...context }: ClientContext,
-  { limit = 50, agent, agents, open }: SessionsQuery,
-): Promise<SessionSummary[]> {
+  context: ClientContext,
+  { limit = 50, agent, agents, open, older }: SessionsQuery,
+): Promise<SessionsPage> {
+  const after = older === undefined ? undefined : readEdge(older);
   const parts = [`WorkflowType = '${WORKFLOWS.session}'`, `ExecutionStatus != 'ContinuedAsNew'`];
   if (open === true) parts.push(`ExecutionStatus = 'Running'`);
-  const found: SessionSummary[] = [];
-  await ask(context, 'listing sessions', async () => {
-    for await (const info of lister.workflow.list({ query: parts.join(' AND ') })) {
-      const memo = memoIn(info.memo);
-      const isOpen = info.status.name === 'RUNNING';
-      if (agent !== undefined && memo.agent !== agent) continue;
-      if (agents?.includes(memo.agent) === false) continue;
-      found.push({
-        session: info.workflowId,
-        runId: info.runId,
-        ...memo,
-        state: isOpen ? memo.state : 'closed',
-        startedAt: info.startTime.toISOString(),
-        endedAt: info.closeTime?.toISOString() ?? null,
-      });
-      if (found.length >= limit) break;
+  if (after !== undefined) parts.push(afterEdge(after));
+  const sessions: SessionSummary[] = [];
+  const isWanted = (one: SessionSummary): boolean =>
+    (agent === undefined || one.agent === agent) && agents?.includes(one.agent) !== false;
+  return ask(context, 'listing sessions', async () => {
+    let edge = after;
+    let looked = 0;
+    for await (const info of context.lister.workflow.list({ query: parts.join(' AND ') })) {
+      const one = summaryOf(info);
+      if (after?.ids.includes(one.session) === true) continue;
+      const isListed = isWanted(one);
+      if ((isListed && sessions.length >= limit) || looked >= MOST_LOOKED)
+        return { sessions, older: edge === undefined ? null : writeEdge(edge) };
+      looked += 1;
+      edge = edgeAt(one, edge, isListed ? one.session : undefined);
+      if (isListed) sessions.push(one);
     }
+    return { sessions, older: null };
   });
-  return found;
+}
+
+function summaryOf({ workflowId, runId, memo, status, startTime, closeTime }: WorkflowExecutionInfo) {
+  const now = memoIn(memo);
+  return {
+    ...{ session: workflowId, runId, ...now },
+    state: status.name === 'RUNNING' ? now.state : 'closed',
+    startedAt: startTime.toISOString(),
+    endedAt: closeTime?.toISOString() ?? null,
+  } satisfies SessionSummary;
 }

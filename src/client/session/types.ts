@@ -84,6 +84,18 @@ export interface SessionsQuery {
   open?: boolean;
   /** @default 50 */
   limit?: number;
+  /** Where the page begins: the `older` of the page before. */
+  older?: string;
+}
+
+/** A page of sessions: open sessions first, then the sessions that ended last. */
+export interface SessionsPage {
+  sessions: SessionSummary[];
+  /**
+   * Where the next page begins. Null where there is none. A page looks at 2,000 sessions at most, so it may hold fewer
+   * than the limit, or none, although there are older ones.
+   */
+  older: string | null;
 }
 
 /**

@@ -1,8 +1,41 @@
 /** A compiled pattern. `spend` is called with the steps done so far, and may throw to end the match. */
 export type Matcher = (text: string, spend?: (work: number) => void) => boolean;
 
+/**
+ * The most characters, and the most Unicode properties such as `\p{L}`, that the patterns of one schema may have. To
+ * read a pattern takes time for each character, and a third of a millisecond for each property.
+ */
+const MOST_CHARACTERS = 20_000;
+const MOST_PROPERTIES = 200;
+
+/** The most nodes that are compiled: a repetition of something empty adds no steps, but takes time. */
+const MOST_NODES = 50_000;
+
 /** The most steps of a program. Each character of a text takes at most this many steps. */
 const MOST_STEPS = 5000;
+
+/**
+ * Checks that patterns can be read in a short time, before anything reads them.
+ *
+ * @throws Error where they cannot.
+ */
+export function assertReadable(patterns: readonly string[]): void {
+  const characters = patterns.reduce((sum, one) => sum + one.length, 0);
+  if (characters > MOST_CHARACTERS) throw new Error(`it has more than ${MOST_CHARACTERS} characters`);
+  const properties = patterns.reduce((sum, one) => sum + one.split(/\\p\{/i).length - 1, 0);
+  if (properties > MOST_PROPERTIES) throw new Error(`it has more than ${MOST_PROPERTIES} Unicode properties`);
+}
+
+/** Whether a text is a regular expression as JavaScript spells it with the `u` flag. Too long a text is none. */
+export function isRegularExpression(text: string): boolean {
+  try {
+    assertReadable([text]);
+    new RegExp(text, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** One step of the program that a pattern is compiled to. */
 type Step =
@@ -26,6 +59,7 @@ export function compilePattern(pattern: string): Matcher {
 
 class Compiler {
   private readonly steps: Step[] = [];
+  private nodes = 0;
 
   compile(node: PatternNode): readonly Step[] {
     this.add(node);
@@ -40,6 +74,8 @@ class Compiler {
   }
 
   private add(node: PatternNode): void {
+    this.nodes += 1;
+    if (this.nodes > MOST_NODES) throw new Error('it has too many repetitions');
     if (node.kind === 'all') for (const one of node.nodes) this.add(one);
     else if (node.kind === 'either') this.addEither(node.nodes);
     else if (node.kind === 'repeat') this.addRepeat(node);
@@ -158,6 +194,7 @@ type Place = '^' | '$' | '\\b' | '\\B';
  * @throws Error where the text is not a regular expression, or has parts that cannot be matched in linear time.
  */
 function parsePattern(source: string): PatternNode {
+  assertReadable([source]);
   // This line throws if the source is malformed, so the reader below does not have to look for mistakes.
   new RegExp(source, 'u');
   return new Reader(source).alternatives();

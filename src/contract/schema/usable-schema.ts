@@ -1,7 +1,7 @@
 import { errorMessage } from '../errors';
 import { isObject, isPlainObject, type Json } from '../json';
 import type { JsonSchema } from '../tool';
-import { compilePattern } from './pattern';
+import { assertReadable, compilePattern } from './pattern';
 import { DATA_KEYWORDS, findReference } from './reference';
 
 /**
@@ -15,6 +15,7 @@ export function assertUsableSchema(given: unknown): JsonSchema {
   const schema = toPlainJson(given);
   if (schema['type'] !== 'object') throw new Error('the root of the schema must have `type: "object"`');
   assertRequiredExist(schema);
+  assertPatterns(schema);
   assertInside(schema, schema);
   return schema;
 }
@@ -61,12 +62,38 @@ function assertRequiredExist(schema: JsonSchema): void {
 /** The largest `maxItems` that a list with `uniqueItems` may have. */
 const MOST_UNIQUE = 1000;
 
-/** Checks patterns and references now. The validator reads them only when arguments reach them, which is too late. */
+/** The most characters of a pattern that a message repeats. */
+const MOST_SHOWN = 100;
+
+/** Checks patterns now. The validator compiles them only when arguments reach them, which is too late. */
+function assertPatterns(schema: JsonSchema): void {
+  const patterns = patternsIn(schema);
+  try {
+    assertReadable(patterns);
+  } catch (error) {
+    throw new Error(`the patterns of the schema are too large together: ${errorMessage(error)}`, {
+      cause: error,
+    });
+  }
+  patterns.forEach(assertPattern);
+}
+
+function patternsIn(node: unknown): string[] {
+  if (Array.isArray(node)) return node.flatMap(patternsIn);
+  if (!isObject(node)) return [];
+  const { pattern, patternProperties } = node;
+  const below = Object.entries(node).filter(([key]) => !DATA_KEYWORDS.includes(key));
+  return [
+    ...(typeof pattern === 'string' ? [pattern] : []),
+    ...(isObject(patternProperties) ? Object.keys(patternProperties) : []),
+    ...below.flatMap(([, child]) => patternsIn(child)),
+  ];
+}
+
+/** Checks references and lists now, for the same reason. */
 function assertInside(node: unknown, root: JsonSchema): void {
   if (Array.isArray(node)) for (const item of node) assertInside(item, root);
   if (!isObject(node)) return;
-  if (typeof node['pattern'] === 'string') assertPattern(node['pattern']);
-  if (isObject(node['patternProperties'])) Object.keys(node['patternProperties']).forEach(assertPattern);
   if (typeof node['$ref'] === 'string') assertReference(node['$ref'], root);
   if (node['uniqueItems'] === true) assertShort(node['maxItems']);
   for (const [key, child] of Object.entries(node)) {
@@ -88,8 +115,9 @@ function assertPattern(pattern: string): void {
   try {
     compilePattern(pattern);
   } catch (error) {
+    const shown = pattern.length > MOST_SHOWN ? `${pattern.slice(0, MOST_SHOWN)}…` : pattern;
     throw new Error(
-      `the pattern ${pattern} is not one that can be matched in linear time (no look-around, no back-references, few repetitions): ${errorMessage(error)}`,
+      `the pattern ${shown} is not one that can be matched in linear time (no look-around, no back-references, few repetitions): ${errorMessage(error)}`,
       { cause: error },
     );
   }

@@ -1,6 +1,7 @@
 import canonicalize from 'canonicalize';
 import { isObject, type JsonObject } from '../json';
 import type { CheckResult } from './check-result';
+import { isRegularExpression } from './pattern';
 
 /** A schema and a value, for the keywords that are about the value itself. */
 export interface Asserted {
@@ -145,7 +146,7 @@ export const FORMATS: readonly (readonly [string, (text: string) => boolean])[] 
   ['hostname', isHostname],
   ['ipv4', isIpv4],
   ['ipv6', isIpv6],
-  ['regex', isRegex],
+  ['regex', isRegularExpression],
   ['uuid', fits(/^(?:urn:uuid:)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i)],
   ['json-pointer', fits(/^(?:\/(?:[^~/]|~0|~1)*)*$/)],
   ['json-pointer-uri-fragment', fits(/^#(?:\/(?:[a-z0-9_\-.!$&'()*+,;:=@]|%[0-9a-f]{2}|~0|~1)*)*$/i)],
@@ -274,13 +275,4 @@ function isIpv6(text: string): boolean {
   return (
     hex.every((group) => /^[0-9a-f]{1,4}$/i.test(group)) && (tail === undefined ? count === 8 : count < 8)
   );
-}
-
-function isRegex(text: string): boolean {
-  try {
-    new RegExp(text, 'u');
-    return true;
-  } catch {
-    return false;
-  }
 }

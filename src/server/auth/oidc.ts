@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from 'node:crypto';
 import type * as Client from 'openid-client';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
@@ -58,8 +59,11 @@ export interface Oidc {
 export const CALLBACK = '/sign-in/done';
 
 const LIFETIME_MS = 10 * 60_000;
-/** The most sign-ins that can be under way at the same time. If there are more, the oldest one has to start over. */
-const MOST_PENDING = 10_000;
+/**
+ * The most ended sign-ins that are remembered. If there are more, only the issuer keeps the oldest from ending twice: it
+ * accepts a code once.
+ */
+const MOST_ENDED = 10_000;
 const TIMEOUT_S = 10;
 /** The largest difference that is allowed between the clocks of issuer and web inbox, in seconds. */
 const CLOCK_S = 30;
@@ -71,26 +75,23 @@ const OLDEST_S = 300;
  */
 const LONGEST_HINT = 4_096;
 
-interface Pending {
-  secretDigest: string;
-  verifier: string;
+/** The values of one sign-in. Only this process can work them out from the secret that the cookie holds. */
+interface Begun {
+  state: string;
   nonce: string;
+  verifier: string;
 }
 
 /** @param now The clock, in milliseconds. */
 export function createOidc(options: OidcOptions, publicUrl: string, now: () => number = Date.now): Oidc {
-  const pending = new LRUCache<string, Pending>({
-    max: MOST_PENDING,
-    ttl: LIFETIME_MS - 1,
-    ...cacheClock(now),
-  });
+  const underWay = createUnderWay(now);
   const redirect = new URL(CALLBACK, publicUrl).href;
   const discover = remembered(() => discovered(options, now));
   return {
     check: async () => void (await discover()),
     begin: async (anew = false) => {
       const { client, config } = await discover();
-      const [verifier, nonce, state, secret] = [client.randomPKCECodeVerifier(), ...drawThree()];
+      const { secret, state, nonce, verifier } = underWay.begin();
       const url = client.buildAuthorizationUrl(config, {
         redirect_uri: redirect,
         scope: (options.scopes ?? ['openid', 'email', 'profile']).join(' '),
@@ -98,17 +99,14 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
         ...{ code_challenge_method: 'S256', state, nonce },
         ...(anew ? { prompt: 'login' } : {}),
       });
-      pending.set(digestSecret(state), { secretDigest: digestSecret(secret), verifier, nonce });
       return { url: url.href, secret };
     },
     finish: async (query, secret) => {
       const returned = new URL(`${redirect}${query}`);
       const state = returned.searchParams.get('state') ?? '';
-      const begun = pending.get(digestSecret(state));
-      if (begun === undefined || !sameDigest(begun.secretDigest, digestSecret(secret ?? ''))) throw stale();
-      // The sign-in is used up before the issuer is asked, so that a second request at the same moment finds no
-      // sign-in.
-      pending.delete(digestSecret(state));
+      // The sign-in is used up before the issuer is asked, so that a second request at the same moment is refused.
+      const begun = underWay.end(state, secret);
+      if (begun === undefined) throw stale();
       const { client, config } = await discover();
       try {
         const { verifier: pkceCodeVerifier, nonce: expectedNonce } = begun;
@@ -123,6 +121,38 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
       }
     },
     leave: async (idToken) => leaving(await discover(), idToken, new URL('/', publicUrl)),
+  };
+}
+
+/**
+ * The sign-ins under way. Each is kept by its own browser alone, so that nobody can crowd out the sign-ins of others by
+ * beginning many. The browser holds a secret with the time of the beginning. The state, the nonce and the PKCE verifier
+ * follow from that secret and a key of this process.
+ */
+function createUnderWay(now: () => number) {
+  const key = randomBytes(32);
+  const ended = new LRUCache<string, true>({ max: MOST_ENDED, ttl: LIFETIME_MS, ...cacheClock(now) });
+  const derive = (use: keyof Begun, secret: string): string =>
+    createHmac('sha256', key).update(`${use}:${secret}`).digest('base64url');
+  const begunWith = (secret: string): Begun => ({
+    ...{ state: derive('state', secret), nonce: derive('nonce', secret) },
+    verifier: derive('verifier', secret),
+  });
+  return {
+    begin: (): Begun & { secret: string } => {
+      const secret = `${drawSecret()}.${now()}`;
+      return { secret, ...begunWith(secret) };
+    },
+    /** Ends the sign-in that a browser began. Undefined if it did not, has ended it before, or began too long ago. */
+    end: (state: string, secret = ''): Begun | undefined => {
+      const begun = begunWith(secret);
+      const digest = digestSecret(state);
+      // Who knows the state of a secret got both from here, so the time in the secret is true.
+      if (!sameDigest(digestSecret(begun.state), digest) || ended.has(digest)) return undefined;
+      if (now() - Number(secret.split('.')[1]) >= LIFETIME_MS) return undefined;
+      ended.set(digest, true);
+      return begun;
+    },
   };
 }
 
@@ -146,8 +176,6 @@ async function fromUserInfo(
   if (config.serverMetadata().userinfo_endpoint === undefined) return {};
   return fetchUserInfo(config, token, claims.sub);
 }
-
-const drawThree = (): [string, string, string] => [drawSecret(), drawSecret(), drawSecret()];
 
 /** Runs a job once and remembers its result. After a failure the job runs again. */
 function remembered<T>(job: () => Promise<T>): () => Promise<T> {

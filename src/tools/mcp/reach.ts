@@ -7,7 +7,7 @@ import { authorizedFetch } from './authorization';
 import { createConnection, type McpConnection } from './connection';
 import { fillIn, type McpHttpStart, type McpServer, type McpValue, usesLogin, variablesIn } from './declare';
 import { httpTransport } from './http';
-import { whyNotStarted } from './lock';
+import { whyNotStarted } from './pinned';
 import type { Account } from './logins';
 import { stdioTransport } from './stdio';
 

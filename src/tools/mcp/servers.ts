@@ -12,7 +12,8 @@ import type { McpCall, McpConnection } from './connection';
 import type { McpServer, McpStart, McpToolSettings } from './declare';
 import { type Definition, definitionsIn, type Listed, parametersOf, toolNames } from './definition';
 import { ASK_MS } from './elicitation';
-import { digestStart, isAgreed, type LockedServer, lockStart, standings, whyNotStarted } from './lock';
+import { digestStart, isAgreed, type LockedServer, lockStart, standings } from './lock';
+import { whyNotStarted } from './pinned';
 import { connectTo, type OpenDeps } from './reach';
 import { readAnswer } from './result';
 

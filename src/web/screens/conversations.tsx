@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { counted } from '../../history/labels';
 import { dateTime, relative } from '../../contract/text/times';
-import type { ConversationRow } from '../../server/api';
+import type { ConversationRow, ConversationsPage } from '../../server/api';
 import { newDecisionId, type Reply, send } from '../http';
 import { useTabVisible } from '../live';
 import { describeConversation } from '../model/conversation';
@@ -11,17 +11,23 @@ import { goTo, showInList, useAppContext, useNow } from '../ui/app';
 import { Text } from '../ui/text';
 import { Chip, Select } from '../ui/widgets';
 
-/** Reads the conversations of one agent. Empty: of all agents. */
-const readConversations = (agent: string): Promise<Reply<ConversationRow[]>> =>
-  send('GET', `/api/conversations?${queryOf({ agent })}`);
+/** The part of the list that is shown. Empty: all agents, and the newest page. */
+interface Part {
+  agent: string;
+  older: string;
+}
+
+const readConversations = (part: Part): Promise<Reply<ConversationsPage>> =>
+  send('GET', `/api/conversations?${queryOf({ ...part })}`);
 
 /**
  * Conversations, the newest first, and the form that begins one. `query` chooses the conversations that are shown, as
  * in the address.
  */
 export function ConversationsScreen({ query = '' }: { query: string | undefined }): JSX.Element {
-  const { agent } = parametersOf(query, ['agent']);
-  const rows = useConversations(agent);
+  const { agent, older } = parametersOf(query, ['agent', 'older']);
+  const page = useConversations({ agent, older });
+  const rows = page?.conversations;
   const agents = useAgents(rows, agent);
   const now = useNow();
   const { session } = useAppContext();
@@ -46,19 +52,27 @@ export function ConversationsScreen({ query = '' }: { query: string | undefined 
         />
       </div>
       {rows === undefined && <p class="empty">Reading conversations …</p>}
-      {rows?.length === 0 && (
-        <p class="empty">
-          {agent === '' ? 'There are no conversations yet.' : 'There are no conversations with this agent.'}
-        </p>
-      )}
+      {rows?.length === 0 && <p class="empty">{whyEmpty(page?.older, { agent, older })}</p>}
       <ul class="turn-list">
         {rows?.map((row) => (
           <Row key={row.session} row={row} now={now} />
         ))}
       </ul>
-      {rows?.length === MOST && <p class="older">These are the newest {MOST}.</p>}
+      {typeof page?.older === 'string' && (
+        <p class="older">
+          <a href={hrefOf({ at: 'conversations', query: queryOf({ agent, older: page.older }) })}>
+            Older conversations
+          </a>
+        </p>
+      )}
     </section>
   );
+}
+
+function whyEmpty(next: string | null | undefined, { agent, older }: Part): string {
+  if (typeof next === 'string') return 'There are none among the newest here.';
+  if (older !== '') return 'There are no older ones.';
+  return agent === '' ? 'There are no conversations yet.' : 'There are no conversations with this agent.';
 }
 
 /** All agents that were in the list so far, whatever the list shows now. */
@@ -137,28 +151,26 @@ function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
   );
 }
 
-/** How many conversations the server returns if no limit is named. */
-const MOST = 50;
 /** How many milliseconds are between two reads of the list: each read costs the Temporal server a query. */
 const EVERY_MS = 5_000;
 
 /**
  * Reads the list repeatedly while the tab is visible, because a new message causes no event that this page receives.
  */
-function useConversations(agent: string): readonly ConversationRow[] | undefined {
+function useConversations({ agent, older }: Part): ConversationsPage | undefined {
   const { fail } = useAppContext();
-  const [rows, setRows] = useState<readonly ConversationRow[]>();
+  const [page, setPage] = useState<ConversationsPage>();
   const isVisible = useTabVisible();
   const isSaid = useRef(false);
-  useEffect(() => setRows(undefined), [agent]);
+  useEffect(() => setPage(undefined), [agent, older]);
   useEffect(() => {
     if (!isVisible) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLeft = false;
     const read = async (): Promise<void> => {
-      const reply = await readConversations(agent);
+      const reply = await readConversations({ agent, older });
       if (isLeft) return;
-      if (reply.ok) setRows(reply.data);
+      if (reply.ok) setPage(reply.data);
       // The failure is shown once, and not every five seconds.
       else if (!isSaid.current || reply.status === 401) fail(reply.status, reply.error);
       isSaid.current = !reply.ok;
@@ -169,6 +181,6 @@ function useConversations(agent: string): readonly ConversationRow[] | undefined
       isLeft = true;
       clearTimeout(timer);
     };
-  }, [isVisible, agent]);
-  return rows;
+  }, [isVisible, agent, older]);
+  return page;
 }

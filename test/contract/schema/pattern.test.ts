@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { compilePattern } from '../../../src/contract/schema/pattern';
+import { compilePattern, isRegularExpression } from '../../../src/contract/schema/pattern';
 
 it.each<[string, string[]]>([
   ['^\\u0041\\x42\\u{1F600}\\uD83D\\uDE00\\cA\\0$', ['AB😀😀\u0001\0', 'AB😀']],
@@ -39,6 +39,26 @@ it('matches any pattern as JavaScript does', () => {
     }),
     { numRuns: 3000 },
   );
+});
+
+it.each<[string, string, RegExp]>([
+  ['characters', 'a'.repeat(20_001), /more than 20000 characters/],
+  ['Unicode properties', '[^\\p{L}\\P{M}]'.repeat(101), /more than 200 Unicode properties/],
+  ['Unicode properties in one class', `[${'\\p{L}'.repeat(201)}]`, /more than 200 Unicode properties/],
+  ['repetitions of nothing', '(?:){9999999}', /too many repetitions/],
+  ['repetitions of repetitions of nothing', '(?:(?:){9999999}){9999999}', /too many repetitions/],
+])('refuses a pattern of too many %s before it takes long', (_case, source, why) => {
+  expect(() => compilePattern(source)).toThrow(why);
+});
+
+it.each<[string, boolean]>([
+  ['^a+$', true],
+  ['(?=a)', true],
+  ['(', false],
+  ['\\p{L}'.repeat(200), true],
+  ['\\p{L}'.repeat(201), false],
+])('knows a regular expression: %#', (text, expected) => {
+  expect(isRegularExpression(text)).toBe(expected);
 });
 
 it.each([

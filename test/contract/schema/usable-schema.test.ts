@@ -22,6 +22,16 @@ it.each<[string, unknown, RegExp]>([
     /linear time/,
   ],
   [
+    'many patterns that are large together',
+    {
+      type: 'object',
+      properties: Object.fromEntries(
+        Array.from({ length: 30 }, (_, index) => [`a${index}`, { pattern: '\\p{L}'.repeat(10) }]),
+      ),
+    },
+    /too large together: it has more than 200/,
+  ],
+  [
     'a reference out of the schema',
     { type: 'object', properties: { a: { $ref: 'http://x/y' } } },
     /leads outside/,

@@ -104,6 +104,27 @@ describe('at a real provider', () => {
     expect(JSON.stringify(error)).not.toContain('wr0ng');
   });
 
+  it('keeps a sign-in, however many others begin after it', async () => {
+    const { query, secret } = await come('anna');
+    for (let others = 0; others < 10_001; others += 1) await oidc.begin();
+    expect(await oidc.finish(query, secret)).toMatchObject({ subject: 'anna' });
+  });
+
+  it.each<[string, (secret: string) => string]>([
+    ['with a later time', (secret) => secret.replace(/\d+$/, (at) => String(Number(at) + 60_000))],
+    ['without its time', (secret) => secret.replace(/\.\d+$/, '')],
+    ['of another installation', () => `${'A'.repeat(43)}.${Date.now()}`],
+  ])('takes no cookie %s', async (_case, change) => {
+    const { query, secret } = await come('anna');
+    await expect(oidc.finish(query, change(secret))).rejects.toEqual(refusal('sign_in_stale'));
+  });
+
+  it('takes no cookie that another web inbox made', async () => {
+    const { query, secret } = await come('anna');
+    const other = createOidc({ issuer: provider.issuer, ...CLIENT }, PUBLIC);
+    await expect(other.finish(query, secret)).rejects.toEqual(refusal('sign_in_stale'));
+  });
+
   it('forgets a sign-in after 10 minutes', async () => {
     let ahead = 0;
     const own = createOidc({ issuer: provider.issuer, ...CLIENT }, PUBLIC, () => Date.now() + ahead);

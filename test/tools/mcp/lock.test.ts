@@ -11,7 +11,6 @@ import {
   lockTool,
   readLock,
   standings,
-  whyNotStarted,
 } from '../../../src/tools/mcp/lock';
 import { scratchDirectory } from '../../support/scratch';
 
@@ -115,45 +114,4 @@ it('says how each tool stands', () => {
     constructor: 'new',
   });
   expect([...standings(locked, [read]).values()]).toEqual(['allowed', 'gone']);
-});
-
-describe('what may be started', () => {
-  it.each([
-    stdio('node', 'server.js'),
-    stdio('npx', '-y', '@scope/server@1.2.3', '/data', '-p', '80'),
-    stdio('/usr/bin/npx', 'server@1.2.3-beta.1'),
-    stdio('npx', '--package', 'a@1.0.0', 'run-a'),
-    stdio('uvx', 'server==1.2'),
-    stdio('uvx', '--from', 'server@1.2.3', 'run'),
-    stdio('npm', 'run', 'server'),
-    { kind: 'http', url: 'https://mcp.example.com/mcp', headers: {} } as const,
-  ])('%j', (start) => {
-    expect(whyNotStarted(start)).toBeUndefined();
-  });
-
-  it.each([
-    stdio('npx', '-y', 'server'),
-    stdio('npx', 'server@latest'),
-    stdio('npx', 'server@^1.2.3'),
-    stdio('NPX.CMD', 'server@1'),
-    stdio('npx', 'evil', '-p', 'good@1.0.0'),
-    stdio('npx', '--call', 'evil', 'good@1.0.0'),
-    stdio('npx', '--package=evil', 'good@1.0.0'),
-    stdio('npx', '-p', 'good@1.0.0', '-p', 'evil', 'x'),
-    stdio('npx', 'https://example.com/evil.tgz'),
-    stdio('npx'),
-    stdio('uvx', 'server'),
-    stdio('uvx', 'server>=1.2'),
-    stdio('uvx', '-p', 'cpython@3.12', 'server'),
-    stdio('uvx', '--package', 'good@1.2', 'server'),
-    stdio('npx', '--from', 'good@1.0.0', 'server'),
-    stdio('npm', 'exec', 'server@1.2.3'),
-    stdio('pipx', 'run', 'server'),
-    { kind: 'http', url: 'file:///etc/passwd', headers: {} } as const,
-    { kind: 'http', url: 'javascript:alert(1)', headers: {} } as const,
-    { kind: 'http', url: 'https://me:secret@example.com', headers: {} } as const,
-    { kind: 'http', url: 'nowhere', headers: {} } as const,
-  ])('not %j', (start) => {
-    expect(whyNotStarted(start)).toEqual(expect.any(String));
-  });
 });

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { CountersignError } from '../contract/errors';
+import { parseJson } from '../contract/json';
+
+/**
+ * The most turns or sessions that are looked at for one page, where visibility cannot tell which of them belong to it:
+ * it cannot search prompts, and does not know who may see what.
+ */
+export const MOST_LOOKED = 2_000;
+
+/** A place in a list. `ids` are those listed before it that started, or ended, in the same millisecond. */
+export interface Edge {
+  isOpen: boolean;
+  /** The time when an open one started, or when another one ended. ISO 8601. */
+  at: string;
+  ids: string[];
+}
+
+/** The place after a row. Without an id, the row is not listed, and the place does not name it. */
+export function edgeAt(
+  { startedAt, endedAt }: { startedAt: string; endedAt: string | null },
+  before: Edge | undefined,
+  id?: string,
+): Edge {
+  const place = { isOpen: endedAt === null, at: endedAt ?? startedAt };
+  const isSame = before?.isOpen === place.isOpen && before.at === place.at;
+  return { ...place, ids: [...(isSame ? before.ids : []), ...(id === undefined ? [] : [id])] };
+}
+
+/**
+ * A filter for what comes after a place. Visibility keeps fractions of milliseconds, so the whole millisecond is listed
+ * again.
+ */
+export function afterEdge({ isOpen, at }: Edge): string {
+  const next = new Date(Date.parse(at) + 1).toISOString();
+  return isOpen
+    ? `(ExecutionStatus != 'Running' OR StartTime < '${next}')`
+    : `(ExecutionStatus != 'Running' AND CloseTime < '${next}')`;
+}
+
+const edgeSchema = z.object({ isOpen: z.boolean(), at: z.iso.datetime(), ids: z.array(z.string()) });
+
+/** The place as the opaque text of `older`. */
+export function writeEdge(edge: Edge): string {
+  return Buffer.from(JSON.stringify(edge)).toString('base64url');
+}
+
+/** @throws CountersignError `usage`. */
+export function readEdge(text: string): Edge {
+  const read = edgeSchema.safeParse(parseJson(Buffer.from(text, 'base64url').toString()));
+  if (read.success) return read.data;
+  throw new CountersignError('usage', 'older: this is not the end of a page');
+}
