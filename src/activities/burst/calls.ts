@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ApplicationFailure } from '@temporalio/activity';
 import { type BurstCall, burstCallInput, type CallOf, type EndedCall } from '../../contract/burst/burst';
-import { retryWaitMs } from '../../contract/burst/goes-on';
+import { atOnceIn, retryWaitMs } from '../../contract/burst/goes-on';
 import { type CallOutput, isValidCall, type PreparedCall, type ValidCall } from '../../contract/call';
-import { LIMITS, TIMES } from '../../contract/limits';
+import { TIMES } from '../../contract/limits';
 import { activityIds, FAILURES } from '../../contract/names';
 import { readResult } from '../../contract/payloads';
 import type { Order } from '../../contract/tool';
@@ -36,7 +36,7 @@ export async function runCalls(
   const work = async (): Promise<void> => {
     for (const [index, call] of rest) ended[index] = await runCall(call, parts);
   };
-  const atOnce = parts.order === 'strict' ? 1 : LIMITS.pureAtOnce;
+  const atOnce = atOnceIn(parts.order);
   await Promise.all(Array.from({ length: Math.min(atOnce, quiet.length) }, work));
   const all = ended.filter((one) => one !== undefined);
   return all.length === quiet.length ? all : undefined;

@@ -5,7 +5,7 @@ import { addSpent, crossingOf, type Spent } from '../spending/budget';
 import { isRepeated } from '../spending/repeats';
 import type { Repeated } from '../spending/carried';
 import type { GateMode, ThinkOutput } from '../think';
-import type { RetryOptions } from '../tool';
+import type { Order, RetryOptions } from '../tool';
 import type { Limited } from './burst';
 
 /**
@@ -29,9 +29,15 @@ function isPlain({ settings, arguments: args, grant }: ValidCall): boolean {
   return effect === 'pure' && isAlone && handlesIn(args).length === 0;
 }
 
-/** Whether each call of a reply may take all its attempts within this time. */
-export function fitInto(ms: number, { calls }: Pick<ThinkOutput, 'calls'>): boolean {
-  return calls.every((call) => !isValidCall(call) || longestMs(call) <= ms);
+/** The most calls of a reply that run in a burst at the same time. */
+export function atOnceIn(order: Order): number {
+  return order === 'strict' ? 1 : LIMITS.pureAtOnce;
+}
+
+/** Whether the calls of a reply may take all their attempts within this time. */
+export function fitInto(ms: number, { calls, order }: Pick<ThinkOutput, 'calls' | 'order'>): boolean {
+  const each = calls.filter(isValidCall).map(longestMs);
+  return Math.max(0, ...each) * Math.ceil(each.length / atOnceIn(order)) <= ms;
 }
 
 /** How long a call may take with all its attempts and the waits between them. */

@@ -1,6 +1,13 @@
 import type { PreparedCall } from '../../../src/contract/call';
-import { type BurstSoFar, retryWaitMs, runsHere, whyCommit } from '../../../src/contract/burst/goes-on';
+import {
+  type BurstSoFar,
+  fitInto,
+  retryWaitMs,
+  runsHere,
+  whyCommit,
+} from '../../../src/contract/burst/goes-on';
 import { makeFailure } from '../../../src/contract/result';
+import type { Order } from '../../../src/contract/tool';
 import { afterStep } from '../../../src/contract/spending/repeats';
 import { type CallShape, validCall } from '../../support/calls';
 
@@ -55,6 +62,22 @@ test('calls that were asked for too often end a burst: the turn refuses them', (
   expect([once, twice].map((repeated) => runsHere({ calls, repeats: 2 }, repeated))).toEqual([true, false]);
   expect(runsHere({ calls }, twice)).toBe(true);
   expect(runsHere({ calls: [pure({ argsDigest: 'other' })], repeats: 2 }, twice)).toBe(true);
+});
+
+test.each<[string, number, Order, number, boolean]>([
+  ['one call', 1, 'lane', 1000, true],
+  ['one call that is longer', 1, 'lane', 999, false],
+  ['as many calls as run at the same time', 16, 'lane', 1000, true],
+  ['one more', 17, 'lane', 1999, false],
+  ['one more, with the time for two rounds', 17, 'lane', 2000, true],
+  ['two calls, one after the other', 2, 'strict', 1999, false],
+  ['two calls, with the time for both', 2, 'strict', 2000, true],
+  ['no call', 0, 'strict', 0, true],
+])('%s fits into the time that is left, or does not', (_, count, order, ms, expected) => {
+  const calls = Array.from({ length: count }, () =>
+    settings({ timeoutMs: 1000, retry: { maximumAttempts: 1, initialIntervalMs: 1, backoffCoefficient: 1 } }),
+  );
+  expect(fitInto(ms, { calls: [...calls, invalid('validation')], order })).toBe(expected);
 });
 
 const soFar: BurstSoFar = {
