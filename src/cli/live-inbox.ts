@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { race } from '../contract/race';
 import type { Countersign, InboxItem, InboxQuery, InboxReader } from '../client';
 import { CountersignError } from '../contract/errors';
 
@@ -68,7 +69,7 @@ export async function* watchInbox(
   });
   const reader = client.inboxReader(filter);
   while (!signal.aborted) {
-    const seen = await Promise.race([stopped, look(reader)]);
+    const seen = await race([stopped, look(reader)]);
     if (seen === undefined) return;
     yield seen.look;
     if (seen.pauseMs > 0) await delay(seen.pauseMs, undefined, { signal }).catch(() => undefined);

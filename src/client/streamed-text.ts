@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
+import { race } from '../contract/race';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendText, StreamPlace, StreamSender, TextDelta } from '../contract/streamed-text';
@@ -107,12 +108,13 @@ async function* inOrder(
   texts: AsyncGenerator<TextDelta>,
   place: Place,
 ): AsyncGenerator<TurnEvent | TextDelta> {
-  const textNow = () => texts.next().then(({ value }) => ({ text: value ?? undefined }));
-  const eventNow = () => events.next().then((event) => ({ event }));
+  type Won = { text: TextDelta | undefined } | { event: IteratorResult<TurnEvent> };
+  const textNow = (): Promise<Won> => texts.next().then(({ value }) => ({ text: value ?? undefined }));
+  const eventNow = (): Promise<Won> => events.next().then((event) => ({ event }));
   let nextEvent = eventNow();
   let nextText: ReturnType<typeof textNow> | undefined = textNow();
   for (let held: TextDelta | undefined; ;) {
-    const won = await Promise.race(nextText === undefined ? [nextEvent] : [nextEvent, nextText]);
+    const won = await race(nextText === undefined ? [nextEvent] : [nextEvent, nextText]);
     if ('event' in won) {
       if (won.event.done === true) return;
       place.note(won.event.value);

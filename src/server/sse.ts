@@ -1,3 +1,4 @@
+import { race } from '../contract/race';
 import type { FormatError } from './failure';
 
 /** One server-sent event. */
@@ -90,7 +91,7 @@ async function orTimeout<T>(next: Promise<T>): Promise<T | undefined> {
     timer = setTimeout(() => resolve(undefined), CHECK_MS);
   });
   try {
-    return await Promise.race([next, silence]);
+    return await race([next, silence]);
   } finally {
     clearTimeout(timer);
   }

@@ -1,3 +1,4 @@
+import { race } from '../contract/race';
 import { authorityOn, describeVoting } from '../history/labels';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';
@@ -204,8 +205,8 @@ export async function* untilFirstEnds<T>(
   let nextFirst: Next = ask(first);
   let nextOther: Next | undefined = ask(other);
   for (;;) {
-    const race: Next[] = nextOther === undefined ? [nextFirst] : [nextFirst, nextOther];
-    const { source, result } = await Promise.race(race);
+    const asked: Next[] = nextOther === undefined ? [nextFirst] : [nextFirst, nextOther];
+    const { source, result } = await race(asked);
     if (source === first) {
       if (result.done === true) return;
       nextFirst = ask(first);

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { type ChildProcess, fork } from 'node:child_process';
 import { on, once } from 'node:events';
+import { race } from '../../contract/race';
 import type { History } from '../../history/decode/decode';
 import { turnEventsOfRuns } from '../../history/exported';
 import { parsePoint } from '../../history/moment';
@@ -199,7 +200,7 @@ class ReplayProcess {
    */
   replay(ask: Ask): Promise<Answer> {
     this.send(ask);
-    return Promise.race([this.answer(), this.ended]);
+    return race([this.answer(), this.ended]);
   }
 
   private async answer(): Promise<Answer> {

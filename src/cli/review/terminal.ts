@@ -1,5 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
+import { race } from '../../contract/race';
 import { CountersignError } from '../../contract/errors';
 import { safeLine } from '../print/escape';
 
@@ -97,7 +98,7 @@ export function openTerminal({ input, output }: Keyboard): Terminal {
   return {
     release,
     askHidden,
-    meanwhile: (work) => Promise.race([gone, work]),
+    meanwhile: (work) => race([gone, work]),
     ask,
   };
 }

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { race } from '../../contract/race';
 import { parseJson } from '../../contract/json';
 import { queueAfter } from '../within';
 import { createCapture } from '../cut-output';
@@ -45,8 +46,8 @@ interface Session {
   channel: Socket;
   /** Collects the output of the process. */
   output: Output;
-  /** Resolves when the process has ended, with its exit code or signal in words. */
-  exited: Promise<string>;
+  /** Resolves when the process has ended. */
+  exited: Promise<Exited>;
 }
 
 export function createSessions(plan: SessionsPlan): Sessions {
@@ -113,9 +114,10 @@ async function open({ sandbox, cwd, outputLimit }: SessionsPlan): Promise<Sessio
   // A process that waits for a call must not keep this process running.
   child.unref();
   for (const stream of child.stdio) if (stream instanceof Socket) stream.unref();
-  const exited = new Promise<string>((resolve) => {
-    child.once('error', (error) => resolve(error.message));
-    child.once('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : signal));
+  const exited = new Promise<Exited>((resolve) => {
+    const tell = (how: string): void => resolve({ exited: how, output: '' });
+    child.once('error', (error) => tell(error.message));
+    child.once('close', (code, signal) => tell(signal === null ? `exit code ${code}` : signal));
   });
   return { process: started, channel, output, exited };
 }
@@ -148,10 +150,16 @@ function createOutput(limit: number): Output {
 
 const answerSchema = z.object({ id: z.int(), kind: z.enum(['value', 'error']), text: z.string() });
 
+/** How a process ended: its exit code, its signal or an error, in words. */
+interface Exited {
+  exited: string;
+  output: string;
+}
+
 /** How a call ended. */
 type End =
   | { answer: z.output<typeof answerSchema>; before: string; output: string }
-  | { exited: string; output: string }
+  | Exited
   | { stopped: true }
   | { garbled: true };
 
@@ -187,7 +195,7 @@ async function ask(
   });
   channel.ref();
   channel.write(`${JSON.stringify({ id, code })}\n`);
-  const end = await Promise.race([over, exited.then((how): End => ({ exited: how, output: '' }))]);
+  const end = await race([over, exited]);
   // Two turns of the event loop: output from before the answer is already in the pipe, and they let us read it.
   for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate);
   undo();
