@@ -17,6 +17,7 @@ import { expandBurst } from './fold/burst';
 import { is } from './fold/guards';
 import type { Runs } from './read';
 import { isDenial } from '../contract/decision';
+import { settlesRequest } from './votes';
 
 /** One step of a turn, as it is on record. */
 interface RecordedStep {
@@ -263,7 +264,7 @@ function notFound({ turn, steps }: TurnRecord, at: string): CountersignError {
 function settlesCall(event: TurnEvent): boolean {
   switch (event.type) {
     case 'decision':
-      return event.judgement.accepted === true && isDenial(event) && event.stillWaits !== true;
+      return settlesRequest(event) && isDenial(event);
     case 'answered':
       return event.judgement.accepted === true;
     case 'request_expired':

@@ -13,6 +13,7 @@ import type {
 import { createFold } from './fold/fold';
 import type { Runs } from './read';
 import { isDenial } from '../contract/decision';
+import { settlesRequest } from './votes';
 
 /** The effect of a reset on one call. */
 export interface ResetCall {
@@ -198,9 +199,9 @@ function addEvent(record: CallRecord, event: TurnEvent): void {
     delete record.started;
     delete record.approvedAt;
   }
-  if (event.type !== 'decision' || event.judgement.accepted !== true || event.stillWaits === true) return;
+  if (event.type !== 'decision' || !settlesRequest(event)) return;
   if (isDenial(event)) record.closedAt = event.eventId;
-  else if (event.asksAgain !== true) record.approvedAt = event.eventId;
+  else record.approvedAt = event.eventId;
 }
 
 /**

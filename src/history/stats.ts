@@ -4,6 +4,7 @@ import type { ToolErrorCode } from '../contract/result';
 import { addUsage, type Usage } from '../contract/spending/usage';
 import type { TurnEvent } from './events';
 import { type CallView, type TurnView, viewOf } from './view';
+import { settlesRequest } from './votes';
 
 /** How turns ended, and what their models and tools did. */
 export interface Stats {
@@ -237,9 +238,7 @@ function createDecisions() {
       if (request === undefined) return;
       counts.requests += 1;
       counts.refused += decisions.filter(({ judgement }) => judgement.accepted === false).length;
-      const last = decisions.findLast(
-        ({ judgement, decision }) => judgement.accepted === true && decision !== 'ask-again',
-      );
+      const last = decisions.findLast(settlesRequest);
       if (last === undefined) {
         if (phase === 'expired' || result?.error?.code === 'expired') counts.expired += 1;
         return;

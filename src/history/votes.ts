@@ -20,6 +20,11 @@ export function decided(call: CallView, event: DecisionMade): void {
   call.phase = event.asksAgain === true ? 'replanning' : 'approved';
 }
 
+/** Whether a decision settles its request: it is no longer one vote of several, and nobody has to look again. */
+export function settlesRequest({ judgement, decision, stillWaits, asksAgain }: DecisionMade): boolean {
+  return judgement.accepted === true && stillWaits !== true && asksAgain !== true && decision !== 'ask-again';
+}
+
 /** Removes the votes on a call, because a new request waits now. */
 export function forgetVotes(call: CallView): void {
   call.votes = [];

@@ -99,6 +99,36 @@ it('counts a request that nobody decided in time', () => {
   });
 });
 
+const voted = (script: Script, decision: string, more: object = {}) =>
+  script.wait(1000).update('decide', { callId: '1.1', decision }, accepted('1.1', decision, more));
+const MORE = { needs: { approvals: 1, who: [] } };
+const expire = (script: Script) =>
+  script
+    .wait(120_000)
+    .task()
+    .close({ expired: ['1.1'] });
+
+it.each<[string, (script: Script) => Script, object, number]>([
+  ['one vote of two, and still waits', (script) => voted(script, 'approved', MORE), {}, 0],
+  ['one vote of two, and expired', (script) => expire(voted(script, 'approved', MORE)), { expired: 1 }, 0],
+  [
+    'one vote that was withdrawn, and expired',
+    (script) => expire(voted(voted(script, 'approved', MORE), 'withdrawn', MORE)),
+    { expired: 1 },
+    0,
+  ],
+  [
+    'both votes',
+    (script) => voted(voted(script, 'approved', MORE), 'approved', { decisionId: 'd' }).open([]),
+    { approved: 1 },
+    1,
+  ],
+  ['a vote against it that ended it', (script) => voted(script, 'denied').open([]), { denied: 1 }, 1],
+])('a request that got %s counts by how it ended', (_, play, ended, waits) => {
+  const { decisions } = statsOf([play(requested()).fold()]).all;
+  expect(decisions).toMatchObject({ approved: 0, denied: 0, expired: 0, ...ended, wait: { count: waits } });
+});
+
 it('counts refused decisions beside the one that stands', () => {
   const script = requested();
   script.signal('approval', { callId: '1.1', decision: 'approved', seenDigest: '0'.repeat(64) });
