@@ -48,8 +48,11 @@ describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
     return [handle, await fixture.addProcess(mode)];
   };
 
+  /** A burst that is lost takes the reply with it that asked for a pure call. Then another reply asks for it. */
+  const isReplyLost = (tool: string): boolean => tool === 'look' && mode.durability !== undefined;
+
   test.concurrent.each(['look', 'put'])(
-    'killed inside %s: it runs again, same key, one result',
+    'killed inside %s: it runs again with the key of its reply, one result',
     async (tool) => {
       const fixture = await startFixture();
       const [handle, second] = await killedInside(fixture, `${tool}:t`);
@@ -57,7 +60,7 @@ describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
       await fixture.open('t');
       expect(await handle.result()).toMatchObject({ counts: { calls: 1, failed: 0, inDoubt: 0 } });
       expect((await handle.result()).answer).toBe(`${tool} did t in ${second.pid}`);
-      expect(after?.key).toBe(before?.key);
+      expect(after?.key === before?.key).toBe(!isReplyLost(tool));
       expect(await fixture.effects('t')).toHaveLength(2);
     },
   );
