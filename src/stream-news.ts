@@ -20,7 +20,7 @@ const RETRY_MS = { first: 500, most: 15_000 } as const;
 
 /**
  * Makes a sender of news. It sends one batch at a time. While the web inbox does not answer, it keeps the names of
- * turns, up to a limit. Where there are more turns, it says so, and the web inbox finds the other turns by itself.
+ * turns, up to a limit. If there are more turns, it says so, and the web inbox finds the other turns by itself.
  */
 export function createNews(send: SendNews, log: Pick<Logger, 'warn'>): News {
   return new NewsSender(send, log);

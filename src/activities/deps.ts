@@ -46,7 +46,7 @@ export interface ActivityDeps {
    * Reads the pauses before each call with an effect, and before each model call. Absent: nothing can be paused here.
    */
   pauses?: PausesReader;
-  /** Reads the grants where a person would have to decide. Absent: a grant allows nothing here. */
+  /** Reads the grants if a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
   /** Reads who is away where a vote is cast in somebody's place. Absent: no such vote counts here. */
   away?: AwayReader;

@@ -281,7 +281,7 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
   return plan;
 }
 
-/** Why a terminal leaves a request out: it signs one decision at a time. Undefined where it has to sign none. */
+/** Why a terminal leaves a request out: it signs one decision at a time. Undefined if it has to sign none. */
 function whySigned({ authority }: RequestOpened): string | undefined {
   const wanted = assuranceWanted(authority, 'approved');
   return wanted && `the rule '${authority?.rule.name}' wants each one ${assuranceText(wanted)}`;

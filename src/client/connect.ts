@@ -112,7 +112,7 @@ function listingOf(client: Client): Listing {
 }
 
 /**
- * The SDK's retries. There is no retry where a turn is busy with other updates: it is free again soon, so the sender
+ * The SDK's retries. There is no retry if a turn is busy with other updates: it is free again soon, so the sender
  * retries.
  */
 const RETRIES = makeRetries((details) => !isUpdateLimit(details));
@@ -170,7 +170,7 @@ function isRefused(error: unknown): boolean {
 interface Settings {
   address: string;
   namespace: string;
-  /** TLS, API key and headers, where they are set. */
+  /** TLS, API key and headers, if they are set. */
   connection: Pick<ConnectionOptions, 'tls' | 'apiKey' | 'metadata'>;
 }
 
@@ -251,7 +251,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
   };
 }
 
-/** Throws where an answer is a refusal. @throws CountersignError with the code of a refusal. */
+/** Throws if an answer is a refusal. @throws CountersignError with the code of a refusal. */
 function takenOrThrow(answer: Answer): TakenAnswer {
   if (answer.status !== 'refused') return answer;
   const { verdict } = answer;

@@ -54,7 +54,7 @@ async function startingWith(context: ClientContext, prefix: string): Promise<str
 }
 
 /**
- * Ids that start with one of these prefixes, sorted. Where there are more than `most` ids, the list has exactly one
+ * Ids that start with one of these prefixes, sorted. If there are more than `most` ids, the list has exactly one
  * more than `most`.
  */
 async function idsWith(

@@ -14,7 +14,7 @@ import type { ClientContext } from './context';
 import type { FollowOptions } from './requests';
 
 /**
- * The web inbox for streamed text: the given one, or the one in the environment. Undefined where there is neither.
+ * The web inbox for streamed text: the given one, or the one in the environment. Undefined if there is neither.
  *
  * @throws CountersignError `config_invalid`. The error never shows the token.
  */

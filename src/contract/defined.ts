@@ -1,5 +1,5 @@
 /**
- * Whether the field K is left out where its value is undefined. A field of type `unknown` is kept, and so are the
+ * Whether the field K is left out if its value is undefined. A field of type `unknown` is kept, and so are the
  * fields of an index signature.
  */
 type Optional<K, V> = unknown extends V

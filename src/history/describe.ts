@@ -72,7 +72,7 @@ function describeStart({
   return { label: 'turn', text: `${turn}, agent ${agent}: ${truncate(prompt)}${withText(files)}` };
 }
 
-/** The files that come with words, as text. Empty where there are none. */
+/** The files that come with words, as text. Empty if there are none. */
 export function withText(files: readonly FileRef[] = []): string {
   return files.length === 0 ? '' : `, with ${files.map(describeFile).join(', ')}`;
 }

@@ -146,7 +146,7 @@ interface ForkInputs extends NewFork {
 }
 
 /**
- * The step that a fork begins with. Undefined where the model is asked for it.
+ * The step that a fork begins with. Undefined if the model is asked for it.
  *
  * @throws CountersignError `fork_refused`, `call_not_found`.
  */

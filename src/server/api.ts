@@ -73,7 +73,7 @@ import type {
  * | `DELETE /api/push` `{endpoint}` | 204: the signed-in user is no longer notified there |
  * | `GET /api/refusals?since=` | `Refusal[]`, newest first; `since` in milliseconds ago |
  *
- * The page names the user whom it shows as signed in, in the header `countersign-user`: 401 where that is another user.
+ * The page names the user whom it shows as signed in, in the header `countersign-user`: 401 if that is another user.
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with
  * `{at}`, the server's time, and has another one every 5 s: a stream that is silent for longer is lost.
@@ -373,7 +373,7 @@ export interface ConversationRow extends SessionSummary {
   asks: number;
 }
 
-/** A page of conversations. `older` is where the next page begins; null where there is none. */
+/** A page of conversations. `older` is where the next page begins; null if there is none. */
 export interface ConversationsPage {
   conversations: ConversationRow[];
   older: string | null;

@@ -248,13 +248,13 @@ function whyClosed({ entry, person, decision, started }: EntryCheck): string | u
   return `${person} was not away when the call started: ${window}`;
 }
 
-/** A moment by the server's clock, where the end of an entry was reached by the worker's clock, which may be behind. */
+/** A moment by the server's clock, if the end of an entry was reached by the worker's clock, which may be behind. */
 function momentIn({ end }: Pick<Away, 'end'>, moment: number): number {
   const last = Date.parse(end) - 1;
   return moment > last && moment - last < CLOCK_SKEW_MS ? last : moment;
 }
 
-/** The facts to print about votes in somebody's place. None where there are no such votes. */
+/** The facts to print about votes in somebody's place. None if there are no such votes. */
 export function placeFacts(report: PlaceReport, format: Pick<ScreenFormat, 'style'>): Fact[] {
   if (Object.values(report.counts).every((times) => times === 0)) return [];
   return [['in a place', countsText(KINDS, report)], ...remarkFacts(KINDS, report, format)];

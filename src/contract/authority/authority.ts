@@ -36,7 +36,7 @@ export interface Authority {
    */
   escalated?: true;
   /**
-   * The people whose messages the turn had taken up when it asked, by their names in the approvers file where it has
+   * The people whose messages the turn had taken up when it asked, by their names in the approvers file if it has
    * them. Empty: it is not known who asked.
    */
   requesters: readonly string[];

@@ -11,7 +11,7 @@ export interface Permit {
   agents: 'all' | readonly string[];
 }
 
-/** The permit of everybody where no file says otherwise. */
+/** The permit of everybody if no file says otherwise. */
 export const EVERYTHING: Permit = { role: 'admin', agents: 'all' };
 
 /** Whether a role may do everything that another role may do. */

@@ -12,7 +12,7 @@ import type { GateMode, ResultRef, ThinkInput, ThinkOutput } from '../think';
 export interface Limited {
   budget: Budget;
   spent: Spent;
-  /** Set where no reply came yet: the field of the first reply with the budget that the agent allows. */
+  /** Set if no reply came yet: the field of the first reply with the budget that the agent allows. */
   sets?: 'budget' | 'sessionBudget';
 }
 

@@ -4,7 +4,7 @@ import { utf8Bytes } from '../text/bytes';
 import { BY_EQUALITY, isRunArgument } from './by-equality';
 
 /**
- * What one argument has to be, so that a grant allows the call. `equal`: this value, or the value of this digest where it is
+ * What one argument has to be, so that a grant allows the call. `equal`: this value, or the value of this digest if it is
  * long. `prefix` and `glob`: a text, looked at as a path or a URL. `range`: a number, both ends included.
  */
 export type Condition =
@@ -48,7 +48,7 @@ export function isClear(part: string): boolean {
   return part === '.' || part === '' || !/[. ]$/.test(part);
 }
 
-/** The canonical form of a URL. Undefined where the text is not a URL, or hides what it means. */
+/** The canonical form of a URL. Undefined if the text is not a URL, or hides what it means. */
 export function plainUrl(value: string): string | undefined {
   const [address = '', ...rest] = value.split(/(?=[?#])/);
   const path = address.replace(URL_HEAD, '').split('/').slice(1);

@@ -81,7 +81,7 @@ function isNames(value: unknown): value is string[] {
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /**
- * Decodes base64url of ASCII to text. Undefined where the text is not base64url of ASCII. Workflows have no decoder of
+ * Decodes base64url of ASCII to text. Undefined if the text is not base64url of ASCII. Workflows have no decoder of
  * their own.
  */
 function asciiOf(encoded: string): string | undefined {
@@ -111,7 +111,7 @@ export function secretFields({ form }: SecretForm): Map<string, string[]> {
   );
 }
 
-/** The tools that may read a field. Undefined where the field is not secret. */
+/** The tools that may read a field. Undefined if the field is not secret. */
 export function secretFor(field: Json): string[] | undefined {
   if (!isJsonObject(field) || field['format'] !== SECRET_FORMAT) return undefined;
   const tools = field[SECRET_FOR];

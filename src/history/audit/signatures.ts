@@ -16,7 +16,7 @@ export const SIGNED_FIELDS = [
 export interface SignedContext {
   /** Takes note of one more event of the run. */
   note(event: TurnEvent): void;
-  /** What a person's signature covers, apart from what the record says anyway. Empty where the person did not sign. */
+  /** What a person's signature covers, apart from what the record says anyway. Empty if the person did not sign. */
   of(event: DecisionMade | Resolved): {
     facts: { [name: string]: Facts[string] | undefined };
     requesters?: string;

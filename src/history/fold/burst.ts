@@ -105,7 +105,7 @@ function stepOf({ input, id }: EventOf<'activity_scheduled'>): number {
 }
 
 /**
- * The events of the calls of a step, by time. Where a start and an end have the same time, the start comes first. Where
+ * The events of the calls of a step, by time. If a start and an end have the same time, the start comes first. If
  * each call waits for the call before it, the events of each call stay together.
  */
 function callEvents(step: BurstStep, calls: readonly BurstCall[], place: Place): DecodedEvent[] {
@@ -153,7 +153,7 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
 }
 
 /**
- * Why the request for one more step failed at the end of a burst. Undefined where it did not fail. Also undefined where
+ * Why the request for one more step failed at the end of a burst. Undefined if it did not fail. Also undefined if
  * the next activity only fails with this error, because history then has that failure.
  */
 export function failedAfter(record: BurstRecord): string | undefined {

@@ -118,7 +118,7 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
 }
 
 /**
- * A run starts: the first run of a turn, or the next run where a run continued as new. For a workflow that is not a
+ * A run starts: the first run of a turn, or the next run if a run continued as new. For a workflow that is not a
  * turn, its type is used as the agent.
  */
 function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
@@ -159,7 +159,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
 }
 
 /**
- * Takes up the step that was taken along from another build. Where the previous run is among the events, the events of
+ * Takes up the step that was taken along from another build. If the previous run is among the events, the events of
  * the step are there already.
  */
 function stepMoved(

@@ -34,7 +34,7 @@ export interface ActivityFold {
 /** One call after the events so far. */
 export interface CallFold {
   call: PreparedCall;
-  /** The schema of the call's tool, where the record has it. */
+  /** The schema of the call's tool, if the record has it. */
   schema?: JsonSchema;
   /** The key of the call. It is known once a memo of its step has named the key. */
   callKey?: string;
@@ -42,7 +42,7 @@ export interface CallFold {
   generation: number;
   /** The arguments that run when the call is approved. */
   effective: JsonObject;
-  /** Workflow time in ms. Null where the call never expires. */
+  /** Workflow time in ms. Null if the call never expires. */
   deadline: number | null;
   approved: boolean;
   /** The secret of the execution that runs, or is in doubt. */

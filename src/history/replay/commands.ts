@@ -140,7 +140,7 @@ export function isSame(one: Command, other: Command): boolean {
 
 /**
  * The workflow task in which the code meets an event, by the id of the task's started event. It is the task that made
- * the event, or otherwise the first task after the event. Undefined where the run ended before such a task.
+ * the event, or otherwise the first task after the event. Undefined if the run ended before such a task.
  */
 export function taskAt(events: readonly HistoryEvent[], eventId: number): number | undefined {
   const at = events.findIndex((event) => toNumber(event.eventId) === eventId);

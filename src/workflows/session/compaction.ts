@@ -41,7 +41,7 @@ function turnsKept(sizes: readonly number[], most: number): number {
   return out === -1 ? sizes.length : Math.max(1, out);
 }
 
-/** The size to which a memory shrinks that may be so large, where there is no summary. */
+/** The size to which a memory shrinks that may be so large, if there is no summary. */
 export function shrunkSize(limit: number): number {
   return limit * SHRINK_TO;
 }

@@ -91,7 +91,7 @@ export class ChildTurn {
   }
 
   /**
-   * Starts the turn. Where a turn with its id was started before, this turn gets the next number. That happens after a
+   * Starts the turn. If a turn with its id was started before, this turn gets the next number. That happens after a
    * reset: the earlier turn is one that the reset undid. Temporal leaves the earlier turn open, so it is cancelled
    * here.
    */
