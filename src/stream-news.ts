@@ -114,7 +114,7 @@ function retryMs(failures: number): number {
 /** The longest time for a batch, in milliseconds. */
 const SEND_MS = 5_000;
 
-/** Sends news to the process of a web inbox. Errors are those of `post`. */
+/** Sends news to the process of a web inbox. Throws the errors of `post`. */
 export function sendNewsTo(place: StreamPlace): SendNews {
   return async (news) => {
     await (await post(place, '/api/stream/news', news)).body?.cancel();

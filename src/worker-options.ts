@@ -258,7 +258,7 @@ async function workflowSide(
   };
 }
 
-/** The sinks for the reports of workflows. Replayed code reported before, and does not report again. */
+/** The sinks for the reports of workflows. Replayed code does not report a second time. */
 function ourSinks(observe: ReturnType<typeof observing>, news?: News): NonNullable<WorkerOptions['sinks']> {
   const changed = ({ workflowId }: { workflowId: string }): void => news?.note(workflowId);
   return {

@@ -238,7 +238,7 @@ function makeClock({ began, heard }: Since): {
   };
 }
 
-/** Two clocks, in milliseconds. */
+/** The readings of the monotonic clock and of the wall clock, in milliseconds. */
 interface Clocks {
   monotonic: number;
   wall: number;

@@ -66,7 +66,7 @@ interface KnownQuestion {
   secrets: Secrets | undefined;
 }
 
-/** An agent whose instructions contain its context, and the context that is to be recorded with the reply. */
+/** `agent`: its instructions contain the context. `recorded`: the context to record with the reply. */
 interface Known {
   agent: Agent;
   recorded: Pick<ThinkOutput, 'context'>;

@@ -40,7 +40,7 @@ export interface ActivityDeps {
   report?: (news: Beat) => void;
   /** The approvers file, which says who may decide what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
-  /** The policy rules. Absent: the config has none. */
+  /** The policy rules. Absent: the config has no policy rules. */
   rules?: PolicyRules;
   /**
    * Reads the pauses before each call with an effect, and before each model call. Absent: nothing can be paused here.

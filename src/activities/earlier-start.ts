@@ -21,7 +21,7 @@ import { errorMessage } from '../contract/errors';
  * operator's activity reset). In a run that a reset made, it also reads the history of this run and of the runs before
  * the reset. A history that cannot be read counts as a start. The call then stops, and a person is asked.
  *
- * @returns Why the call may have been started, or undefined if nothing says so.
+ * @returns Why the call may have been started, or undefined if nothing shows that.
  */
 export async function earlierStart(input: CallInput): Promise<string | undefined> {
   const { info } = Context.current();
@@ -100,8 +100,8 @@ export async function signedStart(input: CallInput): Promise<string | undefined>
 }
 
 /**
- * Why the call may have started in this run. It has not where the worker of each earlier round gave the call back, or
- * never took it.
+ * Why the call may have started in this run. It has not started if the worker of each earlier round gave the call
+ * back, or never took it.
  */
 async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): Promise<string | undefined> {
   const { activityId } = Context.current().info;

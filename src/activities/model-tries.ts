@@ -99,7 +99,7 @@ function triesBefore(tried: JsonObject | undefined): Tries {
   return recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
 }
 
-/** The record in heartbeat details, which may be any value. Nearly every attempt has none. */
+/** The record in heartbeat details, which may be any value. Nearly every attempt has no record. */
 function readTries(details: unknown): Tries | undefined {
   return details === undefined ? undefined : triesSchema.safeParse(details).data;
 }

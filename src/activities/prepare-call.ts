@@ -204,8 +204,8 @@ interface Previewed {
 }
 
 /**
- * The tool's own preview of a call. Undefined if the tool has none. Throws what the tool throws, and throws after 30
- * s.
+ * The tool's own preview of a call. Undefined if the tool has no preview. Throws what the tool throws, and throws after
+ * 30 s.
  */
 async function previewOf(
   { tool, value, callId }: Previewed,

@@ -61,7 +61,9 @@ function withLeave({ grant, roster }: StartedBy, output: CallOutput): CallOutput
   return isStarted ? { ...output, ...defined({ grant, roster }) } : output;
 }
 
-/** Notes that an earlier attempt may have run, if people are asked again: a denial then does not say that nothing ran. */
+/**
+ * Notes that an earlier attempt may have run, if people are asked again: a denial then does not say that nothing ran.
+ */
 function withEarlier(input: CallInput, output: CallOutput): CallOutput {
   return 'askAgain' in output && input.effect !== 'unsafe' && ranBefore(input)
     ? { ...output, mayHaveRun: true }

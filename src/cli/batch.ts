@@ -59,7 +59,7 @@ export function lookedLine(looked: number, { planned }: BatchPlan, limit: number
     : `${fit}; these are the ${count(limit)} most urgent. --limit ${planned.length} takes all.`;
 }
 
-/** How many turns are read from the record at the same time. */
+/** The most turns that are read from the record at the same time. */
 const AT_ONCE = 8;
 
 /**

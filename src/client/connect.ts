@@ -112,8 +112,8 @@ function listingOf(client: Client): Listing {
 }
 
 /**
- * The SDK's retries. There is no retry if a turn is busy with other updates: it is free again soon, so the sender
- * retries.
+ * The SDK's retries. The SDK does not retry if a turn has too many updates at once. The code that sends the update
+ * retries then, because the turn is soon free again.
  */
 const RETRIES = makeRetries((details) => !isUpdateLimit(details));
 

@@ -60,7 +60,7 @@ interface CollectWish {
 
 interface Collected {
   turns: TurnSummary[];
-  /** The number of turns that were looked at, without those that the person may not see. */
+  /** The number of turns that were looked at, without the turns that the person may not see. */
   looked: number;
   /** Where the next page begins. Undefined if there is no further page. */
   edge: Edge | undefined;

@@ -67,7 +67,7 @@ const gaps = z.array(
   z.object({ turn: z.string(), scheduledAt: z.number(), revision: z.number(), at: z.number() }),
 );
 
-/** Sends text to the process of a web inbox. Errors are those of `post`. */
+/** Sends text to the process of a web inbox. Throws the errors of `post`. */
 export function sendTextTo(place: StreamPlace): SendText {
   return async (pieces) => gaps.parse(await (await post(place, '/api/stream', pieces)).json());
 }

@@ -444,8 +444,8 @@ export interface Countersign {
    */
   planReset(turn: string, before: string): Promise<ResetPlan>;
   /**
-   * Resets a turn as planned, whether it is open or closed. Decisions after the reset point are spent: no signal and no
-   * update is applied again, and an unsafe call that ran is never started again.
+   * Resets an open or closed turn by the plan. Decisions made after the reset point no longer count: no signal and no
+   * update is applied again. An unsafe call that ran is not started again without a new decision.
    *
    * @throws CountersignError `reset_refused` if the turn has changed since, `turn_not_found`, `server_failed`.
    */
@@ -526,7 +526,8 @@ export interface Countersign {
    */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
   /**
-   * The number of requests, questions and calls in doubt that wait in all turns. A filter counts only those that match.
+   * The number of requests, questions and calls in doubt that wait in all turns. A filter counts only the items that
+   * match.
    */
   countWaiting(filter?: Omit<InboxQuery, 'limit'>): Promise<number>;
   /** A reader for a program that watches the inbox, or a part of it. Needs no worker. */
@@ -591,7 +592,7 @@ export interface Countersign {
   pauses(): Promise<Pauses>;
   /** Grants, which let calls run without a decision. */
   grants: Grants;
-  /** The absences, and the people who vote in the place of those who are away. */
+  /** The absences, and the people who vote in the place of people who are away. */
   away: AwayList;
   /** Closes the connection, unless you gave your own. */
   close(): Promise<void>;

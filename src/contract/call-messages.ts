@@ -189,7 +189,7 @@ export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs
   return isHeld ? Math.min(startWithinMs, TIMES.holderAnswer) : startWithinMs;
 }
 
-/** Why a call goes to another worker than the one that held its state. */
+/** Why a call goes to a worker other than the worker that held its state. */
 export const HOLDER_GONE = 'the worker that held the state of its tool did not take it';
 
 /**

@@ -10,7 +10,7 @@ type Optional<K, V> = unknown extends V
       ? true
       : false;
 
-/** The same fields. Those that may be undefined are optional. */
+/** The same fields. The fields that may be undefined are optional. */
 export type Defined<T> = {
   [K in keyof T as Optional<K, T[K]> extends true ? never : K]: string extends K
     ? Exclude<T[K], undefined>

@@ -30,7 +30,7 @@ interface Fault {
   /** The provider's own words about the failure. */
   words?: string;
   headers?: Record<string, string>;
-  /** How long the body asks to wait, in milliseconds. */
+  /** The time that the body asks to wait, in milliseconds. */
   waitMs?: number;
 }
 
@@ -65,7 +65,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   });
 }
 
-/** How much of a body a message quotes: enough for an explanation, too little for a page of HTML. */
+/** The most characters of a body that a message quotes: enough for an explanation, too little for a page of HTML. */
 const QUOTED_CHARACTERS = 1000;
 
 const ENDED: Fault = { kind: 'timeout', what: 'the request was ended by its caller' };

@@ -212,7 +212,7 @@ export interface NamedCount {
 /** A part of the inbox, with exact counts for everything that was read. */
 export interface InboxPage {
   rows: InboxItem[];
-  /** The number of items that match, including those that are not sent. */
+  /** The number of items that match, including the items that are not sent. */
   matching: number;
   /** The number of items that wait. The filter does not matter. */
   waiting: number;
@@ -304,7 +304,7 @@ export interface GrantPreview {
   terms: GrantTerms;
   /** What the grant would allow, in words. */
   sentence: string;
-  /** How many past calls the grant would have covered, in words. */
+  /** The number of past calls that the grant would have covered, in words. */
   coverage: string;
   /** The people who have to confirm the grant before it allows anything, in words. Absent: it needs no confirmation. */
   held?: string;

@@ -59,7 +59,7 @@ function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authentic
 }
 
 /**
- * Accepts only people who may start turns in conversations, because the calls of these turns run. @throws
+ * Accepts only people who may start turns in conversations, because a turn in a conversation runs tool calls. @throws
  * CountersignError `not_allowed`.
  */
 export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {

@@ -139,7 +139,10 @@ export interface FallbackOptions {
    * @default ['rate_limit', 'timeout', 'server', 'network']
    */
   on?: readonly ModelErrorKind[];
-  /** How long we ask a busy, broken or silent model before we ask the next model. @default `limits.modelRetryFor` */
+  /**
+   * The time for which we ask a busy, broken or silent model before we ask the next model.
+   * @default `limits.modelRetryFor`
+   */
   after?: Duration;
 }
 

@@ -33,7 +33,7 @@ import { authorityWithAway, type AwayReader } from './away';
 
 /** Asks about grants in the name of calls. Nothing of it rejects. */
 export interface GrantsReader {
-  /** Those that there are; none if nobody can tell, so that a person is asked. */
+  /** The grants. The list is empty if they cannot be read, so that a person is asked. */
   list(): Promise<readonly GrantSeen[]>;
   /** Why a grant is void, by what is known of all; undefined: it is not. */
   whyVoid(id: string, grant?: Pick<GrantTerms, 'at'>): Promise<string | undefined>;
@@ -49,7 +49,10 @@ interface ReaderParts {
   now?(): number;
 }
 
-/** One reader for all calls of a process. A list counts for a second, and is asked for only if the memo says that there are grants. */
+/**
+ * One reader for all calls of a process. A list counts for a second, and is asked for only if the memo says that there
+ * are grants.
+ */
 export function createGrantsReader({
   memo,
   query = () => queryControl(QUERIES.grants),
@@ -189,7 +192,7 @@ function alone([given]: VoteProof[]): GoodGrant | { why: string } {
   return { assurance: given.assurance, confirmedBy: [] };
 }
 
-/** Checks votes on a grant. What does so is loaded only where one is signed. */
+/** Checks votes on a grant. The code that checks signatures is loaded only if a vote is signed. */
 async function proofsOf(
   grant: UseTaken['grant'],
   file: Approvers | undefined,

@@ -122,12 +122,12 @@ function update<R>(context: ClientContext, name: string, asked: PauseAsked | Res
   );
 }
 
-/** The errors if an update does not take effect. */
+/** The errors for an update that does not take effect. */
 interface ControlWords<C extends string> {
   /** The codes with which the workflow may refuse the update. */
   codes: readonly C[];
   refusal(refused: { code: C; message: string }): CountersignError;
-  /** The error if the workflow does not run. */
+  /** The error for a workflow that does not run. */
   absent(): CountersignError;
   /** The operation that failed, named in every other error. */
   doing: string;

@@ -53,7 +53,7 @@ export interface ConfirmationPlan {
 export interface GrantCoverage {
   /** Calls that the grant would have allowed without asking. */
   covered: number;
-  /** The number of these calls that somebody denied. */
+  /** The number of covered calls that somebody denied. */
   denied: number;
   /** The number of calls of the tool that were looked at. */
   calls: number;
@@ -116,7 +116,7 @@ export interface AwayList {
    */
   end(asked: BackAsked): Promise<Away>;
   /**
-   * The absences of now and of later. Needs a worker if there are any. @throws CountersignError
+   * The current and future absences. Needs a worker if there are any. @throws CountersignError
    * `control_unavailable`.
    */
   list(): Promise<AwaySeen>;

@@ -13,7 +13,7 @@ export interface WhoIsAway {
 
 export const NOBODY_AWAY: WhoIsAway = { standIns: [] };
 
-/** Reads the absences of now and of later. They may be a few seconds old. Never rejects. */
+/** Reads current and future absences. They may be a few seconds old. Never rejects. */
 export type AwayEntries = () => Promise<readonly Away[]>;
 
 /** The longest time for which an answer is used again, in milliseconds. */

@@ -24,7 +24,7 @@ export interface ListedTurn {
   memo: Record<string, unknown>;
   /** When the run started, in ms. */
   startedAt: number;
-  /** The earliest deadline, in ms. Undefined if the turn has none. */
+  /** The earliest deadline, in ms. Undefined if the turn has no deadline. */
   deadline: number | undefined;
 }
 

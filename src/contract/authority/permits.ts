@@ -19,7 +19,7 @@ export function isAtLeast(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }
 
-/** An agent that is not known. Only those who see all agents see its turns. */
+/** An agent that is not known. Only people who see all agents see its turns. */
 export const UNKNOWN_AGENT = '';
 
 /** The agents whose text an item holds: its own agent, and the agents of the turns that led to it. */

@@ -44,7 +44,10 @@ export interface FirstInput extends ThinkInput {
 /** Output of `countersign.burst`, and of the first `countersign.think` of a turn in bursts: one step or more, each as `think` and the calls would have left it. */
 export interface BurstOutput {
   steps: BurstStep[];
-  /** How long the attempt took until now, in milliseconds. The times of steps and calls count from its beginning. */
+  /**
+   * The time that the attempt has taken until now, in milliseconds. The times of steps and calls count from its
+   * beginning.
+   */
   ms: number;
   /**
    * Why asking for the next step failed, and how long to wait before the model is asked again. The next activity goes on from
@@ -95,7 +98,7 @@ export function endedIn({ reply, calls = [] }: BurstStep): EndedOf[] {
   });
 }
 
-/** How long the calls of a step took: from the first start to the last end. */
+/** The time that the calls of a step took, from the first start to the last end. */
 export function spanOf({ calls = [] }: BurstStep): number {
   if (calls.length === 0) return 0;
   const started = Math.min(...calls.map((call) => call.started));
@@ -120,7 +123,7 @@ export interface CallOf {
   dry?: true | undefined;
 }
 
-/** The input of a call in a burst. An activity of its own would get the same input. */
+/** The input of a call in a burst. The call would get the same input in a separate activity. */
 export function burstCallInput(call: ValidCall, { agent, replyId, originalRunId, ...of }: CallOf): CallInput {
   return {
     callId: call.callId,

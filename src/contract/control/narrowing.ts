@@ -4,8 +4,8 @@ import { utf8Bytes } from '../text/bytes';
 import { BY_EQUALITY, isRunArgument } from './by-equality';
 
 /**
- * What one argument has to be, so that a grant allows the call. `equal`: this value, or the value of this digest if it is
- * long. `prefix` and `glob`: a text, looked at as a path or a URL. `range`: a number, both ends included.
+ * What one argument has to be, so that a grant allows the call. `equal`: this value, or the value of this digest if it
+ * is long. `prefix` and `glob`: a text, looked at as a path or a URL. `range`: a number, both ends included.
  */
 export type Condition =
   | { is: 'equal'; value: Json }

@@ -58,7 +58,10 @@ export class CheckResult {
     return !this.fits && (this.at.issues === undefined || this.at.issues.length >= MOST_ISSUES);
   }
 
-  /** Notes that the value does not fit. `message` is written only if somebody reads it. `more`: the issues of the branches. */
+  /**
+   * Notes that the value does not fit. `message` is written only if somebody reads it. `more`: the issues of the
+   * branches.
+   */
   fail(message: string | (() => string), more: readonly Issue[] = []): void {
     this.fits = false;
     const { issues } = this.at;

@@ -75,7 +75,7 @@ function keyOf({ index }: Place, call = 0): number {
   return -(index * CALLS + call + 1);
 }
 
-/** More calls than any reply has. */
+/** A number that is larger than the number of calls in any reply. */
 const CALLS = 100_000;
 
 function asked(step: BurstStep, place: Place): DecodedEvent[] {

@@ -135,8 +135,8 @@ export function callCompleted(
     held.leave = leaveOf(output);
     return [];
   }
-  // An output for which this reader lacks the key does not put the call in doubt, because the workflow may have read
-  // it.
+  // If this reader lacks the key of an output, the call is not in doubt, because the workflow may have had the key. If
+  // the output could be decoded but has no result, an unsafe call is in doubt.
   const wasRead = event.result !== undefined;
   const outcome = output !== undefined && 'result' in output ? output : undefined;
   if (outcome === undefined && wasRead && effectOf(held) === 'unsafe')

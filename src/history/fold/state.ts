@@ -65,7 +65,7 @@ export interface CallFold {
   original?: JsonObject;
   /** The request was escalated, so more people may decide it. */
   isEscalated?: true;
-  /** The author and the reason of the last edit. While `replanning`, those of the previous edit are kept, too. */
+  /** The author and the reason of the last edit. While `replanning`, `editBefore` keeps the previous edit. */
   edit?: NonNullable<RequestOpened['edit']>;
   editBefore?: NonNullable<RequestOpened['edit']>;
   /**

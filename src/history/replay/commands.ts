@@ -30,8 +30,8 @@ export interface RecordedTask {
 }
 
 /**
- * The completed workflow tasks of a history. Local activities and updates are left out, because the worker that ran
- * them also influences when they are recorded.
+ * The completed workflow tasks of a history. Local activities and updates are left out, because the time at which they
+ * are recorded depends on the worker, too.
  */
 export function tasksOf(events: readonly HistoryEvent[]): RecordedTask[] {
   const tasks: RecordedTask[] = [];

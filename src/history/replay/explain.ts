@@ -24,7 +24,7 @@ export interface Finding {
   /** The step of the turn. Absent before the first step, and in workflows without steps. */
   step?: number;
   callId?: string;
-  /** The action that history has there. Absent if history has none. */
+  /** The action that history has there. Absent if history has no action there. */
   history?: string;
   /** The action of the code there. Absent if the code does nothing. */
   code?: string;
@@ -228,7 +228,7 @@ function activityWords({ id, type }: { id: string; type: string }): string {
   }
 }
 
-/** The step and the call that a command is about, if its name says so. */
+/** The step and the call that a command is about, if its name contains them. */
 export function placeOf(command: Command | undefined): { step?: number; callId?: string } {
   if (command?.what !== 'activity') return {};
   const purpose = purposeOf({ id: command.id, activityType: command.type });

@@ -73,7 +73,7 @@ export interface SessionStarted extends Head {
   spending?: CarriedSpending;
 }
 
-/** A person sent a message. If the session refused the message, a `message_refused` event says so. */
+/** A person sent a message. If the session refused it, a `message_refused` event follows. */
 export interface MessageReceived extends Head, HeldMessage {
   type: 'message';
 }

@@ -83,8 +83,8 @@ export class Refusals {
 type TurnStep = { type: string; turns?: number | undefined; status?: string; earlier?: readonly unknown[] };
 
 /**
- * Counts the turns that a run has word by word, as the session does. A control by signal gets no answer, so this count
- * tells which controls the session refuses.
+ * Counts the turns that the model still reads in full, in the way the session counts them. The session does not answer
+ * a control that came by signal. From this count we know which of these controls it refuses.
  */
 export class KeptTurns {
   private kept = 0;

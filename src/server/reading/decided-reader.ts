@@ -16,7 +16,7 @@ export interface DecidedReader {
   note(user: string, turn: string): void;
 }
 
-/** How long an answer is kept, in milliseconds, so that a reload does not read again. */
+/** The time for which an answer is kept, in milliseconds, so that a reload does not read again. */
 const FRESH_MS = 3_000;
 const USERS = 100;
 /** The most turns of one user that are read in addition to the newest turns. */

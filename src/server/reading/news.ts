@@ -9,7 +9,7 @@ export interface PastRead {
   isPart?: boolean;
   /** Whether more items wait than one read returns. */
   isLong?: boolean;
-  /** How long the read took, in milliseconds. */
+  /** The time that the read took, in milliseconds. */
   tookMs: number;
 }
 
@@ -43,12 +43,12 @@ const JITTER = 0.1;
 
 /** A worker that has not reported for this long counts as gone: two of its beats, and a little more. */
 const SILENT_MS = NEWS.beatMs * 2.5;
-/** How long a report about a turn may take until it counts as lost. */
+/** The time after which a report about a turn counts as lost. */
 const LATE_MS = 2_000;
-/** How long a report about a turn is remembered. */
+/** The time for which a report about a turn is remembered. */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 5_000;
-/** How long visibility is read at the usual pace after it showed a request that no worker reported. */
+/** The time for which visibility is read at the usual pace after it showed a request that no worker reported. */
 const UNTOLD_MS = 5 * 60_000;
 /**
  * How long visibility is read at the usual pace after an incomplete report, or a report that could not be followed up.

@@ -36,7 +36,7 @@ export interface StatsReaderParts {
   now?(): number;
 }
 
-/** How long an answer is kept, in milliseconds. A reload in that time does not read again. */
+/** The time for which an answer is kept, in milliseconds. A reload in that time does not read again. */
 const FRESH_MS = 30_000;
 /** The most answers that are kept. This is enough for the filters that a few people try. */
 const MAX_ANSWERS = 20;

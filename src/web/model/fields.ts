@@ -39,7 +39,7 @@ interface SchemaPosition {
   name: string;
   required: boolean;
   depth: number;
-  /** How many more fields the form may have. */
+  /** The number of fields that the form may still get. */
   budget: { left: number };
 }
 

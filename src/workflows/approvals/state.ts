@@ -103,7 +103,7 @@ export interface CallState {
    * and the answer.
    */
   asking?: { attempt: number; number: number; said?: QuestionAnswer };
-  /** How many questions the call has asked, and for how many milliseconds it may still wait for answers. */
+  /** The number of questions that the call has asked, and the milliseconds that it may still wait for answers. */
   asked?: { questions: number; leftMs: number };
   /**
    * Only for a call that is a child turn, once it starts: the budget that is put aside for it, and the number of child
@@ -224,7 +224,7 @@ export function markChanged(context: ApprovalContext): void {
 
 const CALL_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Keeps the verdict on a signal for the memo, because the sender of a signal gets no answer. */
+/** Keeps the verdict on a signal for the memo, because the sender of a signal does not get an answer. */
 export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {
   const line: SignalVerdict = {
     // A message that cannot be read may have any text as its call id.

@@ -61,7 +61,7 @@ export interface GateRequest<A extends object = JsonObject> {
    * 'unsafe'
    */
   effect?: Effect;
-  /** How long the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
+  /** The time that the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
   expiresIn?: Duration | 'never';
   /** Whether the request is never decided together with other requests. @default false */
   noBatch?: boolean;

@@ -72,7 +72,7 @@ function closeUnstarted({ approvals }: GateState, state: CallState): void {
   });
 }
 
-/** Runs the call until its outcome is known. The call runs again if a person says so. */
+/** Runs the call until its outcome is known. The call runs again if a person asks for that. */
 async function untilKnown<R>(gate: GateState, state: CallState, options: ActivityOptions): Promise<Ended<R>> {
   for (;;) {
     // Temporal schedules nothing in a cancelled scope.

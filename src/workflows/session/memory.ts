@@ -91,7 +91,7 @@ export class SessionMemory {
     return this.turns.length < 2 ? undefined : this.part(this.turns.length - 1);
   }
 
-  /** How many turns the memory has word by word. */
+  /** The number of turns that the memory has word by word. */
   get turnsKept(): number {
     return this.turns.length;
   }
