@@ -213,7 +213,7 @@ export async function workerOptions(
   };
 }
 
-/** The rate limit of a task queue. The server keeps the rate that the worker that polled last has sent. */
+/** The rate limit of a task queue. The server uses the rate that it got from the worker that polled last. */
 function rateOf(
   { callsPerMinute }: Config,
   taskQueue: string,

@@ -158,7 +158,7 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
 /** Where a call belongs, as the server reports it. What the call's input says does not count. */
 export type SignedPlace = Pick<CallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
-/** The data by which votes are checked. */
+/** The data for checking votes. */
 export interface VoteCheck {
   /** The authority that this worker's own approvers file requires for a call. Absent: the call needs no votes. */
   own?: Authority | undefined;

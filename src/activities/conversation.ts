@@ -55,7 +55,7 @@ function resultEntries(
   return results;
 }
 
-/** The facts from which it follows what the model knows before a conversation. */
+/** The facts that decide what the model knows before a conversation. */
 interface KnownQuestion {
   agent: Agent;
   input: ThinkInput;

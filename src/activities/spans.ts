@@ -24,7 +24,7 @@ export function traceHere({ traces }: ActivityDeps, origin: TurnOrigin | undefin
   return place && traces?.parentOf(place);
 }
 
-/** The model that is asked, and the agent and the turn for which it is asked. */
+/** The model that is asked, with the agent and the turn that need the reply. */
 export interface AskedModel {
   agent: string;
   model: string;

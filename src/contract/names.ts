@@ -224,7 +224,7 @@ export const activityIds = {
   verify: (callId: string, generation: number, asked = 1) => `verify-${callId}-${generation}${again(asked)}`,
 } as const;
 
-/** The end of the id under which an activity is scheduled once more, because its result could not be read. */
+/** The end of an activity's id if the activity is scheduled again because its result could not be read. */
 function again(asked: number): string {
   return asked === 1 ? '' : `-again-${asked - 1}`;
 }

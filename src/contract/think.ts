@@ -62,7 +62,7 @@ export interface ResultRef {
 
 /** When the steps of a turn whose agent has `durability: 'gate'` are written to its history. */
 export interface GateMode {
-  /** A burst takes no further step after so many milliseconds. 0: it takes one step. */
+  /** After this many milliseconds, a burst does not take a further step. 0: it takes one step. */
   commitMs: number;
 }
 

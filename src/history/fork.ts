@@ -138,7 +138,7 @@ interface NewFork {
   taskQueue: string;
 }
 
-/** Everything from which the first step of a fork is made. */
+/** Everything that is needed to make the first step of a fork. */
 interface ForkInputs extends NewFork {
   record: TurnRecord;
   point: ForkPoint;

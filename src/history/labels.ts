@@ -140,7 +140,7 @@ export function describeLineage(lineage: readonly Ancestor[]): string {
   return lineage.map(({ turn, callId, agent }) => `${turn}/${callId} of ${agent}`).join(' → ');
 }
 
-/** The facts with which a turn was started: `tenant=acme, user=u1`. */
+/** The facts that a turn was started with: `tenant=acme, user=u1`. */
 export function describeFacts(metadata: Readonly<Record<string, string>>): string {
   return Object.entries(metadata)
     .map(([name, value]) => `${name}=${value}`)

@@ -4,7 +4,7 @@ import type { HistoryEvent } from './decode/decode';
 import { toNumber } from './decode/proto';
 import { answerTooLarge, isTooLarge, STATUS, statusOf } from './server-errors';
 
-/** The server from which histories are read. */
+/** The server that holds the histories. */
 export interface HistoryServer {
   connection: ConnectionLike;
   namespace: string;

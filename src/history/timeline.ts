@@ -21,7 +21,7 @@ export interface TimelineStep {
   /** The model's reply. Absent while the model is asked, or if it failed. */
   reply?: StepView;
   calls: TimelineCall[];
-  /** What happened during the step and belongs to no call. */
+  /** The events during the step that belong to no call. */
   events: TurnEvent[];
 }
 

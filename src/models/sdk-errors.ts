@@ -25,7 +25,7 @@ export interface ErrorContext {
 
 interface Fault {
   kind: ModelErrorKind;
-  /** What happened, in our words. */
+  /** The failure in our own words. */
   what: string;
   /** The provider's own words about the failure. */
   words?: string;

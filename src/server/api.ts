@@ -97,7 +97,7 @@ export interface ApiError {
   grantPasskey?: GrantPasskeyAsk;
 }
 
-/** The data with which a browser asks to be notified. */
+/** The data that a browser sends to be notified. */
 export interface PushPlace {
   /** Base64url of the key that messages are signed with. */
   publicKey: string;

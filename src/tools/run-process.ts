@@ -272,7 +272,7 @@ async function findProcesses(leader: number, mark: string): Promise<number[]> {
   return names.filter((_, index) => found[index]).map(Number);
 }
 
-/** Whether a process is one that we look for. A process that ended meanwhile, or of another user, cannot be read. */
+/** Whether we look for a process. A process that ended meanwhile, or of another user, cannot be read. */
 async function isOf(pid: string, { session, mark }: { session: number | undefined; mark: string }) {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
   const [state = 'X', , , sid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -35,7 +35,7 @@ export function createAwayReader({ count, query }: ReaderParts): AwayReader {
   };
 }
 
-/** The data by which votes in somebody's place are checked. */
+/** The data for checking votes in somebody's place. */
 interface PlaceCheck {
   /** Absent: this worker cannot ask who is away. */
   away?: AwayReader | undefined;

@@ -33,7 +33,7 @@ export interface ControlReader extends PausesReader {
   away(): Promise<number | { why: string }>;
 }
 
-/** The source that a reader asks, and the clock by which it knows how old an answer is. */
+/** The source that a reader asks, and the clock that shows the age of an answer. */
 interface ReaderParts {
   look(): Promise<ControlLook>;
   /** Milliseconds of a clock that nobody sets. @default performance.now */

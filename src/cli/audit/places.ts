@@ -20,7 +20,7 @@ import { createWaiting, type Explained } from './waiting';
  * The result for the out-of-office that a vote in somebody's place rests on. As for signatures, and:
  * - `claimed`: nobody signed it, and the rule wants no more than a claim.
  * - `missing`: the file does not hold it.
- * - `bad`: it is not one by which this person could vote then, or its signature does not hold.
+ * - `bad`: this person could not vote by the entry then, or its signature does not hold.
  * - `taken_out`: it, or what it is compared with, is no longer in the file.
  */
 type PlaceState = KeyVerdict['state'] | 'claimed' | 'missing' | 'taken_out';
@@ -73,7 +73,7 @@ export async function createPlaceChecker(
   };
 }
 
-/** What the file says about a call while votes on it wait. */
+/** The facts that the file has about a call while votes on the call wait. */
 interface CallNow {
   /** The assurance that the rule of the request wants. Absent: it is not known, or a claim will do. */
   wanted?: Assurance;
@@ -137,7 +137,7 @@ interface Judged {
 
 type PlaceJudge = (of: Explained & CallNow & { namespace: string }) => Judged;
 
-/** What was found about an out-of-office. */
+/** The findings about an out-of-office entry. */
 type Found = Pick<Remark<PlaceState>, 'state' | 'why'> | { state: 'verified' | 'carried' | 'claimed' };
 
 const MISSING =

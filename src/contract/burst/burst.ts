@@ -23,7 +23,7 @@ export interface BurstInput extends ThinkInput {
     size: number;
     /** The last steps that were alike. */
     repeated: Repeated;
-    /** What may be spent. The burst ends once one of these budgets is used up. */
+    /** The budgets of the burst. The burst ends once one of these budgets is used up. */
     limits: Limited[];
     originalRunId: string;
     /** The turn is a fork in a dry world. */

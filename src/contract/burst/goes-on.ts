@@ -17,7 +17,7 @@ export function runsHere(reply: Pick<ThinkOutput, 'calls' | 'repeats'>, repeated
   return calls.length > 0 && calls.every(mayRunInBurst) && !isRepeated({ repeated, repeats }, calls);
 }
 
-/** Whether a call is one that a burst may run, or answers by itself. */
+/** Whether a burst may run a call, or answers the call by itself. */
 export function mayRunInBurst(call: PreparedCall): boolean {
   if (call.kind === 'invalid') return call.result.error?.code !== 'refused';
   return call.kind === 'run' && isPlain(call) && longestMs(call) <= TIMES.burstCall;

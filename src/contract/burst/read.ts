@@ -6,7 +6,7 @@ import { mayRunInBurst } from './goes-on';
 
 /**
  * What a burst returned. Undefined if it cannot be read. An operator may complete the activity with anything, so an
- * output is refused that says that a call with an effect ran in the burst.
+ * output that reports a call with an effect in the burst is refused.
  */
 export function readBurstOutput(value: unknown): BurstOutput | undefined {
   if (!isObject(value) || !isTime(value['ms']) || !Array.isArray(value['steps'])) return undefined;

@@ -126,7 +126,7 @@ export const noGrants = (): GrantsState => EMPTY;
 const DAY = 24 * 3600 * 1000;
 /** The longest time that a grant may hold. */
 export const MOST_GRANT_MS = 30 * DAY;
-/** The most by which a giver's clock may be ahead of the server's. */
+/** A giver's clock may be ahead of the server's clock by at most this time. */
 export const CLOCK_SKEW_MS = 10 * 60 * 1000;
 
 /** Whether an entry that holds until `end` is still kept. It is kept until every clock has passed `end`. */

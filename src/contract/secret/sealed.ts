@@ -12,7 +12,7 @@ export interface AnswerKey {
   kid: string;
 }
 
-/** The key pairs with which a worker decrypts secret answers. */
+/** The key pairs that a worker uses to decrypt secret answers. */
 export interface AnswerKeys {
   /** The public key of the newest pair. New questions carry it. */
   readonly publicKey: AnswerKey;
@@ -20,7 +20,7 @@ export interface AnswerKeys {
   open(sealed: string): Promise<string>;
 }
 
-/** The parts of a question from which its secret fields follow. */
+/** The parts of a question that decide which of its fields are secret. */
 interface SecretForm {
   form: JsonSchema;
   key?: AnswerKey;

@@ -71,7 +71,7 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** What is wrong with a record. `index` counts from 0, `line` from 1. */
+/** The problem with a record. `index` counts from 0, `line` from 1. */
 interface Bad {
   index: number;
   line: number;

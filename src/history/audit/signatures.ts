@@ -3,7 +3,7 @@ import type { Roster } from '../../contract/authority/roster';
 import { defined } from '../../contract/defined';
 import type { AuditRecord, Facts, SealedField } from './format';
 
-/** The fields that the signature of a decision is over and that can be taken out of the file. */
+/** The signed fields of a decision that can be taken out of the file. */
 export const SIGNED_FIELDS = [
   'signature',
   'approver',

@@ -21,7 +21,8 @@ export interface BurstRecord {
 /**
  * The events that the steps of a burst would have made as separate activities. They begin with the reply of the first
  * step, because its `think` was scheduled with the burst. Each event has its own time. All have the id of the event
- * that completed the burst, because a reset takes them back together. Any other output is that of a single `think`.
+ * that completed the burst, because a reset takes them back together. Any other output is the output of a single
+ * `think`.
  */
 export function expandBurst({ scheduled, completed }: BurstRecord): DecodedEvent[] {
   const output = outputOf({ scheduled, completed });

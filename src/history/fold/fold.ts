@@ -215,7 +215,7 @@ function limitsGiven(input: unknown): {
   return { lineage: is.lineage(lineage) ? lineage : undefined, budget: is.budget(given) ? given : undefined };
 }
 
-/** The fields that the fold reads from the state that the run before handed over. */
+/** The fields that the fold reads from the state of the previous run. */
 type Carried = Pick<CarriedTurn, 'transcript' | 'moved'> & Partial<Pick<CarriedTurn, 'step'>>;
 
 /** The state that the run before handed over. Undefined for the first run, except in a fork. */

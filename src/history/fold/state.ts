@@ -86,7 +86,7 @@ export interface CallFold {
   reported?: ToolResult;
   /** The id of the child turn of the call, once that runs. */
   child?: string;
-  /** The roster by which the call was let start that the child turn runs for. */
+  /** The roster that let the call of the child turn start. */
   leave?: StartedBy;
   /** When the call's activity was scheduled, ISO 8601. */
   startedAt?: string;

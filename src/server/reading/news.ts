@@ -154,7 +154,7 @@ function forget(times: Map<string, number>, before: number): void {
   }
 }
 
-/** The functions with which named turns are read. */
+/** The functions that read named turns. */
 export interface NamedParts {
   /** Reads one turn. False: nothing has changed in it yet. Rejects if the turn cannot be read. */
   read(turn: string): Promise<boolean>;
@@ -213,7 +213,7 @@ export class NamedTurns {
     this.plan();
   }
 
-  /** Reads a turn once, because visibility and our own reads differ about it. */
+  /** Reads a turn once, because visibility and our own reads of the turn differ. */
   doubt(turn: string): void {
     if (this.doubted.has(turn) || this.reading.has(turn)) return;
     if (this.doubted.size >= MOST_WAITING) return this.parts.onLost(turn);

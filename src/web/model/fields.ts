@@ -30,7 +30,7 @@ export interface Field {
   limits?: string;
   /** The most characters of a text, if the schema limits them. */
   mostCharacters?: number;
-  /** The value with which a new entry starts. */
+  /** The first value of a new entry. */
   initial: Json;
 }
 

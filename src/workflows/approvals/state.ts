@@ -144,7 +144,7 @@ export interface SpentId {
   verdict: Verdict;
 }
 
-/** The state by which decisions are judged. Only the functions of this folder change it. */
+/** The state that decisions are judged by. Only the functions of this folder change it. */
 export interface Approvals {
   /** Calls of the current step, in the model's order. */
   calls: Map<string, CallState>;

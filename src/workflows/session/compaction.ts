@@ -10,7 +10,9 @@ const KEEP = 0.4;
 /** Turns that take less than this part of the limit are not worth a summary. */
 const LEAST = 0.1;
 
-/** The part of its limit to which a memory shrinks without a summary, because the next turn reads all of it again. */
+/**
+ * Without a summary, a memory shrinks to this part of its limit, because the next turn reads the whole memory again.
+ */
 const SHRINK_TO = 0.7;
 
 /** The oldest turns, which a summary is to replace. `entries` includes the entry of an earlier summary. */
@@ -41,7 +43,7 @@ function turnsKept(sizes: readonly number[], most: number): number {
   return out === -1 ? sizes.length : Math.max(1, out);
 }
 
-/** The size to which a memory shrinks that may be so large, if there is no summary. */
+/** The size to which a memory of at most `limit` shrinks if there is no summary. */
 export function shrunkSize(limit: number): number {
   return limit * SHRINK_TO;
 }
