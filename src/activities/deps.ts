@@ -48,7 +48,7 @@ export interface ActivityDeps {
   pauses?: PausesReader;
   /** Reads the grants if a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
-  /** Reads who is away where a vote is cast in somebody's place. Absent: no such vote counts here. */
+  /** Reads who is away when a vote is cast in somebody's place. Absent: no such vote counts here. */
   away?: AwayReader;
   /** The keys that decrypt secret answers. Absent: no secret can be asked for. */
   answerKeys?: AnswerKeys;

@@ -296,8 +296,8 @@ const LONGEST_MS = 24 * 3600 * 1000;
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{8,30} GMT$/;
 
 /**
- * How long a server asks to wait, in milliseconds, at most a day: `retry-after-ms`, or `retry-after` in seconds or as a
- * date. Undefined if it gives no readable time.
+ * The time that a server asks to wait, in milliseconds, at most a day: `retry-after-ms`, or `retry-after` in seconds or
+ * as a date. Undefined if it gives no readable time.
  *
  * @param headers Names in lower case.
  * @param now Milliseconds since the epoch.

@@ -66,7 +66,7 @@ export interface PlacedVotes {
 }
 
 /**
- * Reads who is away where votes depend on it, and checks the places in which votes are cast. The code that checks
+ * Reads who is away when votes depend on it, and checks the places in which votes are cast. The code that checks
  * signatures is loaded only if a vote is cast in somebody's place.
  *
  * @throws If `place` throws.

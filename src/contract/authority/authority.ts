@@ -32,7 +32,7 @@ export interface Authority {
    */
   people?: readonly Voter[];
   /**
-   * Nobody decided in time, so the people whom the rule names for this case may decide, too. Only the workflow says so.
+   * Nobody decided in time, so the people whom the rule names for this case may decide, too. Only the workflow sets this field.
    */
   escalated?: true;
   /**

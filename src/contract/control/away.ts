@@ -13,7 +13,7 @@ export interface AwayState {
   ended: readonly Pick<AwayTerms, 'id' | 'end'>[];
 }
 
-/** The absences of now and of later, as people and workers read them. */
+/** The current and future absences, as people and workers read them. */
 export interface AwaySeen {
   entries: Away[];
 }

@@ -16,7 +16,7 @@ export function heldSentence(grant: GrantVotes): string | undefined {
   return lacking && `Until it is confirmed it allows nothing: ${lacking}.`;
 }
 
-/** What each argument has to be, for who was not shown the call: a sentence may only say that they are the same. */
+/** The condition on each argument, for people who were not shown the call. */
 export function argumentTexts({ narrowing }: Pick<GrantTerms, 'narrowing'>): string[] {
   return Object.entries(narrowing).map(([name, condition]) => `${name} ${conditionText(condition)}`);
 }

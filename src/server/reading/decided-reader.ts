@@ -22,8 +22,8 @@ const USERS = 100;
 /** The most turns of one user that are read in addition to the newest turns. */
 const OWN_TURNS = 100;
 /**
- * How long a turn that has ended is remembered, in milliseconds. The time is limited because a reset can open the turn
- * again.
+ * The time for which a turn that has ended is remembered, in milliseconds. The time is limited because a reset can open
+ * the turn again.
  */
 const ENDED_MS = 5 * 60_000;
 const ENDED_TURNS = 2_000;

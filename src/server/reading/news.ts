@@ -51,7 +51,8 @@ const MOST_KEPT = 5_000;
 /** The time for which visibility is read at the usual pace after it showed a request that no worker reported. */
 const UNTOLD_MS = 5 * 60_000;
 /**
- * How long visibility is read at the usual pace after an incomplete report, or a report that could not be followed up.
+ * The time for which visibility is read at the usual pace after an incomplete report, or a report that could not be
+ * followed up.
  */
 const PART_MS = 15_000;
 
