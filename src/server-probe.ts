@@ -19,7 +19,7 @@ type Greeting = 'settings' | 'silence' | (string & {});
 /** The longest wait for a server that sends nothing at all, in milliseconds. */
 const SILENCE_MS = 10_000;
 
-/** The longest wait where we only look for the reason of a failure, in milliseconds. */
+/** The longest wait if we only look for the reason of a failure, in milliseconds. */
 const REASON_MS = 4_000;
 
 /**

@@ -20,7 +20,7 @@ const RETRY_MS = { first: 500, most: 15_000 } as const;
 
 /**
  * Makes a sender of news. It sends one batch at a time. While the web inbox does not answer, it keeps the names of
- * turns, up to a limit. Where there are more turns, it says so, and the web inbox finds the other turns by itself.
+ * turns, up to a limit. If there are more turns, it says so, and the web inbox finds the other turns by itself.
  */
 export function createNews(send: SendNews, log: Pick<Logger, 'warn'>): News {
   return new NewsSender(send, log);
@@ -114,7 +114,7 @@ function retryMs(failures: number): number {
 /** The longest time for a batch, in milliseconds. */
 const SEND_MS = 5_000;
 
-/** Sends news to the process of a web inbox. Errors are those of `post`. */
+/** Sends news to the process of a web inbox. Throws the errors of `post`. */
 export function sendNewsTo(place: StreamPlace): SendNews {
   return async (news) => {
     await (await post(place, '/api/stream/news', news)).body?.cancel();

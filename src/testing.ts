@@ -277,7 +277,7 @@ export interface TestEnvironment {
 
 /**
  * Starts a worker for these agents, with its own task queue, state directory and client. Environments do not disturb
- * each other, so one server is enough for all tests of a run. Calls are logged only if `log` says so.
+ * each other, so one server is enough for all tests of a run. Calls are logged only if you set `log`.
  *
  * @throws CountersignError as `startWorker` and `connect`.
  */

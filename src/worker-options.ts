@@ -213,7 +213,7 @@ export async function workerOptions(
   };
 }
 
-/** The rate limit of a task queue. The server keeps the rate that the worker that polled last has sent. */
+/** The rate limit of a task queue. The server uses the rate that it got from the worker that polled last. */
 function rateOf(
   { callsPerMinute }: Config,
   taskQueue: string,
@@ -258,7 +258,7 @@ async function workflowSide(
   };
 }
 
-/** The sinks for the reports of workflows. Replayed code reported before, and does not report again. */
+/** The sinks for the reports of workflows. Replayed code does not report a second time. */
 function ourSinks(observe: ReturnType<typeof observing>, news?: News): NonNullable<WorkerOptions['sinks']> {
   const changed = ({ workflowId }: { workflowId: string }): void => news?.note(workflowId);
   return {

@@ -93,7 +93,7 @@ function admission(
   };
 }
 
-/** The agent of this name. Where this worker lacks it, another worker of the task queue may have it. */
+/** The agent of this name. If this worker lacks it, another worker of the task queue may have it. */
 export function agentOf(deps: ActivityDeps, name: string): Agent {
   const agent = deps.agents.get(name);
   if (agent !== undefined) return agent;
@@ -194,7 +194,7 @@ function limitTo(ms: number, outer: AbortSignal): Limit {
   return { signal: over.signal, isOver: () => isOver, end };
 }
 
-/** Asks once and notes the outcome: `cancelled` where the attempt was ended from outside. */
+/** Asks once and notes the outcome: `cancelled` if the attempt was ended from outside. */
 async function noted<T>(
   ask: () => Promise<T>,
   { note, limit }: Pick<Asking, 'note'> & { limit: Limit },

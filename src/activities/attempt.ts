@@ -81,7 +81,7 @@ export interface AttemptGuard {
   lost(): AttemptLostReason | undefined;
   /**
    * Asks the server by a heartbeat whether it still waits for this attempt, because a heartbeat that was only sent
-   * proves nothing. The attempt is lost where the server says no or does not answer in time. Never rejects.
+   * proves nothing. The attempt is lost if the server says no or does not answer in time. Never rejects.
    */
   confirm(): Promise<void>;
   /** The progress, output and checkpoint that were reported so far. */
@@ -107,7 +107,7 @@ const NEWS_MS = 250;
  *
  * @param first Details that a later attempt has to find. They are sent immediately and with every heartbeat. Absent:
  * the first heartbeat comes after a second, so that a quick call costs the server no heartbeat.
- * @param since When the attempt began and when the server last heard of it. It matters where this was some time ago,
+ * @param since When the attempt began and when the server last heard of it. It matters if this was some time ago,
  * because the machine may have been frozen since.
  */
 export function startHeartbeat(first?: object, since: Since = beginning()): AttemptGuard {
@@ -238,7 +238,7 @@ function makeClock({ began, heard }: Since): {
   };
 }
 
-/** Two clocks, in milliseconds. */
+/** The readings of the monotonic clock and of the wall clock, in milliseconds. */
 interface Clocks {
   monotonic: number;
   wall: number;
@@ -259,7 +259,7 @@ function passed(since: Clocks): number {
   return Math.max(now.monotonic - since.monotonic, now.wall - since.wall);
 }
 
-// The SDK throttles its own heartbeats, and reports the server's answer only where the attempt has to stop.
+// The SDK throttles its own heartbeats, and reports the server's answer only if the attempt has to stop.
 
 /** The time to wait for the server's answer, in milliseconds. */
 const ANSWER_MS = 2000;
@@ -269,7 +269,7 @@ const ANSWER_MS = 2000;
  * details the heartbeat carries no payload, because the SDK would encode `undefined` and a later attempt would find
  * that.
  *
- * @returns Undefined where the server still waits for this attempt. After an error or without an answer, the attempt
+ * @returns Undefined if the server still waits for this attempt. After an error or without an answer, the attempt
  * counts as given up.
  */
 async function askByHeartbeat(details: unknown): Promise<AttemptLostReason | undefined> {

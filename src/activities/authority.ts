@@ -40,7 +40,7 @@ export interface CheckedCall {
 }
 
 /**
- * Opens the policy rules and the approvers file of a config. The code for them is loaded only where there is one of
+ * Opens the policy rules and the approvers file of a config. The code for them is loaded only if there is one of
  * them, because YAML and CEL are slow to load.
  */
 export async function openRules(
@@ -53,10 +53,10 @@ export async function openRules(
   return openAuthority({ file, policy, known: rulesAbout(config), warn: (line) => log.warn(line) });
 }
 
-/** The joint verdict of safety, policy and approvers file on a call. Where they ask, it says who decides. */
+/** The joint verdict of safety, policy and approvers file on a call. If they ask, it says who decides. */
 export interface RuledVerdict extends PolicyVerdict {
   authority?: Authority;
-  /** The record of the policy rules that fit. Absent where none fits. */
+  /** The record of the policy rules that fit. Absent if none fits. */
   ruling?: CallRuling;
   /** The approvers file that the verdict is from. */
   file?: Approvers;
@@ -133,7 +133,7 @@ function withFile(verdict: PolicyVerdict, ruling: Ruling, safety: Safety): Polic
   return { decision, reason: `the rule '${ruling.rule.name}' asks` };
 }
 
-/** The record of the rule that is kept with the call. Undefined where no rule fits. */
+/** The record of the rule that is kept with the call. Undefined if no rule fits. */
 function recordOf(
   by: FittingRule | undefined,
   shadow: NonNullable<CallRuling['shadow']>,
@@ -158,13 +158,13 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
 /** Where a call belongs, as the server reports it. What the call's input says does not count. */
 export type SignedPlace = Pick<CallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
-/** The data by which votes are checked. */
+/** The data for checking votes. */
 export interface VoteCheck {
   /** The authority that this worker's own approvers file requires for a call. Absent: the call needs no votes. */
   own?: Authority | undefined;
   /** Absent: this worker has no approvers file, so no signature counts here. */
   file?: Approvers | undefined;
-  /** The place of the call. Called only where a vote is signed, or cast in somebody's place. */
+  /** The place of the call. Called only if a vote is signed, or cast in somebody's place. */
   place(): Promise<SignedPlace>;
   /** Reads who is away. Absent: no vote in somebody's place counts here. */
   away?: AwayReader | undefined;
@@ -173,7 +173,7 @@ export interface VoteCheck {
 }
 
 /**
- * The result of the check: the votes let the call run, with signatures where the rule needs them, or a person has to
+ * The result of the check: the votes let the call run, with signatures if the rule needs them, or a person has to
  * look again.
  */
 export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
@@ -183,7 +183,7 @@ export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | As
  * input of the call can only add to that. The result names the votes that do not count, so that the other votes need
  * not be cast again.
  *
- * @throws Where `place` throws.
+ * @throws If `place` throws.
  */
 export async function checkVotes(check: VoteCheck, input: CallInput): Promise<CheckedVotes> {
   const { own } = check;
@@ -235,7 +235,7 @@ async function rosterOf(
   );
 }
 
-/** The proof that a vote gives or, where its signature does not count, the reason. */
+/** The proof that a vote gives or, if its signature does not count, the reason. */
 type Judged = Exclude<VoteJudgement, { ok: false }> | { ok: false; why: string };
 type Judge = (vote: Vote) => Judged;
 
@@ -244,7 +244,7 @@ type JudgedVotes = ReadonlyMap<Vote, Judged | undefined>;
 
 /**
  * Makes the function that checks signatures. Undefined: this worker has no approvers file. The code is loaded only
- * where there is such a file.
+ * if there is such a file.
  */
 async function judgeOf(
   { file, place, now }: VoteCheck,

@@ -20,7 +20,7 @@ import { traceHere } from './spans';
 
 /**
  * Checks whether the child turn of a call may start, right before it starts. Nothing starts here: a command of the
- * workflow starts the child turn, so history always shows whether it started. Where an earlier run of the turn has
+ * workflow starts the child turn, so history always shows whether it started. If an earlier run of the turn has
  * started it, the call gets that child turn.
  */
 export async function lookForChild(execution: Execution, child: SubAgent): Promise<CallOutput> {
@@ -120,7 +120,7 @@ async function beat(over: AbortSignal): Promise<void> {
   }
 }
 
-/** How the child turn ended. Undefined where that is not known. The next attempt then waits again. */
+/** How the child turn ended. Undefined if that is not known. The next attempt then waits again. */
 function endOf(error: unknown): ChildEnd | undefined {
   if (!(error instanceof WorkflowFailedError)) return undefined;
   const { cause } = error;

@@ -22,7 +22,7 @@ import type { Agent } from '../tools/define-agent';
 import type { Secrets } from '../tools/secrets';
 import { readContext, type TurnFacts, withContext } from '../tools/hooks';
 
-/** The conversation of a step, from memory. Where parts are missing there, it is read from the turn itself. */
+/** The conversation of a step, from memory. If parts are missing there, it is read from the turn itself. */
 export async function conversationOf(input: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {
   const entries = fromMemory(input, memory) ?? (await readTranscript());
   return dropOutputs(entries, input.droppedBefore);
@@ -55,7 +55,7 @@ function resultEntries(
   return results;
 }
 
-/** The facts from which it follows what the model knows before a conversation. */
+/** The facts that decide what the model knows before a conversation. */
 interface KnownQuestion {
   agent: Agent;
   input: ThinkInput;
@@ -66,7 +66,7 @@ interface KnownQuestion {
   secrets: Secrets | undefined;
 }
 
-/** An agent whose instructions contain its context, and the context that is to be recorded with the reply. */
+/** `agent`: its instructions contain the context. `recorded`: the context to record with the reply. */
 interface Known {
   agent: Agent;
   recorded: Pick<ThinkOutput, 'context'>;
@@ -133,8 +133,8 @@ async function readPages(
 }
 
 /**
- * The conversation before this turn in its session, from memory. Where parts are missing there, it is read from the
- * session itself. It does not change while the turn runs. Empty where the turn does not belong to a session.
+ * The conversation before this turn in its session, from memory. If parts are missing there, it is read from the
+ * session itself. It does not change while the turn runs. Empty if the turn does not belong to a session.
  */
 export async function earlierWords(
   session: Omit<SessionRef, 'messageId'> | undefined,
@@ -160,7 +160,7 @@ export async function earlierWords(
 
 /**
  * Remembers what the session will hold if its turn ends with these entries, so that the next turn need not read it.
- * Where the session holds other entries, its digest differs, and the next turn reads them.
+ * If the session holds other entries, its digest differs, and the next turn reads them.
  */
 export function expectAfterTurn(
   { sessionId, digest }: Pick<SessionRef, 'sessionId' | 'digest'>,
@@ -184,7 +184,7 @@ function afterTurn(sessionId: string): string {
 
 /**
  * The record that a session keeps of a turn that ended without a result. The turn replays its history to make it. Null
- * where that history is deleted.
+ * if that history is deleted.
  */
 export async function recall({ turn }: { turn: string }): Promise<TurnRecord | null> {
   try {

@@ -40,15 +40,15 @@ export interface ActivityDeps {
   report?: (news: Beat) => void;
   /** The approvers file, which says who may decide what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
-  /** The policy rules. Absent: the config has none. */
+  /** The policy rules. Absent: the config has no policy rules. */
   rules?: PolicyRules;
   /**
    * Reads the pauses before each call with an effect, and before each model call. Absent: nothing can be paused here.
    */
   pauses?: PausesReader;
-  /** Reads the grants where a person would have to decide. Absent: a grant allows nothing here. */
+  /** Reads the grants if a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
-  /** Reads who is away where a vote is cast in somebody's place. Absent: no such vote counts here. */
+  /** Reads who is away when a vote is cast in somebody's place. Absent: no such vote counts here. */
   away?: AwayReader;
   /** The keys that decrypt secret answers. Absent: no secret can be asked for. */
   answerKeys?: AnswerKeys;

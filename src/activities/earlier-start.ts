@@ -21,7 +21,7 @@ import { errorMessage } from '../contract/errors';
  * operator's activity reset). In a run that a reset made, it also reads the history of this run and of the runs before
  * the reset. A history that cannot be read counts as a start. The call then stops, and a person is asked.
  *
- * @returns Why the call may have been started, or undefined where nothing says so.
+ * @returns Why the call may have been started, or undefined if nothing shows that.
  */
 export async function earlierStart(input: CallInput): Promise<string | undefined> {
   const { info } = Context.current();
@@ -70,7 +70,7 @@ async function startInOtherRun(input: CallInput): Promise<string | undefined> {
 const DECIDED_BEFORE = 'decided before the turn was reset';
 
 /**
- * Why a repeatable call needs another decision. In a run that a reset made, its decision counts only where the history
+ * Why a repeatable call needs another decision. In a run that a reset made, its decision counts only if the history
  * of this run proves that it was made after the reset. Undefined: the decision counts.
  */
 export async function outdatedDecision(input: CallInput): Promise<string | undefined> {
@@ -87,7 +87,7 @@ export async function outdatedDecision(input: CallInput): Promise<string | undef
  * call again, through a reset or through somebody who acts in its name, gets no second start. Undefined: no history of
  * this workflow shows a start.
  *
- * @throws Where a history cannot be read.
+ * @throws If a history cannot be read.
  */
 export async function signedStart(input: CallInput): Promise<string | undefined> {
   const history = await readResetHistory();
@@ -100,8 +100,8 @@ export async function signedStart(input: CallInput): Promise<string | undefined>
 }
 
 /**
- * Why the call may have started in this run. It has not where the worker of each earlier round gave the call back, or
- * never took it.
+ * Why the call may have started in this run. It has not started if the worker of each earlier round gave the call
+ * back, or never took it.
  */
 async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): Promise<string | undefined> {
   const { activityId } = Context.current().info;
@@ -127,10 +127,10 @@ async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): P
 }
 
 /**
- * The server's record of the current attempt. Undefined where the server no longer waits for the attempt, because it
+ * The server's record of the current attempt. Undefined if the server no longer waits for the attempt, because it
  * timed out or its run is over. A closed run keeps the list of its pending activities.
  *
- * @throws Where the server cannot be asked.
+ * @throws If the server cannot be asked.
  */
 export async function pendingAttempt(): Promise<temporal.api.workflow.v1.IPendingActivityInfo | undefined> {
   const { info, client } = Context.current();

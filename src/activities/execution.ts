@@ -41,7 +41,7 @@ export interface Execution extends AskedExecution {
   tool: Tool;
   /** The arguments in the form that the handler takes. */
   value: unknown;
-  /** Only where the tool shares state between its calls. */
+  /** Only if the tool shares state between its calls. */
   state?: HeldState;
   /** The use of a grant that replaces a decision. */
   grant?: GrantUse;
@@ -157,7 +157,7 @@ function liveReporter(guard: AttemptGuard): Live {
 
 /**
  * Makes the function with which a running call asks a person: it sends an update to its own turn and waits for the
- * answer. Undefined where a call may not ask, and in a fork without effects, where nobody is asked. If this worker
+ * answer. Undefined if a call may not ask, and in a fork without effects, where nobody is asked. If this worker
  * dies, the turn closes the question together with the call. A withdrawal is sent only once the turn has the question,
  * and the next question waits until the turn has closed the withdrawn one.
  */
@@ -248,7 +248,7 @@ function keepAbandoned(key: string, over: Promise<void>): void {
 }
 
 /**
- * Resolves when the handler of a call that was given up has ended and its outcome is written. Undefined where no such
+ * Resolves when the handler of a call that was given up has ended and its outcome is written. Undefined if no such
  * handler runs.
  */
 export function abandonedHandler(key: string): Promise<void> | undefined {

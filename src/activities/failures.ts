@@ -73,7 +73,10 @@ export function notHere({ secret }: Pick<CallInput, 'secret'>, lack: string): No
   return { notHere: lack, ...defined({ secret }) };
 }
 
-/** The first wait, in milliseconds. With two workers, the right worker gets the task after a few tries. */
+/**
+ * The wait before the first retry, in milliseconds. It is short, because with two workers the right worker gets the
+ * task after a few tries.
+ */
 const SOON_MS = 250;
 
 /**

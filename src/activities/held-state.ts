@@ -18,8 +18,8 @@ export interface HeldState {
 }
 
 /**
- * The state of a call that starts here. Undefined where its tool shares no state. What the turn says about the holder
- * counts only where it names this worker. The key of the state has the id of the workflow, which comes from the server,
+ * The state of a call that starts here. Undefined if its tool shares no state. What the turn says about the holder
+ * counts only if it names this worker. The key of the state has the id of the workflow, which comes from the server,
  * or the id of the session with which that id begins. So no input reaches the state of a turn or a session with another
  * id. After a reset the state begins anew, because calls that the reset undid may have changed it.
  *

@@ -48,7 +48,7 @@ export function createActivities(deps: ActivityDeps): Activities {
   };
 }
 
-/** Wraps an activity so that it fails with a reason where this worker cannot read its input. */
+/** Wraps an activity so that it fails with a reason if this worker cannot read its input. */
 function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promise<O> {
   return async (input) => {
     const unreadable = whyUnreadable(input);
@@ -57,7 +57,7 @@ function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promi
   };
 }
 
-/** Takes one step or, where the turn has no reply yet and its agent says so, a burst of steps. */
+/** Takes one step or, if the turn has no reply yet and its agent says so, a burst of steps. */
 function thinkOrBurst(deps: ActivityDeps, input: FirstInput): Promise<ThinkOutput | BurstOutput> {
   const gate = deps.agents.get(input.agent)?.gate;
   if (gate === undefined || input.burst === undefined) return think(deps, input);
@@ -65,7 +65,7 @@ function thinkOrBurst(deps: ActivityDeps, input: FirstInput): Promise<ThinkOutpu
 }
 
 /**
- * Gives a call back to the turn where this worker's task queue lacks its tool. The turn waits for a worker that has the
+ * Gives a call back to the turn if this worker's task queue lacks its tool. The turn waits for a worker that has the
  * tool. Before that, an earlier start of an unsafe call is looked for. Any other activity fails as in the SDK, but its
  * arguments are not logged.
  */

@@ -22,8 +22,8 @@ export type JournalEntry = { state: 'none' } | { state: 'started' } | { state: '
 export interface Journal {
   read(key: string): Promise<JournalEntry>;
   /**
-   * Writes the intent. False where the journal already has an intent for the key, so the call was started before.
-   * Throws where it cannot be written.
+   * Writes the intent. False if the journal already has an intent for the key, so the call was started before.
+   * Throws if it cannot be written.
    */
   begin(key: string): Promise<boolean>;
   /** Writes the outcome. The call has ended by then, so a failure to write is only reported. */
@@ -38,7 +38,7 @@ export interface Journal {
  */
 export interface Sealer {
   seal(text: string, place: string): Promise<string>;
-  /** Decrypts a text. Undefined where the keys here cannot read it, or where it should be encrypted and is not. */
+  /** Decrypts a text. Undefined if the keys here cannot read it, or if it should be encrypted and is not. */
   open(sealed: string, place: string): Promise<string | undefined>;
 }
 

@@ -15,7 +15,7 @@ export interface FileReader {
 
 /**
  * A conversation as a model reads it, with the bytes of the files that the model takes. In place of any other file the
- * model reads a text. Where all files together are too large, the newest files get the room first.
+ * model reads a text. If all files together are too large, the newest files get the room first.
  */
 export async function toMessages(
   entries: readonly TranscriptEntry[],
@@ -54,7 +54,7 @@ function argumentsText(call: TranscriptCall): string {
   return text;
 }
 
-/** A file as the model gets it: in words and, where the model takes such files, with its bytes. */
+/** A file as the model gets it: in words and, if the model takes such files, with its bytes. */
 interface GivenFile {
   words: string;
   file?: ModelFile;

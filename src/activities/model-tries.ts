@@ -15,7 +15,7 @@ export interface Asked {
   model: Model;
 }
 
-/** A reply without text or calls, where no tool result came before it. */
+/** A reply without text or calls, if no tool result came before it. */
 export class EmptyReply extends ModelError {}
 
 /**
@@ -51,7 +51,7 @@ const triesSchema = z.object({
   /** Milliseconds of the attempts that failed, and of the waits after them. */
   spentMs: z.number().nonnegative(),
   empty: z.number(),
-  /** Milliseconds since the epoch. 0 where no reply was empty. */
+  /** Milliseconds since the epoch. 0 if no reply was empty. */
   emptySince: z.number(),
   lost: z.number(),
   /** Whether an attempt began and did not record how it ended. */
@@ -64,13 +64,13 @@ type Tries = z.infer<typeof triesSchema>;
 const NONE: Tries = { failures: 0, spentMs: 0, empty: 0, emptySince: 0, lost: 0, open: false, at: 0 };
 
 /**
- * The record of the requests to models for a step, where asking failed at the end of a burst. It counts only in its own
+ * The record of the requests to models for a step, if asking failed at the end of a burst. It counts only in its own
  * run. After a reset the models are asked anew, as for any other step.
  */
 const triedSchema = z.object({
   runId: z.string(),
   tries: triesSchema.optional().catch(undefined),
-  /** The failure, where asking failed for good. */
+  /** The failure, if asking failed for good. */
   failure: z.object({ type: z.string().startsWith(FAILURES.model), message: z.string() }).optional(),
 });
 
@@ -83,7 +83,7 @@ function readTried(tried: JsonObject | undefined): Partial<z.infer<typeof triedS
 
 /**
  * What the next activity needs to know about a step that failed: how often and how long the models were asked and,
- * where asking is over, why.
+ * if asking is over, why.
  */
 export function triedOf(left: unknown, final: ApplicationFailure | undefined): JsonObject | undefined {
   const { runId } = Context.current().info.workflowExecution ?? {};
@@ -99,7 +99,7 @@ function triesBefore(tried: JsonObject | undefined): Tries {
   return recorded.open ? { ...recorded, lost: recorded.lost + 1 } : recorded;
 }
 
-/** The record in heartbeat details, which may be any value. Nearly every attempt has none. */
+/** The record in heartbeat details, which may be any value. Nearly every attempt has no record. */
 function readTries(details: unknown): Tries | undefined {
   return details === undefined ? undefined : triesSchema.safeParse(details).data;
 }
@@ -158,7 +158,7 @@ export class ModelTries {
   }
 
   /**
-   * @throws ApplicationFailure, not retryable, where asking is over: the earlier activity failed for good, or too many
+   * @throws ApplicationFailure, not retryable, if asking is over: the earlier activity failed for good, or too many
    * workers ended.
    */
   checkOver(): void {
@@ -184,7 +184,7 @@ export class ModelTries {
   }
 
   /**
-   * The failure after which the next model is asked. Undefined where no model is left, or where such an error does not
+   * The failure after which the next model is asked. Undefined if no model is left, or if such an error does not
    * lead to the next model.
    */
   private failOver(error: unknown): ApplicationFailure | undefined {

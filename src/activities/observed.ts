@@ -5,7 +5,7 @@ interface OfCall {
   agent: string;
   tool: string;
   callId: string;
-  /** Absent where the call could never have run. */
+  /** Absent if the call could never have run. */
   callKey?: string;
   /** The span in which its turn was started, as a `traceparent`. */
   trace?: string;
@@ -26,7 +26,7 @@ export type WaitEnd = (typeof WAIT_ENDS)[number];
 /**
  * The events that metrics and traces count. The process that knows a fact reports it once. Times are milliseconds since
  * the epoch.
- * - `waited`: a request or a question no longer waits for a person. `votes` is set where several people vote.
+ * - `waited`: a request or a question no longer waits for a person. `votes` is set if several people vote.
  * - `ended`: a call has its result. `outcome` is `success` or the code of its error.
  * - `doubted`: a call is in doubt.
  * - `turn`: a turn is over. `since` is when its first run started.

@@ -63,7 +63,7 @@ export async function prepareCall(agent: Agent, asked: AskedCall, deps: PrepareD
   return applyPolicy(verdict, ready, isAsAsked ? call : { ...call, proposed });
 }
 
-/** The model's arguments, where they can be read and belong to a tool. */
+/** The model's arguments, if they can be read and belong to a tool. */
 function wroteOf(
   { raw }: AskedCall,
   { tool, proposed }: UnfitCall,
@@ -144,7 +144,7 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
   return shown.kind === 'ask' ? withGrant(shown, ready, verdict) : shown;
 }
 
-/** Adds the grant that replaces a person's decision, where there is such a grant. */
+/** Adds the grant that replaces a person's decision, if there is such a grant. */
 async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): Promise<ValidCall> {
   const { agent, tool, args, deps } = ready;
   const { authority, file, ruling } = verdict;
@@ -204,8 +204,8 @@ interface Previewed {
 }
 
 /**
- * The tool's own preview of a call. Undefined where the tool has none. Throws what the tool throws, and throws after 30
- * s.
+ * The tool's own preview of a call. Undefined if the tool has no preview. Throws what the tool throws, and throws after
+ * 30 s.
  */
 async function previewOf(
   { tool, value, callId }: Previewed,

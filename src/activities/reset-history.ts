@@ -37,7 +37,7 @@ export function isResetRun({ originalRunId }: CallInput): boolean {
  * Reads the history of this run and of the runs that it was reset from. Other runs that were reset from these runs can
  * only be found by visibility, and visibility proves nothing.
  *
- * @throws where a history cannot be read.
+ * @throws if a history cannot be read.
  */
 export async function readResetHistory(): Promise<ResetHistory> {
   const own = await ownEvents();
@@ -106,7 +106,7 @@ export async function isScheduleOf(
   return name.data?.callKey === input.callKey && name.data.generation === input.generation;
 }
 
-/** The runs that this run continues, the latest first, where the server still has them. */
+/** The runs that this run continues, the latest first, if the server still has them. */
 export async function readContinued(own: readonly HistoryEvent[]): Promise<HistoryEvent[][]> {
   const runs: HistoryEvent[][] = [];
   for (let events: readonly HistoryEvent[] | undefined = own; events !== undefined;) {
@@ -136,7 +136,7 @@ export async function isGivenBack({
 const CallName = z.object({ callKey: z.string(), generation: z.number() });
 
 /**
- * Whether this run's own history proves that the call was allowed after the last reset: by its decision or, where it
+ * Whether this run's own history proves that the call was allowed after the last reset: by its decision or, if it
  * needs none, by the reply that asked for it. Events that a reset brings along prove nothing. Events from before the
  * reset are before its mark, and messages that are applied again are between that mark and the next workflow task.
  */
@@ -275,7 +275,7 @@ function digestOf(args: unknown): string | undefined {
   return isSoundJson(args) ? digestJson(args, contentDigest) : undefined;
 }
 
-/** Decodes a payload from any sender. Undefined where it cannot be read. */
+/** Decodes a payload from any sender. Undefined if it cannot be read. */
 async function decodeOrNothing(payload: Payload | null | undefined): Promise<unknown> {
   return decode(payload).catch(() => undefined);
 }

@@ -41,7 +41,7 @@ import type { Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
 
 /**
- * Runs one call. A return value is final. It throws only where the call is to run again, which an unsafe call never is.
+ * Runs one call. A return value is final. It throws only if the call is to run again, which an unsafe call never is.
  * For an unsafe call, it first looks for an earlier start: a tool that has changed or is gone does not undo such a
  * start. The last checks come right before the start, because the machine may be frozen while the policy is asked.
  */
@@ -61,7 +61,9 @@ function withLeave({ grant, roster }: StartedBy, output: CallOutput): CallOutput
   return isStarted ? { ...output, ...defined({ grant, roster }) } : output;
 }
 
-/** Notes that an earlier attempt may have run, where people are asked again: a denial then does not say that nothing ran. */
+/**
+ * Notes that an earlier attempt may have run, if people are asked again: a denial then does not say that nothing ran.
+ */
 function withEarlier(input: CallInput, output: CallOutput): CallOutput {
   return 'askAgain' in output && input.effect !== 'unsafe' && ranBefore(input)
     ? { ...output, mayHaveRun: true }
@@ -97,7 +99,7 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   if (spent !== undefined) return { output: spent };
   const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
   if (outdated !== undefined) return { output: { askAgain: outdated } };
-  // Where the grant does not count here, a person decides the call. In that case a pause does not hold it.
+  // If the grant does not count here, a person decides the call. In that case a pause does not hold it.
   const unknown = checked.granted && (await voidGrant(deps.grants, input));
   if (unknown !== undefined) return { output: unknown };
   // Pauses are checked last, because the checks before may have taken some time.
@@ -171,7 +173,7 @@ async function runRepeatable(execution: Execution, since: Since): Promise<CallOu
   }
 }
 
-/** The result of an attempt. Where this attempt did not start, the result says that an earlier attempt may have run. */
+/** The result of an attempt. If this attempt did not start, the result says that an earlier attempt may have run. */
 function knownResult(execution: Execution, { handler, result }: RunOutcome): ToolResult {
   const { input } = execution;
   if (handler !== 'unstarted' || !ranBefore(input)) return result;
@@ -182,7 +184,7 @@ function knownResult(execution: Execution, { handler, result }: RunOutcome): Too
 }
 
 /**
- * The arguments for the handler, or the reason why this attempt must not run. Where this worker cannot decide that, the
+ * The arguments for the handler, or the reason why this attempt must not run. If this worker cannot decide that, the
  * part that it lacks.
  */
 type Rechecked =
@@ -249,7 +251,7 @@ export async function recheck(
   }
 }
 
-/** What has changed since the call was prepared and approved, in words. Undefined where nothing has changed. */
+/** What has changed since the call was prepared and approved, in words. Undefined if nothing has changed. */
 function whatChanged(tool: Tool, input: CallInput): string | undefined {
   if (tool.digest !== input.toolDigest)
     return 'the tool changed since this call was prepared; ask for it again';
@@ -262,7 +264,7 @@ function whatChanged(tool: Tool, input: CallInput): string | undefined {
   return isOnlyRecorded ? 'its turn is a fork in a dry world' : undefined;
 }
 
-/** How the call differs from the call that was decided on, in words. Undefined where it does not differ. */
+/** How the call differs from the call that was decided on, in words. Undefined if it does not differ. */
 export function whatIsOther(input: CallInput): string | undefined {
   if (digestJson(input.arguments, contentDigest) !== input.argsDigest)
     return 'the arguments are not those that were approved';

@@ -58,11 +58,11 @@ export async function runUnsafe(execution: Execution, since: Since): Promise<Cal
   }
 }
 
-/** The output for an unsafe call that was started earlier. Undefined where no earlier start is known. */
+/** The output for an unsafe call that was started earlier. Undefined if no earlier start is known. */
 export async function startedBefore(asked: AskedExecution): Promise<CallOutput | undefined> {
   const { deps, input, key } = asked;
   const entry = await withJournal(asked, () => deps.journal.read(key));
-  // Where the journal cannot be read, only the server can say whether the call was started before.
+  // If the journal cannot be read, only the server can say whether the call was started before.
   if ('output' in entry) return (await startOnRecord(input)) ?? entry.output;
   if (entry.value.state === 'ended') {
     const { result } = entry.value;
@@ -163,7 +163,7 @@ const LONG_MS = 1000;
 
 /**
  * Whether the server no longer waits for this attempt. The worker's own clocks notice that later, and the server
- * silently drops the result of an attempt that it gave up. False where the server cannot be asked. The result is then
+ * silently drops the result of an attempt that it gave up. False if the server cannot be asked. The result is then
  * sent, which does no harm.
  */
 async function isGivenUp({ metadata }: ToolResult): Promise<boolean> {
@@ -181,11 +181,11 @@ const MOST_LOST = 5;
 
 /**
  * Finds out whether a call in doubt took effect, first from this machine's journal and then by the tool's own `verify`.
- * Changes nothing. A worker that lacks the tool leaves the task to another worker until `agentWait` is over. Where the
+ * Changes nothing. A worker that lacks the tool leaves the task to another worker until `agentWait` is over. If the
  * outcome stays unknown and the handler still runs here, this activity waits for the handler. The reason is that the
  * server may refuse the signal with the late outcome, because a run takes a limited number of signals.
  *
- * @throws Error where the handler still runs at the end of this attempt. The activity is then retried.
+ * @throws Error if the handler still runs at the end of this attempt. The activity is then retried.
  */
 export async function verify(deps: ActivityDeps, input: VerifyInput): Promise<VerifyOutput> {
   const isOver = waitedMs() >= deps.agentWaitMs;

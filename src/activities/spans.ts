@@ -18,13 +18,13 @@ function placeNow(origin: TurnOrigin | undefined): SpanPlace | undefined {
   return { namespace, turn: workflowExecution.workflowId, trace: origin?.trace };
 }
 
-/** The parent of new spans in the current turn, as a `traceparent`. Undefined where no spans are written. */
+/** The parent of new spans in the current turn, as a `traceparent`. Undefined if no spans are written. */
 export function traceHere({ traces }: ActivityDeps, origin: TurnOrigin | undefined): string | undefined {
   const place = placeNow(origin);
   return place && traces?.parentOf(place);
 }
 
-/** The model that is asked, and the agent and the turn for which it is asked. */
+/** The model that is asked, with the agent and the turn that need the reply. */
 export interface AskedModel {
   agent: string;
   model: string;
@@ -136,7 +136,7 @@ function toolFacts({ agent, tool, callId, callKey, turn }: OfCall) {
 /** The codes of calls whose handler never started. Such calls have no span of an activity. */
 const NEVER_RAN = new Set(['denied', 'expired', 'refused', 'validation', 'tool_not_found']);
 
-/** Takes the facts that workflows report, for metrics and, where traces are on, for spans. */
+/** Takes the facts that workflows report, for metrics and, if traces are on, for spans. */
 export function observing(observe: Observe, traces: Traces | undefined) {
   return (turn: OfWorkflow, ...facts: Fact[]): void => {
     for (const fact of facts) {

@@ -18,7 +18,7 @@ export interface TextWriter {
 /** The streams of all attempts of one worker. */
 export interface TextStreams {
   /**
-   * Opens the stream of the current attempt. `onHead` is called with the beginning of the text where the worker has no
+   * Opens the stream of the current attempt. `onHead` is called with the beginning of the text if the worker has no
    * receiver for the text. `from` is the first step of the burst that a later step belongs to.
    */
   open(step: number, onHead: (head: string) => void, from?: number): TextWriter;
@@ -206,7 +206,7 @@ function takeBatch(open: Set<Stream>): Sending[] {
   return batch;
 }
 
-/** The end of a piece. It is moved where it would be in the middle of a character. */
+/** The end of a piece. It is moved if it would be in the middle of a character. */
 function wholeEnd(text: string, end: number): number {
   return end < text.length && HALF.test(text.charAt(end - 1)) ? end - 1 : Math.min(end, text.length);
 }

@@ -67,7 +67,7 @@ function endOf(day: string): number {
   return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY_MS : NaN;
 }
 
-/** What the rules of a policy are checked against. */
+/** The facts against which the rules of a policy are checked. */
 export interface PolicyCheck {
   /** The known tools and agents. Absent: every name of a tool or an agent is accepted. */
   known?: Known;

@@ -25,7 +25,7 @@ export interface CountedVote {
   away: CountedAway | undefined;
 }
 
-/** What a worker checked votes by. Undefined: none is signed, and none is in somebody's place. */
+/** The lines and entries by which a worker checked votes. Undefined: no vote is signed or in somebody's place. */
 export function rosterOf(file: Approvers, votes: readonly CountedVote[]): Roster | undefined {
   const lines = votes.flatMap((vote) => rosterLine(file, vote) ?? []);
   const away = votes.flatMap((vote) => rosterAway(file, vote) ?? []);

@@ -19,7 +19,10 @@ export interface SigningOptions {
   keys?: readonly SignerKey[];
   /** Called immediately with a line that says what the person has to do now. */
   onWait?: (line: string) => void;
-  /** How long the person may take to type a passphrase or to touch the key, in milliseconds. @default 120000 */
+  /**
+   * The longest time that the person may take to type a passphrase or to touch the key, in milliseconds.
+   * @default 120000
+   */
   timeoutMs?: number;
   signal?: AbortSignal;
   /** @default process.env */

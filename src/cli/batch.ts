@@ -59,7 +59,7 @@ export function lookedLine(looked: number, { planned }: BatchPlan, limit: number
     : `${fit}; these are the ${count(limit)} most urgent. --limit ${planned.length} takes all.`;
 }
 
-/** How many turns are read from the record at the same time. */
+/** The most turns that are read from the record at the same time. */
 const AT_ONCE = 8;
 
 /**
@@ -281,7 +281,7 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
   return plan;
 }
 
-/** Why a terminal leaves a request out: it signs one decision at a time. Undefined where it has to sign none. */
+/** Why a terminal leaves a request out: it signs one decision at a time. Undefined if it has to sign none. */
 function whySigned({ authority }: RequestOpened): string | undefined {
   const wanted = assuranceWanted(authority, 'approved');
   return wanted && `the rule '${authority?.rule.name}' wants each one ${assuranceText(wanted)}`;

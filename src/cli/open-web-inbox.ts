@@ -18,7 +18,7 @@ export interface WebInboxOptions {
   port?: number;
   allowHosts?: readonly string[];
   usersFile?: string;
-  /** How long a decision waits in the page before it is sent, in milliseconds. */
+  /** The time for which the page holds a decision before it sends it, in milliseconds. */
   undoMs?: number;
   /** The address at which Prometheus reads metrics. */
   metrics?: string;

@@ -154,7 +154,7 @@ export interface Facts {
   tool: string;
   agent: string;
   turn: string;
-  /** How long the request has waited, in milliseconds. */
+  /** The time that the request has waited, in milliseconds. */
   age: number;
 }
 

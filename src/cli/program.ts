@@ -165,8 +165,8 @@ export async function runProgram(args: readonly string[], streams: Streams): Pro
 }
 
 /**
- * How long the process may stay open after a failure. The failed command may have left something open, and a supervisor
- * could not start another process.
+ * The longest time that the process may stay open after a failure. The failed command may have left something open, and
+ * a supervisor could not start another process.
  */
 const LEFT_OPEN_MS = 1_000;
 

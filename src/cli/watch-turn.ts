@@ -85,7 +85,7 @@ function noteRunning(running: Set<string>, { calls }: TurnView): void {
   for (const { phase, callId } of calls) if (phase === 'running') running.add(callId);
 }
 
-/** How often the progress of running calls is read, in milliseconds. */
+/** The time between two reads of the progress of running calls, in milliseconds. */
 const PROGRESS_MS = 2_000;
 
 interface ProgressPlan {

@@ -21,7 +21,7 @@ export function openOn({ deployment = DEPLOYMENT, build }: BuildId, type: string
 }
 
 /**
- * The builds of a deployment and what is open on each. Undefined where no worker was ever started as a build. Needs no
+ * The builds of a deployment and what is open on each. Undefined if no worker was ever started as a build. Needs no
  * worker.
  */
 export async function readBuilds(
@@ -52,7 +52,7 @@ interface Deployment {
   isChanging: boolean;
 }
 
-/** A deployment. Undefined where no worker was ever started as one of its builds. */
+/** A deployment. Undefined if no worker was ever started as one of its builds. */
 async function readDeployment(context: ClientContext, deployment: string): Promise<Deployment | undefined> {
   const info = await describe(context, deployment);
   if (info === undefined) return undefined;
@@ -135,7 +135,7 @@ async function countOpen(context: ClientContext, build: BuildId): Promise<Counts
 const KNOWN_MS = 20_000;
 
 /**
- * Makes a build the current one, on which new turns begin. Waits for a while where the workers of the build have only
+ * Makes a build the current one, on which new turns begin. Waits for a while if the workers of the build have only
  * just started.
  */
 export async function makeCurrent(

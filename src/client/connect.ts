@@ -112,8 +112,8 @@ function listingOf(client: Client): Listing {
 }
 
 /**
- * The SDK's retries. There is no retry where a turn is busy with other updates: it is free again soon, so the sender
- * retries.
+ * The SDK's retries. The SDK does not retry if a turn has too many updates at once. The code that sends the update
+ * retries then, because the turn is soon free again.
  */
 const RETRIES = makeRetries((details) => !isUpdateLimit(details));
 
@@ -170,7 +170,7 @@ function isRefused(error: unknown): boolean {
 interface Settings {
   address: string;
   namespace: string;
-  /** TLS, API key and headers, where they are set. */
+  /** TLS, API key and headers, if they are set. */
   connection: Pick<ConnectionOptions, 'tls' | 'apiKey' | 'metadata'>;
 }
 
@@ -251,7 +251,7 @@ function makeCountersign(context: ClientContext, close: () => Promise<void>): Co
   };
 }
 
-/** Throws where an answer is a refusal. @throws CountersignError with the code of a refusal. */
+/** Throws if an answer is a refusal. @throws CountersignError with the code of a refusal. */
 function takenOrThrow(answer: Answer): TakenAnswer {
   if (answer.status !== 'refused') return answer;
   const { verdict } = answer;

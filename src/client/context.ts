@@ -22,9 +22,9 @@ export interface ClientContext {
   source: HistorySource;
   /** Sends decisions and resolutions. */
   outbox: Outbox;
-  /** The store for the files of messages. Undefined where none is named. @throws CountersignError `config_invalid`. */
+  /** The store for the files of messages. Undefined if none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
-  /** The web inbox from which streamed text comes. Undefined where it comes from heartbeats. */
+  /** The web inbox from which streamed text comes. Undefined if it comes from heartbeats. */
   stream: StreamPlace | undefined;
   /** The time that `start` waits for missing search attributes, in milliseconds. */
   readyMs: number;

@@ -31,7 +31,7 @@ export async function cancelTurn(context: ClientContext, turn: string, reason = 
 /**
  * Cancels a turn and lets it end with its calls in doubt unresolved.
  *
- * @throws CountersignError `not_allowed` where the rule of one of these calls does not name the person who gives it up.
+ * @throws CountersignError `not_allowed` if the rule of one of these calls does not name the person who gives it up.
  * Nothing is sent in that case.
  */
 export async function abandonTurn(

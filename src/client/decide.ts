@@ -34,8 +34,8 @@ import { answerAnswer, answerDecision, answerResolution, type Sent } from './end
 const UNKNOWN_RETRY_MS = 200;
 
 /**
- * Decides a request by update, or by signal with the same `decisionId` where no worker answers in time. Changed
- * arguments go by signal only where no worker polls the turn's queue. Many decisions at the same time wait for each
+ * Decides a request by update, or by signal with the same `decisionId` if no worker answers in time. Changed
+ * arguments go by signal only if no worker polls the turn's queue. Many decisions at the same time wait for each
  * other, see `Outbox`. A refusal is an answer. After `unknown_call`, the turn is asked again for a while, because the
  * request may be about to be registered.
  */
@@ -86,7 +86,7 @@ async function send(
 }
 
 /**
- * Sends a message. It goes by signal only where no worker answers, because a signal is in history before its content is
+ * Sends a message. It goes by signal only if no worker answers, because a signal is in history before its content is
  * checked.
  */
 async function sendOnce(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
@@ -182,9 +182,9 @@ const BUSY_MS = 10_000;
 const SIGNAL_MS = 5_000;
 
 /**
- * How an update ended. The answer to it, or: `closed` where the turn has ended or does not exist; `silence` where no
- * worker answered, or a worker fails at the turn; `full` where the turn has as many updates in flight as the server
- * allows; `spent` where the turn has had as many updates as it can ever take.
+ * How an update ended. The answer to it, or: `closed` if the turn has ended or does not exist; `silence` if no
+ * worker answered, or a worker fails at the turn; `full` if the turn has as many updates in flight as the server
+ * allows; `spent` if the turn has had as many updates as it can ever take.
  */
 type UpdateEnd = Answer | 'closed' | 'silence' | 'full' | 'spent';
 
@@ -238,7 +238,7 @@ function notATurn(turn: string, cause?: unknown): CountersignError {
 }
 
 /**
- * `closed` where the turn has ended or does not exist. `full` where it has had as many signals as the server allows.
+ * `closed` if the turn has ended or does not exist. `full` if it has had as many signals as the server allows.
  */
 type SignalEnd = 'sent' | 'closed' | 'full';
 

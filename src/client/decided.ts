@@ -29,7 +29,7 @@ export interface DecidedCall {
   at: string;
   /** The phase of the call now. */
   phase: CallPhase;
-  /** How the call ended. Absent where it is not over. */
+  /** How the call ended. Absent if it is not over. */
   outcome?: ResultKind;
   /** Why the call failed, in words. */
   message?: string;

@@ -3,7 +3,7 @@ import { CountersignError } from '../contract/errors';
 import { parseJson } from '../contract/json';
 
 /**
- * The most turns or sessions that are looked at for one page, where visibility cannot tell which of them belong to it:
+ * The most turns or sessions that are looked at for one page, if visibility cannot tell which of them belong to it:
  * it cannot search prompts, and does not know who may see what.
  */
 export const MOST_LOOKED = 2_000;

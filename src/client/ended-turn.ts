@@ -9,8 +9,8 @@ import type { Answer } from './types';
 
 /**
  * The answer to a decision on a turn that has ended. No workflow can judge the decision, so this function judges it by
- * history. The same `decisionId` as that of the decision that stands is a repeat: it is accepted, or `malformed` if it
- * has other content. Otherwise the answer is `already_decided` if somebody decided, `expired` if the time of the
+ * history. A decision with the `decisionId` of the decision that stands is a repeat: it is accepted, or `malformed` if
+ * it has other content. Otherwise the answer is `already_decided` if somebody decided, `expired` if the time of the
  * request was over, `unknown_call` if the call never was a request, and `cancelled` in all other cases.
  */
 export function answerDecision(view: TurnView, decision: Decision): Answer {

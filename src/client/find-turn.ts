@@ -54,7 +54,7 @@ async function startingWith(context: ClientContext, prefix: string): Promise<str
 }
 
 /**
- * Ids that start with one of these prefixes, sorted. Where there are more than `most` ids, the list has exactly one
+ * Ids that start with one of these prefixes, sorted. If there are more than `most` ids, the list has exactly one
  * more than `most`.
  */
 async function idsWith(
@@ -75,7 +75,10 @@ async function idsWith(
 
 /** The most ids that are shortened. With more ids, the query would be long, and a screen would not show them. */
 const SHORTENED = 50;
-/** The least part of an id that is kept. Turns of the same time, or of one schedule and day, share that part. */
+/**
+ * A shortened id keeps at least this fraction of its characters. The ids of turns of the same time, or of one schedule
+ * and day, share that part.
+ */
 const KEPT = 0.6;
 const NEIGHBOURS = 500;
 

@@ -1,5 +1,5 @@
 /**
- * The side of those who start turns and those who approve calls: start turns, follow them, decide on their requests.
+ * For programs that start turns or approve calls: start turns, follow them, decide on their requests.
  * Loads nothing native. Needs no worker, only a connection to the Temporal server.
  */
 export { connect } from './connect';

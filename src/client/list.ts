@@ -60,9 +60,9 @@ interface CollectWish {
 
 interface Collected {
   turns: TurnSummary[];
-  /** The number of turns that were looked at, without those that the person may not see. */
+  /** The number of turns that were looked at, without the turns that the person may not see. */
   looked: number;
-  /** Where the next page begins. Undefined where there is no further page. */
+  /** Where the next page begins. Undefined if there is no further page. */
   edge: Edge | undefined;
 }
 
@@ -175,8 +175,8 @@ function summaryOf(info: WorkflowExecutionInfo): TurnSummary {
 const forkMemo = z.object({ of: z.string(), lineage: z.unknown().optional() });
 
 /**
- * The agents of the turns that led to a child turn, or to a fork of a child turn, by its memo. Undefined where no turn
- * led to it. Where the memo cannot be read, the agents are not known. `isTurn`: the memo must have a prompt, as for
+ * The agents of the turns that led to a child turn, or to a fork of a child turn, by its memo. Undefined if no turn
+ * led to it. If the memo cannot be read, the agents are not known. `isTurn`: the memo must have a prompt, as for
  * every turn.
  */
 export function callersIn(memo: Record<string, unknown> = {}, isTurn = true): string[] | undefined {

@@ -91,7 +91,7 @@ async function idleQueues(
   return [...new Set(idle.flat())];
 }
 
-/** Whether a worker polls the queue of a turn. Also true where the API key does not permit this request. */
+/** Whether a worker polls the queue of a turn. Also true if the API key does not permit this request. */
 export async function isServed(context: ClientContext, turn: string): Promise<boolean> {
   try {
     const description = await describeTurn(context, turn);
@@ -202,7 +202,7 @@ const ANSWER_MS = 2_000;
 
 const answer = z.array(z.object({ callId: z.string(), now: z.enum(['changed', 'gone']) }));
 
-/** Asks the worker of a turn for the requests whose tool has changed. Undefined where no worker answers. */
+/** Asks the worker of a turn for the requests whose tool has changed. Undefined if no worker answers. */
 export async function changedTools(
   context: ClientContext,
   turn: string,

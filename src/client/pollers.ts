@@ -25,7 +25,7 @@ const HEARTBEAT_MS = 30_000;
 export interface LiveWorker {
   identity: string;
   /**
-   * Absent until the worker's first heartbeat, some seconds after its start, and where the server has no list of
+   * Absent until the worker's first heartbeat, some seconds after its start, and if the server has no list of
    * workers.
    */
   agents?: readonly string[];
@@ -105,7 +105,7 @@ interface LastHeartbeat {
   agents: readonly string[];
 }
 
-/** The last heartbeat of each worker of a queue. Empty where the server has no such list, or refuses it. */
+/** The last heartbeat of each worker of a queue. Empty if the server has no such list, or refuses it. */
 async function heartbeatsOf(
   { workflowService }: Server,
   namespace: string,
@@ -135,7 +135,7 @@ function isLater(one: LastHeartbeat, other: LastHeartbeat): boolean {
 }
 
 /**
- * The last heartbeat of a worker. Undefined where the worker polls only the other half, or where its heartbeat is too
+ * The last heartbeat of a worker. Undefined if the worker polls only the other half, or if its heartbeat is too
  * old.
  */
 function heartbeatOf(

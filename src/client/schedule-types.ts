@@ -36,18 +36,18 @@ export interface ScheduleSummary {
   agent: string;
   /** The beginning of the prompt. */
   prompt: string;
-  /** The cron expression, or `every 90m`, or a description where the schedule was changed elsewhere. */
+  /** The cron expression, or `every 90m`, or a description if the schedule was changed elsewhere. */
   when: string;
   timeZone: string;
   paused: boolean;
   /** Why the schedule is paused. */
   note?: string;
   /**
-   * The next times at which it starts a turn, with jitter. At most ten, ISO 8601. Empty where it never starts a turn
+   * The next times at which it starts a turn, with jitter. At most ten, ISO 8601. Empty if it never starts a turn
    * again.
    */
   next: string[];
-  /** The newest turn that the schedule started. Absent where it started none. */
+  /** The newest turn that the schedule started. Absent if it started none. */
   last?: ScheduledTurn;
 }
 

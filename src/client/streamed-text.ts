@@ -15,7 +15,7 @@ import type { ClientContext } from './context';
 import type { FollowOptions } from './requests';
 
 /**
- * The web inbox for streamed text: the given one, or the one in the environment. Undefined where there is neither.
+ * The web inbox for streamed text: the given one, or the one in the environment. Undefined if there is neither.
  *
  * @throws CountersignError `config_invalid`. The error never shows the token.
  */
@@ -68,7 +68,7 @@ const gaps = z.array(
   z.object({ turn: z.string(), scheduledAt: z.number(), revision: z.number(), at: z.number() }),
 );
 
-/** Sends text to the process of a web inbox. Errors are those of `post`. */
+/** Sends text to the process of a web inbox. Throws the errors of `post`. */
 export function sendTextTo(place: StreamPlace): SendText {
   return async (pieces) => gaps.parse(await (await post(place, '/api/stream', pieces)).json());
 }

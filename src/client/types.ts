@@ -91,7 +91,7 @@ export interface Build {
 export interface Builds {
   deployment: string;
   /**
-   * The build on which new turns begin. Null where no build is current: new turns then begin on workers without a build
+   * The build on which new turns begin. Null if no build is current: new turns then begin on workers without a build
    * id.
    */
   current: string | null;
@@ -207,7 +207,7 @@ export interface WaitingStep extends Waiting {
 export interface InboxReader {
   /**
    * Reads the next page: one query to visibility, up to 1,000 turns. Begins again after the last page, and after an
-   * error. Waits where there would otherwise be more than two queries a second.
+   * error. Waits if there would otherwise be more than two queries a second.
    *
    * @throws CountersignError `no_server`, `server_busy` with `data.retryInMs`, `not_ready`, `key_missing`,
    * `server_failed`.
@@ -300,7 +300,7 @@ export interface TurnsQuery {
 export interface TurnsPage {
   turns: TurnSummary[];
   /**
-   * Where the next page begins. Null where there is none. With `text` or `agents`, a page looks at 2,000 turns at most,
+   * Where the next page begins. Null if there is none. With `text` or `agents`, a page looks at 2,000 turns at most,
    * so it may hold fewer than the limit, or none, although there are older ones. A turn that was reset may occur once more on a later page,
    * with an earlier run.
    */
@@ -322,7 +322,7 @@ export interface RunQuery {
   until?: string;
 }
 
-/** One run of a turn. A turn has several runs where it continued as new or was reset. */
+/** One run of a turn. A turn has several runs if it continued as new or was reset. */
 export interface RunSummary {
   turn: string;
   runId: string;
@@ -354,7 +354,7 @@ export interface PendingActivity {
   /** The end of the output so far. */
   partial?: string;
   /**
-   * Only for `think`: the beginning of the text that the model has written, where its worker streams to no web inbox.
+   * Only for `think`: the beginning of the text that the model has written, if its worker streams to no web inbox.
    */
   text?: string;
   /** Only for a burst: the step that `text` belongs to. */
@@ -374,7 +374,7 @@ export interface FailingTask {
 
 /** The activities that run right now, and the queues without a worker. */
 export interface Pending {
-  /** The workflow task of the turn, where it fails. Absent: it does not fail. */
+  /** The workflow task of the turn, if it fails. Absent: it does not fail. */
   failingTask?: FailingTask;
   activities: PendingActivity[];
   /** Queues that the turn waits on and that no worker polls. */
@@ -396,7 +396,7 @@ export interface Schedules {
    * Makes a schedule. It is not checked whether any worker has the agent.
    *
    * @throws CountersignError `usage` for a wrong time, zone or turn, and for times that never come. `schedule_exists`
-   * where the id is taken.
+   * if the id is taken.
    */
   add(request: ScheduleRequest): Promise<ScheduledTurns>;
   /** The schedules that start turns, by id. Schedules of other workflows are left out. */
@@ -412,7 +412,7 @@ export interface Schedules {
   pause(id: string, reason?: string): Promise<void>;
   resume(id: string, reason?: string): Promise<void>;
   /**
-   * Starts a turn now, even if the schedule is paused or another turn is open. Undefined where the server does not name
+   * Starts a turn now, even if the schedule is paused or another turn is open. Undefined if the server does not name
    * the turn within 5 s.
    */
   run(id: string): Promise<string | undefined>;
@@ -425,7 +425,7 @@ export interface Schedules {
 export interface Countersign {
   readonly client: Client;
   readonly namespace: string;
-  /** The store for the files of messages. Undefined where none is named. @throws CountersignError `config_invalid`. */
+  /** The store for the files of messages. Undefined if none is named. @throws CountersignError `config_invalid`. */
   files(): FileStore | undefined;
   /** Starts a turn. @throws CountersignError `usage`, `turn_exists`, `not_ready`, `server_failed`. */
   start(request: StartRequest): Promise<StartedTurn>;
@@ -444,10 +444,10 @@ export interface Countersign {
    */
   planReset(turn: string, before: string): Promise<ResetPlan>;
   /**
-   * Resets a turn as planned, whether it is open or closed. Decisions after the reset point are spent: no signal and no
-   * update is applied again, and an unsafe call that ran is never started again.
+   * Resets an open or closed turn by the plan. Decisions made after the reset point no longer count: no signal and no
+   * update is applied again. An unsafe call that ran is not started again without a new decision.
    *
-   * @throws CountersignError `reset_refused` where the turn has changed since, `turn_not_found`, `server_failed`.
+   * @throws CountersignError `reset_refused` if the turn has changed since, `turn_not_found`, `server_failed`.
    */
   reset(plan: ResetPlan, reason?: ResetReason): Promise<StartedTurn>;
   /**
@@ -464,7 +464,7 @@ export interface Countersign {
    */
   agentsOf(turn: string): Promise<Pick<TurnSummary, 'agent' | 'callers'>>;
   /**
-   * For each id, the shortest beginning that no other turn has now. `find` accepts it. An id is missing where too many
+   * For each id, the shortest beginning that no other turn has now. `find` accepts it. An id is missing if too many
    * ids begin like it.
    */
   shortIds(turns: readonly string[]): Promise<ReadonlyMap<string, string>>;
@@ -515,7 +515,7 @@ export interface Countersign {
   placeOf(view: Pick<TurnView, 'turn' | 'firstRunId'>): TurnPlace;
   /**
    * The requests of a turn whose tool has changed since they were made. If such a request is approved, its call is
-   * refused before it runs. The worker of the turn is asked. Undefined where no worker answers within 2 s.
+   * refused before it runs. The worker of the turn is asked. Undefined if no worker answers within 2 s.
    */
   changedTools(turn: string): Promise<readonly ChangedTool[] | undefined>;
   /** The activities of a turn that run right now. @throws CountersignError `turn_not_found`. */
@@ -526,7 +526,8 @@ export interface Countersign {
    */
   inbox(query?: InboxQuery): Promise<InboxItem[]>;
   /**
-   * The number of requests, questions and calls in doubt that wait in all turns. A filter counts only those that match.
+   * The number of requests, questions and calls in doubt that wait in all turns. A filter counts only the items that
+   * match.
    */
   countWaiting(filter?: Omit<InboxQuery, 'limit'>): Promise<number>;
   /** A reader for a program that watches the inbox, or a part of it. Needs no worker. */
@@ -547,12 +548,12 @@ export interface Countersign {
    * @throws CountersignError `turn_not_found`.
    */
   histories(turn: string): Promise<History[]>;
-  /** The builds of a deployment, and what is open on each. Undefined where the deployment has no builds. */
+  /** The builds of a deployment, and what is open on each. Undefined if the deployment has no builds. */
   builds(deployment?: string): Promise<Builds | undefined>;
   /**
    * Makes a build the current one, on which turns begin.
    *
-   * @throws CountersignError `usage` for an empty name; `build_not_found`; `build_refused` where it lacks a queue of
+   * @throws CountersignError `usage` for an empty name; `build_not_found`; `build_refused` if it lacks a queue of
    * the build before.
    */
   makeCurrent(build: BuildId): Promise<void>;
@@ -560,7 +561,7 @@ export interface Countersign {
    * Moves turns and sessions of a build to the current build. A turn moves while it only waits for people, and a
    * session between turns. Yields the outcome of each.
    *
-   * @throws CountersignError `build_not_found`, `build_refused` for the current build, `still_waiting` where no worker
+   * @throws CountersignError `build_not_found`, `build_refused` for the current build, `still_waiting` if no worker
    * of the build answers.
    */
   drain(build: BuildId, options?: DrainOptions): AsyncIterable<Drained>;
@@ -591,7 +592,7 @@ export interface Countersign {
   pauses(): Promise<Pauses>;
   /** Grants, which let calls run without a decision. */
   grants: Grants;
-  /** The absences, and the people who vote in the place of those who are away. */
+  /** The absences, and the people who vote in the place of people who are away. */
   away: AwayList;
   /** Closes the connection, unless you gave your own. */
   close(): Promise<void>;

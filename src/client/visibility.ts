@@ -180,7 +180,7 @@ export function makeRetries(isWorth: (details: string) => boolean): Interceptor 
 type NextCall = Parameters<Interceptor>[1];
 
 /**
- * Makes a retry end like a cancelled call where the connection was closed. The retries of the SDK do not notice that:
+ * Makes a retry end like a cancelled call if the connection was closed. The retries of the SDK do not notice that:
  * they throw out of a timer, which would end the whole process.
  */
 function endedByClosing(next: NextCall): NextCall {

@@ -6,7 +6,7 @@ import type { ToolErrorCode, ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
 import { utf8Bytes } from './text/bytes';
 
-/** Why a text cannot be a person's reason, which the model reads. Undefined where it can. */
+/** Why a text cannot be a person's reason, which the model reads. Undefined if it can. */
 export function reasonProblem(text: string): string | undefined {
   // Nobody types control characters. In a reason they could only deceive its reader.
   if (/[^\P{Cc}\n\t]/u.test(text)) return 'control characters are not allowed';
@@ -14,7 +14,7 @@ export function reasonProblem(text: string): string | undefined {
 }
 
 /**
- * The failures that the model reads where no handler gave a result. The workflow and the reader of its history use the
+ * The failures that the model reads if no handler gave a result. The workflow and the reader of its history use the
  * same texts.
  */
 export const ENDINGS = {
@@ -78,12 +78,12 @@ export const CLOSING_CAUSES = [
 ] as const;
 export type ClosingCause = (typeof CLOSING_CAUSES)[number];
 
-/** The text in place of "Nothing ran.", where an earlier attempt may have run something. */
+/** The text in place of "Nothing ran.", if an earlier attempt may have run something. */
 export const MAY_HAVE_RUN = 'An earlier attempt of it may have run.';
 
 /**
  * A failure of a call that a person let run again. The earlier run was in doubt, so it may not say that nothing ran.
- * Where the end of the message may be the words of a person or of a tool, it stays: only our own sentence is reworded.
+ * If the end of the message may be the words of a person or of a tool, it stays: only our own sentence is reworded.
  */
 export function afterDoubt(failure: ToolFailure): ToolFailure {
   return OF_OTHERS.includes(failure.code)
@@ -136,7 +136,7 @@ export function didNot(said: Said): ToolFailure {
 }
 
 /**
- * The result of an interrupted call that, as a person found, took effect. `content` is the call's result where the
+ * The result of an interrupted call that, as a person found, took effect. `content` is the call's result if the
  * person knows it.
  */
 export function happened(said: Said, content: string | undefined): string {
@@ -189,12 +189,12 @@ export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs
   return isHeld ? Math.min(startWithinMs, TIMES.holderAnswer) : startWithinMs;
 }
 
-/** Why a call goes to another worker than the one that held its state. */
+/** Why a call goes to a worker other than the worker that held its state. */
 export const HOLDER_GONE = 'the worker that held the state of its tool did not take it';
 
 /**
  * Whether a call on the queue of the worker that held its state goes to another worker. An unsafe call goes there only
- * where it is proven that it never started. Any other call may run again.
+ * if it is proven that it never started. Any other call may run again.
  */
 export function goesElsewhere(
   activity: LostActivity,
@@ -225,7 +225,7 @@ export interface OpenTimes {
   maximumAttempts: number;
 }
 
-/** The result of a call that is proven never to have started. Undefined where that is not proven. */
+/** The result of a call that is proven never to have started. Undefined if that is not proven. */
 export function unstarted(activity: LostActivity, times: OpenTimes): ToolFailure | undefined {
   const ending = endingUntaken(activity);
   return ending === undefined || mayHideStart(activity, times) ? undefined : ending.failure;
@@ -260,7 +260,7 @@ const UNTAKEN = {
 
 /**
  * Whether an earlier attempt of an activity may have started. The end of an activity shows only how its last attempt
- * ended. Where the retry policy allows more than one attempt, an earlier attempt may have run and failed immediately.
+ * ended. If the retry policy allows more than one attempt, an earlier attempt may have run and failed immediately.
  * Otherwise an operator may have given the activity more attempts, or reset it. But an attempt that started and was
  * lost is noticed only when its heartbeat is missed. So an activity that was open for less than the heartbeat timeout
  * plus the time that it may wait for a worker had no other attempt.
@@ -312,7 +312,7 @@ export function lost(activity: LostActivity): ToolFailure {
 /** Why the outcome of a call is unknown: its activity returned a value that our code did not write. */
 export const UNREADABLE = 'what its activity returned cannot be read; an operator may have completed it';
 
-/** The result of a call that may run again, where the result of its activity cannot be read. */
+/** The result of a call that may run again, if the result of its activity cannot be read. */
 export function unreadable(): ToolFailure {
   return { code: 'unknown', message: `Its outcome is unknown: ${UNREADABLE}.` };
 }

@@ -31,7 +31,7 @@ export interface Ancestor {
 export interface ChildAsked {
   /** The id of the child turn, whether it exists already or not. */
   turn: string;
-  /** The depth of the turn that makes the call: 0 where no other turn called it. */
+  /** The depth of the turn that makes the call: 0 if no other turn called it. */
   depth: number;
   /** Child turns that this turn has started before. */
   started: number;
@@ -50,7 +50,7 @@ export type ChildLook = (typeof CHILD_LOOKS)[number];
 export interface CallHead {
   /** `<step>.<n>`, unique in its turn. */
   callId: string;
-  /** The model's own id. An id is made up where the model gave no id, or the same id twice. So it is unique. */
+  /** The model's own id. An id is made up if the model gave no id, or the same id twice. So it is unique. */
   id: string;
   tool: string;
 }
@@ -85,7 +85,7 @@ export interface CallSettings {
   /** Absent: calls of this tool share no state. */
   state?: StateSettings;
   /**
-   * Set where a user's own workflow asks. `activity` is the activity that runs the call for the gate. Without it, the
+   * Set if a user's own workflow asks. `activity` is the activity that runs the call for the gate. Without it, the
    * workflow runs the call itself.
    */
   gate?: { activity?: string };
@@ -101,7 +101,7 @@ export interface GrantMark {
   id: string;
   /** The person who gave the grant. */
   by: string;
-  /** The people who confirmed it, where one person was not enough. */
+  /** The people who confirmed it, if one person was not enough. */
   confirmedBy?: readonly string[];
   /** ISO 8601. */
   until: string;
@@ -120,11 +120,11 @@ export interface GrantUse extends GrantMark {
 /** A call that cannot run. Its result is ready and says why. */
 export interface InvalidCall extends CallHead {
   kind: 'invalid';
-  /** The verdicts of the policy rules, where one fitted. */
+  /** The verdicts of the policy rules, if one fitted. */
   ruling?: CallRuling;
-  /** The text that the model wrote as arguments, where it could not be parsed. Cut to 4 KiB. */
+  /** The text that the model wrote as arguments, if it could not be parsed. Cut to 4 KiB. */
   raw?: string;
-  /** The arguments that the model asked for. `{}` where they could not be parsed. */
+  /** The arguments that the model asked for. `{}` if they could not be parsed. */
   proposed: JsonObject;
   result: ToolResult;
 }
@@ -134,35 +134,35 @@ export interface ValidCall extends CallHead {
   kind: 'run' | 'ask';
   /** The arguments with defaults filled in. The call runs with them unless a person changes them. */
   arguments: JsonObject;
-  /** The arguments that the model asked for. Set only where defaults changed them. */
+  /** The arguments that the model asked for. Set only if defaults changed them. */
   proposed?: JsonObject;
   /** SHA-256 over the RFC 8785 form of `arguments`. */
   argsDigest: string;
   /** SHA-256 over the tool's name, description, schema, safety and effect. */
   toolDigest: string;
   settings: CallSettings;
-  /** Only where `kind` is `ask`. */
+  /** Only if `kind` is `ask`. */
   preview?: Preview;
   /** SHA-256 (hex) of the preview's text. */
   previewDigest?: string;
   /** SHA-256 (hex) over the RFC 8785 form of the preview's plan. */
   planDigest?: string;
-  /** The reason of the policy, where the policy is stricter than safety. */
+  /** The reason of the policy, if the policy is stricter than safety. */
   policyReason?: string;
-  /** The verdicts of the policy rules, where one fitted. */
+  /** The verdicts of the policy rules, if one fitted. */
   ruling?: CallRuling;
   /**
-   * Only where `kind` is `ask`: the authority that decides. Absent: the worker has no approvers file, so anybody may
+   * Only if `kind` is `ask`: the authority that decides. Absent: the worker has no approvers file, so anybody may
    * decide.
    */
   authority?: Authority;
   /**
-   * Only where `kind` is `ask`: the grant that replaces the decision. A person is asked only if the grant turns out not
+   * Only if `kind` is `ask`: the grant that replaces the decision. A person is asked only if the grant turns out not
    * to allow the call.
    */
   grant?: GrantMark;
   /**
-   * Only where `kind` is `ask`: a question to a person. The person's answer is the result of the call, which never
+   * Only if `kind` is `ask`: a question to a person. The person's answer is the result of the call, which never
    * runs.
    */
   question?: Question;
@@ -177,7 +177,7 @@ export interface RemoteCall extends CallHead {
   /** Arguments as the model wrote them. */
   raw: string;
   /**
-   * In a fork, or on another build: why a person has to decide the call, even where safety and policy would let it run.
+   * In a fork, or on another build: why a person has to decide the call, even if safety and policy would let it run.
    */
   askFirst?: string;
   /** Only for a call that was asked about on another build: the digest of its tool on that build. */
@@ -190,7 +190,7 @@ export interface RemoteCall extends CallHead {
  */
 export interface RecordedCall extends CallHead {
   kind: 'recorded';
-  /** The text that the model wrote as arguments, where it could not be parsed. */
+  /** The text that the model wrote as arguments, if it could not be parsed. */
   raw?: string;
   /** The arguments that the model asked for. */
   proposed: JsonObject;
@@ -232,7 +232,7 @@ export interface CallInput extends CallHead {
   grant?: GrantMark;
   /** The authority when the request was made. The worker's own file can only make it stricter. */
   authority?: Authority;
-  /** The arguments that the model asked for. Set only where a person changed them. */
+  /** The arguments that the model asked for. Set only if a person changed them. */
   proposed?: JsonObject;
   /** The approved file plan. */
   plan?: FilePlan;
@@ -281,10 +281,10 @@ export interface SpentDecision {
   previewDigest?: string;
   reason?: string;
   hunks?: string[];
-  /** Only where rules say who decides: the votes that made the decision. */
+  /** Only if rules say who decides: the votes that made the decision. */
   votes?: Vote[];
   /**
-   * The person who changed the arguments, and the reason. This is not the approver where somebody had to look at the
+   * The person who changed the arguments, and the reason. This is not the approver if somebody had to look at the
    * changed call again.
    */
   edit?: { approver: string; reason?: string };
@@ -380,7 +380,7 @@ export interface Beat {
   partial?: string;
   /** The data that the handler keeps for the next attempt. */
   checkpoint?: Json;
-  /** Only for `think`, where the text is not streamed: the beginning of the text that the model has written so far. */
+  /** Only for `think`, if the text is not streamed: the beginning of the text that the model has written so far. */
   text?: string;
   /** Only for a burst: the step that `text` belongs to. */
   step?: number;

@@ -58,7 +58,7 @@ const COMMON = {
   reason: { type: 'string', maxLength: LIMITS.reasonBytes },
   /** The name that was claimed. */
   approver: text,
-  /** `cli`, `web` and so on. `signal` where the sender names no channel. */
+  /** `cli`, `web` and so on. `signal` if the sender names no channel. */
   channel: text,
   /**
    * The approver was signed in at the channel. Like the name, this is only claimed: whoever may send a signal can claim
@@ -116,10 +116,10 @@ export const RESOLUTION = {
   properties: {
     ...COMMON,
     resolution: { enum: RESOLUTIONS },
-    /** Only with `happened`: the result of the call, where the person knows it. */
+    /** Only with `happened`: the result of the call, if the person knows it. */
     content: { type: 'string', maxLength: LIMITS.outputBytes },
     /**
-     * The generation of the start that the person was asked about. Where the call was started again since, the
+     * The generation of the start that the person was asked about. If the call was started again since, the
      * resolution is refused.
      */
     generation: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
@@ -188,17 +188,17 @@ export interface Accepted {
   /** Workflow time, ISO 8601. */
   at: string;
   /**
-   * Set where somebody has to look at the call again, because an edit changed what is shown or the call is prepared
+   * Set if somebody has to look at the call again, because an edit changed what is shown or the call is prepared
    * anew. The call becomes a request again.
    */
   asksAgain?: true;
   /**
-   * Set where the sender did not name the digest of what was seen. Such a decision is not bound to the request that was
+   * Set if the sender did not name the digest of what was seen. Such a decision is not bound to the request that was
    * shown.
    */
   unbound?: true;
   /**
-   * Set where the decision counts as one of several votes: the votes that are still needed. Absent: it decided the
+   * Set if the decision counts as one of several votes: the votes that are still needed. Absent: it decided the
    * call.
    */
   needs?: VotesNeeded;

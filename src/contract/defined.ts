@@ -1,5 +1,5 @@
 /**
- * Whether the field K is left out where its value is undefined. A field of type `unknown` is kept, and so are the
+ * Whether the field K is left out if its value is undefined. A field of type `unknown` is kept, and so are the
  * fields of an index signature.
  */
 type Optional<K, V> = unknown extends V
@@ -10,7 +10,7 @@ type Optional<K, V> = unknown extends V
       ? true
       : false;
 
-/** The same fields. Those that may be undefined are optional. */
+/** The same fields. The fields that may be undefined are optional. */
 export type Defined<T> = {
   [K in keyof T as Optional<K, T[K]> extends true ? never : K]: string extends K
     ? Exclude<T[K], undefined>

@@ -20,7 +20,7 @@ export interface ForkOrigin {
   /** One of the agent's `models`, by name. Absent: the agent's own model. */
   model?: string;
   /**
-   * What its model knew before the conversation, taken from the record. Set only where the fork begins with the first
+   * What its model knew before the conversation, taken from the record. Set only if the fork begins with the first
    * reply.
    */
   context?: string;
@@ -70,7 +70,7 @@ const OTHER_TOOL =
   '[The tool has changed since this was first asked: another build was deployed. Look again before you decide.]';
 
 /**
- * The only rule of a dry world. It says how a call is recorded instead of running. Undefined where the call runs,
+ * The only rule of a dry world. It says how a call is recorded instead of running. Undefined if the call runs,
  * because it changes nothing and needs no decision. No person is asked: a decision about a call that cannot run has no
  * effect, and a what-if must not wait for days.
  */
@@ -80,7 +80,7 @@ export function dryKindOf(effect: Effect, needsDecision: boolean): DryKind | und
 }
 
 /**
- * The result of a call that a fork records instead of running. Undefined where the call runs. `timestamp` is ISO 8601.
+ * The result of a call that a fork records instead of running. Undefined if the call runs. `timestamp` is ISO 8601.
  */
 export function resultWithoutRun(
   fork: ForkOrigin | undefined,

@@ -29,7 +29,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value) && isSoundJson(value);
 }
 
-/** The value of a JSON text. Undefined where the text is not JSON. */
+/** The value of a JSON text. Undefined if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

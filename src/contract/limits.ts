@@ -219,7 +219,7 @@ export const LIMITS = {
 export const TIMES = {
   /** The timeout of a tool that sets none. */
   toolTimeout: 30 * SECOND,
-  /** The time by which start-to-close is longer than the tool's timeout, so that the executor ends a handler first. */
+  /** Start-to-close is longer than the tool's timeout by this time, so that the executor ends a handler first. */
   closeMargin: 10 * SECOND,
   /** The heartbeat timeout of every call: it decides how soon a dead worker is noticed. */
   heartbeatTimeout: 10 * SECOND,

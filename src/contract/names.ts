@@ -145,7 +145,7 @@ export const MEMO = {
 /** Memo key of one call that a user's workflow gates. It holds a ValidCall while the request is open. */
 export const gateMemoKey = (callId: string): string => `gated.${callId}`;
 
-/** The value of CountersignDeadline where the requests of a turn never expire. */
+/** The value of CountersignDeadline if the requests of a turn never expire. */
 export const NEVER = '9999-12-31T00:00:00.000Z';
 
 /** The form of a tool's name: snake_case. The names in RESERVED_TOOL_NAMES are taken. */
@@ -224,7 +224,7 @@ export const activityIds = {
   verify: (callId: string, generation: number, asked = 1) => `verify-${callId}-${generation}${again(asked)}`,
 } as const;
 
-/** The end of the id under which an activity is scheduled once more, because its result could not be read. */
+/** The end of an activity's id if the activity is scheduled again because its result could not be read. */
 function again(asked: number): string {
   return asked === 1 ? '' : `-again-${asked - 1}`;
 }

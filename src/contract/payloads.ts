@@ -172,13 +172,13 @@ const isVerifyOutput = guard<VerifyOutput>({
 });
 const isResult = guard<ToolResult>(RESULT);
 
-/** Reads a model's reply. Undefined where it cannot be read. */
+/** Reads a model's reply. Undefined if it cannot be read. */
 export function readThinkOutput(value: unknown): ThinkOutput | undefined {
   if (!isThinkOutput(value) || !value.calls.every((call) => isCall(call))) return undefined;
   return new Set(value.calls.map(({ callId }) => callId)).size === value.calls.length ? value : undefined;
 }
 
-/** Reads a prepared call. Undefined where it cannot be read, or is another call. */
+/** Reads a prepared call. Undefined if it cannot be read, or is another call. */
 export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): PrepareOutput | undefined {
   // A request for more budget has to be one still, and no other call may become one.
   const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
@@ -186,7 +186,7 @@ export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): Pre
 }
 
 /**
- * Reads the output of a call. Undefined where it cannot be read, or belongs to another call. Only the worker that took
+ * Reads the output of a call. Undefined if it cannot be read, or belongs to another call. Only the worker that took
  * a call knows its secret, so nobody else can say that the call did not start.
  */
 export function readCallOutput(
@@ -198,14 +198,14 @@ export function readCallOutput(
   return 'result' in value && value.result.callId !== callId ? undefined : value;
 }
 
-/** Reads whether a call in doubt took effect. Undefined where it cannot be read, or belongs to another call. */
+/** Reads whether a call in doubt took effect. Undefined if it cannot be read, or belongs to another call. */
 export function readVerifyOutput(value: unknown, callId: string): VerifyOutput | undefined {
   if (!isVerifyOutput(value)) return undefined;
   return value.outcome === 'happened' && value.result.callId !== callId ? undefined : value;
 }
 
 /**
- * Reads a result that anybody may have sent, cut to the most that a tool may return. Undefined where it cannot be read.
+ * Reads a result that anybody may have sent, cut to the most that a tool may return. Undefined if it cannot be read.
  */
 export function readResult(value: unknown, callId: string): ToolResult | undefined {
   if (!isResult(value) || value.callId !== callId) return undefined;

@@ -25,7 +25,7 @@ export interface FilePlan {
   /** SHA-256 (hex) of the bytes after all hunks. Empty for a call that moves or deletes the file. */
   targetHash: string;
   /**
-   * The encoding by which the bytes became the text of `lines`. `latin1` where the bytes are not UTF-8, so that no byte
+   * The encoding by which the bytes became the text of `lines`. `latin1` if the bytes are not UTF-8, so that no byte
    * is lost.
    */
   encoding: 'utf8' | 'latin1';

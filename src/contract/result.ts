@@ -51,7 +51,7 @@ export interface ResultMetadata {
   /** True when a person approved or modified this call. False when the call needed no decision or got none. */
   approved: boolean;
   attempt: number;
-  /** Set where nothing ran, because the turn is a fork in a dry world. */
+  /** Set if nothing ran, because the turn is a fork in a dry world. */
   dry?: DryKind;
   /** Set if the call succeeded although its time was over, or it was aborted or given up. */
   late?: true;
@@ -66,7 +66,7 @@ export interface ResultMetadata {
  * `content`, which is always a string.
  */
 export interface ToolResult {
-  /** The model's own call id. It is made up where the model gave no id, or the same id twice. */
+  /** The model's own call id. It is made up if the model gave no id, or the same id twice. */
   id: string;
   callId: string;
   tool: string;

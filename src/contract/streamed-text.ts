@@ -17,7 +17,7 @@ export interface StreamedText {
    * it.
    */
   scheduledAt: number;
-  /** 0, or 1 where the finished reply differs from what was streamed. The text then begins anew. */
+  /** 0, or 1 if the finished reply differs from what was streamed. The text then begins anew. */
   revision: number;
   /** The number of characters (UTF-16 units) of the text before this piece. */
   at: number;
@@ -32,7 +32,7 @@ export interface StreamGap extends Pick<StreamedText, 'turn' | 'scheduledAt' | '
   at: number;
 }
 
-/** Sends pieces to a web inbox, and returns what is missing there. Rejects where the pieces do not arrive. */
+/** Sends pieces to a web inbox, and returns what is missing there. Rejects if the pieces do not arrive. */
 export type SendText = (pieces: readonly StreamedText[]) => Promise<readonly StreamGap[]>;
 
 /**
@@ -46,7 +46,7 @@ export interface TurnNews {
   isPart?: true;
 }
 
-/** Sends news to a web inbox. Rejects where it does not arrive. */
+/** Sends news to a web inbox. Rejects if it does not arrive. */
 export type SendNews = (news: TurnNews) => Promise<void>;
 
 /** A web inbox that workers send models' texts to. It passes them to everyone who follows the turn. */
@@ -98,7 +98,7 @@ export const STREAM = {
   textBytes: 512 * 1024,
   /** The least time between two batches, in milliseconds. */
   batchMs: 50,
-  /** The number of characters from the beginning of the text that the heartbeat has where the text is not streamed. */
+  /** The number of characters from the beginning of the text that the heartbeat has if the text is not streamed. */
   headCharacters: 4_000,
 } as const;
 

@@ -26,7 +26,7 @@ export interface ThinkInput {
   origin?: TurnOrigin;
   /** One of the agent's `models`, by name. Absent: the agent's own model. */
   model?: string;
-  /** The knowledge of the model before the conversation, where a fork took it from its record. */
+  /** The knowledge of the model before the conversation, if a fork took it from its record. */
   context?: string;
   /** The conversation before this turn in its session. */
   session?: SessionRef;
@@ -36,7 +36,7 @@ export interface ThinkInput {
   after?: { replyId: string; count: number };
   /** New words of a person. */
   words: string[];
-  /** The files that came with each of these words. Absent where there are no files. */
+  /** The files that came with each of these words. Absent if there are no files. */
   files?: FileRef[][];
   /** The result of each call of the last reply, in its order. */
   results: ResultRef[];
@@ -49,7 +49,7 @@ export interface ThinkInput {
 }
 
 /**
- * A result by its digest. The text is in the worker's memory or in the `transcript` query; `text` is set only where
+ * A result by its digest. The text is in the worker's memory or in the `transcript` query; `text` is set only if
  * history has the text nowhere else.
  */
 export interface ResultRef {
@@ -62,7 +62,7 @@ export interface ResultRef {
 
 /** When the steps of a turn whose agent has `durability: 'gate'` are written to its history. */
 export interface GateMode {
-  /** A burst takes no further step after so many milliseconds. 0: it takes one step. */
+  /** After this many milliseconds, a burst does not take a further step. 0: it takes one step. */
   commitMs: number;
 }
 
@@ -144,7 +144,7 @@ export interface MovedCall {
   seenDigest: string;
   /** Workflow time in ms. */
   since: number;
-  /** Workflow time in ms. Null where it never expires. */
+  /** Workflow time in ms. Null if it never expires. */
   deadline: number | null;
   /** An earlier build showed it otherwise, so an approval has to carry the digest of what its sender saw. */
   isOther?: true;

@@ -14,7 +14,7 @@ export type Effect = (typeof EFFECTS)[number];
 
 /**
  * The time that a tool's state stays in memory between its calls. `call`: the tool keeps no state. `turn`: as long as
- * the turn. `session`: as long as the session, or as the turn where there is no session. `worker`: as long as the
+ * the turn. `session`: as long as the session, or as the turn if there is no session. `worker`: as long as the
  * worker, and all its turns share the state.
  */
 export const STATES = ['call', 'turn', 'session', 'worker'] as const;

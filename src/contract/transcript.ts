@@ -7,7 +7,7 @@ import type { SealedValues } from './secret/sealed';
 import { jsonBytes, utf8Bytes, withFiles } from './text/bytes';
 import type { ThinkOutput } from './think';
 
-/** One call as the transcript shows it to the model. `raw` is set only where the arguments could not be parsed. */
+/** One call as the transcript shows it to the model. `raw` is set only if the arguments could not be parsed. */
 export interface TranscriptCall {
   callId: string;
   id: string;
@@ -76,7 +76,7 @@ export function entryBytes(entry: TranscriptEntry): number {
 
 /**
  * Cuts a text so that it takes at most `mostBytes` as JSON. Head and tail are kept, and a mark replaces the middle. No
- * character is split. Where the mark alone is longer, only the mark is left. Cutting twice changes nothing.
+ * character is split. If the mark alone is longer, only the mark is left. Cutting twice changes nothing.
  */
 export function cutContent(content: string, mostBytes: number): string {
   // A UTF-16 unit takes at most six bytes in JSON.
@@ -157,7 +157,7 @@ export function dropOutputs(entries: readonly TranscriptEntry[], before: number)
   return entries.map((entry, index) => (index < before ? dropOutput(entry) : entry));
 }
 
-/** One entry without its output. The entry itself where it has no output. */
+/** One entry without its output. The entry itself if it has no output. */
 export function dropOutput(entry: TranscriptEntry): TranscriptEntry {
   if (entry.kind === 'result' && entry.content !== DROPPED_OUTPUT)
     return { ...entry, content: DROPPED_OUTPUT };

@@ -38,7 +38,7 @@ export interface TurnInput {
   fork?: ForkInput;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The most that the turn may spend. It applies where the agent allows more. */
+  /** The most that the turn may spend. It applies if the agent allows more. */
   budget?: Budget;
   /** Only for a child turn: its part of what is left of its parent's budget. Nobody can raise it in the child turn. */
   cap?: Budget;
@@ -81,7 +81,7 @@ export interface CarriedTurn {
   children?: number;
   /** The last steps that were alike. Absent: there are none. */
   repeated?: Repeated;
-  /** Only where the turn moved to another build while it waited: the step that it is in. */
+  /** Only if the turn moved to another build while it waited: the step that it is in. */
   moved?: MovedStep;
 }
 
@@ -108,7 +108,7 @@ export interface TurnResult {
   why?: string;
   /** The spending of the turn and its child turns. */
   spent?: Spent;
-  /** The answer as a value, where the agent has an `output`. */
+  /** The answer as a value, if the agent has an `output`. */
   value?: Json;
   steps: number;
   counts: TurnCounts;
@@ -156,13 +156,13 @@ export interface OpenItem {
   summary: string;
   /** The digest of the request as an approver sees it. A decision names it. */
   seenDigest?: string;
-  /** Why the last edit was not taken, in short. Only where there was an edit. */
+  /** Why the last edit was not taken, in short. Only if there was an edit. */
   note?: string;
-  /** Only where rules say who decides: the votes, and the votes that are still needed. */
+  /** Only if rules say who decides: the votes, and the votes that are still needed. */
   voting?: Voting;
   /** ISO 8601, workflow time. */
   since: string;
-  /** ISO 8601. Null where it never expires. */
+  /** ISO 8601. Null if it never expires. */
   deadline: string | null;
 }
 
@@ -192,7 +192,7 @@ export function childTurnId(turn: string, { callId, replyId }: { callId: string;
 
 const KEY_CHARACTERS = 12;
 
-/** The call that a child turn belongs to, by the id of the child. Undefined where it belongs to another turn. */
+/** The call that a child turn belongs to, by the id of the child. Undefined if it belongs to another turn. */
 export function callOfChild(turn: string, child: string): string | undefined {
   if (!child.startsWith(`${turn}.`)) return undefined;
   return /^(.+)\.[A-Za-z0-9]{1,12}$/.exec(child.slice(turn.length + 1))?.[1];
@@ -282,7 +282,7 @@ export interface ChildWaitInput {
   child: string;
 }
 
-/** Reads how a child turn ended, from the output of an activity. Undefined where it cannot be read. */
+/** Reads how a child turn ended, from the output of an activity. Undefined if it cannot be read. */
 export function readChildEnd(value: unknown): ChildEnd | undefined {
   if (!isObject(value)) return undefined;
   const { kind, message, result } = value;
@@ -316,7 +316,7 @@ export const ORIGIN: JsonSchema = {
 };
 
 /**
- * The problems of a turn's origin. Empty where the origin fits. Both the starter of a turn and the turn itself check
+ * The problems of a turn's origin. Empty if the origin fits. Both the starter of a turn and the turn itself check
  * it.
  */
 export const originIssues = /* @__PURE__ */ soundCheck(ORIGIN);

@@ -44,7 +44,7 @@ const parts = (version: string): number[] => version.split('.').map(Number);
 /** The version that `temporal --version` printed, or why the binary cannot be used. */
 type Probe = { version: string } | Miss;
 
-/** How long `--version` may take: a cold disk is slow, and a wrapper may hang. */
+/** The longest time that `--version` may take: a cold disk is slow, and a wrapper may hang. */
 const PROBE_MS = 20_000;
 
 /** Runs `<binary> --version` and judges the answer. Never throws. */

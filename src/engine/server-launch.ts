@@ -63,8 +63,8 @@ export interface LaunchOptions extends StartOptions {
 const START_MS = 30_000;
 const POLL_MS = 20;
 /**
- * How often ports are drawn. Two servers that start at the same time may draw the same free port, and one of them has
- * to draw again.
+ * The most times that ports are drawn. Two servers that start at the same time may draw the same free port, and one of
+ * them has to draw again.
  */
 const DRAWS = 5;
 

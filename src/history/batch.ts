@@ -2,7 +2,7 @@ import { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 import type { RequestOpened } from './events';
 
 /**
- * Why a request is not approved together with others, at a terminal or on the page. Undefined where it may be. For what
+ * Why a request is not approved together with others, at a terminal or on the page. Undefined if it may be. For what
  * a terminal would have to sign, see `whySigned` in cli/batch.ts.
  */
 export function whyNotInBatch(request: RequestOpened): string | undefined {
@@ -15,7 +15,7 @@ export function whyNotInBatch(request: RequestOpened): string | undefined {
 }
 
 /**
- * Why a request is not even denied together with others, at a terminal or on the page. Undefined where it may be: a
+ * Why a request is not even denied together with others, at a terminal or on the page. Undefined if it may be: a
  * denial runs nothing.
  */
 export function whyNoBatch({ noBatch }: Pick<RequestOpened, 'noBatch'>): string | undefined {

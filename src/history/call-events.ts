@@ -39,17 +39,17 @@ export interface ProposedCall {
    * a fork took over its result.
    */
   kind: 'invalid' | 'run' | 'ask' | 'remote' | 'recorded';
-  /** The arguments with defaults; `{}` where they could not be parsed. */
+  /** The arguments with defaults; `{}` if they could not be parsed. */
   arguments: JsonObject;
-  /** The arguments that the model wrote. Only where defaults changed them. */
+  /** The arguments that the model wrote. Only if defaults changed them. */
   proposed?: JsonObject;
-  /** The text that the model wrote as arguments. Only where it is not parsed (yet). */
+  /** The text that the model wrote as arguments. Only if it is not parsed (yet). */
   raw?: string;
   /** Why an invalid call cannot run. */
   error?: string;
   /** The effect of the tool. Only for a call that may run. */
   effect?: Effect;
-  /** The verdicts of the policy rules. Only where a rule fitted. */
+  /** The verdicts of the policy rules. Only if a rule fitted. */
   ruling?: CallRuling;
 }
 
@@ -63,7 +63,7 @@ export interface CallPrepared extends EventHeader {
 }
 
 /**
- * A call waits for a decision. From now on, and not before, it can be decided. The event occurs again where an edit or
+ * A call waits for a decision. From now on, and not before, it can be decided. The event occurs again if an edit or
  * a reset makes somebody look again.
  */
 export interface RequestOpened extends EventHeader {
@@ -82,16 +82,16 @@ export interface RequestOpened extends EventHeader {
   /** Why the same request comes once more: the last edit was not taken, or the decision did not hold. */
   note?: string;
   /**
-   * The arguments that the model asked for. Set only where other arguments run, because defaults were filled in or a
+   * The arguments that the model asked for. Set only if other arguments run, because defaults were filled in or a
    * person changed them.
    */
   proposed?: JsonObject;
-  /** The person who changed the arguments last, and the reason. Absent where no person changed them. */
+  /** The person who changed the arguments last, and the reason. Absent if no person changed them. */
   edit?: { approver: string; reason?: string };
   preview?: Preview;
-  /** Why the policy wants a decision, where it gave a reason. */
+  /** Why the policy wants a decision, if it gave a reason. */
   policyReason?: string;
-  /** Set where the tool wants its requests decided one by one. */
+  /** Set if the tool wants its requests decided one by one. */
   noBatch?: boolean;
   /**
    * `none`: no grant replaces a decision. `equal`: only a grant for the same arguments does. Absent: any grant does.
@@ -99,9 +99,9 @@ export interface RequestOpened extends EventHeader {
   grants?: 'none' | 'equal';
   /** The MCP server that has the tool. Absent: the tool is not from an MCP server. */
   server?: string;
-  /** The schema that changed arguments have to fit. Absent where the record has no schema. */
+  /** The schema that changed arguments have to fit. Absent if the record has no schema. */
   schema?: JsonSchema;
-  /** The time after which the handler is ended, in milliseconds. Absent where the record does not have it. */
+  /** The time after which the handler is ended, in milliseconds. Absent if the record does not have it. */
   timeoutMs?: number;
   /** A user's own workflow asks, and itself runs the call. How often it runs the call is not known here. */
   unowned?: true;
@@ -109,7 +109,7 @@ export interface RequestOpened extends EventHeader {
   byGate?: true;
   /** The authority that decides the call. Absent: everybody who may signal the turn can decide. */
   authority?: Authority;
-  /** ISO 8601, workflow time. Null where the request never expires. */
+  /** ISO 8601, workflow time. Null if the request never expires. */
   deadline: string | null;
   /** One line with the tool and the arguments. */
   summary: string;
@@ -143,7 +143,7 @@ export interface QuestionOpened extends EventHeader {
   callKey: string;
   tool: string;
   question: Question;
-  /** ISO 8601, workflow time. Null where the question never expires. */
+  /** ISO 8601, workflow time. Null if the question never expires. */
   deadline: string | null;
   /** One line with the tool and the question. */
   summary: string;
@@ -222,9 +222,9 @@ export interface CallEnded extends EventHeader {
   callId: string;
   tool: string;
   result: ToolResult;
-  /** The time from scheduling to closing, in milliseconds. Null where nothing was scheduled. */
+  /** The time from scheduling to closing, in milliseconds. Null if nothing was scheduled. */
   durationMs: number | null;
-  /** 0 where nothing was started. */
+  /** 0 if nothing was started. */
   attempts: number;
   /**
    * Where the result comes from. `handler`: the call itself reported it. `failure`: it is derived from the failure of
@@ -293,7 +293,7 @@ export interface InDoubtOpened extends EventHeader {
 export interface SignalRecorded extends EventHeader {
   type: 'signal_recorded';
   signal: 'approval' | 'resolution' | 'answer';
-  /** Absent where the payload could not be read. */
+  /** Absent if the payload could not be read. */
   callId?: string;
   approver?: string;
   identity: string;
@@ -321,7 +321,7 @@ export interface Reapplied extends EventHeader {
 
 /** The sender of a decision, a resolution or an answer, as claimed, and how the message arrived. */
 export interface Attribution {
-  /** The name that was claimed, or `somebody` where no name was claimed. */
+  /** The name that was claimed, or `somebody` if no name was claimed. */
   approver: string;
   /** The person in whose place the sender acts, as claimed. Only votes have it. */
   inPlaceOf?: InPlaceOf;
@@ -342,9 +342,9 @@ export interface Attribution {
 /** A decision was judged. An update that is refused leaves nothing in history, so it has no event. */
 export interface DecisionMade extends EventHeader, Attribution {
   type: 'decision';
-  /** Empty where the payload could not be read. */
+  /** Empty if the payload could not be read. */
   callId: string;
-  /** Absent where the payload could not be read. */
+  /** Absent if the payload could not be read. */
   decision?: DecisionKind;
   /** Only with `modified`: the new arguments. */
   arguments?: JsonObject;
@@ -370,10 +370,10 @@ export interface DecisionMade extends EventHeader, Attribution {
  */
 export interface Resolved extends EventHeader, Attribution {
   type: 'resolved';
-  /** Empty where the payload could not be read. */
+  /** Empty if the payload could not be read. */
   callId: string;
   resolution?: ResolutionKind;
-  /** Only with `happened`: the result of the call, where the person knows it. */
+  /** Only with `happened`: the result of the call, if the person knows it. */
   content?: string;
   /** The resolution counts as a vote, and the call still waits for more votes. */
   stillWaits?: true;
@@ -383,7 +383,7 @@ export interface Resolved extends EventHeader, Attribution {
 /** An answer to a question was judged. If it is accepted, call_ended follows with the text that the model reads. */
 export interface Answered extends EventHeader, Attribution {
   type: 'answered';
-  /** Empty where the payload could not be read. */
+  /** Empty if the payload could not be read. */
   callId: string;
   answer?: AnswerKind;
   /**

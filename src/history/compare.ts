@@ -33,7 +33,7 @@ export interface PathEnd {
   error?: string;
 }
 
-/** One step of both paths. A side is absent where its path has no such step. */
+/** One step of both paths. A side is absent if its path has no such step. */
 export interface ComparedStep {
   step: number;
   left?: PathStep;

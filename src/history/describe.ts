@@ -72,7 +72,7 @@ function describeStart({
   return { label: 'turn', text: `${turn}, agent ${agent}: ${truncate(prompt)}${withText(files)}` };
 }
 
-/** The files that come with words, as text. Empty where there are none. */
+/** The files that come with words, as text. Empty if there are none. */
 export function withText(files: readonly FileRef[] = []): string {
   return files.length === 0 ? '' : `, with ${files.map(describeFile).join(', ')}`;
 }
@@ -239,7 +239,7 @@ function describeAnswer(event: TurnEventOf<'answered'>): Described {
   return answer === 'declined' ? { ...line, tone: 'bad' } : line;
 }
 
-/** What is added to the word of a decision: the hunks, and anything unusual about the decision. */
+/** The text that is added to the word of a decision: the hunks, and anything unusual about the decision. */
 export function decisionDetails({ hunks, unbound, asksAgain, stillWaits }: TurnEventOf<'decision'>): string {
   return [
     hunks === undefined ? '' : hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`,

@@ -33,14 +33,14 @@ import type {
 
 export type * from './call-events';
 
-/** The first event of every run of a turn. `continuedFrom` is set where the previous run continued as new. */
+/** The first event of every run of a turn. `continuedFrom` is set if the previous run continued as new. */
 export interface TurnStarted extends EventHeader {
   type: 'turn_started';
   turn: string;
   runId: string;
   agent: string;
   prompt: string;
-  /** The files that come with the prompt. Absent where there are none. */
+  /** The files that come with the prompt. Absent if there are none. */
   files?: FileRef[];
   taskQueue: string;
   origin?: TurnOrigin;
@@ -53,21 +53,21 @@ export interface TurnStarted extends EventHeader {
   /** The session that the turn belongs to. */
   session?: string;
   continuedFrom?: string;
-  /** The first run of the turn, as the server names it. Absent where this run is the first. */
+  /** The first run of the turn, as the server names it. Absent if this run is the first. */
   firstRunId?: string;
-  /** The messages so far. Set only where the runs in which they arose are not among these events. */
+  /** The messages so far. Set only if the runs in which they arose are not among these events. */
   carried?: TranscriptEntry[];
 }
 
 /**
- * The turn is a fork. The event comes right after the first turn_started of a fork. Where the fork begins with a step
+ * The turn is a fork. The event comes right after the first turn_started of a fork. If the fork begins with a step
  * from the record, that step and the results that were taken over follow.
  */
 export interface Forked extends EventHeader, ForkOrigin {
   type: 'forked';
   /**
    * The messages from which the fork goes on, as the model sees them. Their effects happened in the other turn. Empty
-   * where the fork begins with the first step.
+   * if the fork begins with the first step.
    */
   taken: TranscriptEntry[];
 }
@@ -76,15 +76,15 @@ export interface Forked extends EventHeader, ForkOrigin {
 export interface Thinking extends EventHeader {
   type: 'thinking';
   step: number;
-  /** Tool outputs before this message of the transcript are dropped. Absent where no outputs are dropped. */
+  /** Tool outputs before this message of the transcript are dropped. Absent if no outputs are dropped. */
   droppedBefore?: number;
-  /** The most bytes to which each output of the previous step was cut. Absent where the outputs are whole. */
+  /** The most bytes to which each output of the previous step was cut. Absent if the outputs are whole. */
   cutTo?: number;
   /**
-   * A person's new words, which the model reads from this step on. Absent where there are none, and in the first step.
+   * A person's new words, which the model reads from this step on. Absent if there are none, and in the first step.
    */
   words?: string[];
-  /** The files that came with each of these words. Absent where there are no files. */
+  /** The files that came with each of these words. Absent if there are no files. */
   files?: FileRef[][];
 }
 
@@ -97,7 +97,7 @@ export interface ThinkRetried extends EventHeader {
   step: number;
   /** The attempt that ended the activity. Counts from 1. */
   attempt: number;
-  /** Why the previous attempt failed, where the server still had the reason. */
+  /** Why the previous attempt failed, if the server still had the reason. */
   lastFailure?: string;
   /** The earlier attempts were bursts. Their finished steps are not on record, and the model was asked again. */
   burst?: true;
@@ -122,7 +122,7 @@ export interface Step extends EventHeader {
   text: string;
   model: string;
   finishReason: string;
-  /** The name of this reply in the transcript. Absent where the reply could not be read. */
+  /** The name of this reply in the transcript. Absent if the reply could not be read. */
   replyId?: string;
   usage?: Usage;
   /** The budget that the agent allows a turn. */

@@ -104,7 +104,7 @@ export function newerVersion(why: string): CountersignError {
 /**
  * The turn events of an exported file. See `parseExport`.
  *
- * @throws CountersignError `bad_history`, `newer_version`, `not_a_turn`, or `key_missing` where it is encrypted.
+ * @throws CountersignError `bad_history`, `newer_version`, `not_a_turn`, or `key_missing` if it is encrypted.
  */
 export async function turnEventsOfJson(json: unknown, decode: Decode = makeDecode()): Promise<TurnEvent[]> {
   return turnEventsOfRuns(parseExport(json), decode);
@@ -179,7 +179,7 @@ export interface BundleOptions {
 /**
  * The runs of a turn as a bundle without `redacted`, which the caller knows from its rewriter.
  *
- * @throws CountersignError `key_missing` where payloads of the turn's own cannot be opened.
+ * @throws CountersignError `key_missing` if payloads of the turn's own cannot be opened.
  */
 export async function makeBundle(
   runs: readonly History[],

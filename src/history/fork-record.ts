@@ -276,7 +276,7 @@ function settlesCall(event: TurnEvent): boolean {
   }
 }
 
-/** The events before the event that settled a call. All events where the call is not settled. */
+/** The events before the event that settled a call. All events if the call is not settled. */
 export function eventsBefore(events: readonly TurnEvent[], callId: string): readonly TurnEvent[] {
   const at = events.findIndex((event) => settlesCall(event) && 'callId' in event && event.callId === callId);
   return at === -1 ? events : events.slice(0, at);

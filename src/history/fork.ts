@@ -138,7 +138,7 @@ interface NewFork {
   taskQueue: string;
 }
 
-/** Everything from which the first step of a fork is made. */
+/** Everything that is needed to make the first step of a fork. */
 interface ForkInputs extends NewFork {
   record: TurnRecord;
   point: ForkPoint;
@@ -146,7 +146,7 @@ interface ForkInputs extends NewFork {
 }
 
 /**
- * The step that a fork begins with. Undefined where the model is asked for it.
+ * The step that a fork begins with. Undefined if the model is asked for it.
  *
  * @throws CountersignError `fork_refused`, `call_not_found`.
  */

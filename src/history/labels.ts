@@ -140,7 +140,7 @@ export function describeLineage(lineage: readonly Ancestor[]): string {
   return lineage.map(({ turn, callId, agent }) => `${turn}/${callId} of ${agent}`).join(' → ');
 }
 
-/** The facts with which a turn was started: `tenant=acme, user=u1`. */
+/** The facts that a turn was started with: `tenant=acme, user=u1`. */
 export function describeFacts(metadata: Readonly<Record<string, string>>): string {
   return Object.entries(metadata)
     .map(([name, value]) => `${name}=${value}`)
@@ -170,7 +170,7 @@ export function counted(count: number, what: string): string {
   return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
 }
 
-/** Tokens and their price. Empty where nothing was counted. */
+/** Tokens and their price. Empty if nothing was counted. */
 export function describeUsage(usage: Usage = {}): string {
   const tokens = describeTokens(usage);
   const parts = [
@@ -198,7 +198,7 @@ function whole(count: number): string {
   return count.toLocaleString('en');
 }
 
-/** The cost of replies: `0.0042 EUR`. Small amounts keep two significant digits. Empty where the cost is not known. */
+/** The cost of replies: `0.0042 EUR`. Small amounts keep two significant digits. Empty if the cost is not known. */
 export function costText({ cost, currency = '' }: Pick<Usage, 'cost' | 'currency'>): string {
   if (cost === undefined) return '';
   const digits = cost === 0 || cost >= 1 ? 2 : Math.min(9, 1 - Math.floor(Math.log10(cost)));
@@ -212,7 +212,7 @@ export function percentText(rate: number): string {
   return `${Math.floor(rate * 100)} %`;
 }
 
-/** Median, tail and maximum in words. `-` where nothing was measured. */
+/** Median, tail and maximum in words. `-` if nothing was measured. */
 export function spreadText({ p50, p95, max }: Spread, write: (value: number) => string = span): string {
   const parts = Object.entries({ p50, p95, max });
   return parts.map(([name, value]) => `${name} ${value === null ? '-' : write(value)}`).join(', ');
@@ -225,7 +225,7 @@ export function unreadText(turns: number): string {
 }
 
 /**
- * The authority that decides a call, with the people to whom the call was escalated. Undefined where no rule says who
+ * The authority that decides a call, with the people to whom the call was escalated. Undefined if no rule says who
  * decides.
  */
 export function authorityOn({ request, isEscalated }: CallView): Authority | undefined {
@@ -234,7 +234,7 @@ export function authorityOn({ request, isEscalated }: CallView): Authority | und
 }
 
 /**
- * Whether the votes on a call are enough, and which votes are still needed. Undefined where no rule says who decides.
+ * Whether the votes on a call are enough, and which votes are still needed. Undefined if no rule says who decides.
  */
 export function votesNeededOn(call: CallView): VoteCount | undefined {
   const authority = authorityOn(call);
@@ -242,7 +242,7 @@ export function votesNeededOn(call: CallView): VoteCount | undefined {
 }
 
 /**
- * The rule of a call, the votes, and the votes that are still needed, in words. Undefined where no rule says who
+ * The rule of a call, the votes, and the votes that are still needed, in words. Undefined if no rule says who
  * decides it.
  */
 export function describeVoting(call: CallView): string | undefined {

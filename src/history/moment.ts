@@ -5,7 +5,7 @@ import { type TurnView, viewOf } from './view';
 
 /**
  * A moment of a turn. `step`: the reply of this step arrived. `call`: this call asked for its decision, or started
- * where it needs none. `event`: this history event was recorded, in the run with this number (counted from 1) or,
+ * if it needs none. `event`: this history event was recorded, in the run with this number (counted from 1) or,
  * without a number, in the last run.
  */
 export type Point =

@@ -4,7 +4,7 @@ import type { HistoryEvent } from './decode/decode';
 import { toNumber } from './decode/proto';
 import { answerTooLarge, isTooLarge, STATUS, statusOf } from './server-errors';
 
-/** The server from which histories are read. */
+/** The server that holds the histories. */
 export interface HistoryServer {
   connection: ConnectionLike;
   namespace: string;
@@ -47,7 +47,7 @@ const GROW = 4;
 const WANTED_BYTES = 2 * 1024 * 1024;
 
 /**
- * The longest wait for a page that could be made smaller, in milliseconds. Where a page is too large, the connection
+ * The longest wait for a page that could be made smaller, in milliseconds. If a page is too large, the connection
  * refuses it, and the SDK asks for it again and again and reports nothing. We only see that the page does not come.
  */
 const PATIENCE_MS = 500;
@@ -63,7 +63,7 @@ const POLL_MS = 45_000;
 
 /**
  * The one place that asks for pages of history. A page holds up to 256 events of up to 2 MiB each, and a connection
- * with default settings accepts 4 MiB. So where a page does not come, a smaller page is asked for, down to one event.
+ * with default settings accepts 4 MiB. So if a page does not come, a smaller page is asked for, down to one event.
  */
 export class Pages {
   private size: number;
@@ -84,7 +84,7 @@ export class Pages {
   /**
    * The page after `token`, for events that the server already has.
    *
-   * @throws CountersignError `answer_too_large` where a single event does not come through although the server answers.
+   * @throws CountersignError `answer_too_large` if a single event does not come through although the server answers.
    */
   async next(token: Uint8Array): Promise<Page> {
     for (;;) {
@@ -96,9 +96,9 @@ export class Pages {
   }
 
   /**
-   * The page after `token`, once there are new events. The page has no events where none came for a while. The wait
+   * The page after `token`, once there are new events. The page has no events if none came for a while. The wait
    * itself asks for only one event: it would have to be cut off before a smaller page could be asked for. Its answer is
-   * only a sign that an event came. Where a run goes on while a page is read, the server adds the new events to the
+   * only a sign that an event came. If a run goes on while a page is read, the server adds the new events to the
    * last page. It adds no more than one page of them, and the next page begins after all of them (1.31,
    * `fetchGapEvents`).
    */
@@ -117,7 +117,7 @@ export class Pages {
     return toNumber(workflowExecutionInfo?.historyLength);
   }
 
-  /** Reads a page that may be too large. Undefined where a smaller page has to be asked for. */
+  /** Reads a page that may be too large. Undefined if a smaller page has to be asked for. */
   private async unlessTooLarge(token: Uint8Array): Promise<Page | undefined> {
     const patienceMs = Math.min(READ_MS, Math.max(PATIENCE_MS, 5 * this.slowestMs));
     try {
@@ -166,7 +166,7 @@ export class Pages {
   }
 
   /**
-   * The error where one event did not come. A server that answers another request is not gone, so the event is too
+   * The error if one event did not come. A server that answers another request is not gone, so the event is too
    * large.
    */
   private async explained(error: unknown): Promise<unknown> {

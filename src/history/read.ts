@@ -27,7 +27,7 @@ export interface ReadOptions {
  * The turn events of a turn from its first run on, through all later runs and every reset. Runs that a reset took back
  * and that were over before this call are left out.
  *
- * @throws CountersignError `turn_not_found`, `no_server` (after 5 minutes without it where `live`), `server_failed`.
+ * @throws CountersignError `turn_not_found`, `no_server` (after 5 minutes without it if `live`), `server_failed`.
  */
 export async function* readTurn(
   source: HistorySource,
@@ -144,7 +144,7 @@ export async function decodeRuns(
 }
 
 /**
- * The current run, or the last one, and the first run of its chain. Empty where the server does not name the first run.
+ * The current run, or the last one, and the first run of its chain. Empty if the server does not name the first run.
  */
 async function currentRun(
   server: HistoryServer,
@@ -156,7 +156,7 @@ async function currentRun(
   return { runId: execution?.runId ?? '', firstRunId: firstRunId ?? '' };
 }
 
-/** The server's description of a turn's current run. Undefined where there is no such workflow. */
+/** The server's description of a turn's current run. Undefined if there is no such workflow. */
 export async function describeTurn(server: HistoryServer, turn: string) {
   const request = { namespace: server.namespace, execution: { workflowId: turn } };
   const describe = () => server.connection.workflowService.describeWorkflowExecution(request);
@@ -186,7 +186,7 @@ export async function readChain(server: HistoryServer, turn: string): Promise<st
   return runs;
 }
 
-/** The run that a run continues. Undefined for the first run, and where the previous run is gone. */
+/** The run that a run continues. Undefined for the first run, and if the previous run is gone. */
 async function runBefore(server: HistoryServer, turn: string, runId: string): Promise<string | undefined> {
   const started = await readFirst(server, { turn, runId });
   const before = started?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId;

@@ -31,7 +31,7 @@ export interface ResetPlan {
   runId: string;
   /** The call before which the reset goes back. */
   before: string;
-  /** The event that completed the first workflow task that is taken back. Everything after it is taken back, too. */
+  /** The reset takes back this event, which completed a workflow task, and everything after it. */
   taskEventId: number;
   /**
    * The last event that changed the turn when the reset was planned. If later events have changed it, the reset is

@@ -5,7 +5,7 @@ import { toNumber } from './decode/proto';
 import { type HistoryServer, NO_TOKEN, type Page, Pages, type RunIds, type RunToRead } from './pages';
 import { isTransient, STATUS, statusOf, toCountersignError, turnNotFound } from './server-errors';
 
-/** The time for which a reader that does not wait for new events retries, where the server is gone. */
+/** The time for which a reader that does not wait for new events retries, if the server is gone. */
 const GIVE_UP_MS = 15_000;
 /** The time for which a live reader retries. A restart or an upgrade of the server takes less. */
 const GIVE_UP_LIVE_MS = 5 * 60_000;
@@ -23,7 +23,7 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
     const page = await nextPage(pages, run, progress);
     if (page === undefined) continue;
     const gap = gapIn(page, progress);
-    // Where a gap is still there after the run was read again, it is accepted, because the missing events do not exist
+    // If a gap is still there after the run was read again, it is accepted, because the missing events do not exist
     // then.
     const isNew = gap !== undefined && gap !== progress.gap;
     const events = isNew ? page.events.filter(({ eventId }) => toNumber(eventId) <= gap) : page.events;
@@ -37,7 +37,7 @@ export async function* readRun(server: HistoryServer, run: RunToRead): AsyncGene
 }
 
 /**
- * The event after which a page lacks some events. Undefined where it lacks none. The server leaves events out where
+ * The event after which a page lacks some events. Undefined if it lacks none. The server leaves events out if
  * more than a page of them arrives while it reads the last page (1.31, `fetchGapEvents`). The ids of a run have no
  * gaps.
  */
@@ -65,7 +65,7 @@ function asItIs(run: RunIds): RunToRead {
 }
 
 /**
- * The events of a turn's current run, where they are all that the turn has and come in one answer. For most turns, one
+ * The events of a turn's current run, if they are all that the turn has and come in one answer. For most turns, one
  * request to the server is enough. Undefined: there may be more events, or they did not come.
  */
 export async function readIfAlone(server: HistoryServer, turn: string): Promise<HistoryEvent[] | undefined> {

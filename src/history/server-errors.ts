@@ -22,7 +22,7 @@ export const STATUS = {
 } as const;
 
 /**
- * The gRPC status of an error, or of its cause. Undefined where there is none. A server whose time for a call is over
+ * The gRPC status of an error, or of its cause. Undefined if there is none. A server whose time for a call is over
  * may reset its stream before the client's own time is over, and gRPC then says in these words that the call was
  * cancelled. For a call that we cancel ourselves, it uses other words.
  */
@@ -168,7 +168,7 @@ export function turnNotFound(turn: string): CountersignError {
   return new CountersignError('turn_not_found', `there is no turn ${turn}`, { hint, data: { turn } });
 }
 
-/** The result of a read. Undefined where the server has no such turn or run, or has deleted it meanwhile. */
+/** The result of a read. Undefined if the server has no such turn or run, or has deleted it meanwhile. */
 export async function unlessGone<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

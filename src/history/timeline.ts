@@ -6,7 +6,7 @@ import { type CallView, type StepView, type TurnView, viewOf } from './view';
 /** A call with everything that happened to it, in order. */
 export interface TimelineCall extends CallView {
   /**
-   * The time that the call's requests and doubts waited for a person, in milliseconds. Absent where nobody had to look.
+   * The time that the call's requests and doubts waited for a person, in milliseconds. Absent if nobody had to look.
    */
   waitedMs?: number;
   events: TurnEvent[];
@@ -14,25 +14,25 @@ export interface TimelineCall extends CallView {
 
 /** A step: the model's reply, its calls, and what happened to the turn meanwhile. */
 export interface TimelineStep {
-  /** The number of the step. 0 where no model is asked. */
+  /** The number of the step. 0 if no model is asked. */
   step: number;
   /** A reset took back the step, or its end. */
   undone: boolean;
-  /** The model's reply. Absent while the model is asked, or where it failed. */
+  /** The model's reply. Absent while the model is asked, or if it failed. */
   reply?: StepView;
   calls: TimelineCall[];
-  /** What happened during the step and belongs to no call. */
+  /** The events during the step that belong to no call. */
   events: TurnEvent[];
 }
 
 /** A turn, step by step. */
 export interface Timeline {
   view: TurnView;
-  /** The ids of the turn's runs. The first run comes first. There are several where the turn continued as new. */
+  /** The ids of the turn's runs. The first run comes first. There are several if the turn continued as new. */
   runs: string[];
   /** The number of times that the turn moved to another build. */
   moved: number;
-  /** The tokens of all replies, where the provider counted them. */
+  /** The tokens of all replies, if the provider counted them. */
   usage: Usage;
   steps: TimelineStep[];
 }

@@ -70,7 +70,7 @@ function apply(reading: TranscriptState, event: TurnEvent): void {
   }
 }
 
-/** Takes the start of a run. A run that continues another run adds no message where the messages are there already. */
+/** Takes the start of a run. A run that continues another run adds no message if the messages are there already. */
 function start(reading: TranscriptState, { carried, continuedFrom, prompt, files }: TurnStarted): void {
   if (carried !== undefined) {
     reading.entries = [...carried];

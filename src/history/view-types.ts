@@ -51,16 +51,16 @@ export type CallPhase =
 /** One call, with everything on record about it. */
 export interface CallView {
   callId: string;
-  /** The run in which it waits for a person. Absent where it does not wait. A decision names the run. */
+  /** The run in which it waits for a person. Absent if it does not wait. A decision names the run. */
   runId?: string;
   step: number;
   tool: string;
   phase: CallPhase;
   /** The arguments that the model asked for, with defaults. */
   arguments: JsonObject;
-  /** The arguments that the model wrote. Set only where defaults changed them. */
+  /** The arguments that the model wrote. Set only if defaults changed them. */
   proposed?: JsonObject;
-  /** The arguments that a person approved. Absent where nobody approved any. */
+  /** The arguments that a person approved. Absent if nobody approved any. */
   approved?: JsonObject;
   /**
    * The grant by which the call ran, or is to run, without a decision. It has the use once a worker has claimed one.
@@ -69,19 +69,19 @@ export interface CallView {
   /** The arguments that ran or are to run. */
   effective: JsonObject;
   generation: number;
-  /** The verdicts of the policy rules when the call was prepared, where a rule fitted. */
+  /** The verdicts of the policy rules when the call was prepared, if a rule fitted. */
   ruling?: CallRuling;
   /** The call's last request. It stays when the call is decided. */
   request?: RequestOpened;
   /**
-   * The question that the call asks a person. It stays when it is answered. Absent where the call is not a question.
+   * The question that the call asks a person. It stays when it is answered. Absent if the call is not a question.
    */
   question?: QuestionOpened;
   /** The answers to the question, also refused ones, in order. */
   answers: Answered[];
   /** The decisions on the call, also refused ones, in order. */
   decisions: DecisionMade[];
-  /** The votes that count, one for each person. Empty where no rule says who decides. */
+  /** The votes that count, one for each person. Empty if no rule says who decides. */
   votes: CastVote[];
   /** Nobody decided in time, so more people may decide. */
   isEscalated?: true;
@@ -118,7 +118,7 @@ export interface StepView {
   repliedAt: string;
   /** The number of attempts to ask the model, from 1. */
   attempts: number;
-  /** Why the attempt before the last failed, where the server still had the reason. */
+  /** Why the attempt before the last failed, if the server still had the reason. */
   lastFailure?: string;
 }
 
@@ -147,12 +147,12 @@ export interface TurnView {
   firstRunId: string;
   agent: string;
   prompt: string;
-  /** The files that came with the prompt. Absent where there were none. */
+  /** The files that came with the prompt. Absent if there were none. */
   files?: FileRef[];
   origin?: TurnOrigin;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** What the turn may spend, with what people added, where the record says it. Absent: there is no limit. */
+  /** What the turn may spend, with what people added, if the record says it. Absent: there is no limit. */
   budget?: Budget;
   /** What the turn has spent, with the child turns that have ended. The time is known once the turn has ended. */
   spent?: Spent;
@@ -182,7 +182,7 @@ export interface TurnView {
   /** Signals on record that no worker has judged yet. */
   unjudged: number;
   answer?: string;
-  /** The answer as a value, where the agent has an `output`. */
+  /** The answer as a value, if the agent has an `output`. */
   value?: Json;
   error?: { message: string; type?: string };
 }
@@ -212,7 +212,7 @@ export function makeView(): TurnView {
 }
 
 /**
- * The message that let a call start last: the decision, or the resolution that ran the call again. Undefined where the
+ * The message that let a call start last: the decision, or the resolution that ran the call again. Undefined if the
  * call needed none.
  */
 export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | Resolved | undefined {
@@ -224,7 +224,7 @@ export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | 
 }
 
 /**
- * The key that the handler of a call got when the call last started. Undefined where the call never started, or the
+ * The key that the handler of a call got when the call last started. Undefined if the call never started, or the
  * record does not name the key.
  */
 export function keyOfStart({ request, doubt, generation, startedAt }: CallView): string | undefined {

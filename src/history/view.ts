@@ -184,7 +184,7 @@ function viewCall(view: TurnView, event: TurnEvent): void {
   }
 }
 
-/** Changes the call with an id. The call is made up where its step could not be read. */
+/** Changes the call with an id. The call is made up if its step could not be read. */
 function withCall(
   view: TurnView,
   { callId, tool = '' }: { callId: string; tool?: string },

@@ -85,7 +85,7 @@ function resetIn(text: string | null, wall: number): number | undefined {
   return Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1000 + Number(ms);
 }
 
-/** How long until a window has room for a request of `tokens` tokens, in milliseconds. 0: there is room. */
+/** The time until a window has room for a request of `tokens` tokens, in milliseconds. 0: there is room. */
 export function windowWait(window: LimitWindow, tokens: number, now: number): number {
   const { unit, remaining, heardAt, fullAt, limit } = window;
   const needed = unit === 'requests' ? 1 : tokens;
@@ -111,7 +111,7 @@ export function lastMinute(passed: readonly Passed[], now: number): Passed[] {
 }
 
 /**
- * How long until a request of `tokens` tokens fits `perMinute`, in milliseconds. 0: it fits. A request that is larger
+ * The time until a request of `tokens` tokens fits `perMinute`, in milliseconds. 0: it fits. A request that is larger
  * than the whole limit is sent alone.
  */
 export function minuteWait(

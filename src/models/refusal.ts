@@ -13,7 +13,7 @@ const contentSchema = z.object({ content: z.array(z.union([refusalPart, z.unknow
 const responseSchema = z.object({ output: z.array(z.union([contentSchema, z.unknown()])) });
 const refusedSchema = z.object({ type: z.literal('response.refusal.done'), refusal: z.string() });
 
-/** The words with which a model refuses. The provider packages do not read them. Empty if the model does not refuse. */
+/** The words of a model that refuses. The provider packages do not read them. Empty if the model does not refuse. */
 export function refusalOf(body: unknown): string {
   const choice = bodySchema.safeParse(body).data?.choices[0];
   const message = z.object({ message: refusalSchema }).safeParse(choice).data?.message;

@@ -25,12 +25,12 @@ export interface ErrorContext {
 
 interface Fault {
   kind: ModelErrorKind;
-  /** What happened, in our words. */
+  /** The failure in our own words. */
   what: string;
   /** The provider's own words about the failure. */
   words?: string;
   headers?: Record<string, string>;
-  /** How long the body asks to wait, in milliseconds. */
+  /** The time that the body asks to wait, in milliseconds. */
   waitMs?: number;
 }
 
@@ -65,7 +65,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   });
 }
 
-/** How much of a body a message quotes: enough for an explanation, too little for a page of HTML. */
+/** The most characters of a body that a message quotes: enough for an explanation, too little for a page of HTML. */
 const QUOTED_CHARACTERS = 1000;
 
 const ENDED: Fault = { kind: 'timeout', what: 'the request was ended by its caller' };
@@ -296,8 +296,8 @@ const LONGEST_MS = 24 * 3600 * 1000;
 const HTTP_DATE = /^[A-Z][a-z]{2,8}, .{8,30} GMT$/;
 
 /**
- * How long a server asks to wait, in milliseconds, at most a day: `retry-after-ms`, or `retry-after` in seconds or as a
- * date. Undefined if it gives no readable time.
+ * The time that a server asks to wait, in milliseconds, at most a day: `retry-after-ms`, or `retry-after` in seconds or
+ * as a date. Undefined if it gives no readable time.
  *
  * @param headers Names in lower case.
  * @param now Milliseconds since the epoch.

@@ -135,8 +135,8 @@ function findStranger(c: Context, hosts: Hosts, header: string | undefined): str
 }
 
 /**
- * Whether an origin is our own. Host name and port must be those of the request. The scheme may differ, because a proxy
- * may change it.
+ * Whether an origin is our own. Host name and port must equal the host name and port of the request. The scheme may
+ * differ, because a proxy may change it.
  */
 function isOwn(origin: string, host: string): boolean {
   return [`http://${host}`, `https://${host}`].includes(origin);

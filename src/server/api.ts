@@ -73,7 +73,7 @@ import type {
  * | `DELETE /api/push` `{endpoint}` | 204: the signed-in user is no longer notified there |
  * | `GET /api/refusals?since=` | `Refusal[]`, newest first; `since` in milliseconds ago |
  *
- * The page names the user whom it shows as signed in, in the header `countersign-user`: 401 where that is another user.
+ * The page names the user whom it shows as signed in, in the header `countersign-user`: 401 if that is another user.
  *
  * Every failure is an `ApiError`. `:turn` and `:callId` are whole ids. Each stream begins with an event `beat` with
  * `{at}`, the server's time, and has another one every 5 s: a stream that is silent for longer is lost.
@@ -97,7 +97,7 @@ export interface ApiError {
   grantPasskey?: GrantPasskeyAsk;
 }
 
-/** The data with which a browser asks to be notified. */
+/** The data that a browser sends to be notified. */
 export interface PushPlace {
   /** Base64url of the key that messages are signed with. */
   publicKey: string;
@@ -212,7 +212,7 @@ export interface NamedCount {
 /** A part of the inbox, with exact counts for everything that was read. */
 export interface InboxPage {
   rows: InboxItem[];
-  /** The number of items that match, including those that are not sent. */
+  /** The number of items that match, including the items that are not sent. */
   matching: number;
   /** The number of items that wait. The filter does not matter. */
   waiting: number;
@@ -304,7 +304,7 @@ export interface GrantPreview {
   terms: GrantTerms;
   /** What the grant would allow, in words. */
   sentence: string;
-  /** How many past calls the grant would have covered, in words. */
+  /** The number of past calls that the grant would have covered, in words. */
   coverage: string;
   /** The people who have to confirm the grant before it allows anything, in words. Absent: it needs no confirmation. */
   held?: string;
@@ -373,7 +373,7 @@ export interface ConversationRow extends SessionSummary {
   asks: number;
 }
 
-/** A page of conversations. `older` is where the next page begins; null where there is none. */
+/** A page of conversations. `older` is where the next page begins; null if there is none. */
 export interface ConversationsPage {
   conversations: ConversationRow[];
   older: string | null;

@@ -55,8 +55,8 @@ export interface FeedParts {
   /** Milliseconds after which a read that has not ended is reported as trouble. @default 2500 */
   slowMs?: number;
   /**
-   * How long the feed continues to read after the last listener left, in milliseconds, so that a reloaded page finds
-   * everything read. @default 30000
+   * The time for which the feed continues to read after the last listener left, in milliseconds, so that a reloaded
+   * page finds everything read. @default 30000
    */
   lingerMs?: number;
   /** Aborts to end the reading. */

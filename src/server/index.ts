@@ -75,8 +75,8 @@ export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
   pageDir: string;
   version: string;
   /**
-   * How many milliseconds a decision waits in the page before it is sent, so that it can be undone. 0: it does not
-   * wait. @default 5000
+   * The page holds a decision for this time (milliseconds). Until then, a person can undo it. 0: the page sends it
+   * immediately. @default 5000
    */
   undoMs?: number;
   /**

@@ -93,7 +93,9 @@ async function closeServer(server: Server): Promise<void> {
 
 /** The time within which Temporal's frontend has to answer a probe, in milliseconds. */
 const ANSWER_MS = 2_000;
-/** How long an answer counts, in milliseconds. Probes of many programs then become one request to the server. */
+/**
+ * The time for which an answer counts, in milliseconds. Probes of many programs then become one request to the server.
+ */
 const FRESH_MS = 1_000;
 
 /** The part of a connection with which we check whether the server answers. */

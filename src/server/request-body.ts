@@ -31,7 +31,7 @@ export const limitBody: MiddlewareHandler = (c, next) => {
   return isBare ? next() : whole(limited(c, next));
 };
 
-/** What was read of a body. A connection that is cut is not a fault of ours. */
+/** The part of a body that was read. A connection that is cut is not our fault. */
 async function whole<T>(reading: Promise<T>): Promise<T> {
   try {
     return await reading;

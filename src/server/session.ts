@@ -59,7 +59,7 @@ function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authentic
 }
 
 /**
- * Accepts only people who may start turns in conversations, because the calls of these turns run. @throws
+ * Accepts only people who may start turns in conversations, because a turn in a conversation runs tool calls. @throws
  * CountersignError `not_allowed`.
  */
 export const requireConverse: MiddlewareHandler<Env> = async (c, next) => {
@@ -144,7 +144,7 @@ function clearSession(c: Context): void {
 
 /**
  * The name of the cookie. It contains the port, because cookies ignore ports and two web inboxes on one machine would
- * sign each other out. The prefix keeps another host of the same domain from setting this cookie where https is in use.
+ * sign each other out. The prefix keeps another host of the same domain from setting this cookie if https is in use.
  */
 function cookieName(c: Context): string {
   const { hostname, port } = hostOf(c);

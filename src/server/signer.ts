@@ -92,7 +92,7 @@ export interface SignedInVote {
   passkey?: SignedByPasskey | undefined;
 }
 
-/** The part of a turn from which a signature on a call is made. */
+/** The parts of a turn that are needed to sign a vote on a call. */
 export type SignableTurn = Pick<TurnView, 'turn' | 'firstRunId' | 'agent' | 'calls'>;
 
 /** Reads the turn for which a vote is signed. */

@@ -34,7 +34,7 @@ export interface TextStore {
   size(): { turns: number; characters: number };
 }
 
-/** How long a finished reply is kept for watchers, in milliseconds. By then history has the reply. */
+/** The time for which a finished reply is kept for watchers, in milliseconds. By then history has the reply. */
 const DONE_MS = 30_000;
 
 /** The most that is kept. The text that has not grown for the longest time is removed first. */

@@ -2,7 +2,7 @@ import { AwsClient } from 'aws4fetch';
 import { CountersignError } from '../contract/errors';
 import type { StorePlace } from './folder';
 
-/** How long one request may take. */
+/** The longest time that one request may take. */
 const REQUEST_MS = 60_000;
 
 /**

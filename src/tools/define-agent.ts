@@ -72,7 +72,8 @@ export interface AgentOptions {
    */
   durability?: 'step' | 'gate';
   /**
-   * How long a burst takes further steps before it is written; at most 1 minute, and 256 KB. 0: writes after each step.
+   * The time for which a burst takes further steps before it is written; at most 1 minute, and 256 KB. 0: writes after
+   * each step.
    *
    * @default '1s'
    */
@@ -90,15 +91,15 @@ export interface AgentOptions {
     /** One attempt to get a reply; at most 9 minutes 45 seconds count. @default 5 minutes */
     modelTimeout?: Duration;
     /**
-     * How long we ask a busy, broken or silent model for one reply, all attempts and the waits between them together.
-     * Errors that another attempt cannot change end the turn immediately.
+     * The time for which we ask a busy, broken or silent model for one reply, all attempts and the waits between them
+     * together. Errors that another attempt cannot change end the turn immediately.
      *
      * @default 10 minutes
      */
     modelRetryFor?: Duration;
     /**
-     * How many steps in a row may ask for the same calls and get the same results. After them, the calls of a further
-     * such step do not run, and the model reads why; after three such steps the turn ends. False: any number.
+     * The most steps in a row that may ask for the same calls and get the same results. After them, the calls of a
+     * further such step do not run, and the model reads why; after three such steps the turn ends. False: any number.
      *
      * @default 8
      */
@@ -139,7 +140,10 @@ export interface FallbackOptions {
    * @default ['rate_limit', 'timeout', 'server', 'network']
    */
   on?: readonly ModelErrorKind[];
-  /** How long we ask a busy, broken or silent model before we ask the next model. @default `limits.modelRetryFor` */
+  /**
+   * The time for which we ask a busy, broken or silent model before we ask the next model.
+   * @default `limits.modelRetryFor`
+   */
   after?: Duration;
 }
 

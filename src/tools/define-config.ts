@@ -41,7 +41,7 @@ export interface ConfigOptions {
    */
   stateDir?: string;
   /**
-   * How long a turn waits for a worker that has its agent when this worker lacks it; at most one hour.
+   * The time that a turn waits for a worker that has its agent when this worker lacks it; at most one hour.
    *
    * @default 10 minutes
    */
@@ -78,9 +78,9 @@ export interface ConfigOptions {
    */
   prices?: Readonly<Record<string, ModelPrice>>;
   /**
-   * How many calls the server hands out per minute, by the task queue of their tools. The server counts the calls of
-   * all workers together, so all workers need the same number. The config's own queue cannot have a limit, because
-   * model calls use that queue. @default no limit
+   * The number of calls that the server hands out per minute, by the task queue of their tools. The server counts the
+   * calls of all workers together, so all workers need the same number. The config's own queue cannot have a limit,
+   * because model calls use that queue. @default no limit
    */
   callsPerMinute?: Readonly<Record<string, number>>;
   /** The currency of all `prices` and of budgets of money: three letters. @default 'USD' */

@@ -42,7 +42,7 @@ export interface Pool<T> {
   close(): Promise<void>;
 }
 
-/** How many keys of closed resources we remember, to give the reason to the next call. */
+/** The most keys of closed resources that we remember, to give the reason to the next call. */
 const MOST_CLOSED = 1000;
 
 interface Held<T> {

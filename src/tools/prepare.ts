@@ -91,7 +91,7 @@ function whatThereIs(registry: Registry, asked: string): string {
   return `${alike}Look for tools with ${FIND_TOOLS}.`;
 }
 
-/** The arguments as an object, or the reasons why the text is not one. */
+/** The arguments as an object, or the reasons why the text is not an object. */
 type ArgumentsText = { ok: true; value: JsonObject } | { ok: false; issues: Issue[] };
 
 /**

@@ -4,7 +4,9 @@ import { within } from './within';
 import { type CallFacts, type ContextDeps, type Live, makeContext } from './context';
 import { createPartialOutput, cutOutput } from './cut-output';
 
-/** How long a handler may take to end after its signal has aborted, before its outcome counts as unknown. */
+/**
+ * The longest time that a handler may take to end after its signal has aborted, before its outcome counts as unknown.
+ */
 export const GRACE_MS = 2000;
 
 /** How a handler ended by itself. `partial`: the output that it reported before it threw. */

@@ -42,7 +42,7 @@ export interface ProcessEnd extends LeftBehind {
   isHeld: boolean;
 }
 
-/** How long we wait for output after the program has ended and the processes that it left behind were killed. */
+/** The time that we wait for output after the program has ended and the processes that it left behind were killed. */
 const DRAIN_MS = 500;
 
 /**
@@ -212,13 +212,16 @@ export function markedEnvironment(mark: string): Record<string, string> {
 
 /** The result of killing the processes that a command left behind. */
 export interface LeftBehind {
-  /** How many were found and killed. */
+  /** The number of processes that were found and killed. */
   killed: number;
-  /** How many could not be killed. */
+  /** The number of processes that could not be killed. */
   survivors: number;
 }
 
-/** How long killed processes may take to end. Together with `GRACE_MS`, this fits into the executor's grace. */
+/**
+ * The longest time that killed processes may take to end. Together with `GRACE_MS`, this fits into the executor's
+ * grace.
+ */
 const GONE_MS = 500;
 const LOOK_AGAIN_MS = 20;
 /** The fewest searches. On a busy machine one may exceed `GONE_MS`, and killed processes still need time to end. */
@@ -269,7 +272,7 @@ async function findProcesses(leader: number, mark: string): Promise<number[]> {
   return names.filter((_, index) => found[index]).map(Number);
 }
 
-/** Whether a process is one that we look for. A process that ended meanwhile, or of another user, cannot be read. */
+/** Whether we look for a process. A process that ended meanwhile, or of another user, cannot be read. */
 async function isOf(pid: string, { session, mark }: { session: number | undefined; mark: string }) {
   const stat = await readFile(`/proc/${pid}/stat`, 'latin1').catch(() => '');
   const [state = 'X', , , sid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

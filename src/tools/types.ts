@@ -135,7 +135,10 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   timeout?: Duration;
   /** A worker that sends no heartbeat for this time counts as dead. @default 10 s */
   heartbeat?: Duration;
-  /** Retries after lost attempts and transport errors; no effect on unsafe tools. @default 5 attempts, 1 s, ×2 */
+  /**
+   * How a call is retried after lost attempts and transport errors. Unsafe tools ignore it.
+   * @default 5 attempts, 1 s, ×2
+   */
   retry?: {
     maximumAttempts?: number;
     initialInterval?: Duration;
@@ -155,7 +158,11 @@ export interface ToolOptions<P extends Parameters = Parameters> {
   stateGroup?: string;
   /** Allows turns, also of different people, to see each other's state. Only with `state: 'worker'`. @default false */
   shared?: boolean;
-  /** Runs inside the workflow task; only for pure tools with a timeout of at most 5 s. @default false */
+  /**
+   * True: the call runs as a local activity, inside the workflow task. Only for pure tools that are not dangerous, with
+   * a timeout of at most 5 s.
+   * @default false
+   */
   local?: boolean;
   /** A request without a decision becomes a denial after this time. @default 7 days */
   requestExpires?: Duration | 'never';
@@ -237,9 +244,9 @@ export interface SubAgent {
   readonly agent: string;
   /** Queue of the workers that have the agent. Undefined: the queue of the calling turn. */
   readonly taskQueue: string | undefined;
-  /** How many child turns may be nested. */
+  /** The most child turns that may be nested. */
   readonly depth: number;
-  /** How many child turns one turn may start. */
+  /** The most child turns that one turn may start. */
   readonly most: number;
 }
 

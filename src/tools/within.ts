@@ -1,7 +1,7 @@
 /** How waiting for a promise ended. */
 export type Within<T> = { ended: true; value: T } | { ended: false };
 
-/** Waits for a promise, but no longer than `ms`. Rejects as the promise does. Ignores a rejection after `ms`. */
+/** Waits for a promise, but no longer than `ms`. Rejects if the promise rejects. Ignores a rejection after `ms`. */
 export async function within<T>(promise: Promise<T>, ms: number): Promise<Within<T>> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<Within<T>>((resolve) => {

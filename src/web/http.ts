@@ -44,10 +44,10 @@ const UNKNOWN: ApiError = {
   hint: 'What you typed is kept. The page shows which it is when the connection is back.',
 };
 
-/** How many milliseconds to wait for the answer to a small request. */
+/** The time to wait for the answer to a small request, in milliseconds. */
 const ASK_MS = 2_500;
 
-/** How many milliseconds to wait for a part of the inbox, which the server has in memory. */
+/** The time to wait for a part of the inbox, in milliseconds. The server has the inbox in memory. */
 const READ_MS = 20_000;
 
 /** The status of a refused decision. The body of such an answer is an Answer. */

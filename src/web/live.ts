@@ -9,7 +9,7 @@ import { viewOf } from '../history/view';
 import type { TurnView } from '../history/view-types';
 
 /**
- * How many milliseconds of silence a tab allows while another tab relays the events. The other tab allows a little
+ * The milliseconds of silence that a tab allows while another tab relays the events. The other tab allows a little
  * less, so that it notices a silent server first.
  */
 const TAB_SILENT_MS = 20_000;

@@ -126,8 +126,8 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage): Pr
 }
 
 /**
- * Why nothing can be decided. The person for whom the notification was may have signed out since, and another person
- * may be signed in.
+ * Why nothing can be decided. The person who was notified may have signed out since, and another person may be signed
+ * in.
  */
 async function whyNot(user: string): Promise<string | undefined> {
   try {
@@ -144,7 +144,7 @@ async function whyNot(user: string): Promise<string | undefined> {
   }
 }
 
-/** Asks the web inbox. `sent`: for whom it is, and what is sent. */
+/** Asks the web inbox. `sent`: the user and the decision to send. */
 function ask(method: string, path: string, sent?: { user: string; body: DecisionBody }): Promise<Response> {
   const json = { accept: 'application/json', 'content-type': 'application/json' };
   if (sent === undefined) return fetch(path, { method, headers: json, credentials: 'same-origin' });

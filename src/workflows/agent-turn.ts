@@ -34,7 +34,7 @@ import { utf8Bytes } from '../contract/text/bytes';
 
 /**
  * Works through one user request until the model answers. No tool can fail it: every outcome is a result that the model
- * reads. It closes as Completed with a TurnResult, as Cancelled, or as Failed where the model failed for good.
+ * reads. It closes as Completed with a TurnResult, as Cancelled, or as Failed if the model failed for good.
  */
 export async function agentTurn(input: TurnInput): Promise<TurnResult> {
   checkStart('turn', input, isTurnInput);
@@ -107,7 +107,7 @@ async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     const asked = Date.now();
     const seed = applySeedStep(turn);
     let taken: Taken | undefined = seed && { last: seed, isOver: false };
-    // An operator may have completed the activity with any value. Where it cannot be read, the model is asked again.
+    // An operator may have completed the activity with any value. If it cannot be read, the model is asked again.
     for (let times = 1; taken === undefined; times++)
       taken = takeSteps(turn, await askForSteps(turn, times), times, asked);
     const { last: output, isOver: isTaken, failed } = taken;

@@ -110,7 +110,7 @@ function judge(approvals: Approvals, message: RawValue): Judged {
   return withForm({ by, question, attempt, number });
 }
 
-/** The call that asks. Undefined where the message does not come from the execution of that call. */
+/** The call that asks. Undefined if the message does not come from the execution of that call. */
 function askerOf({ calls }: Approvals, asked: AskedQuestion): CallState | undefined {
   const by = calls.get(asked.callId);
   const isIts = by?.callKey === asked.callKey && by.generation === asked.generation;

@@ -79,9 +79,9 @@ export function pauseAfter(waitedMs: number, round: number, startWithinMs: numbe
 }
 
 /**
- * Waits before a call that did not start is scheduled again, with the same key and decision. Where the worker that held
+ * Waits before a call that did not start is scheduled again, with the same key and decision. If the worker that held
  * the state of the call did not take it, that state is lost, and the call goes to the task queue of its tool. Returns a
- * result instead where the time to start is over or the turn was cancelled.
+ * result instead if the time to start is over or the turn was cancelled.
  */
 export async function untilNextRound(
   turn: Turn,
@@ -268,7 +268,7 @@ async function prepare(
   }
 }
 
-/** Schedules the activity again where its result cannot be read: an operator may have completed it with any value. */
+/** Schedules the activity again if its result cannot be read: an operator may have completed it with any value. */
 async function prepared(input: PrepareInput, taskQueue: string | undefined): Promise<PrepareOutput> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const options = optionsOf(input, taskQueue, asked);

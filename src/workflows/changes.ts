@@ -65,7 +65,7 @@ export class ChangeNotifier {
   }
 
   /**
-   * Called when a call has ended. Where a message arrived earlier in this workflow task, `condition()` wakes the step
+   * Called when a call has ended. If a message arrived earlier in this workflow task, `condition()` wakes the step
    * for both.
    */
   callEnded(): void {
@@ -127,7 +127,7 @@ export class DeadlineTimer {
   }
 
   /**
-   * Called when the timer fires. It fires early where a clock was set back. The same deadline then needs a new timer.
+   * Called when the timer fires. It fires early if a clock was set back. The same deadline then needs a new timer.
    */
   private fired(): void {
     this.at = null;

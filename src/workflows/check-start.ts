@@ -4,7 +4,7 @@ import { whyUnreadable } from '../contract/unreadable';
 
 /**
  * Checks how a turn or a session was started, since anybody may start one with any input. A wrong input fails the
- * workflow immediately, where an error would fail its tasks again and again. Where another worker may be able to read
+ * workflow immediately, where an error would fail its tasks again and again. If another worker may be able to read
  * the input, the workflow waits for that worker: a worker that was started without its keys must not end a turn.
  */
 export function checkStart(
@@ -24,7 +24,7 @@ export function checkStart(
 }
 
 /**
- * The error for an input that this build cannot take. Where the run before passed it on, a newer build wrote it. The
+ * The error for an input that this build cannot take. If the run before passed it on, a newer build wrote it. The
  * task then fails and waits for that build, so that a deploy that is taken back ends nothing.
  */
 export function misfit(message: string): Error {

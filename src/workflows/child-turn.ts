@@ -80,7 +80,7 @@ type TurnWorkflow = (input: TurnInput) => Promise<TurnResult>;
 
 /**
  * Starts a turn as a child, which is cancelled with the scope that starts it. The SDK would cancel only the first run
- * of the child. Where that run has continued as new, the server does nothing, so this function cancels the current run.
+ * of the child. If that run has continued as new, the server does nothing, so this function cancels the current run.
  */
 export async function startChildTurn(child: ChildTurn): Promise<ChildWorkflowHandle<TurnWorkflow>> {
   const scope = CancellationScope.current();

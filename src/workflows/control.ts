@@ -74,7 +74,7 @@ interface Held extends HeldAway {
 /**
  * Holds the pauses and the grants of a namespace, and who is away. Its memo has the pauses and the ids of void grants.
  * A worker that starts a call reads them with one request to the server, for which no worker of this workflow has to
- * run. The workflow never ends by itself. Where it existed and is closed, no call with an effect starts.
+ * run. The workflow never ends by itself. If it existed and is closed, no call with an effect starts.
  */
 export async function countersignControl(input?: ControlInput): Promise<void> {
   const held = heldIn(input);
@@ -161,7 +161,7 @@ function takeGrants(held: Held): void {
 }
 
 /**
- * The state that this run begins with. Where this worker lacks the key of the input, the task waits for a worker that
+ * The state that this run begins with. If this worker lacks the key of the input, the task waits for a worker that
  * has it.
  */
 function heldIn(input: unknown): Held {

@@ -9,7 +9,7 @@ import type { Turn } from './turn';
 
 /**
  * Waits until no pause holds a call that did not start. The call is then scheduled again with the same key and
- * decision. The time of the pause does not count for its time to start. Returns a result instead where the turn was
+ * decision. The time of the pause does not count for its time to start. Returns a result instead if the turn was
  * cancelled. An activity waits and is retried, because retries leave nothing in history and a pause may last for weeks.
  */
 export async function untilResumed(

@@ -123,7 +123,7 @@ export const CONTROL_BOUNDS: Bounds = {
   fields: Object.keys(SESSION_CONTROL.properties),
 };
 
-/** The value of a message, which is undefined where the message is empty, or the reason why the message is refused. */
+/** The value of a message, which is undefined if the message is empty, or the reason why the message is refused. */
 export type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
 
 /** The most levels of arguments. No person could review deeper ones. */
@@ -176,7 +176,7 @@ export function bytesOf(message: RawValue | undefined): number {
 }
 
 /**
- * The JSON text of a message. Undefined where the message is missing or is not JSON, for example because it is
+ * The JSON text of a message. Undefined if the message is missing or is not JSON, for example because it is
  * encrypted with a missing key.
  */
 function textOf(message: RawValue | undefined): string | undefined {
@@ -199,7 +199,7 @@ function decode(bytes: Uint8Array): string {
  */
 export const rawResult = { outputType: rawValueTypeInfo };
 
-/** The value of an activity's result. Undefined where the result is missing or cannot be decoded. Never throws. */
+/** The value of an activity's result. Undefined if the result is missing or cannot be decoded. Never throws. */
 export function valueOf(result: RawValue | undefined): unknown {
   try {
     const text = textOf(result);
@@ -210,7 +210,7 @@ export function valueOf(result: RawValue | undefined): unknown {
   }
 }
 
-/** The index from which a query asks for the transcript. 0 where it names none. Never throws. */
+/** The index from which a query asks for the transcript. 0 if it names none. Never throws. */
 export function firstAsked(message: RawValue | undefined): number {
   const read = bytesOf(message) <= LIMITS.messageBytes ? readJson(textOf(message) ?? 'null') : undefined;
   const value = read?.ok === true ? read.value : undefined;

@@ -63,7 +63,7 @@ async function askVerify(turn: Turn, state: CallState): Promise<void> {
 }
 
 /**
- * Asks again where the answer cannot be read, at most three times in all. After that only a person can resolve the
+ * Asks again if the answer cannot be read, at most three times in all. After that only a person can resolve the
  * call.
  */
 async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | undefined> {
@@ -93,7 +93,7 @@ export function settlementIn(state: CallState, result: RawValue): Settlement | N
 }
 
 /**
- * Decides what a failed activity means for its call. Where the worker that held the state did not take the call,
+ * Decides what a failed activity means for its call. If the worker that held the state did not take the call,
  * another worker may take it. A schedule-to-start timeout, a cancellation before the start, and "not registered" prove
  * that the call never started, unless an earlier attempt could have been lost. Any other failure leaves an unsafe call
  * in doubt.

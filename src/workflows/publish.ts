@@ -88,8 +88,8 @@ export class Publisher {
   }
 
   /**
-   * Publishes the calls that the workflow closed by itself in one event. The next event takes them out of the memo
-   * again.
+   * Writes to the memo, in one event, the calls that the workflow closed by itself. The next event that writes the open
+   * calls removes them.
    */
   private writeMemo(fields: Record<string, unknown>): void {
     const { closings } = this.context.approvals;

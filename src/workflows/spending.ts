@@ -100,7 +100,7 @@ export function limitsOf({ spending, cap, ofSession }: Turn): Limited[] {
 /**
  * Asks a person for more, until enough is left of each kind.
  *
- * @returns why the turn has to end, in words. Undefined where it may go on.
+ * @returns why the turn has to end, in words. Undefined if it may go on.
  */
 export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<string | undefined> {
   for (let asked = 1; ; asked++) {
@@ -148,7 +148,7 @@ function requestOf(turn: Turn, { crossing, of, why, isSession }: UsedUp, asked: 
   const tool = isSession ? RAISE_SESSION_BUDGET : RAISE_BUDGET;
   const callId = `${turn.step}.budget${asked === 1 ? '' : asked}`;
   const schema = raiseSchema(kind);
-  // The request asks for the same amount again. Where the limit was 0, it asks for as much as was spent.
+  // The request asks for the same amount again. If the limit was 0, it asks for as much as was spent.
   const more = limit > 0 ? limit : Math.max(1, spent);
   const args = { [kind]: more };
   const { counts, children } = turn;

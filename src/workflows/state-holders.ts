@@ -11,7 +11,7 @@ type Of = Pick<ValidCall, 'callId' | 'settings'>;
 
 /**
  * Knows which worker holds the state that calls of a turn share. The first call of a group finds a worker on the task
- * queue of its tool, and the other calls wait for that. Later calls go to the task queue of that worker alone. Where
+ * queue of its tool, and the other calls wait for that. Later calls go to the task queue of that worker alone. If
  * that worker is gone, the next call finds another worker.
  */
 export class StateHolders {
@@ -29,7 +29,7 @@ export class StateHolders {
   }
 
   /**
-   * Where no holder is known, marks this call as the call that finds a holder. False: another call is about to find
+   * If no holder is known, marks this call as the call that finds a holder. False: another call is about to find
    * one.
    */
   reserve(call: Of): boolean {
@@ -40,7 +40,7 @@ export class StateHolders {
     return true;
   }
 
-  /** What a call needs to know about its state when it is scheduled. Undefined where it shares no state. */
+  /** What a call needs to know about its state when it is scheduled. Undefined if it shares no state. */
   place(call: Of): KnownState | undefined {
     const known = this.of(call);
     if (known === undefined) return undefined;
@@ -68,7 +68,7 @@ export class StateHolders {
     const isThere = known.holder?.queue === queue && queue !== undefined && holder?.queue === queue;
     if (holder && (isThere || (isBeginner && queue === undefined))) return this.put(call, { holder });
     if (!isBeginner) return;
-    // Where the handler may have run, its state is on an unknown worker.
+    // If the handler may have run, its state is on an unknown worker.
     this.put(call, holder === null || known.lost === true ? { lost: true } : {});
   }
 

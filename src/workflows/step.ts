@@ -175,7 +175,7 @@ function advance(turn: Turn, runtime: TurnRuntime): void {
     else if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
 }
 
-/** Whether the turn itself adds to its budget. Where rules say who decides, a worker checks the votes first. */
+/** Whether the turn itself adds to its budget. If rules say who decides, a worker checks the votes first. */
 function isOwnRaise({ call }: CallState): boolean {
   return isRaise(call.tool) && call.authority === undefined;
 }

@@ -31,7 +31,7 @@ export function openCalls(calls: Iterable<CallState>): CallState[] {
   );
 }
 
-/** The memo that lists the waiting calls, cut to its limits. Null where no call waits. */
+/** The memo that lists the waiting calls, cut to its limits. Null if no call waits. */
 export function openMemo(open: readonly CallState[], key: string): OpenMemo | null {
   if (open.length === 0) return null;
   const items = open.slice(0, LIMITS.memoRequests).map(openItem);

@@ -37,7 +37,7 @@ export interface FinishedCall {
  */
 const INLINE_BYTES = 4096;
 
-/** The most times that an activity is scheduled where its result cannot be read. */
+/** The most times that an activity is scheduled if its result cannot be read. */
 export const MOST_ASKED = 3;
 
 /** Asks the model for the next step, for the `asked`th time. */

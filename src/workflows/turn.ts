@@ -83,9 +83,9 @@ export class Transcript {
   }
 
   /**
-   * Adds the results of a step. Where dropping all older outputs is not enough, the largest new results are cut.
+   * Adds the results of a step. If dropping all older outputs is not enough, the largest new results are cut.
    *
-   * @returns the most bytes that each result kept. Undefined where all are whole.
+   * @returns the most bytes that each result kept. Undefined if all are whole.
    */
   addResults(results: readonly ResultEntry[]): number | undefined {
     this.add(...results);
@@ -99,7 +99,7 @@ export class Transcript {
     return cutTo;
   }
 
-  /** The encrypted answers whose handles are in the arguments of a call. Undefined where there are none. */
+  /** The encrypted answers whose handles are in the arguments of a call. Undefined if there are none. */
   sealedIn(args: JsonObject): SealedValues | undefined {
     const handles = handlesIn(args);
     if (handles.length === 0) return undefined;
@@ -143,7 +143,7 @@ export interface Turn extends ApprovalContext {
   readonly originalRunId: string;
   /** The origin of the turn, with everybody whose words the turn has taken up. */
   origin?: TurnOrigin;
-  /** The calls that led to this turn, from the first turn on. Empty where no call started this turn. */
+  /** The calls that led to this turn, from the first turn on. Empty if no call started this turn. */
   readonly lineage: readonly Ancestor[];
   /** The part of its parent's budget that the turn may use. */
   readonly cap: Budget;
@@ -160,7 +160,7 @@ export interface Turn extends ApprovalContext {
    * equal.
    */
   repeats: number | undefined;
-  /** Set where the last reply says that the next steps are taken in bursts. Undefined: each step is an activity. */
+  /** Set if the last reply says that the next steps are taken in bursts. Undefined: each step is an activity. */
   gate: GateMode | undefined;
   /**
    * `compactOver` from the last reply, and the tokens that the provider counted before the first reply. See
@@ -171,7 +171,7 @@ export interface Turn extends ApprovalContext {
   readonly fork?: ForkOrigin;
   /** The step that a fork begins with, until it is applied. */
   given?: ThinkOutput;
-  /** The record of the requests to models for the next step so far. Set where asking failed at the end of a burst. */
+  /** The record of the requests to models for the next step so far. Set if asking failed at the end of a burst. */
   tried?: JsonObject;
   /** The step that was taken along from another build, until the turn takes it up. */
   moved?: MovedStep;

@@ -96,7 +96,7 @@ class Burst {
     }
   }
 
-  /** Asks the model and notes its reply. Returns why that failed, where earlier steps are to be kept. */
+  /** Asks the model and notes its reply. Returns why that failed, if earlier steps are to be kept. */
   private async think(asked: number): Promise<BurstOutput['failed']> {
     const { step } = this.next;
     const isFirst = this.done.length === 0;
@@ -192,7 +192,7 @@ class Burst {
   }
 
   /**
-   * Gives up the steps that are not on record. This happens where a pause holds the next step, or where the server
+   * Gives up the steps that are not on record. This happens if a pause holds the next step, or if the server
    * takes no late result.
    */
   private throwIfGone(error?: unknown): void {

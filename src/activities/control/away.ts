@@ -18,7 +18,7 @@ interface ReaderParts {
 }
 
 /**
- * Makes a reader that asks anew each time, because few votes are cast in another's place. It queries only where the
+ * Makes a reader that asks anew each time, because few votes are cast in another's place. It queries only if the
  * memo says that somebody is away.
  */
 export function createAwayReader({ count, query }: ReaderParts): AwayReader {
@@ -35,7 +35,7 @@ export function createAwayReader({ count, query }: ReaderParts): AwayReader {
   };
 }
 
-/** The data by which votes in somebody's place are checked. */
+/** The data for checking votes in somebody's place. */
 interface PlaceCheck {
   /** Absent: this worker cannot ask who is away. */
   away?: AwayReader | undefined;
@@ -66,10 +66,10 @@ export interface PlacedVotes {
 }
 
 /**
- * Reads who is away where votes depend on it, and checks the places in which votes are cast. The code that checks
- * signatures is loaded only where a vote is cast in somebody's place.
+ * Reads who is away when votes depend on it, and checks the places in which votes are cast. The code that checks
+ * signatures is loaded only if a vote is cast in somebody's place.
  *
- * @throws Where `place` throws.
+ * @throws If `place` throws.
  */
 export async function placedVotes(check: PlaceCheck, votes: readonly Vote[]): Promise<PlacedVotes> {
   const { file, away, authority, now } = check;
@@ -143,7 +143,7 @@ function whyClosed({ at, inPlaceOf: { person } }: PlacedVote, entry: Away, now: 
 }
 
 /**
- * An authority, with the people who vote in somebody's place now. It stays as it is where nobody knows who is away.
+ * An authority, with the people who vote in somebody's place now. It stays as it is if nobody knows who is away.
  * That is safe, because a person who asked and is away could as well end their out-of-office.
  */
 export async function authorityWithAway(

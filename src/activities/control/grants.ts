@@ -31,16 +31,16 @@ import type { Tool } from '../../tools/types';
 import { within } from '../../tools/within';
 import { authorityWithAway, type AwayReader } from './away';
 
-/** Asks about grants in the name of calls. Nothing of it rejects. */
+/** Asks about grants for calls. The functions never reject. */
 export interface GrantsReader {
-  /** Those that there are; none where nobody can tell, so that a person is asked. */
+  /** The grants. The list is empty if they cannot be read, so that a person is asked. */
   list(): Promise<readonly GrantSeen[]>;
-  /** Why a grant is void, by what is known of all; undefined: it is not. */
+  /** Why a grant is void, by the memo of the workflow that holds the grants. Undefined: it is not void. */
   whyVoid(id: string, grant?: Pick<GrantTerms, 'at'>): Promise<string | undefined>;
   claim(asked: UseAsked): Promise<UseTaken | { why: string }>;
 }
 
-/** Where a reader asks. */
+/** The sources that a reader of grants asks. */
 interface ReaderParts {
   memo(): Promise<GrantsMemo | { why: string }>;
   query?(): Promise<unknown>;
@@ -49,7 +49,10 @@ interface ReaderParts {
   now?(): number;
 }
 
-/** One reader for all calls of a process. A list counts for a second, and is asked for only where the memo says that there are grants. */
+/**
+ * One reader for all calls of a process. A list counts for a second, and is asked for only if the memo says that there
+ * are grants.
+ */
 export function createGrantsReader({
   memo,
   query = () => queryControl(QUERIES.grants),
@@ -88,7 +91,7 @@ export function createGrantsReader({
   };
 }
 
-/** A refusal in the words of the workflow that holds the grants; everything else as what it is. */
+/** A refusal in the words of the workflow that holds the grants, or any other error in our words. */
 function reasonOf(error: unknown): string {
   const { cause } = error instanceof WorkflowUpdateFailedError ? error : {};
   if (cause instanceof ApplicationFailure) return cause.message;
@@ -96,13 +99,13 @@ function reasonOf(error: unknown): string {
   return `its use could not be claimed within ${TIMES.useAnswer / 1000} s: ${errorMessage(error)}`;
 }
 
-/** Asks the workflow that holds pauses, grants and who is away, by the client of the current activity. */
+/** Queries the workflow that holds pauses, grants and absences, with the client of the current activity. */
 export function queryControl(query: string): Promise<unknown> {
   const { client } = Context.current();
   return inTime(() => client.workflow.getHandle(CONTROL.workflowId).query(query));
 }
 
-/** Asks by the client of the current activity, for as long as a worker may take to answer. */
+/** Asks with the client of the current activity, and waits no longer than a worker may take to answer. */
 async function inTime<T>(ask: () => Promise<T>): Promise<T> {
   const { client } = Context.current();
   const asked = client.withDeadline(Date.now() + TIMES.useAnswer, ask);
@@ -120,7 +123,10 @@ function claimByUpdate(asked: UseAsked): Promise<unknown> {
   );
 }
 
-/** What grants may be given for a tool; undefined: any. Calls that ask people, or are turns of their own, are decided one by one. */
+/**
+ * The grants that may be given for a tool. Undefined: any grant. Calls that ask people, and calls that start child
+ * turns, are decided one by one.
+ */
 export function grantsOf(
   tool: Pick<Tool, 'noGrant' | 'asks' | 'askMs' | 'child' | 'categories'>,
 ): CallSettings['grants'] {
@@ -129,22 +135,22 @@ export function grantsOf(
   return isRunTool(categories) ? 'equal' : undefined;
 }
 
-/** A call that a grant may be for, as the worker knows it by itself. */
+/** A call that a grant may allow, by the worker's own knowledge. */
 export interface GrantedCall {
   agent: string;
   tool: Tool;
   args: JsonObject;
-  /** Of the policy rule that fits it now. */
+  /** The digest of the policy rule that fits the call now. */
   policyDigest: string | undefined;
-  /** Who would decide it. Absent: anybody. */
+  /** The people who would decide the call. Absent: anybody. */
   authority?: Authority | undefined;
-  /** By which signatures count. Absent: none does. */
+  /** The approvers file that signatures are checked by. Absent: no signature counts. */
   file?: Approvers | undefined;
   /** Says who is away. Absent: this worker cannot ask. */
   away?: AwayReader | undefined;
 }
 
-/** What a grant has to be for. */
+/** The fields of the call that have to equal the fields of the grant. */
 function aboutCall({ agent, tool, policyDigest = '', authority }: GrantedCall) {
   const ruleDigest = authority?.ruleDigest ?? '';
   return { agent, tool: tool.name, toolDigest: tool.digest, ruleDigest, policyDigest };
@@ -152,15 +158,16 @@ function aboutCall({ agent, tool, policyDigest = '', authority }: GrantedCall) {
 
 /** A grant that takes the place of a decision. */
 interface GoodGrant {
-  /** How sure it is whose the votes on it are: of the least sure. */
+  /** The weakest assurance among the votes on the grant. */
   assurance: Assurance;
-  /** Who confirmed it, as far as they count. */
+  /** The people who confirmed the grant and whose votes count. */
   confirmedBy: readonly string[];
 }
 
 /**
- * Whether a grant is as good as the decision whose place it takes: by the same people, as many, and as sure; or why it is
- * not. Votes that do not count are left out, as those on a call are.
+ * Judges whether a grant may replace a decision: as many of the people who would decide the call must have allowed the
+ * grant, with the same assurance. Otherwise returns why it may not. Votes that do not count are left out, as for a
+ * call.
  */
 export async function judgeGrant(
   grant: UseTaken['grant'],
@@ -173,7 +180,7 @@ export async function judgeGrant(
   const votes = votesOn(grant);
   const proofOf = await proofsOf(grant, file, place);
   if (authority === undefined) return alone(votes.map(proofOf));
-  // Whoever may decide only because nobody else did may neither give one nor confirm it.
+  // A person who may decide only because nobody else decided may not give or confirm a grant.
   const { escalated: _, ...asMade } = authority;
   const now = await authorityWithAway(asMade, { away, file, now: place.now });
   const counted = countProvenVotes(now, votes, proofOf);
@@ -183,13 +190,13 @@ export async function judgeGrant(
   return { assurance, confirmedBy: voters.filter((one) => one !== grant.by) };
 }
 
-/** Nobody says who decides: who gives it is enough. */
+/** Judges a grant if no rule says who decides: the vote of its giver is enough. */
 function alone([given]: VoteProof[]): GoodGrant | { why: string } {
   if (given === undefined || 'why' in given) return given ?? { why: 'nobody gave it' };
   return { assurance: given.assurance, confirmedBy: [] };
 }
 
-/** Checks votes on a grant. What does so is loaded only where one is signed. */
+/** Checks votes on a grant. The code that checks signatures is loaded only if a vote is signed. */
 async function proofsOf(
   grant: UseTaken['grant'],
   file: Approvers | undefined,
@@ -224,7 +231,7 @@ function whyNot(grant: UseTaken['grant'], call: GrantedCall, now: number): strin
   return covers(grant.narrowing, args) ? undefined : 'it is for other arguments';
 }
 
-/** The grant by which a call may start, as far as is known before; undefined: a person decides. Never rejects. */
+/** The grant that may let a call start, before its use is claimed. Undefined: a person decides. Never rejects. */
 export async function findGrant(
   reader: GrantsReader | undefined,
   call: GrantedCall,
@@ -243,7 +250,7 @@ function markOf({ id, by, until, times }: GrantTerms, { confirmedBy }: GoodGrant
   return { id, by, until, times, ...(confirmedBy.length === 0 ? {} : { confirmedBy }) };
 }
 
-/** Who decides a call that asks for no vote: by this worker's own file, and by what stood in the request. */
+/** The people who decide a call without votes: by this worker's own file and by the request, whichever is stricter. */
 export function authorityFor(
   own: Authority | undefined,
   asked: Authority | undefined,
@@ -251,7 +258,7 @@ export function authorityFor(
   return own === undefined || asked === undefined ? (own ?? asked) : stricterAuthority(asked, own);
 }
 
-/** What a call comes to whose grant is void by what is known of all; undefined: it is not. */
+/** The output that asks a person instead, if the grant of a call is void. Undefined: the grant is not void. */
 export async function voidGrant(
   reader: GrantsReader | undefined,
   input: CallInput,
@@ -269,8 +276,8 @@ function askInstead({ grant, secret }: CallInput, why: string, authority?: Autho
 }
 
 /**
- * Claims a use of the grant that a call names, right before its handler, and looks at the whole grant once more: the word of
- * the input counts for nothing. Whatever is not as it must be, a person is asked instead.
+ * Claims a use of the grant that a call names, right before its handler, and checks the whole grant once more, because
+ * the input of the call proves nothing. If a check fails, a person is asked instead.
  */
 export async function claimGrant(
   reader: GrantsReader | undefined,
@@ -281,7 +288,7 @@ export async function claimGrant(
   const no = (why: string): AskAgain => askInstead(input, why, call.authority);
   if (named === undefined || reader === undefined) return no('this worker can claim none');
   const { namespace, workflowExecution } = Context.current().info;
-  // Of this run: one that a reset made starts the call a second time, which counts as another.
+  // The key contains the run: if a reset made a new run, the call starts a second time, and that is a further use.
   const key = contentDigest(`${workflowExecution?.runId ?? ''}:${input.callKey}`).slice(0, 32);
   const taken = await reader.claim({ id: named.id, key, ...aboutCall(call) });
   if ('why' in taken) return no(taken.why);

@@ -33,7 +33,7 @@ export interface ControlReader extends PausesReader {
   away(): Promise<number | { why: string }>;
 }
 
-/** The source that a reader asks, and the clock by which it knows how old an answer is. */
+/** The source that a reader asks, and the clock that shows the age of an answer. */
 interface ReaderParts {
   look(): Promise<ControlLook>;
   /** Milliseconds of a clock that nobody sets. @default performance.now */
@@ -42,7 +42,7 @@ interface ReaderParts {
 
 /**
  * Makes a reader of the pauses for all calls of a process. An answer counts for one second from its request, and calls
- * that ask in this time share it. Every call is held where the answer cannot be read, or where the workflow was seen
+ * that ask in this time share it. Every call is held if the answer cannot be read, or if the workflow was seen
  * before and is absent now.
  */
 export function createPausesReader({ look, now = () => performance.now() }: ReaderParts): ControlReader {
@@ -141,7 +141,7 @@ export async function pausedCall(
   return { paused, ...defined({ secret: input.secret }), ...ran };
 }
 
-/** @throws ApplicationFailure where model calls of an agent are paused. The server then tries the activity again. */
+/** @throws ApplicationFailure if model calls of an agent are paused. The server then tries the activity again. */
 export async function requireUnpaused({ pauses }: Asking, agent: string): Promise<void> {
   const held = await pauses?.whyHeld({ agent });
   if (held !== undefined) throw pausedFailure(held);

@@ -19,7 +19,7 @@ export interface PasskeyGrantSigner {
   /**
    * Checks a signature and returns it in the form that is sent with the grant.
    *
-   * @throws CountersignError `signature_needed` where the worker would refuse the signature.
+   * @throws CountersignError `signature_needed` if the worker would refuse the signature.
    */
   take(grant: SignedInGrant, signed: Pick<SignedByPasskey, 'assertion'>): Promise<VoteSignature>;
 }

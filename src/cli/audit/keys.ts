@@ -121,7 +121,7 @@ export async function awayKeyJudge(files: readonly Approvers[]): Promise<KeyJudg
 
 /**
  * Makes a judge of signatures. `files`: today's approvers file first, then older ones. Without files, only the key
- * lines in the audit file are used. `noLine`: the words where neither is there.
+ * lines in the audit file are used. `noLine`: the words if neither is there.
  */
 async function keyJudge<S extends Signed>(
   files: readonly Approvers[],

@@ -20,7 +20,7 @@ import { createWaiting, type Explained } from './waiting';
  * The result for the out-of-office that a vote in somebody's place rests on. As for signatures, and:
  * - `claimed`: nobody signed it, and the rule wants no more than a claim.
  * - `missing`: the file does not hold it.
- * - `bad`: it is not one by which this person could vote then, or its signature does not hold.
+ * - `bad`: this person could not vote by the entry then, or its signature does not hold.
  * - `taken_out`: it, or what it is compared with, is no longer in the file.
  */
 type PlaceState = KeyVerdict['state'] | 'claimed' | 'missing' | 'taken_out';
@@ -73,7 +73,7 @@ export async function createPlaceChecker(
   };
 }
 
-/** What the file says about a call while votes on it wait. */
+/** The facts that the file has about a call while votes on the call wait. */
 interface CallNow {
   /** The assurance that the rule of the request wants. Absent: it is not known, or a claim will do. */
   wanted?: Assurance;
@@ -137,7 +137,7 @@ interface Judged {
 
 type PlaceJudge = (of: Explained & CallNow & { namespace: string }) => Judged;
 
-/** What was found about an out-of-office. */
+/** The findings about an out-of-office entry. */
 type Found = Pick<Remark<PlaceState>, 'state' | 'why'> | { state: 'verified' | 'carried' | 'claimed' };
 
 const MISSING =
@@ -248,13 +248,13 @@ function whyClosed({ entry, person, decision, started }: EntryCheck): string | u
   return `${person} was not away when the call started: ${window}`;
 }
 
-/** A moment by the server's clock, where the end of an entry was reached by the worker's clock, which may be behind. */
+/** A moment by the server's clock, if the end of an entry was reached by the worker's clock, which may be behind. */
 function momentIn({ end }: Pick<Away, 'end'>, moment: number): number {
   const last = Date.parse(end) - 1;
   return moment > last && moment - last < CLOCK_SKEW_MS ? last : moment;
 }
 
-/** The facts to print about votes in somebody's place. None where there are no such votes. */
+/** The facts to print about votes in somebody's place. None if there are no such votes. */
 export function placeFacts(report: PlaceReport, format: Pick<ScreenFormat, 'style'>): Fact[] {
   if (Object.values(report.counts).every((times) => times === 0)) return [];
   return [['in a place', countsText(KINDS, report)], ...remarkFacts(KINDS, report, format)];

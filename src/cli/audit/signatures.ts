@@ -92,7 +92,7 @@ export async function createSignatureChecker(
 }
 
 const text = z.string().default('');
-/** The recorded facts by which a vote is judged. A missing fact makes the signature bad. */
+/** The recorded facts that a vote is judged by. A missing fact makes the signature bad. */
 const record = z.object({
   ...{ turn: text, run: text, call: text, decision: text, resolution: text, hunks: z.string().optional() },
   ...{ firstRun: text, agent: text, tool: text, callKey: text, generation: z.number().default(0) },

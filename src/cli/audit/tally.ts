@@ -61,7 +61,7 @@ export function createTally<State extends string>(
   };
 }
 
-/** The counts of all results in one line. `own`: the results that are shown in any case. */
+/** The counts in one line. A count of 0 is left out, unless its state is `own` or is always shown. */
 export function countsText<State extends string>(
   kinds: readonly Kind<State>[],
   { counts }: Pick<Tallied<State>, 'counts'>,

@@ -138,7 +138,7 @@ export class Shown {
 
   /**
    * Shows the model's text while the model writes it: each line as soon as it is complete. If an attempt starts again,
-   * a line says so.
+   * a line reports it.
    */
   piece({ step, at, text }: TextDelta): void {
     if (step !== this.writtenIn) this.nextStep(step);

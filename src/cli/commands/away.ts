@@ -125,7 +125,7 @@ async function comeBack(
   });
 }
 
-/** The out-of-office entry of a person. If the person has several, the one that begins first. */
+/** The out-of-office entry of a person. If the person has several, the entry that begins first. */
 async function entryOf({ away }: Countersign, person: string): Promise<Away> {
   const all = (await away.list()).entries.filter(
     ({ from, end }) => isSameName(from, person) && Date.parse(end) > Date.now(),

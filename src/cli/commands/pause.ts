@@ -159,7 +159,7 @@ export function pauseLines(found: Pauses, now: number): string[] {
     : [`${CONTROL_STATES[trouble]}. ${CONTROL_HINTS[trouble]}`];
 }
 
-/** How often the pauses are read, in milliseconds. */
+/** The time between two reads of the pauses, in milliseconds. */
 const EVERY_MS = 2_000;
 
 /** The pauses, or the reason why they are not known. */
@@ -198,7 +198,7 @@ function notAsked(error: unknown): string {
   return `what is paused could not be asked: ${escapeProse(errorMessage(error))}`;
 }
 
-/** Prints the pauses before any other output. If they cannot be read, a note says so, and the command continues. */
+/** Prints the pauses before any other output. If they cannot be read, a note is printed, and the command continues. */
 export async function notePauses(client: Pick<Countersign, 'pauses'>, screen: Screen): Promise<void> {
   try {
     for (const line of pauseLines(await client.pauses(), Date.now())) screen.note(screen.style.warn(line));

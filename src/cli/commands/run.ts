@@ -74,7 +74,7 @@ export function addRun(program: Command, context: Context): void {
     );
 }
 
-/** The least time that a worker that has just started gets, even if the command does not wait. */
+/** A worker that has just started gets at least this time, even if the command does not wait. */
 const READY_LEAST_MS = 2_000;
 
 async function run(agent: string, options: RunOptions & { prompt: string }, context: Context): Promise<void> {

@@ -115,7 +115,7 @@ async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context:
   }
 }
 
-/** Starts a worker. If the server is slow to answer, a note says so. */
+/** Starts a worker. If the server is slow to answer, a note is printed. */
 export async function startPatiently(settings: WorkerSettings, { screen }: Context): Promise<RunningWorker> {
   const { startWorker } = await import('../../worker.js');
   const { addressOf } = await import('../../engine/connect-native.js');

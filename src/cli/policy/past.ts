@@ -32,7 +32,8 @@ export interface PastCall {
 }
 
 /**
- * The calls of a turn that a policy decides on. Questions, invalid calls and calls that a fork took over are left out.
+ * The calls of a turn that a policy decides on. Questions, invalid calls and calls whose results a fork copied from the
+ * original turn are left out.
  */
 export function pastCalls(view: TurnView): PastCall[] {
   const { turn, agent } = view;

@@ -44,7 +44,7 @@ function kindText({ kind }: InboxItem): string {
   return kind === 'in_doubt' ? 'in doubt' : kind;
 }
 
-/** How long an item has waited. */
+/** The time that an item has waited. */
 export function waits({ since }: InboxItem, now: number): string {
   return relative(since, now).replace(/ ago$/, '');
 }

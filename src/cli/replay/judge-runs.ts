@@ -106,7 +106,7 @@ export interface Work {
 /** The results of all runs. */
 export interface Done {
   judged: Judged[];
-  /** How long the runs took, in milliseconds. */
+  /** The time that the runs took, in milliseconds. */
   ms: number;
 }
 

@@ -3,7 +3,7 @@ import type { Observed } from '../../history/replay/explain';
 import type { PackedHistory } from './sdk';
 import type { Probe } from '../../history/replay/replayer';
 
-/** The code with which a separate process replays, and the most time that it may take. */
+/** The code that a separate process uses to replay, and the most time that it may take. */
 export interface Setup {
   workflowBundle: WorkflowBundleOption;
   /** The most time that the code may work on one workflow task, in milliseconds. */

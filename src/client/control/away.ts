@@ -49,7 +49,7 @@ export function awayTerms(
 
 async function listAway(context: ClientContext): Promise<AwaySeen> {
   const { memo } = (await describeControl(context, 'asking who is away')) ?? {};
-  // The memo has the number of absences. Where nobody is away, no worker has to answer.
+  // The memo has the number of absences. If nobody is away, no worker has to answer.
   if ((memo?.[MEMO.away] ?? 0) === 0) return { entries: [] };
   const found = await queryControl(context, QUERIES.away, 'who is away');
   if (found === undefined) return { entries: [] };

@@ -62,7 +62,7 @@ function revokeGrants(context: ClientContext, asked: RevokeAsked): Promise<Revok
   return update<Revoked, RevokeAsked>(context, UPDATES.revoke, asked);
 }
 
-/** All grants. Empty where no worker has started the workflow that holds them. */
+/** All grants. Empty if no worker has started the workflow that holds them. */
 async function listGrants(context: ClientContext): Promise<GrantsSeen> {
   const found = await queryControl(context, QUERIES.grants, 'which grants there are');
   if (found === undefined) return { grants: [] };
@@ -72,7 +72,7 @@ async function listGrants(context: ClientContext): Promise<GrantsSeen> {
   });
 }
 
-/** Asks the workflow that holds pauses, grants and absences. Undefined where no worker has started it. */
+/** Asks the workflow that holds pauses, grants and absences. Undefined if no worker has started it. */
 export async function queryControl({ client }: ClientContext, query: string, what: string): Promise<unknown> {
   try {
     return await client.withDeadline(Date.now() + TIMES.updateAnswer, () =>

@@ -32,7 +32,7 @@ import {
 import type { ClientContext } from '../context';
 
 /**
- * Starts the workflow that holds the pauses, where it does not run. A workflow that was closed is started again only
+ * Starts the workflow that holds the pauses, if it does not run. A workflow that was closed is started again only
  * with `closed too`, because its pauses and grants are lost.
  */
 export async function startControl(client: Client, when: 'unless closed' | 'closed too'): Promise<void> {
@@ -62,7 +62,7 @@ export async function readControl(context: ClientContext): Promise<Pauses> {
 }
 
 /**
- * Describes the workflow that holds pauses, grants and absences. Undefined where nobody has started it. Needs no
+ * Describes the workflow that holds pauses, grants and absences. Undefined if nobody has started it. Needs no
  * worker.
  */
 export function describeControl(
@@ -94,7 +94,7 @@ export async function pause(context: ClientContext, asked: PauseAsked): Promise<
     if (pauses.some(({ id }) => id === taken.pause.id)) break;
     if (Date.now() > until) throw unavailable('the pause was taken, but is not there; somebody ended it');
   }
-  // Also where it holds already: it may have come a moment ago.
+  // Even if it holds already: it may have come a moment ago.
   await delay(TIMES.pausesKnown);
   return taken;
 }
@@ -122,12 +122,12 @@ function update<R>(context: ClientContext, name: string, asked: PauseAsked | Res
   );
 }
 
-/** The errors where an update does not take effect. */
+/** The errors for an update that does not take effect. */
 interface ControlWords<C extends string> {
   /** The codes with which the workflow may refuse the update. */
   codes: readonly C[];
   refusal(refused: { code: C; message: string }): CountersignError;
-  /** The error where the workflow does not run. */
+  /** The error for a workflow that does not run. */
   absent(): CountersignError;
   /** The operation that failed, named in every other error. */
   doing: string;
@@ -184,7 +184,7 @@ function refusal({ code, message }: PauseRefused): CountersignError {
   return new CountersignError(code === 'malformed' ? 'usage' : code, message, { hint: HINTS[code] });
 }
 
-/** The error where the workflow that holds pauses and grants does not answer. */
+/** The error if the workflow that holds pauses and grants does not answer. */
 export function unavailable(message: string): CountersignError {
   return new CountersignError('control_unavailable', message, {
     hint: 'Start a worker (countersign worker), and do it again.',

@@ -27,7 +27,7 @@ const DAY = 24 * 3600 * 1000;
 /**
  * The grant that somebody would give on a call.
  *
- * @throws CountersignError `grant_refused` where no grant may replace decisions on the call, or not a grant by this
+ * @throws CountersignError `grant_refused` if no grant may replace decisions on the call, or not a grant by this
  * person; `usage` for conditions or times that are wrong.
  */
 export function planGrant(view: TurnView, callId: string, options: GrantOptions): GrantPlan {
@@ -58,7 +58,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
 /**
  * The confirmation that somebody would give to a grant.
  *
- * @throws CountersignError `grant_refused` where they may not confirm it, or where nobody has to.
+ * @throws CountersignError `grant_refused` if they may not confirm it, or if nobody has to.
  */
 export function planConfirmation(grant: GrantSeen, name: string): ConfirmationPlan {
   const confirmer = confirmerOf(grant, name);
@@ -84,7 +84,7 @@ function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narro
   throw usage('these conditions do not let this call itself through');
 }
 
-/** The person who gives the grant, and the authority that has to confirm it where the giver alone is not enough. */
+/** The person who gives the grant, and the authority that has to confirm it if the giver alone is not enough. */
 function giverOf(
   { tool }: CallView,
   request: RequestOpened,
@@ -107,7 +107,7 @@ function giverOf(
 }
 
 /**
- * Refuses a grant where the assurance of its giver is weaker than the rule wants.
+ * Refuses a grant if the assurance of its giver is weaker than the rule wants.
  *
  * @throws CountersignError `grant_refused`.
  */

@@ -16,7 +16,7 @@ import type { Narrowing } from '../../contract/control/narrowing';
 export interface GrantOptions {
   /** The person who gives the grant. */
   by: string;
-  /** The time for which the grant holds, in milliseconds. @default a day where `times` is given */
+  /** The time for which the grant holds, in milliseconds. @default a day if `times` is given */
   forMs?: number;
   /** The number of calls that the grant allows. @default as many as a grant may allow, 500 */
   times?: number;
@@ -33,13 +33,13 @@ export interface GrantPlan {
   sentence: string;
   /** The assurance that the giver of the grant must have. */
   assurance: Assurance;
-  /** The authority that is sent with the grant. Only where other people have to confirm the grant. */
+  /** The authority that is sent with the grant. Only if other people have to confirm the grant. */
   authority?: Authority;
   /** The people who have to confirm the grant, in words. Absent: nobody has to. */
   held?: string;
 }
 
-/** A confirmation of a grant that is ready to be sent, once it is signed where that is needed. */
+/** A confirmation of a grant that is ready to be sent, once it is signed if that is needed. */
 export interface ConfirmationPlan {
   /** The confirmation without its signature. */
   asked: ConfirmAsked;
@@ -53,7 +53,7 @@ export interface ConfirmationPlan {
 export interface GrantCoverage {
   /** Calls that the grant would have allowed without asking. */
   covered: number;
-  /** The number of these calls that somebody denied. */
+  /** The number of covered calls that somebody denied. */
   denied: number;
   /** The number of calls of the tool that were looked at. */
   calls: number;
@@ -67,21 +67,21 @@ export interface Grants {
    * The grant that somebody would give on a call that waits, or waited. Nothing is given yet. Once it is given, calls
    * of this tool and agent that fit it run without a decision.
    *
-   * @throws CountersignError `grant_refused` where a grant cannot replace decisions on the call, `usage` for conditions
+   * @throws CountersignError `grant_refused` if a grant cannot replace decisions on the call, `usage` for conditions
    * that are wrong, and those of `view`.
    */
   plan(turn: string, callId: string, options: GrantOptions): Promise<GrantPlan>;
   /** The number of past calls that a grant would have allowed. Reads at most 50 turns, for about 5 s. */
   coverage(terms: Pick<GrantTerms, 'agent' | 'tool' | 'narrowing'>): Promise<GrantCoverage>;
   /**
-   * Gives a grant, with a signature where the rule wants one. Resolves once every worker finds the grant. Needs a
+   * Gives a grant, with a signature if the rule wants one. Resolves once every worker finds the grant. Needs a
    * worker.
    *
    * @throws CountersignError `usage`, `grant_refused`, `grants_full`, `control_unavailable`.
    */
   give(asked: GrantAsked): Promise<GrantSeen>;
   /**
-   * Confirms a grant whose rule wants more than one person, with a signature where the rule wants one. The grant allows
+   * Confirms a grant whose rule wants more than one person, with a signature if the rule wants one. The grant allows
    * calls once as many people as the rule needs have given or confirmed it. Needs a worker.
    *
    * @throws CountersignError `usage`, `grant_not_found`, `grant_refused`, `grants_full`, `control_unavailable`.
@@ -104,7 +104,7 @@ export interface Grants {
 /** The absences in a namespace. An out-of-office entry says who is away, and who votes in their place meanwhile. */
 export interface AwayList {
   /**
-   * Enters that somebody is away, with that person's signature where rules want decisions signed. Resolves once every
+   * Enters that somebody is away, with that person's signature if rules want decisions signed. Resolves once every
    * worker finds the entry. Needs a worker.
    *
    * @throws CountersignError `usage`, `away_refused`, `away_full`, `control_unavailable`.
@@ -116,7 +116,7 @@ export interface AwayList {
    */
   end(asked: BackAsked): Promise<Away>;
   /**
-   * The absences of now and of later. Needs a worker where there are any. @throws CountersignError
+   * The current and future absences. Needs a worker if there are any. @throws CountersignError
    * `control_unavailable`.
    */
   list(): Promise<AwaySeen>;

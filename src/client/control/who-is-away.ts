@@ -13,14 +13,14 @@ export interface WhoIsAway {
 
 export const NOBODY_AWAY: WhoIsAway = { standIns: [] };
 
-/** Reads the absences of now and of later. They may be a few seconds old. Never rejects. */
+/** Reads current and future absences. They may be a few seconds old. Never rejects. */
 export type AwayEntries = () => Promise<readonly Away[]>;
 
 /** The longest time for which an answer is used again, in milliseconds. */
 const KNOWN_MS = 3_000;
 
 /**
- * Makes a reader of absences that several callers share. Where the absences cannot be read, it warns once and goes on
+ * Makes a reader of absences that several callers share. If the absences cannot be read, it warns once and goes on
  * without them.
  */
 export function readAwayEntries(
@@ -54,7 +54,7 @@ interface PeopleFile {
   personOf(name: string): string | undefined;
 }
 
-/** The people who vote in somebody's place at a moment, by their names in the approvers file where there is one. */
+/** The people who vote in somebody's place at a moment, by their names in the approvers file if there is one. */
 export async function whoIsAway(
   entries: AwayEntries,
   approvers: (() => Promise<PeopleFile>) | undefined,

@@ -13,7 +13,7 @@ const LIMIT = 100;
 /**
  * Requests and calls in doubt of all turns and of all other workflows that gate calls. Calls in doubt come first, then
  * the earliest deadlines. Requests that never expire come last, oldest first. They are read from visibility, so this
- * works with every worker down. The history of a turn is read only where more is open than its memo names.
+ * works with every worker down. The history of a turn is read only if more is open than its memo names.
  */
 export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
   const { limit = LIMIT, ...filter } = query;
@@ -67,7 +67,7 @@ export async function countWaiting(context: ClientContext, filter: WaitingFilter
 const PAGES = 3;
 
 /**
- * The turns with the earliest deadlines that match a query, in no order: at least `limit` of them where there are so
+ * The turns with the earliest deadlines that match a query, in no order: at least `limit` of them if there are so
  * many. Visibility cannot sort, so a time is looked for before which about one page of turns has its deadline. Calls
  * with the same `kind` try the last such time first.
  */
@@ -97,7 +97,7 @@ export async function earliestTurns(
  */
 const lastBounds = new WeakMap<ClientContext, { kind: string; bound: number }>();
 
-/** The turns before a bound. Undefined where there are now too few or too many of them. */
+/** The turns before a bound. Undefined if there are now too few or too many of them. */
 async function listAtBound(
   context: ClientContext,
   query: string,
@@ -132,7 +132,7 @@ async function listUpTo(context: ClientContext, query: string, most: number): Pr
 interface BoundSearch {
   /** The least number of turns that must have a deadline before the bound. */
   least: number;
-  /** The most turns that may have a deadline before the bound. More are allowed where they share one deadline. */
+  /** The most turns that may have a deadline before the bound. More are allowed if they share one deadline. */
   most: number;
   /**
    * Deadlines of some of the turns, in ms. Any deadlines will do. A sample that resembles all turns takes the fewest
@@ -162,7 +162,7 @@ interface Known {
 
 /** The most steps of a search: enough to come down to a millisecond from anywhere. */
 const STEPS = 60;
-/** Where nothing is known yet, the first step is an hour, and each further step is this many times longer. */
+/** If nothing is known yet, the first step is an hour, and each further step is this many times longer. */
 const STRIDE_MS = 60 * 60_000;
 const LONGER = 16;
 const END = Date.parse(NEVER);
@@ -241,7 +241,7 @@ function nextGuess(known: Known, step: number, aim: number): number {
   return high.at > now ? now : high.at - Math.max(STRIDE_MS, (now - high.at) * LONGER);
 }
 
-/** The time that the density between the last two counts suggests. NaN where the counts show no density. */
+/** The time that the density between the last two counts suggests. NaN if the counts show no density. */
 function byDensity({ high, above }: Known, aim: number): number {
   if (above === undefined || above.below === high.below) return NaN;
   return high.at - ((high.below - aim) * (above.at - high.at)) / (above.below - high.below);

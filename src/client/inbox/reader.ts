@@ -47,7 +47,7 @@ interface Pass {
 
 /**
  * Keeps everything that waits in memory. Visibility cannot say what changed, so everything is listed again and again: a
- * page of up to 1,000 turns in each step. Where there are more turns, every second step reads the turns that started
+ * page of up to 1,000 turns in each step. If there are more turns, every second step reads the turns that started
  * last, which have most of the new requests. A turn that somebody names is read separately.
  */
 export class WaitingReader implements InboxReader {
@@ -152,7 +152,7 @@ export class WaitingReader implements InboxReader {
     for await (const page of listPages(this.context.reader, query, this.pageSize)) yield page.map(listedTurn);
   }
 
-  /** Keeps a turn that was read separately. True where something else waits in it now. */
+  /** Keeps a turn that was read separately. True if something else waits in it now. */
   private async keepRead(turn: ListedTurn): Promise<boolean> {
     // The turn may have begun to wait after its page of this pass was read.
     this.pass?.seen.add(turn.id);
@@ -203,7 +203,7 @@ export class WaitingReader implements InboxReader {
       if (isAmong(kept) && !listed.has(id) && !this.isAhead(id)) this.drop(id);
   }
 
-  /** Drops a turn. True where something waited in it. */
+  /** Drops a turn. True if something waited in it. */
   private drop(id: string): boolean {
     const { items = [] } = this.kept.get(id) ?? {};
     if (this.kept.delete(id)) this.version += 1;

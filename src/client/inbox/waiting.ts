@@ -24,7 +24,7 @@ export interface ListedTurn {
   memo: Record<string, unknown>;
   /** When the run started, in ms. */
   startedAt: number;
-  /** The earliest deadline, in ms. Undefined where the turn has none. */
+  /** The earliest deadline, in ms. Undefined if the turn has no deadline. */
   deadline: number | undefined;
 }
 
@@ -43,7 +43,7 @@ export function filterOf({ tool, agent, olderThanMs }: WaitingFilter): string {
 }
 
 /**
- * One turn as the server has it now. Undefined where it would not be listed: nothing waits in it, or it is not there.
+ * One turn as the server has it now. Undefined if it would not be listed: nothing waits in it, or it is not there.
  */
 export async function waitingTurn(context: ClientContext, turn: string): Promise<ListedTurn | undefined> {
   const { reader } = context;
@@ -71,7 +71,7 @@ function before(olderThanMs: number): string {
   return new Date(Date.now() - olderThanMs).toISOString();
 }
 
-/** What waits in a turn. Its history is read only where more is open than its memo names. */
+/** What waits in a turn. Its history is read only if more is open than its memo names. */
 export async function itemsOf(context: ClientContext, turn: ListedTurn): Promise<InboxItem[]> {
   const open = turn.memo[MEMO.open];
   if (!is.openMemo(open)) return refuseUnread(context, turn.id);

@@ -71,7 +71,7 @@ interface Place {
   options: SessionOptions;
 }
 
-/** Sends a message by update, or by signal with the same id where no worker answers in time. */
+/** Sends a message by update, or by signal with the same id if no worker answers in time. */
 async function sendMessage(context: ClientContext, place: Place, request: SendRequest): Promise<SentMessage> {
   const content: SessionMessage = {
     ...checkMessage(request, place.options.agent),
@@ -133,7 +133,7 @@ interface Sending {
   updateId: string;
 }
 
-/** Sends an update and waits for its answer. Where an agent is named, the update also starts the session. */
+/** Sends an update and waits for its answer. If an agent is named, the update also starts the session. */
 async function updateOnce(
   context: ClientContext,
   { session, options }: Place,

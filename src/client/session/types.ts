@@ -6,7 +6,7 @@ import type { SessionEvent } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 import type { FollowOptions, StartRequest } from '../requests';
 
-/** How to reach a session. With `agent`, the first message starts the session where it does not exist. */
+/** How to reach a session. With `agent`, the first message starts the session if it does not exist. */
 export interface SessionOptions extends Pick<
   StartRequest,
   'taskQueue' | 'requester' | 'metadata' | 'priority'
@@ -92,14 +92,14 @@ export interface SessionsQuery {
 export interface SessionsPage {
   sessions: SessionSummary[];
   /**
-   * Where the next page begins. Null where there is none. A page looks at 2,000 sessions at most, so it may hold fewer
+   * Where the next page begins. Null if there is none. A page looks at 2,000 sessions at most, so it may hold fewer
    * than the limit, or none, although there are older ones.
    */
   older: string | null;
 }
 
 /**
- * A conversation with an agent. Every operation fails with CountersignError `session_not_found` where there is no such
+ * A conversation with an agent. Every operation fails with CountersignError `session_not_found` if there is no such
  * session.
  *
  * @example
@@ -133,7 +133,7 @@ export interface Session {
    * Once no turn runs, has a model summarize all turns but the last. See `limits.compactOver` of `defineAgent`. The
    * event `compacted` or `compaction_failed` says whether that worked.
    *
-   * @throws CountersignError `nothing_to_compact` where there is at most one turn. This is noticed only if a worker
+   * @throws CountersignError `nothing_to_compact` if there is at most one turn. This is noticed only if a worker
    * answers.
    */
   compact(act?: SessionAct): Promise<void>;

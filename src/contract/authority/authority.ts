@@ -32,11 +32,11 @@ export interface Authority {
    */
   people?: readonly Voter[];
   /**
-   * Nobody decided in time, so the people whom the rule names for this case may decide, too. Only the workflow says so.
+   * Nobody decided in time, so the people whom the rule names for this case may decide, too. Only the workflow sets this field.
    */
   escalated?: true;
   /**
-   * The people whose messages the turn had taken up when it asked, by their names in the approvers file where it has
+   * The people whose messages the turn had taken up when it asked, by their names in the approvers file if it has
    * them. Empty: it is not known who asked.
    */
   requesters: readonly string[];

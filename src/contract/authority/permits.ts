@@ -11,7 +11,7 @@ export interface Permit {
   agents: 'all' | readonly string[];
 }
 
-/** The permit of everybody where no file says otherwise. */
+/** The permit of everybody if no file says otherwise. */
 export const EVERYTHING: Permit = { role: 'admin', agents: 'all' };
 
 /** Whether a role may do everything that another role may do. */
@@ -19,7 +19,7 @@ export function isAtLeast(role: Role, needed: Role): boolean {
   return ROLES.indexOf(role) >= ROLES.indexOf(needed);
 }
 
-/** An agent that is not known. Only those who see all agents see its turns. */
+/** An agent that is not known. Only people who see all agents see its turns. */
 export const UNKNOWN_AGENT = '';
 
 /** The agents whose text an item holds: its own agent, and the agents of the turns that led to it. */

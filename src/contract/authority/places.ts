@@ -27,7 +27,7 @@ export function placesOf(authority: Authority, approver: string, { entries, now 
 }
 
 /**
- * A person who votes in the place of somebody who is away. Both have their names from the approvers file where it has
+ * A person who votes in the place of somebody who is away. Both have their names from the approvers file if it has
  * them.
  */
 export interface StandIn extends Place, Deputy {
@@ -75,13 +75,13 @@ interface Voting {
   authority: Authority | undefined;
   approver: string;
   /**
-   * The person in whose place they vote, and the out-of-office entry where they name it, too. Absent: they name no
+   * The person in whose place they vote, and the out-of-office entry if they name it, too. Absent: they name no
    * place.
    */
   named?: { person: string; entry?: string } | undefined;
 }
 
-/** Whether a vote depends on who is away. Where it does not, nobody has to look that up. */
+/** Whether a vote depends on who is away. If it does not, nobody has to look that up. */
 export function asksForPlace({ authority, approver, named }: Voting): boolean {
   return named !== undefined || (authority !== undefined && needsPlace(authority, approver));
 }
@@ -95,7 +95,7 @@ export type ChosenPlace =
   { place?: Place } | { why: 'no_rule' | 'not_theirs' } | { why: 'ambiguous'; people: string[] };
 
 /**
- * Chooses the place in which somebody votes: the place that they name. Without a name, and where the rule does not name
+ * Chooses the place in which somebody votes: the place that they name. Without a name, and if the rule does not name
  * the voter, it is the only place in which they may vote.
  */
 export function choosePlace(voting: Voting, away: AwayNow): ChosenPlace {

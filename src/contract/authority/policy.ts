@@ -28,7 +28,7 @@ export interface PolicyRule {
 
 /** The verdicts of the policy rules on one call, as they are recorded with the call. */
 export interface CallRuling {
-  /** The rule that fitted. Absent where only shadow rules fitted. */
+  /** The rule that fitted. Absent if only shadow rules fitted. */
   rule?: string;
   /** SHA-256 (hex) of that rule. */
   digest?: string;

@@ -18,7 +18,7 @@ export interface RosterLine {
 export interface RosterSite {
   /** The domain that passkeys are made for. */
   rpId: string;
-  /** The addresses under which the page may be open when somebody signs. */
+  /** The origins of the web page from which a signature is accepted. */
   origins: readonly string[];
 }
 

@@ -12,7 +12,7 @@ import type { GateMode, ResultRef, ThinkInput, ThinkOutput } from '../think';
 export interface Limited {
   budget: Budget;
   spent: Spent;
-  /** Set where no reply came yet: the field of the first reply with the budget that the agent allows. */
+  /** Set if no reply came yet: the field of the first reply with the budget that the agent allows. */
   sets?: 'budget' | 'sessionBudget';
 }
 
@@ -23,7 +23,7 @@ export interface BurstInput extends ThinkInput {
     size: number;
     /** The last steps that were alike. */
     repeated: Repeated;
-    /** What may be spent. The burst ends once one of these budgets is used up. */
+    /** The budgets of the burst. The burst ends once one of these budgets is used up. */
     limits: Limited[];
     originalRunId: string;
     /** The turn is a fork in a dry world. */
@@ -44,7 +44,10 @@ export interface FirstInput extends ThinkInput {
 /** Output of `countersign.burst`, and of the first `countersign.think` of a turn in bursts: one step or more, each as `think` and the calls would have left it. */
 export interface BurstOutput {
   steps: BurstStep[];
-  /** How long the attempt took until now, in milliseconds. The times of steps and calls count from its beginning. */
+  /**
+   * The time that the attempt has taken until now, in milliseconds. The times of steps and calls count from its
+   * beginning.
+   */
   ms: number;
   /**
    * Why asking for the next step failed, and how long to wait before the model is asked again. The next activity goes on from
@@ -95,7 +98,7 @@ export function endedIn({ reply, calls = [] }: BurstStep): EndedOf[] {
   });
 }
 
-/** How long the calls of a step took: from the first start to the last end. */
+/** The time that the calls of a step took, from the first start to the last end. */
 export function spanOf({ calls = [] }: BurstStep): number {
   if (calls.length === 0) return 0;
   const started = Math.min(...calls.map((call) => call.started));
@@ -120,7 +123,7 @@ export interface CallOf {
   dry?: true | undefined;
 }
 
-/** The input of a call in a burst. An activity of its own would get the same input. */
+/** The input of a call in a burst. The call would get the same input in a separate activity. */
 export function burstCallInput(call: ValidCall, { agent, replyId, originalRunId, ...of }: CallOf): CallInput {
   return {
     callId: call.callId,

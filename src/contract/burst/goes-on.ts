@@ -17,7 +17,7 @@ export function runsHere(reply: Pick<ThinkOutput, 'calls' | 'repeats'>, repeated
   return calls.length > 0 && calls.every(mayRunInBurst) && !isRepeated({ repeated, repeats }, calls);
 }
 
-/** Whether a call is one that a burst may run, or answers by itself. */
+/** Whether a burst may run a call, or answers the call by itself. */
 export function mayRunInBurst(call: PreparedCall): boolean {
   if (call.kind === 'invalid') return call.result.error?.code !== 'refused';
   return call.kind === 'run' && isPlain(call) && longestMs(call) <= TIMES.burstCall;
@@ -40,7 +40,7 @@ export function fitInto(ms: number, { calls, order }: Pick<ThinkOutput, 'calls' 
   return Math.max(0, ...each) * Math.ceil(each.length / atOnceIn(order)) <= ms;
 }
 
-/** How long a call may take with all its attempts and the waits between them. */
+/** The longest time that a call may take with all its attempts and the waits between them. */
 function longestMs({ settings: { timeoutMs, retry } }: ValidCall): number {
   let longest = 0;
   for (let attempt = 1; attempt <= retry.maximumAttempts; attempt++) {
@@ -50,7 +50,7 @@ function longestMs({ settings: { timeoutMs, retry } }: ValidCall): number {
   return longest;
 }
 
-/** How long the server would wait before an attempt; the first is 1. */
+/** The time that the server would wait before an attempt. The first attempt has the number 1. */
 export function retryWaitMs(
   { initialIntervalMs, backoffCoefficient, maximumIntervalMs }: RetryOptions,
   attempt: number,
@@ -59,7 +59,7 @@ export function retryWaitMs(
   return Math.min(most, initialIntervalMs * backoffCoefficient ** (attempt - 2));
 }
 
-/** How far a burst has come. */
+/** The progress of a burst. */
 export interface BurstSoFar extends GateMode {
   /** Milliseconds since the burst began. */
   ms: number;
@@ -78,7 +78,7 @@ export interface BurstSoFar extends GateMode {
 /** Why a burst ends. `open`: the turn goes on with the last reply. */
 export type BurstEnd = 'open' | 'steps' | 'time' | 'bytes' | 'transcript' | 'budget';
 
-/** Why a burst ends after a finished step. Undefined where it takes another step. */
+/** Why a burst ends after a finished step. Undefined if it takes another step. */
 export function whyCommit(soFar: BurstSoFar): Exclude<BurstEnd, 'open'> | undefined {
   const { ms, bytes, size, step, maxSteps, commitMs, limits, spent } = soFar;
   if (step >= maxSteps) return 'steps';

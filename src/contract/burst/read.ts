@@ -5,8 +5,8 @@ import type { BurstCall, BurstOutput, BurstStep } from './burst';
 import { mayRunInBurst } from './goes-on';
 
 /**
- * What a burst returned. Undefined where it cannot be read. An operator may complete the activity with anything, so an
- * output is refused that says that a call with an effect ran in the burst.
+ * What a burst returned. Undefined if it cannot be read. An operator may complete the activity with anything, so an
+ * output that reports a call with an effect in the burst is refused.
  */
 export function readBurstOutput(value: unknown): BurstOutput | undefined {
   if (!isObject(value) || !isTime(value['ms']) || !Array.isArray(value['steps'])) return undefined;
@@ -27,7 +27,7 @@ function isTime(value: unknown): value is number {
 /** A day, which is longer than any burst takes. */
 const MOST_MS = 24 * 3600 * 1000;
 
-/** The `failed` of a burst. Null where it cannot be read. */
+/** The `failed` of a burst. Null if it cannot be read. */
 function readFailed(value: unknown): BurstOutput['failed'] | null {
   if (value === undefined) return undefined;
   if (!isObject(value) || typeof value['message'] !== 'string') return null;

@@ -13,7 +13,7 @@ export interface AwayState {
   ended: readonly Pick<AwayTerms, 'id' | 'end'>[];
 }
 
-/** The absences of now and of later, as people and workers read them. */
+/** The current and future absences, as people and workers read them. */
 export interface AwaySeen {
   entries: Away[];
 }
@@ -67,7 +67,8 @@ export function addAway(
   if (why !== undefined) return why;
   const entry: Away = { ...asked, takenAt: new Date(now).toISOString() };
   const entries = [...state.entries, entry];
-  // Those that were ended take room, too: otherwise many others could push an ended one out, and it could come back.
+  // Entries that were ended take room, too. Otherwise new entries could push out an ended entry, which could then
+  // return.
   const isFull =
     entries.length + state.ended.length > LIMITS.away ||
     utf8Bytes(JSON.stringify(entries)) > LIMITS.awayBytes;

@@ -1,7 +1,7 @@
-/** What a grant says of a call that runs a program: a command that begins well may end badly. */
+/** The refusal of a wider grant for a program: a command with a harmless beginning may have a harmful end. */
 export const BY_EQUALITY = 'what a program runs is allowed by equality only';
 
-/** Arguments of these names are run. */
+/** Tools run the values of arguments with these names. */
 const ARGUMENTS: readonly string[] = [
   'command',
   'cmd',
@@ -13,7 +13,7 @@ const ARGUMENTS: readonly string[] = [
   'sql',
 ];
 
-/** Tools of these categories run what their arguments say. */
+/** Tools of these categories run the commands or code in their arguments. */
 const CATEGORIES: readonly string[] = ['shell', 'execution'];
 
 /** Whether a grant may allow an argument of this name by equality only. */

@@ -39,7 +39,7 @@ const MOST_TEXT = 4_096;
 
 /**
  * A text in the one form in which texts are compared. In a path, `.` and doubled slashes are taken out. In a URL,
- * scheme and host are in lower case. Undefined where the text climbs with `..`, names a file with dots or blanks at the
+ * scheme and host are in lower case. Undefined if the text climbs with `..`, names a file with dots or blanks at the
  * end, has a user in its URL, or is unclear in another way. No prefix and no glob fits such a text.
  */
 export function plainText(value: Json): string | undefined {

@@ -10,13 +10,13 @@ export function grantSentence({ agent, tool, narrowing, times, until }: GrantTer
   return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${until}.`;
 }
 
-/** A sentence that says for whose confirmation a grant waits. Undefined: it does not wait. */
+/** A sentence that names the people who have to confirm a grant. Undefined: it does not wait for a confirmation. */
 export function heldSentence(grant: GrantVotes): string | undefined {
   const lacking = lackingOn(grant);
   return lacking && `Until it is confirmed it allows nothing: ${lacking}.`;
 }
 
-/** What each argument has to be, for who was not shown the call: a sentence may only say that they are the same. */
+/** The condition on each argument, for people who were not shown the call. */
 export function argumentTexts({ narrowing }: Pick<GrantTerms, 'narrowing'>): string[] {
   return Object.entries(narrowing).map(([name, condition]) => `${name} ${conditionText(condition)}`);
 }

@@ -25,7 +25,7 @@ export interface GrantVotes {
   at: string;
   signature?: VoteSignature;
   /**
-   * The people who decide the calls that the grant allows, as the request said, where one person is not enough. The
+   * The people who decide the calls that the grant allows, as the request said, if one person is not enough. The
    * grant allows nothing until they have confirmed it. The worker decides by its own file.
    */
   authority?: Authority;

@@ -26,7 +26,7 @@ export interface GrantTerms {
   until: string;
   /** When it was given, by the giver's clock. ISO 8601. */
   at: string;
-  /** The person who gives the grant, by their name in the approvers file where there is a file. */
+  /** The person who gives the grant, by their name in the approvers file if there is a file. */
   by: string;
 }
 
@@ -108,7 +108,7 @@ export interface RevokeAsked {
 export interface Revoked {
   /** The grants that were ended. */
   ended: GrantTerms[];
-  /** The new floor. Set only where all grants were ended. */
+  /** The new floor. Set only if all grants were ended. */
   floor?: string;
 }
 
@@ -126,7 +126,7 @@ export const noGrants = (): GrantsState => EMPTY;
 const DAY = 24 * 3600 * 1000;
 /** The longest time that a grant may hold. */
 export const MOST_GRANT_MS = 30 * DAY;
-/** The most by which a giver's clock may be ahead of the server's. */
+/** A giver's clock may be ahead of the server's clock by at most this time. */
 export const CLOCK_SKEW_MS = 10 * 60 * 1000;
 
 /** Whether an entry that holds until `end` is still kept. It is kept until every clock has passed `end`. */
@@ -180,7 +180,7 @@ function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantR
   return refuse('grants_full', `there are ${LIMITS.grants} grants already, which is the most`);
 }
 
-/** The refusal where these grants leave no room: all grants together have to fit one payload. */
+/** The refusal if these grants leave no room: all grants together have to fit one payload. */
 export function whyFull(grants: readonly Grant[]): GrantRefused | undefined {
   const size = utf8Bytes(JSON.stringify(seenOf({ grants })));
   return size > LIMITS.grantsBytes
@@ -205,7 +205,7 @@ export function refuse(code: GrantRefused['code'], message: string): GrantRefuse
 }
 
 /**
- * Takes back one grant, or all grants. Where the memo has no room for one more id, all grants that were given so far
+ * Takes back one grant, or all grants. If the memo has no room for one more id, all grants that were given so far
  * end.
  */
 export function revokeGrants(

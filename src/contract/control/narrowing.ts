@@ -4,8 +4,8 @@ import { utf8Bytes } from '../text/bytes';
 import { BY_EQUALITY, isRunArgument } from './by-equality';
 
 /**
- * What one argument has to be, so that a grant allows the call. `equal`: this value, or the value of this digest where it is
- * long. `prefix` and `glob`: a text, looked at as a path or a URL. `range`: a number, both ends included.
+ * The condition on one argument of a call that a grant allows. `equal`: this value, or the value of this digest if it
+ * is long. `prefix` and `glob`: a text, looked at as a path or a URL. `range`: a number, both ends included.
  */
 export type Condition =
   | { is: 'equal'; value: Json }
@@ -14,13 +14,13 @@ export type Condition =
   | { is: 'range'; min?: number; max?: number }
   | { is: 'glob'; glob: string };
 
-/** What each argument has to be. An argument that is not named must not be there. */
+/** The condition on each argument. The call must not have other arguments. */
 export type Narrowing = Readonly<Record<string, Condition>>;
 
-/** A value of more characters stands as its digest: all grants together have to fit one payload. */
+/** A longer value (in characters) is kept as its digest, because all grants together have to fit one payload. */
 const MOST_VALUE = 300;
 
-/** Only calls with the same arguments: what a grant allows unless its giver says otherwise. */
+/** A narrowing to the same arguments. A grant allows only these unless its giver says otherwise. */
 export function exactly(args: JsonObject): Record<string, Condition> {
   return Object.fromEntries(Object.entries(args).map(([name, value]) => [name, equalTo(value)]));
 }
@@ -36,25 +36,25 @@ export function isExact(narrowing: Narrowing): boolean {
   return Object.values(narrowing).every(({ is }) => is === 'equal');
 }
 
-/** This glob alone lets any text through, also one with lines and `..`. */
+/** Only this glob fits every text, even a text with line breaks or `..`. */
 export const ANY = '**';
 export const URL_HEAD = /^[a-z][a-z0-9+.-]*:\/\//i;
-/** What a handler, a server or a file system may read in more than one way. */
+/** Characters that a handler, a server or a file system may read in more than one way. */
 export const UNCLEAR = /[\u0000-\u001f\u007f-\u009f\\\u202a-\u202e\u2066-\u2069]/;
 /** `.` and `..` with an escape, and signs that an escape hides. */
 const ESCAPED = /%(?:2e|2f|5c|25|00)/i;
-/** Windows takes dots and blanks off the end of a name. */
+/** Whether a name keeps its end: Windows removes dots and blanks from the end of a name. */
 export function isClear(part: string): boolean {
   return part === '.' || part === '' || !/[. ]$/.test(part);
 }
 
-/** The canonical form of a URL. Undefined where the text is not a URL, or hides what it means. */
+/** The canonical form of a URL. Undefined if the text is not a URL, or hides what it means. */
 export function plainUrl(value: string): string | undefined {
   const [address = '', ...rest] = value.split(/(?=[?#])/);
   const path = address.replace(URL_HEAD, '').split('/').slice(1);
   if (ESCAPED.test(address) || path.some((part) => !isClear(part) || part === '.')) return undefined;
   if (address.includes(' ') || rest.some((part) => /\s/.test(part))) return undefined;
-  // Not by URL: the sandbox of workflows and the page would have to agree with each worker.
+  // We do not use `URL`: the workflow sandbox, the page and each worker would have to parse alike.
   const head = URL_HEAD.exec(address)?.[0].toLowerCase() ?? '';
   const after = address.slice(head.length);
   const [authority = '', ...segments] = after.split('/');
@@ -67,12 +67,12 @@ export function plainUrl(value: string): string | undefined {
 /** A name or an address, and a port. No user, and no dot at the end. */
 const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?$/;
 
-/** Arguments, and characters of a prefix or glob. */
+/** The most arguments, and the most characters of a prefix or glob. */
 const MOST_NAMES = 50;
 const MOST_PATTERN = 200;
 export const MOST_NARROWING_BYTES = 4 * 1024;
 
-/** What is wrong with a narrowing that somebody gives. Undefined: nothing. */
+/** The problem with a narrowing that somebody gives. Undefined: there is no problem. */
 export function narrowingProblem(narrowing: Narrowing): string | undefined {
   const all = Object.entries(narrowing);
   if (all.length > MOST_NAMES) return `it names more than ${MOST_NAMES} arguments`;

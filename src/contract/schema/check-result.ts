@@ -43,7 +43,7 @@ export class CheckResult {
     private readonly keeps: boolean,
   ) {}
 
-  /** The parts that were checked where the value fits. Undefined where it does not. */
+  /** The parts that were checked if the value fits. Undefined if it does not. */
   get outcome(): Evaluated | undefined {
     return this.fits ? (this.own ?? []) : undefined;
   }
@@ -58,7 +58,10 @@ export class CheckResult {
     return !this.fits && (this.at.issues === undefined || this.at.issues.length >= MOST_ISSUES);
   }
 
-  /** Notes that the value does not fit. `message` is written only where somebody reads it. `more`: the issues of the branches. */
+  /**
+   * Notes that the value does not fit. `message` is written only if somebody reads it. `more`: the issues of the
+   * branches.
+   */
   fail(message: string | (() => string), more: readonly Issue[] = []): void {
     this.fits = false;
     const { issues } = this.at;

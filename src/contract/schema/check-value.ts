@@ -19,7 +19,7 @@ const MOST_DEPTH = 400;
 const { isArray } = Array;
 const { hasOwn, keys } = Object;
 
-/** Thrown where a check is given up because it would take too much work. */
+/** Thrown if a check is given up because it would take too much work. */
 export class TooMuchWork extends Error {}
 
 /** Facts about a schema that are worked out once, not again for each value. */
@@ -54,7 +54,7 @@ export class SchemaChecker {
     return this.work;
   }
 
-  /** The issues of a value, at most 20. Empty: the value fits. Throws where the schema cannot be followed. */
+  /** The issues of a value, at most 20. Empty: the value fits. Throws if the schema cannot be followed. */
   issuesOf(value: unknown): Issue[] {
     this.work = 0;
     const issues: Issue[] = [];
@@ -63,7 +63,9 @@ export class SchemaChecker {
     return issues.length > 0 ? issues : [{ path: '', message: 'does not fit the schema' }];
   }
 
-  /** Whether a value fits. Quicker than `issuesOf`, because the first fault ends it. Throws as that does. */
+  /**
+   * Whether a value fits. Quicker than `issuesOf`, because the first fault ends it. Throws the errors of `issuesOf`.
+   */
   fits(value: unknown): boolean {
     this.work = 0;
     return (
@@ -121,7 +123,7 @@ export class SchemaChecker {
     if (next !== undefined) result.take(this.check(next, value, at));
   }
 
-  /** Reports the issues of the branches only where none of the branches fits. */
+  /** Reports the issues of the branches only if none of the branches fits. */
   private checkAnyOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
     if (branches.length === 0) return;
     const issues = result.at.issues && [];

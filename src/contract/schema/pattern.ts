@@ -17,7 +17,7 @@ const MOST_STEPS = 5000;
 /**
  * Checks that patterns can be read in a short time, before anything reads them.
  *
- * @throws Error where they cannot.
+ * @throws Error if they cannot.
  */
 export function assertReadable(patterns: readonly string[]): void {
   const characters = patterns.reduce((sum, one) => sum + one.length, 0);
@@ -50,7 +50,7 @@ type Step =
  * itself tries one way after another, which can take as long as a text has ways; here all ways are followed at once, as
  * RE2 does, in time linear in the text. (RE2 itself is a third of the size that the workflow bundle may have.)
  *
- * @throws Error where it is not a regular expression, or has look-around, back-references or too many repetitions.
+ * @throws Error if it is not a regular expression, or has look-around, back-references or too many repetitions.
  */
 export function compilePattern(pattern: string): Matcher {
   const program = new Compiler().compile(parsePattern(pattern));
@@ -191,7 +191,7 @@ type Place = '^' | '$' | '\\b' | '\\B';
 /**
  * Parses a regular expression as JavaScript spells it with the `u` flag.
  *
- * @throws Error where the text is not a regular expression, or has parts that cannot be matched in linear time.
+ * @throws Error if the text is not a regular expression, or has parts that cannot be matched in linear time.
  */
 function parsePattern(source: string): PatternNode {
   assertReadable([source]);

@@ -34,7 +34,7 @@ export function schemaCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   };
 }
 
-/** Whether values fit one schema, where nobody asks why not. The schema must not change in between. */
+/** Whether values fit one schema, if nobody asks why not. The schema must not change in between. */
 export function schemaFit(schema: JsonSchema): (value: unknown) => boolean {
   let checker: SchemaChecker | undefined;
   return (value) => {

@@ -34,7 +34,7 @@ export function isFromLibrary(schema: object): schema is StandardJsonSchema {
  * The JSON Schema of the values that a library's schema takes. Objects refuse properties that they do not name. zod
  * would drop such properties, and a person would approve what never arrives.
  *
- * @throws Error with the reason, where the schema has no JSON Schema form or its root is not an object.
+ * @throws Error with the reason, if the schema has no JSON Schema form or its root is not an object.
  */
 export function schemaOfLibrary(schema: object): JsonSchema {
   return plainSchema(convert(schema));
@@ -44,7 +44,7 @@ export function schemaOfLibrary(schema: object): JsonSchema {
  * The JSON Schema that a library made, as plain JSON: without the name of its dialect, and without patterns that cannot
  * be matched in linear time.
  *
- * @throws Error where the root of the schema is not an object.
+ * @throws Error if the root of the schema is not an object.
  */
 export function plainSchema(converted: object): JsonSchema {
   const json: unknown = JSON.parse(JSON.stringify(converted), withoutOwnPattern);

@@ -20,7 +20,7 @@ export function assertUsableSchema(given: unknown): JsonSchema {
   return schema;
 }
 
-/** A copy of a schema that shares nothing with the original. @throws Error where the schema is not plain JSON. */
+/** A copy of a schema that shares nothing with the original. @throws Error if the schema is not plain JSON. */
 export function toPlainJson(given: unknown): JsonSchema {
   const copy = isObject(given) ? plainCopy(given, MOST_LEVELS) : undefined;
   if (isObject(copy)) return copy;

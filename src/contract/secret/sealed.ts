@@ -12,7 +12,7 @@ export interface AnswerKey {
   kid: string;
 }
 
-/** The key pairs with which a worker decrypts secret answers. */
+/** The key pairs that a worker uses to decrypt secret answers. */
 export interface AnswerKeys {
   /** The public key of the newest pair. New questions carry it. */
   readonly publicKey: AnswerKey;
@@ -20,7 +20,7 @@ export interface AnswerKeys {
   open(sealed: string): Promise<string>;
 }
 
-/** The parts of a question from which its secret fields follow. */
+/** The parts of a question that decide which of its fields are secret. */
 interface SecretForm {
   form: JsonSchema;
   key?: AnswerKey;
@@ -81,7 +81,7 @@ function isNames(value: unknown): value is string[] {
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
 /**
- * Decodes base64url of ASCII to text. Undefined where the text is not base64url of ASCII. Workflows have no decoder of
+ * Decodes base64url of ASCII to text. Undefined if the text is not base64url of ASCII. Workflows have no decoder of
  * their own.
  */
 function asciiOf(encoded: string): string | undefined {
@@ -111,7 +111,7 @@ export function secretFields({ form }: SecretForm): Map<string, string[]> {
   );
 }
 
-/** The tools that may read a field. Undefined where the field is not secret. */
+/** The tools that may read a field. Undefined if the field is not secret. */
 export function secretFor(field: Json): string[] | undefined {
   if (!isJsonObject(field) || field['format'] !== SECRET_FORMAT) return undefined;
   const tools = field[SECRET_FOR];

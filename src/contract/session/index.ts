@@ -8,7 +8,7 @@ import type { Usage } from '../spending/usage';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
 
-/** The effect of a message while a turn runs. Where no turn runs, each message starts the next turn. */
+/** The effect of a message while a turn runs. If no turn runs, each message starts the next turn. */
 export const MODES = ['queue', 'interrupt', 'steer'] as const;
 export type MessageMode = (typeof MODES)[number];
 
@@ -31,7 +31,7 @@ export const SESSION_MESSAGE = {
     mode: { enum: MODES },
     /** The name of the sender, as claimed. */
     sender: name,
-    /** The agent that the sender expects. The message is refused where the session has another agent. */
+    /** The agent that the sender expects. The message is refused if the session has another agent. */
     agent: name,
   },
   required: ['messageId', 'text', 'mode'],

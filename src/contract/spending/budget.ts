@@ -67,7 +67,7 @@ export function addSpent(one: Spent, more: Spent): Spent {
   };
 }
 
-/** The spending of one reply, where its provider counts it. */
+/** The spending of one reply, if its provider counts it. */
 export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
   const { cost, currency } = usage ?? {};
   return {
@@ -77,7 +77,7 @@ export function spentInReply({ usage }: { usage?: Usage | undefined }): Spent {
 }
 
 /**
- * The spending of one reply that counts towards the budget of its turn or session. Tokens are estimated where the
+ * The spending of one reply that counts towards the budget of its turn or session. Tokens are estimated if the
  * provider does not count them.
  */
 export function countedInReply(
@@ -104,7 +104,7 @@ export interface Crossing {
   currency?: string;
 }
 
-/** The first kind of budget that is used up. Undefined where something of each kind is left. */
+/** The first kind of budget that is used up. Undefined if something of each kind is left. */
 export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
   for (const kind of BUDGET_KINDS) {
     const limit = budget[kind];
@@ -118,7 +118,7 @@ export function crossingOf(budget: Budget, spent: Spent): Crossing | undefined {
 
 /**
  * The budget for one of several child turns that share a budget. It is an equal part of what is neither spent nor given
- * to other running child turns. Undefined where nothing is limited.
+ * to other running child turns. Undefined if nothing is limited.
  */
 export function shareOf(budget: Budget, { spent, given, among }: Sharing): Budget | undefined {
   const left: Budget = {};
@@ -142,7 +142,7 @@ interface Sharing {
   among: number;
 }
 
-/** The first kind of which a child turn would get nothing, so that it could not begin. Undefined where it can begin. */
+/** The first kind of which a child turn would get nothing, so that it could not begin. Undefined if it can begin. */
 export function emptyKind(left: Amounts | undefined): BudgetKind | undefined {
   return BUDGET_KINDS.find((kind) => left?.[kind] !== undefined && (left[kind] ?? 0) <= 0);
 }
@@ -188,7 +188,7 @@ export function spentText(spent: Spent): string {
   ].join(', ');
 }
 
-/** A budget in words: `100,000 tokens, 20 steps`. Empty where nothing is limited. */
+/** A budget in words: `100,000 tokens, 20 steps`. Empty if nothing is limited. */
 export function budgetText(budget: Budget): string {
   return BUDGET_KINDS.flatMap((kind) => {
     const limit = budget[kind];
@@ -217,7 +217,7 @@ export function raiseSchema(kind: BudgetKind): JsonSchema {
   return { type: 'object', properties: { [kind]: amount }, required: [kind], additionalProperties: false };
 }
 
-/** The amount that approved arguments add to one kind. 0 where they do not name the kind. */
+/** The amount that approved arguments add to one kind. 0 if they do not name the kind. */
 export function raiseIn(kind: BudgetKind, args: JsonObject): number {
   const more = args[kind];
   return typeof more === 'number' && more > 0 && more <= MOST ? more : 0;
@@ -250,5 +250,5 @@ export const BUDGET: JsonSchema = {
   additionalProperties: false,
 };
 
-/** The problems of a budget that a turn is started with. Empty where the budget fits. */
+/** The problems of a budget that a turn is started with. Empty if the budget fits. */
 export const budgetIssues = /* @__PURE__ */ soundCheck(BUDGET);

@@ -1,5 +1,5 @@
 import type { JsonSchema } from '../tool';
-/** Tokens used by one model reply, as the provider counts them. A field is absent where nothing was counted or used. */
+/** Tokens used by one model reply, as the provider counts them. A field is absent if nothing was counted or used. */
 export interface Usage {
   inputTokens?: number;
   outputTokens?: number;
@@ -71,11 +71,11 @@ export interface Pricing {
 interface PricedReply {
   model: string;
   pricing: Pricing;
-  /** Bytes that the model read and wrote. Tokens are estimated from them where the provider does not count. */
+  /** Bytes that the model read and wrote. Tokens are estimated from them if the provider does not count. */
   bytes: { read: number; wrote: number };
 }
 
-/** A usage with its cost, where there is a price for the model. */
+/** A usage with its cost, if there is a price for the model. */
 export function priced(usage: Usage | undefined, { model, pricing, bytes }: PricedReply): Usage | undefined {
   const price = priceOf(pricing, model);
   if (price === undefined) return usage;
@@ -83,7 +83,7 @@ export function priced(usage: Usage | undefined, { model, pricing, bytes }: Pric
   const counted = tokensOf(usage) === undefined ? estimated(bytes) : (usage ?? {});
   const { inputTokens = 0, totalTokens = 0 } = counted;
   const { cachedInputTokens: cached = 0, cacheWriteTokens: written = 0 } = counted;
-  // Where input and output are not counted separately, all tokens count as output, which costs more.
+  // If input and output are not counted separately, all tokens count as output, which costs more.
   const outputTokens = counted.outputTokens ?? Math.max(0, totalTokens - inputTokens);
   const plain = Math.max(0, inputTokens - cached - written);
   const millionfold = plain * input + cached * cachedInput + written * cacheWrite + outputTokens * output;
@@ -103,7 +103,7 @@ export function priceOf({ prices }: Pick<Pricing, 'prices'>, model: string): Mod
   return best === undefined ? undefined : prices[best];
 }
 
-/** The tokens of a reply as its provider counts them. Undefined where the provider counts none. */
+/** The tokens of a reply as its provider counts them. Undefined if the provider counts none. */
 export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {}): number | undefined {
   if (totalTokens !== undefined) return totalTokens;
   if (inputTokens === undefined && outputTokens === undefined) return undefined;
@@ -113,7 +113,7 @@ export function tokensOf({ inputTokens, outputTokens, totalTokens }: Usage = {})
 /** The bytes that providers count as one token of English or JSON, on average. */
 const BYTES_OF_A_TOKEN = 4;
 
-/** The estimated tokens of a conversation of this many bytes, where a provider does not count. */
+/** The estimated tokens of a conversation of this many bytes, if a provider does not count. */
 export function estimatedTokens(bytes: number): number {
   return Math.ceil(bytes / BYTES_OF_A_TOKEN);
 }

@@ -1,5 +1,5 @@
 import type { FileRef } from '../session/files';
-/** The length of a string in UTF-8 bytes. Works where there is neither Buffer nor TextEncoder. */
+/** The length of a string in UTF-8 bytes. Works if there is neither Buffer nor TextEncoder. */
 export function utf8Bytes(text: string): number {
   let bytes = 0;
   for (let i = 0; i < text.length; i++) {
@@ -31,7 +31,7 @@ export function jsonBytes(text: string): number {
   return utf8Bytes(JSON.stringify(text));
 }
 
-/** The field for the files of a message. An empty object where there are no files. */
+/** The field for the files of a message. An empty object if there are no files. */
 export function withFiles(files: readonly FileRef[] = []): { files?: FileRef[] } {
   return files.length === 0 ? {} : { files: [...files] };
 }

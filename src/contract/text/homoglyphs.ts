@@ -60,7 +60,7 @@ const LETTER = /\p{L}/u;
 /** Letters and digits of which a whole word of look-alikes may consist. */
 const FOREIGN = new RegExp(`(?![${HOME}${EAST}])[\\p{L}\\p{N}]`, 'gu');
 
-/** A whole word of `doubles` up to this length is not marked where the text shows its script. */
+/** A whole word of `doubles` up to this length is not marked if the text shows its script. */
 const SHORT = 2;
 
 /**

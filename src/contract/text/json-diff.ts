@@ -11,7 +11,7 @@ export function leavesOf(args: JsonObject): Leaf[] {
   return collect(args, []);
 }
 
-/** One leaf that differs. A value is undefined where the leaf is absent. */
+/** One leaf that differs. A value is undefined if the leaf is absent. */
 export interface ChangedLeaf {
   path: string;
   old: Json | undefined;

@@ -82,7 +82,7 @@ const MOST_LEVELS = 64;
 const SECRET_NAME =
   /passw|passphrase|^pass$|^pwd|pwd$|secret|token|apikey|authorization|cookie|privatekey|accesskey|signingkey|encryptionkey|credential|bearer|^jwt$|^auth$|^otp$|^pin$/;
 
-/** Names of counts, such as `max_tokens`. Their values are shown only where they are numbers. */
+/** Names of counts, such as `max_tokens`. Their values are shown only if they are numbers. */
 const COUNT_NAME = /tokens$|tokencount$|tokenlimit$/;
 
 /** A flag of a command line whose next word is a secret. */

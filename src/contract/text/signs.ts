@@ -61,7 +61,7 @@ const STYLES: readonly (readonly [name: string, letter: RegExp])[] = [
   ['Roman numeral', /[\u2160-\u217f]/u],
 ];
 
-/** Facts about a line. They are worked out once, and only where a check asks for them. */
+/** Facts about a line. They are worked out once, and only if a check asks for them. */
 interface Line {
   isProse: boolean;
   isSentence(): boolean;

@@ -283,7 +283,7 @@ function textsOf({ arguments: args, preview }: Parameters<typeof deceivingIn>[0]
   return [...leaves, ...previewTexts(preview)];
 }
 
-/** The texts of a preview that a person sees. Where a plan is shown hunk by hunk, the preview's text is not shown. */
+/** The texts of a preview that a person sees. If a plan is shown hunk by hunk, the preview's text is not shown. */
 function previewTexts(preview: Preview | undefined): string[] {
   if (preview?.plan === undefined || preview.plan.targetHash === '') return [preview?.text ?? ''];
   return [preview.plan.path, preview.plan.hunks.flatMap(({ lines }) => lines).join('\n')];

@@ -71,7 +71,7 @@ export function asciiJson(value: unknown): string {
   );
 }
 
-/** What is wrong with a record. `index` counts from 0, `line` from 1. */
+/** The problem with a record. `index` counts from 0, `line` from 1. */
 interface Bad {
   index: number;
   line: number;
@@ -126,7 +126,7 @@ export function badSignatures(count: number, places = 0): CountersignError {
   });
 }
 
-/** The files of a message as JSON, by name and digest, never with their content. Undefined where there are none. */
+/** The files of a message as JSON, by name and digest, never with their content. Undefined if there are none. */
 export function filesText(files: readonly FileRef[] = []): string | undefined {
   if (files.length === 0) return undefined;
   return JSON.stringify(
@@ -149,7 +149,7 @@ export function argsDigestOf(args: JsonObject): string | undefined {
 export function resultFacts({ success, content, error, metadata }: ToolResult) {
   return {
     success,
-    // Set where nothing ran, in a fork in a dry world.
+    // Set if nothing ran, in a fork in a dry world.
     dry: metadata.dry,
     late: metadata.late,
     code: error?.code,

@@ -99,7 +99,7 @@ function openFields(text: string): ReadLine['open'] | undefined {
 
 /**
  * The index of the quote that ends a JSON string: the first quote with an even number of backslashes before it. -2
- * where there is none.
+ * if there is none.
  */
 function closingQuote(text: string, from: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
@@ -110,7 +110,7 @@ function closingQuote(text: string, from: number): number {
   return -2;
 }
 
-/** The reason why the values of a line are not the values that were sealed. Undefined where they are. */
+/** The reason why the values of a line are not the values that were sealed. Undefined if they are. */
 export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   for (const [name, pair] of open) {
     const hash = sealed.get(name);

@@ -254,7 +254,7 @@ function typeOf(type: string, { accepted }: Judgement): string {
 const OF = { decision: 'decision', resolved: 'resolution', answered: 'answer' } as const;
 
 /**
- * The facts about a person's message. `verdict` is `unknown` where more signals arrived together than the turn keeps
+ * The facts about a person's message. `verdict` is `unknown` if more signals arrived together than the turn keeps
  * verdicts for.
  */
 function messageFacts(event: DecisionMade | Resolved | Answered) {

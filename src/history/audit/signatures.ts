@@ -3,7 +3,7 @@ import type { Roster } from '../../contract/authority/roster';
 import { defined } from '../../contract/defined';
 import type { AuditRecord, Facts, SealedField } from './format';
 
-/** The fields that the signature of a decision is over and that can be taken out of the file. */
+/** The signed fields of a decision that can be taken out of the file. */
 export const SIGNED_FIELDS = [
   'signature',
   'approver',
@@ -16,7 +16,7 @@ export const SIGNED_FIELDS = [
 export interface SignedContext {
   /** Takes note of one more event of the run. */
   note(event: TurnEvent): void;
-  /** What a person's signature covers, apart from what the record says anyway. Empty where the person did not sign. */
+  /** What a person's signature covers, apart from what the record says anyway. Empty if the person did not sign. */
   of(event: DecisionMade | Resolved): {
     facts: { [name: string]: Facts[string] | undefined };
     requesters?: string;

@@ -19,7 +19,7 @@ export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Head = { eventId: number; at: string };
 
 /**
- * Decodes one event. Returns a promise only where the event has payloads. `owner` is the workflow of the event, because
+ * Decodes one event. Returns a promise only if the event has payloads. `owner` is the workflow of the event, because
  * a codec may have bound the payloads to it.
  */
 export type Decode = (
@@ -29,7 +29,7 @@ export type Decode = (
 
 /**
  * Makes a decoder for the payloads of one data converter, codecs included. A payload that cannot be decoded becomes
- * `undefined`. The decoder throws only where a key is missing for a payload that only starters and workers write:
+ * `undefined`. The decoder throws only if a key is missing for a payload that only starters and workers write:
  * otherwise every turn would look empty.
  */
 export function makeDecode(converter: LoadedDataConverter = defaultDataConverter): Decode {
@@ -73,7 +73,7 @@ function decodeRun(raw: HistoryEvent, head: Head, payloads: Payloads): Decoding 
   );
 }
 
-/** The schedule in a search attribute, which is always plain JSON, also where payloads are encoded in another way. */
+/** The schedule in a search attribute, which is always plain JSON, even if payloads are encoded in another way. */
 function scheduleOf(data: Uint8Array | null | undefined): string | undefined {
   const value = data == null ? undefined : parseJson(Buffer.from(data).toString());
   return typeof value === 'string' && value !== '' ? value : undefined;

@@ -6,11 +6,11 @@ export interface DecodedFailure {
   kind: 'application' | 'timeout' | 'canceled' | 'other';
   /** The type of an application failure, such as `countersign.model`. */
   type?: string;
-  /** Set for a timeout where an attempt had sent details with a heartbeat. */
+  /** Set for a timeout if an attempt had sent details with a heartbeat. */
   beaten?: true;
   /** The details of the last heartbeat before a timeout. */
   beat?: unknown;
-  /** Set for a cancellation where no worker had the activity. */
+  /** Set for a cancellation if no worker had the activity. */
   untaken?: true;
   timeout?: 'START_TO_CLOSE' | 'SCHEDULE_TO_START' | 'SCHEDULE_TO_CLOSE' | 'HEARTBEAT';
   details: unknown[];
@@ -86,7 +86,7 @@ export type DecodedEvent =
   | (Head & { kind: 'signaled'; name: string; input: unknown; identity: string })
   /** The server has an update that it gives to the workflow later, such as an update that a reset applies again. */
   | (Head & { kind: 'update_admitted'; updateId: string; name: string; input: unknown; identity: string })
-  /** Where `name` is empty, the request is in the earlier event `update_admitted`. */
+  /** If `name` is empty, the request is in the earlier event `update_admitted`. */
   | (Head & { kind: 'update_accepted'; updateId: string; name: string; input: unknown; identity: string })
   | (Head & { kind: 'update_completed'; updateId: string; value: unknown; failure?: DecodedFailure })
   | (Head & { kind: 'memo'; fields: Record<string, unknown> })
@@ -100,7 +100,7 @@ export type DecodedEvent =
   | (Head & { kind: 'other' });
 
 /**
- * The result of a decoder for one family of events. It is a promise only where there are payloads. Undefined: the event
+ * The result of a decoder for one family of events. It is a promise only if there are payloads. Undefined: the event
  * is of another family.
  */
 export type Decoding = DecodedEvent | Promise<DecodedEvent> | undefined;

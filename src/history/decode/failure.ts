@@ -9,7 +9,7 @@ type ProtoFailure = temporal.api.failure.v1.IFailure;
 const { TimeoutType } = temporal.api.enums.v1;
 
 /**
- * Decodes a failure with its details and causes. Where the failure converter encoded its message, that is decoded, too.
+ * Decodes a failure with its details and causes. If the failure converter encoded its message, that is decoded, too.
  */
 export async function decodeFailure(
   failure: ProtoFailure | null | undefined,

@@ -74,7 +74,7 @@ export class Payloads {
     );
   }
 
-  /** The decoded value. It is a promise only where there are codecs. */
+  /** The decoded value. It is a promise only if there are codecs. */
   private decoded(payload: Payload): unknown {
     const { payloadCodecs, payloadConverter } = this.converter;
     if (payloadCodecs.length === 0) return fromPayload(payload, payloadConverter);
@@ -96,7 +96,7 @@ export async function throughCodecs(
 }
 
 /**
- * Converts a payload to a value. Where the converter is the SDK's own, JSON is decoded here: the SDK decodes UTF-8 in
+ * Converts a payload to a value. If the converter is the SDK's own, JSON is decoded here: the SDK decodes UTF-8 in
  * JavaScript, because the workflow sandbox needs that, and this took a fifth of the time of reading a history. Bytes
  * that are not UTF-8 are left to the SDK, because the turn saw the result of the SDK's decoder.
  *
@@ -114,7 +114,7 @@ function textOf(bytes: Uint8Array = new Uint8Array()): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
 }
 
-/** The id of the child workflow that an event is about. Undefined for other events, and where no child was started. */
+/** The id of the child workflow that an event is about. Undefined for other events, and if no child was started. */
 export function childIn(raw: temporal.api.history.v1.IHistoryEvent): string | undefined {
   const asked = raw.startChildWorkflowExecutionInitiatedEventAttributes;
   if (asked) return asked.workflowId ?? '';

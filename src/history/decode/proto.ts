@@ -7,13 +7,13 @@ interface LongLike {
   toNumber(): number;
 }
 
-/** A protobuf integer as a number. 0 where there is none. */
+/** A protobuf integer as a number. 0 if there is none. */
 export function toNumber(value: LongLike | number | null | undefined): number {
   if (value === null || value === undefined) return 0;
   return typeof value === 'number' ? value : value.toNumber();
 }
 
-/** A protobuf timestamp as ISO 8601, cut to milliseconds. Undefined where there is none. */
+/** A protobuf timestamp as ISO 8601, cut to milliseconds. Undefined if there is none. */
 export function toIso(time: google.protobuf.ITimestamp | null | undefined): string | undefined {
   if (!time) return undefined;
   return new Date(toNumber(time.seconds) * 1000 + Math.floor((time.nanos ?? 0) / 1e6)).toISOString();

@@ -21,7 +21,8 @@ export interface BurstRecord {
 /**
  * The events that the steps of a burst would have made as separate activities. They begin with the reply of the first
  * step, because its `think` was scheduled with the burst. Each event has its own time. All have the id of the event
- * that completed the burst, because a reset takes them back together. Any other output is that of a single `think`.
+ * that completed the burst, because a reset takes them back together. Any other output is the output of a single
+ * `think`.
  */
 export function expandBurst({ scheduled, completed }: BurstRecord): DecodedEvent[] {
   const output = outputOf({ scheduled, completed });
@@ -75,7 +76,7 @@ function keyOf({ index }: Place, call = 0): number {
   return -(index * CALLS + call + 1);
 }
 
-/** More calls than any reply has. */
+/** A number that is larger than the number of calls in any reply. */
 const CALLS = 100_000;
 
 function asked(step: BurstStep, place: Place): DecodedEvent[] {
@@ -105,7 +106,7 @@ function stepOf({ input, id }: EventOf<'activity_scheduled'>): number {
 }
 
 /**
- * The events of the calls of a step, by time. Where a start and an end have the same time, the start comes first. Where
+ * The events of the calls of a step, by time. If a start and an end have the same time, the start comes first. If
  * each call waits for the call before it, the events of each call stay together.
  */
 function callEvents(step: BurstStep, calls: readonly BurstCall[], place: Place): DecodedEvent[] {
@@ -153,7 +154,7 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
 }
 
 /**
- * Why the request for one more step failed at the end of a burst. Undefined where it did not fail. Also undefined where
+ * Why the request for one more step failed at the end of a burst. Undefined if it did not fail. Also undefined if
  * the next activity only fails with this error, because history then has that failure.
  */
 export function failedAfter(record: BurstRecord): string | undefined {

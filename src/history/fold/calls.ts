@@ -41,7 +41,7 @@ import { newCall } from './think';
 
 type Started = { callId: string; generation: number };
 
-/** A call's activity is scheduled. Where a signal allowed the call, the event of that signal comes first. */
+/** A call's activity is scheduled. If a signal allowed the call, the event of that signal comes first. */
 export function callScheduled(
   state: FoldState,
   event: EventOf<'activity_scheduled'>,
@@ -74,7 +74,7 @@ export function callScheduled(
   return isRound ? decided : [...decided, startedEvent(event, held, { input, taskQueue: event.taskQueue })];
 }
 
-/** The call with an id. It is made up where the step that asked for it could not be read. */
+/** The call with an id. It is made up if the step that asked for it could not be read. */
 export function ensureCall(state: FoldState, callId: string, tool: string): CallFold {
   const known = state.calls.get(callId);
   if (known !== undefined) return known;
@@ -135,8 +135,8 @@ export function callCompleted(
     held.leave = leaveOf(output);
     return [];
   }
-  // An output for which this reader lacks the key does not put the call in doubt, because the workflow may have read
-  // it.
+  // If this reader lacks the key of an output, the call is not in doubt, because the workflow may have had the key. If
+  // the output could be decoded but has no result, an unsafe call is in doubt.
   const wasRead = event.result !== undefined;
   const outcome = output !== undefined && 'result' in output ? output : undefined;
   if (outcome === undefined && wasRead && effectOf(held) === 'unsafe')
@@ -147,7 +147,7 @@ export function callCompleted(
   return endCall(event, held, { result, ...facts, origin: 'handler' });
 }
 
-/** The grant and the roster by which a call started, where they can be read. */
+/** The grant and the roster by which a call started, if they can be read. */
 function leaveOf({ grant, roster }: StartedBy): StartedBy {
   return defined({ grant, roster: rosterIn(roster) });
 }
@@ -179,7 +179,7 @@ function isChild({ call }: CallFold): boolean {
 }
 
 /**
- * The activity of a call failed, timed out or was cancelled. Where this may prove that the call never started, the next
+ * The activity of a call failed, timed out or was cancelled. If this may prove that the call never started, the next
  * workflow task judges it.
  */
 export function callFailed(

@@ -118,7 +118,7 @@ function foldEdge(state: FoldState, event: DecodedEvent): TurnEvent[] {
 }
 
 /**
- * A run starts: the first run of a turn, or the next run where a run continued as new. For a workflow that is not a
+ * A run starts: the first run of a turn, or the next run if a run continued as new. For a workflow that is not a
  * turn, its type is used as the agent.
  */
 function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
@@ -159,7 +159,7 @@ function runStarted(state: FoldState, event: EventOf<'started'>): TurnEvent[] {
 }
 
 /**
- * Takes up the step that was taken along from another build. Where the previous run is among the events, the events of
+ * Takes up the step that was taken along from another build. If the previous run is among the events, the events of
  * the step are there already.
  */
 function stepMoved(
@@ -215,7 +215,7 @@ function limitsGiven(input: unknown): {
   return { lineage: is.lineage(lineage) ? lineage : undefined, budget: is.budget(given) ? given : undefined };
 }
 
-/** The fields that the fold reads from the state that the run before handed over. */
+/** The fields that the fold reads from the state of the previous run. */
 type Carried = Pick<CarriedTurn, 'transcript' | 'moved'> & Partial<Pick<CarriedTurn, 'step'>>;
 
 /** The state that the run before handed over. Undefined for the first run, except in a fork. */

@@ -23,7 +23,7 @@ import type { TurnOrigin } from '../../contract/call';
 
 /**
  * The parts of a decoded payload that the fold relies on. These schemas are less strict than the contract: a history of
- * an older or newer release, or one that somebody tampered with, gives fewer events and never an exception. Other
+ * an older or newer release, or a history that somebody tampered with, gives fewer events and never an exception. Other
  * fields may be there. The copies that zod makes are not used, so the schemas need not be loose objects, which would
  * copy those fields, too.
  */

@@ -88,8 +88,8 @@ function judgementOf(verdict: SignalVerdict | undefined): Judgement {
 }
 
 /**
- * Judges the signal that allows a call. A call may start in a workflow task before the verdict on its decision is
- * written in the same task. Without this, the events would show a call that starts without a decision.
+ * Reports the decision that came by signal before it reports the start of the call. A workflow task may write the start
+ * first and the verdict later. Without this function, the events would show a call that starts without a decision.
  */
 export function decidedBySignal(state: FoldState, head: EventHeader, allowed: Allowed): TurnEvent[] {
   const { phase } = allowed.held;

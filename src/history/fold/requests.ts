@@ -170,7 +170,7 @@ function openQuestion(
 }
 
 /**
- * The deadline in the memo. Where the memo does not name the call, the deadline by the call's settings. Workflow time
+ * The deadline in the memo. If the memo does not name the call, the deadline by the call's settings. Workflow time
  * in ms.
  */
 function deadlineIn(state: FoldState, item: OpenItem | undefined, expiresMs: number | null): number | null {

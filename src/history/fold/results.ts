@@ -80,7 +80,7 @@ export function returnedResult(held: CallFold, value: unknown, at: string): Tool
   return makeSuccess(resultHead(held), output, factsOf(held, at));
 }
 
-/** The activity of the user by which a gate runs a call. Undefined where no gate runs it. */
+/** The activity of the user by which a gate runs a call. Undefined if no gate runs it. */
 export function gateActivity({ call }: CallFold): string | undefined {
   return isValidCall(call) ? call.settings.gate?.activity : undefined;
 }
@@ -178,7 +178,7 @@ function unknownClosing(ref: ResultRef): NonNullable<CallFold['closing']> {
     : { code: 'unknown', message: 'the record does not say why' };
 }
 
-/** The grant by which a call starts. Undefined where a decision allows the call, or where the call needs no grant. */
+/** The grant by which a call starts. Undefined if a decision allows the call, or if the call needs no grant. */
 export function grantIn(input: CallInput | undefined): GrantMark | undefined {
   return input?.decision === undefined && is.grant(input?.grant) ? input.grant : undefined;
 }
@@ -234,7 +234,7 @@ const roster = z.object({
 const isRoster = guard<Roster>(roster);
 
 /**
- * The roster by which a worker says that it accepted signatures. Undefined where there is none, or where it cannot be
+ * The roster by which a worker says that it accepted signatures. Undefined if there is none, or if it cannot be
  * read.
  */
 export function rosterIn(said: unknown): Roster | undefined {

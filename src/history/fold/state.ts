@@ -34,7 +34,7 @@ export interface ActivityFold {
 /** One call after the events so far. */
 export interface CallFold {
   call: PreparedCall;
-  /** The schema of the call's tool, where the record has it. */
+  /** The schema of the call's tool, if the record has it. */
   schema?: JsonSchema;
   /** The key of the call. It is known once a memo of its step has named the key. */
   callKey?: string;
@@ -42,7 +42,7 @@ export interface CallFold {
   generation: number;
   /** The arguments that run when the call is approved. */
   effective: JsonObject;
-  /** Workflow time in ms. Null where the call never expires. */
+  /** Workflow time in ms. Null if the call never expires. */
   deadline: number | null;
   approved: boolean;
   /** The secret of the execution that runs, or is in doubt. */
@@ -65,7 +65,7 @@ export interface CallFold {
   original?: JsonObject;
   /** The request was escalated, so more people may decide it. */
   isEscalated?: true;
-  /** The author and the reason of the last edit. While `replanning`, those of the previous edit are kept, too. */
+  /** The author and the reason of the last edit. While `replanning`, `editBefore` keeps the previous edit. */
   edit?: NonNullable<RequestOpened['edit']>;
   editBefore?: NonNullable<RequestOpened['edit']>;
   /**
@@ -86,7 +86,7 @@ export interface CallFold {
   reported?: ToolResult;
   /** The id of the child turn of the call, once that runs. */
   child?: string;
-  /** The roster by which the call was let start that the child turn runs for. */
+  /** The roster that let the call of the child turn start. */
   leave?: StartedBy;
   /** When the call's activity was scheduled, ISO 8601. */
   startedAt?: string;

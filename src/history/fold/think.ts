@@ -96,7 +96,7 @@ export function thinkFailed(event: EventOf<'activity_failed'>, step: number): Tu
 }
 
 /**
- * The reply in place of a reply whose payload cannot be decoded here. Later events are still made where that is
+ * The reply in place of a reply whose payload cannot be decoded here. Later events are still made if that is
  * possible.
  */
 const UNREADABLE: Reply = {
@@ -116,7 +116,7 @@ function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefine
   return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
 }
 
-/** The arguments that the model asked for, where they could be parsed. */
+/** The arguments that the model asked for, if they could be parsed. */
 export function argumentsOf(call: PreparedCall): CallFold['effective'] {
   if (call.kind === 'remote') return {};
   return call.kind === 'invalid' || call.kind === 'recorded' ? call.proposed : call.arguments;

@@ -45,7 +45,7 @@ export interface Judged {
   identity: string;
   door: Delivery;
   judgement: Judgement;
-  /** The verdict that the update returned. Only where the message came by update and was accepted. */
+  /** The verdict that the update returned. Only if the message came by update and was accepted. */
   verdict?: Accepted;
   /** See `Accepted`. Known for updates and for signals. */
   asksAgain?: true;
@@ -118,7 +118,7 @@ export function answeredEvent(state: FoldState, head: EventHeader, judged: Judge
   };
 }
 
-/** The question that a call asks a person. Undefined where it asks nothing. */
+/** The question that a call asks a person. Undefined if it asks nothing. */
 export function questionOf(held: CallFold | undefined): Question | undefined {
   return held !== undefined && isValidCall(held.call) ? held.call.question : undefined;
 }
@@ -201,7 +201,7 @@ function askAgain(held: CallFold, { decision, approver, reason }: DecisionMade):
 }
 
 /**
- * Replaces a call by its new revision, or puts the previous one back where no new revision could be made. In both cases
+ * Replaces a call by its new revision, or puts the previous one back if no new revision could be made. In both cases
  * the call becomes a request again.
  */
 export function replan(held: CallFold, call: PreparedCall): void {

@@ -30,8 +30,8 @@ export interface RecordedTask {
 }
 
 /**
- * The completed workflow tasks of a history. Local activities and updates are left out, because the worker that ran
- * them also influences when they are recorded.
+ * The completed workflow tasks of a history. Local activities and updates are left out, because the time at which they
+ * are recorded depends on the worker, too.
  */
 export function tasksOf(events: readonly HistoryEvent[]): RecordedTask[] {
   const tasks: RecordedTask[] = [];
@@ -140,7 +140,7 @@ export function isSame(one: Command, other: Command): boolean {
 
 /**
  * The workflow task in which the code meets an event, by the id of the task's started event. It is the task that made
- * the event, or otherwise the first task after the event. Undefined where the run ended before such a task.
+ * the event, or otherwise the first task after the event. Undefined if the run ended before such a task.
  */
 export function taskAt(events: readonly HistoryEvent[], eventId: number): number | undefined {
   const at = events.findIndex((event) => toNumber(event.eventId) === eventId);

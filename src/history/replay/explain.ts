@@ -24,13 +24,13 @@ export interface Finding {
   /** The step of the turn. Absent before the first step, and in workflows without steps. */
   step?: number;
   callId?: string;
-  /** The action that history has there. Absent where history has none. */
+  /** The action that history has there. Absent if history has no action there. */
   history?: string;
-  /** The action of the code there. Absent where the code does nothing. */
+  /** The action of the code there. Absent if the code does nothing. */
   code?: string;
   /** Only with `unreadable`: why the run cannot be read. */
   why?: string;
-  /** Temporal's own message. Absent where Temporal was not asked. */
+  /** Temporal's own message. Absent if Temporal was not asked. */
   message?: string;
 }
 
@@ -119,7 +119,7 @@ function stepAt(tasks: readonly RecordedTask[], eventId: number): { step?: numbe
   return placeOf(asked?.command);
 }
 
-/** The event that a message of Temporal names, where it names one: `HistoryEvent(id: 5, TimerStarted)`. */
+/** The event that a message of Temporal names, if it names one: `HistoryEvent(id: 5, TimerStarted)`. */
 function eventIn(message: string): number | undefined {
   const [, id] = /HistoryEvent\(id: (\d+)/.exec(message) ?? [];
   return id === undefined ? undefined : Number(id);
@@ -141,7 +141,7 @@ export type Difference =
 /** The commands of the code in each workflow task, by the id of the task's started event. */
 type CommandsByTask = ReadonlyMap<number, readonly Command[]>;
 
-/** The first place where code and history differ. Undefined where the tasks that were compared agree. */
+/** The first place where code and history differ. Undefined if the tasks that were compared agree. */
 export function firstDifference(
   tasks: readonly RecordedTask[],
   done: CommandsByTask,
@@ -228,7 +228,7 @@ function activityWords({ id, type }: { id: string; type: string }): string {
   }
 }
 
-/** The step and the call that a command is about, where its name says so. */
+/** The step and the call that a command is about, if its name contains them. */
 export function placeOf(command: Command | undefined): { step?: number; callId?: string } {
   if (command?.what !== 'activity') return {};
   const purpose = purposeOf({ id: command.id, activityType: command.type });

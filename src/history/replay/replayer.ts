@@ -18,7 +18,7 @@ export interface RunToReplay {
 }
 
 /**
- * A run that was replayed: the actions of the code and, where they do not match the history, the message of Temporal.
+ * A run that was replayed: the actions of the code and, if they do not match the history, the message of Temporal.
  */
 export interface ReplayedRun<T extends RunToReplay> {
   run: T;

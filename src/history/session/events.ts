@@ -28,17 +28,17 @@ export interface SessionTurn {
   /** The message that the turn handles. */
   messageId: string;
   /**
-   * The person's words. Absent where only the memory that the next run took along is left, and that has no words of
+   * The person's words. Absent if only the memory that the next run took along is left, and that has no words of
    * this turn.
    */
   prompt?: string;
-  /** The files that came with the prompt. Absent where there were none. */
+  /** The files that came with the prompt. Absent if there were none. */
   files?: FileRef[];
   answer?: string;
   /** The messages that the turn took up while it ran. */
   took: string[];
   error?: string;
-  /** ISO 8601. Absent where the start is in an earlier run of the session whose history is gone. */
+  /** ISO 8601. Absent if the start is in an earlier run of the session whose history is gone. */
   startedAt?: string;
   endedAt?: string;
 }
@@ -69,11 +69,11 @@ export interface SessionStarted extends Head {
   paused?: true;
   /** The budget that the session was started with. */
   budget?: Budget;
-  /** What the session may spend and has spent, where an earlier run says this. */
+  /** What the session may spend and has spent, if an earlier run says this. */
   spending?: CarriedSpending;
 }
 
-/** A person sent a message. Where the session refused the message, a `message_refused` event says so. */
+/** A person sent a message. If the session refused it, a `message_refused` event follows. */
 export interface MessageReceived extends Head, HeldMessage {
   type: 'message';
 }
@@ -83,7 +83,7 @@ export interface SessionTurnStarted extends Head {
   turn: string;
   messageId: string;
   prompt: string;
-  /** The files that come with the prompt. Absent where there are none. */
+  /** The files that come with the prompt. Absent if there are none. */
   files?: FileRef[];
 }
 
@@ -120,7 +120,7 @@ export interface SessionCompacted extends Head {
   usage?: Usage;
 }
 
-/** No model wrote a summary. Where one is needed, the oldest outputs are dropped instead. */
+/** No model wrote a summary. If one is needed, the oldest outputs are dropped instead. */
 export interface SessionNotCompacted extends Head {
   type: 'compaction_failed';
   turns: number;
@@ -178,7 +178,7 @@ export function createSessionFold(): (event: DecodedEvent) => SessionEvent | und
 /** The event of an activity that completed or failed. */
 type EndOfActivity = EventOf<'activity_completed' | 'activity_failed'>;
 
-/** The reader for the end of an activity of the session. Undefined where the activity is not one of ours. */
+/** The reader for the end of an activity of the session. Undefined if the activity is not one of ours. */
 function readerOf({
   activityType,
   input,

@@ -28,7 +28,7 @@ export interface SessionControlled {
   cancel?: true;
   sender?: string;
   reason?: string;
-  /** Why the session refused to do it, where the control came by signal. */
+  /** Why the session refused to do it, if the control came by signal. */
   refused?: SessionRefusal;
 }
 
@@ -49,7 +49,7 @@ export class Refusals {
   }
 
   /**
-   * The refusal that an event shows. Undefined where it shows none. It must be called with the events of a run in
+   * The refusal that an event shows. Undefined if it shows none. It must be called with the events of a run in
    * order.
    */
   of(event: DecodedEvent): MessageRefused | undefined {
@@ -83,8 +83,8 @@ export class Refusals {
 type TurnStep = { type: string; turns?: number | undefined; status?: string; earlier?: readonly unknown[] };
 
 /**
- * Counts the turns that a run has word by word, as the session does. A control by signal gets no answer, so this count
- * tells which controls the session refuses.
+ * Counts the turns that the model still reads in full, in the way the session counts them. The session does not answer
+ * a control that came by signal. From this count we know which of these controls it refuses.
  */
 export class KeptTurns {
   private kept = 0;
@@ -99,7 +99,7 @@ export class KeptTurns {
     else if (type === 'turn_started') this.isRunning = true;
   }
 
-  /** Why the session refuses an action now. Undefined where it accepts the action. */
+  /** Why the session refuses an action now. Undefined if it accepts the action. */
   refuses(action: SessionControl['action']): SessionRefusal | undefined {
     const turns = this.kept + (this.isRunning ? 1 : 0);
     return action === 'compact' && turns < 2 ? 'nothing_to_compact' : undefined;
@@ -107,7 +107,7 @@ export class KeptTurns {
 }
 
 /**
- * Reads what somebody did with a session. Undefined where the input cannot be read.
+ * Reads what somebody did with a session. Undefined if the input cannot be read.
  * @param kept Only for a control by signal, because an update that is refused is not on record.
  */
 export function controlOf(

@@ -17,7 +17,7 @@ export interface SessionView {
   summary?: ConversationSummary;
   /** Tokens and cost of the summaries that are on record. */
   summaryUsage: Usage;
-  /** What the session may spend, by its start or by the last turn that ended. Absent where neither names a limit. */
+  /** What the session may spend, by its start or by the last turn that ended. Absent if neither names a limit. */
   budget?: Budget;
   /** What the session's turns, their child turns and its summaries have spent. */
   spent: Spent;
@@ -29,7 +29,7 @@ export interface SessionView {
   waiting: HeldMessage[];
 }
 
-/** A session after these events. Undefined where the start of a session is not among them. */
+/** A session after these events. Undefined if the start of a session is not among them. */
 export function sessionViewOf(events: Iterable<SessionEvent>): SessionView | undefined {
   let view: SessionView | undefined;
   const turns = new Map<string, SessionTurn>();

@@ -23,10 +23,10 @@ import { streamWords } from '../scripted';
 /**
  * A planner with fixed rules for the workspace, shell, Lisp and code packs. Every answer says that it is not a language
  * model. It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run,
- * describe, evaluate). Several requests are joined by "then", or each has its own line. It needs no key and no network.
- * The same conversation always gives the same step, because the step depends only on the user's last message and the
- * results since. It asks only for tools that the agent has. If it does not understand every request, it asks for no
- * tool.
+ * describe, evaluate). Several requests are joined by "then", or each has its own line. It does not need a key or a
+ * network. The same conversation always gives the same step, because the step depends only on the user's last message
+ * and the results since. It asks only for tools that the agent has. If it does not understand every request, it asks
+ * for no tool.
  *
  * @param options.id Shown in the timeline. @default 'offline'
  */

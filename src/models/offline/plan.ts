@@ -107,7 +107,7 @@ export const EXAMPLES: readonly string[] = [
   "evaluate '(+ 1 2)'",
 ];
 
-/** How much of an output an answer shows. The timeline shows the whole output. */
+/** The most characters of an output that an answer shows. The timeline shows the whole output. */
 const SHOWN_CHARACTERS = 4000;
 const CHANGE_CHARACTERS = 500;
 

@@ -160,8 +160,8 @@ function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefin
 }
 
 /**
- * How long a sign-in at an issuer counts, in milliseconds. It expires because the issuer may have closed the account
- * since.
+ * The time for which a sign-in at an issuer counts, in milliseconds. It expires because the issuer may have closed the
+ * account since.
  */
 const VOUCHED_MS = 12 * 3600 * 1000;
 

@@ -3,7 +3,7 @@ import type { CountersignError } from '../../contract/errors';
 import type { Env } from '../deps';
 
 /**
- * Lets at most `most` requests of one user be answered at once. A request counts until its answer begins, also where
+ * Lets at most `most` requests of one user be answered at once. A request counts until its answer begins, even if
  * nobody waits for the answer any more. A stream therefore counts only until it opens.
  */
 export function fewAtOnce(most: number, tooMany: () => CountersignError): MiddlewareHandler<Env> {

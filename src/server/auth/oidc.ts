@@ -22,7 +22,7 @@ export interface OidcOptions {
   groupsClaim?: string;
 }
 
-/** The data with which a sign-in begins. */
+/** The data at the beginning of a sign-in. */
 export interface SignInStart {
   /** The address to which the browser goes. */
   url: string;

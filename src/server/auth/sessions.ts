@@ -29,8 +29,8 @@ const IDLE_MS = 12 * 3600 * 1000;
 /** The most sessions: more than people have browsers. If there are more, the session that was idle longest ends. */
 const MAX_SESSIONS = 1000;
 /**
- * More sessions than one person has browsers. Beyond that, the one of theirs that was idle longest ends: nobody who
- * signs in again and again signs others out.
+ * The most sessions of one person: more than a person has browsers. If there are more, the session of this person that
+ * was idle longest ends. So nobody signs others out by signing in again and again.
  */
 const MOST_OF_A_USER = 50;
 
@@ -47,7 +47,7 @@ export function createSessions(now: () => number = Date.now): Sessions {
   return {
     peek: (secret) => sessions.peek(digestSecret(secret)),
     open: (who) => {
-      // The sessions come with the one that was used last first.
+      // The session that was used last comes first.
       const own = [...sessions.entries()].filter(([, { user }]) => user === who.user);
       for (const [key] of own.slice(MOST_OF_A_USER - 1)) sessions.delete(key);
       const secret = drawSecret();

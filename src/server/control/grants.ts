@@ -48,7 +48,7 @@ const revocationSchema = z.strictObject({ reason });
 
 const grantParam = z.object({ grant: z.uuid() });
 
-/** How long after its preview a grant may be given, in milliseconds. */
+/** The time in which a grant may be given after its preview, in milliseconds. */
 const SHOWN_MS = 10 * 60 * 1000;
 
 /**

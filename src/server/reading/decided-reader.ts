@@ -16,14 +16,14 @@ export interface DecidedReader {
   note(user: string, turn: string): void;
 }
 
-/** How long an answer is kept, in milliseconds, so that a reload does not read again. */
+/** The time for which an answer is kept, in milliseconds, so that a reload does not read again. */
 const FRESH_MS = 3_000;
 const USERS = 100;
 /** The most turns of one user that are read in addition to the newest turns. */
 const OWN_TURNS = 100;
 /**
- * How long a turn that has ended is remembered, in milliseconds. The time is limited because a reset can open the turn
- * again.
+ * The time for which a turn that has ended is remembered, in milliseconds. The time is limited because a reset can open
+ * the turn again.
  */
 const ENDED_MS = 5 * 60_000;
 const ENDED_TURNS = 2_000;

@@ -9,7 +9,7 @@ export interface PastRead {
   isPart?: boolean;
   /** Whether more items wait than one read returns. */
   isLong?: boolean;
-  /** How long the read took, in milliseconds. */
+  /** The time that the read took, in milliseconds. */
   tookMs: number;
 }
 
@@ -43,15 +43,16 @@ const JITTER = 0.1;
 
 /** A worker that has not reported for this long counts as gone: two of its beats, and a little more. */
 const SILENT_MS = NEWS.beatMs * 2.5;
-/** How long a report about a turn may take until it counts as lost. */
+/** The time after which a report about a turn counts as lost. */
 const LATE_MS = 2_000;
-/** How long a report about a turn is remembered. */
+/** The time for which a report about a turn is remembered. */
 const KEPT_MS = 60_000;
 const MOST_KEPT = 5_000;
-/** How long visibility is read at the usual pace after it showed a request that no worker reported. */
+/** The time for which visibility is read at the usual pace after it showed a request that no worker reported. */
 const UNTOLD_MS = 5 * 60_000;
 /**
- * How long visibility is read at the usual pace after an incomplete report, or a report that could not be followed up.
+ * The time for which visibility is read at the usual pace after an incomplete report, or a report that could not be
+ * followed up.
  */
 const PART_MS = 15_000;
 
@@ -154,7 +155,7 @@ function forget(times: Map<string, number>, before: number): void {
   }
 }
 
-/** The functions with which named turns are read. */
+/** The functions that read named turns. */
 export interface NamedParts {
   /** Reads one turn. False: nothing has changed in it yet. Rejects if the turn cannot be read. */
   read(turn: string): Promise<boolean>;
@@ -213,7 +214,7 @@ export class NamedTurns {
     this.plan();
   }
 
-  /** Reads a turn once, because visibility and our own reads differ about it. */
+  /** Reads a turn once, because visibility and our own reads of the turn differ. */
   doubt(turn: string): void {
     if (this.doubted.has(turn) || this.reading.has(turn)) return;
     if (this.doubted.size >= MOST_WAITING) return this.parts.onLost(turn);

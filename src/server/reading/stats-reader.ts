@@ -23,7 +23,7 @@ export interface StatsReader {
   /**
    * Stats of the turns that match. The same query within 30 seconds gets the same answer.
    *
-   * @throws CountersignError as `Countersign.list` and `timeline`; `too_many_attempts` where many others wait.
+   * @throws CountersignError as `Countersign.list` and `timeline`; `too_many_attempts` if many others wait.
    */
   read(query: StatsQuery, permit: Pick<Permit, 'agents'>): Promise<StatsAnswer>;
 }
@@ -36,11 +36,11 @@ export interface StatsReaderParts {
   now?(): number;
 }
 
-/** How long an answer is kept, in milliseconds. A reload in that time does not read again. */
+/** The time for which an answer is kept, in milliseconds. A reload in that time does not read again. */
 const FRESH_MS = 30_000;
 /** The most answers that are kept. This is enough for the filters that a few people try. */
 const MAX_ANSWERS = 20;
-/** The most answers that are read or wait for that. Each takes seconds, also where nobody waits for it any more. */
+/** The most answers that are read or wait for that. Each takes seconds, even if nobody waits for it any more. */
 const MOST_OPEN = 10;
 
 /** Makes a reader that answers one query at a time, because each query reads hundreds of histories. */

@@ -33,9 +33,9 @@ export interface AgentToolOptions {
   effect?: 'pure' | 'idempotent';
   /** Queue of the workers that have the agent. @default the queue of the turn that calls */
   taskQueue?: string;
-  /** How many child turns may be nested, the turn of this tool included; at most 6. @default 3 */
+  /** The most child turns that may be nested, counting the turn of this tool; at most 6. @default 3 */
   depth?: number;
-  /** How many child turns one turn may start; at most 1,000. @default 50 */
+  /** The most child turns that one turn may start; at most 1,000. @default 50 */
   most?: number;
   /** For a dangerous tool: a request without a decision becomes a denial after this time. @default 7 days */
   requestExpires?: Duration | 'never';

@@ -13,7 +13,10 @@ import type { Duration, Parameters, Tool } from '../types';
 export interface AskUserOptions {
   /** The name of this tool. @default 'ask_user' */
   name?: string;
-  /** How long a question waits, or `'never'`. After this time the model reads that nobody answered. @default 7 days */
+  /**
+   * The time that a question waits, or `'never'`. After this time the model reads that nobody answered.
+   * @default 7 days
+   */
   expires?: Duration | 'never';
   /**
    * The form for questions to which the model adds no form: a zod object or JSON Schema, flat, with texts, numbers, yes

@@ -8,7 +8,7 @@ export interface Followed {
   answer: Answer;
   /** The URL that gave the answer. */
   url: URL;
-  /** How many redirects were followed. */
+  /** The number of redirects that were followed. */
   redirects: number;
   /** The reason why we did not follow a redirect. */
   note?: string;

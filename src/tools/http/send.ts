@@ -19,7 +19,7 @@ export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
 /** The look-up by this machine's own resolver. */
 export const systemLookup: Lookup = (host) => lookup(host, { all: true });
 
-/** The settings with which requests are sent. */
+/** The settings for sending requests. */
 export interface Network {
   /** The hosts that may be reached although their addresses are private. */
   privateHosts: HostList;

@@ -92,7 +92,7 @@ function toLive(image: LiveImage & { pid: number }, dir: string, record: Record)
   return { ...image, whyEnded, kill };
 }
 
-/** How long we wait for a process to end after its connection has ended. */
+/** The time that we wait for a process to end after its connection has ended. */
 const END_MS = 500;
 
 async function outlives(pid: number): Promise<boolean> {

@@ -77,7 +77,7 @@ function readForm(reader: Reader, depth: number): Sexp {
   if (character === undefined) throw unreadable(reader, 'it ends too early');
   if (character === '"') return readString(reader);
   if (character === '(') return readList(reader, depth + 1);
-  // A quote does not change data, so we skip it.
+  // We read data only, so we skip a quote character.
   if (character === "'") return readForm(skipOne(reader), depth + 1);
   return readAtom(reader);
 }

@@ -14,7 +14,7 @@ import { clientOf, fieldsOf, oauthReason, readScopes, requireBearer, safeFetch }
 /** The dependencies of authorized requests. */
 export interface AccessDeps {
   secrets: Secrets;
-  /** How long an authorization server may take for one answer. Milliseconds. @default 15 seconds */
+  /** The longest time that an authorization server may take for one answer, in milliseconds. @default 15 seconds */
   answerMs?: number;
 }
 
@@ -118,7 +118,9 @@ function requireIssuer({ name, issuer }: Account, login: Login): void {
     throw new LoginNeeded(name, 'has a login of another authorization server than the config names');
 }
 
-/** Renews a token, unless another process did. A refresh token works once, so one process at a time sends it. */
+/**
+ * Renews a token, unless another process has renewed it. A refresh token works once, so one process at a time sends it.
+ */
 function renew(account: Account, stale: string, deps: AccessDeps): Promise<string> {
   return aloneWith(account, async () => {
     const login = readLogin(account, deps.secrets);

@@ -1,6 +1,6 @@
 /** Decides when a server that keeps ending may be started again. */
 export interface Breaker {
-  /** How long to wait before the next start. Undefined if this is too long for a call. */
+  /** The time to wait before the next start. Undefined if this is too long for a call. */
   waitMs(): number | undefined;
   /** Seconds until the next start. */
   seconds(): number;

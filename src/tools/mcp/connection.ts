@@ -146,7 +146,7 @@ class Connection implements McpConnection {
 
   async close(): Promise<void> {
     this.closing.abort(new Error('the worker stops'));
-    // We close the client and not the link, so that we do not wait for a server that hangs while it starts.
+    // `link` is a promise, and a server that starts may hang. So we close the client and do not wait for the link.
     await this.client?.close().catch(() => undefined);
   }
 

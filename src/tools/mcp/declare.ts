@@ -57,11 +57,11 @@ export interface McpAddress {
 export interface McpOAuth {
   /** The id of a client that somebody registered. @default one is registered at each login */
   clientId?: string;
-  /** The secret of that client. It needs `issuer`, because it is sent to `issuer` only. */
+  /** The secret of that client. If you set it, set `issuer` too: the secret is sent only to that server. */
   clientSecret?: McpValue;
   /** The scopes to request. @default what the server asks for */
   scopes?: readonly string[];
-  /** The only authorization server to log in at. @default the one that the MCP server names */
+  /** The only authorization server to log in at. @default the authorization server that the MCP server names */
   issuer?: string;
   /** The port of the redirect to this machine, for a client registered with a port. @default any that is free */
   callbackPort?: number;

@@ -10,7 +10,7 @@ import { isSecretName } from '../../contract/text/redact';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { describeIssues } from '../options';
 
-/** How long a call may wait for the answers of people in total, in addition to its timeout. */
+/** The longest time that a call may wait for the answers of people in total, in addition to its timeout. */
 export const ASK_MS = 60 * 60 * 1000;
 
 /** The server that asks, and the tool whose call it asks in. */

@@ -23,7 +23,7 @@ export interface LoginRequest {
   secrets: Secrets;
   /** An abort ends the login, and then nothing of it is kept. */
   stop: AbortSignal;
-  /** How long a server may take for one answer. Milliseconds. @default 15 seconds */
+  /** The longest time that a server may take for one answer, in milliseconds. @default 15 seconds */
   answerMs?: number;
 }
 

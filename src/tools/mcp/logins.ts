@@ -17,7 +17,9 @@ export interface Account {
   clientId?: string;
   /** The only authorization server to use. Absent: any authorization server that the MCP server names. */
   issuer?: string;
-  /** The secret of the client. Undefined if the client has none. @throws ToolError if the secret cannot be read. */
+  /**
+   * The secret of the client. Undefined if the client has no secret. @throws ToolError if the secret cannot be read.
+   */
   clientSecret(signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -35,7 +37,7 @@ const loginSchema = z.strictObject({
   /** The resource for which the tokens were requested (RFC 8707). */
   resource: z.string().optional(),
   clientId: z.string(),
-  /** The secret of a client that the login registered. A secret from the config is not stored. */
+  /** The client secret, if the login registered the client. A secret from the config is not stored here. */
   clientSecret: z.string().optional(),
   scopes: z.array(z.string()).optional(),
   accessToken: z.string(),

@@ -52,7 +52,7 @@ async function makeTransport(
   const { getDefaultEnvironment } = await import('@modelcontextprotocol/client/stdio');
   const env = { ...getDefaultEnvironment(), ...(await valuesIn(start.env, sources)) };
   const args = start.args.map(fill);
-  // Last words are cut later, and half a secret would not be known for one.
+  // Last words are cut later, and half a secret would not be recognized as a secret.
   const hide = (text: string): string => sources.secrets.hide(text);
   return stdioTransport({ command: fill(start.command), args, cwd: resolve(start.cwd), env, hide }, library);
 }

@@ -27,7 +27,7 @@ export interface OpenServer {
   close(): Promise<void>;
 }
 
-/** How long a starting worker waits for its servers. Without an answer, the worker uses the locked tools. */
+/** The time that a starting worker waits for its servers. Without an answer, the worker uses the locked tools. */
 const LOOK_MS = 10_000;
 
 /**

@@ -29,16 +29,18 @@ export interface Codec {
 /** The most bytes of a server's line: more than the largest result of a tool. */
 const LINE_BYTES = 10 * 1024 * 1024;
 
-/** How many lines in a row may not be messages, before the server counts as broken. */
+/** The most lines in a row that may not be messages before the server counts as broken. */
 const MOST_RUBBISH = 1000;
 
 /** The bytes of standard error that are kept, for people who look for the reason of an end. */
 const STDERR_BYTES = 8 * 1024;
 
-/** How long we read the pipe after a server has ended. A process that it left behind may hold the pipe open. */
+/**
+ * The time for which we read the pipe after a server has ended. A process that it left behind may hold the pipe open.
+ */
 const DRAIN_MS = 200;
 
-/** How long a server gets to end by itself, and again after SIGTERM. */
+/** The time that a server gets to end by itself, and again after SIGTERM. */
 const GRACE_MS = 1000;
 
 /** A connection to a server that runs as a process of this worker. */

@@ -239,11 +239,11 @@ export interface BubblewrapHolder extends Holder {
   mayHaveRun(): boolean;
 }
 
-/** How long the kernel may take to end all processes of a sandbox. */
+/** The longest time that the kernel may take to end all processes of a sandbox. */
 const GONE_MS = 2000;
 const LOOK_AGAIN_MS = 5;
 
-/** How long we wait for the kernel to end a process whose parent has ended. */
+/** The time that we wait for the kernel to end a process whose parent has ended. */
 const MOMENT_MS = 50;
 
 /** Follows one sandbox. Its first process ends only after all its other processes. */

@@ -239,7 +239,9 @@ function lineEndsOf(base: string, text: string): string {
   return crlf && !text.includes('\r') ? text.replaceAll('\n', '\r\n') : text;
 }
 
-/** Inserts text before a line. Adds a line end if the text has none. @throws ToolError for a line past the end. */
+/**
+ * Inserts text before a line. Adds a line end if the text has no line end. @throws ToolError for a line past the end.
+ */
 export function insertLine(args: Based & { line: number; text: string }): string {
   const base = existing(args);
   const lines = splitLines(base);

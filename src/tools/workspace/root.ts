@@ -113,7 +113,7 @@ function toPlace(folder: Folder, names: readonly string[], mostBytes: number): F
   return { folder, name, at: folder.at(name), shown: names.join('/'), names, mostBytes };
 }
 
-/** O_NONBLOCK, because opening a pipe would otherwise wait until somebody writes to the pipe. */
+/** Without O_NONBLOCK, opening a pipe would wait until somebody writes to it. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Opens a regular file without following a link, while `use` runs. */

@@ -140,7 +140,10 @@ async function isFile(root: Root, path: string): Promise<boolean> {
   }
 }
 
-/** The lines of a file. Binary files have none. Files that are too large or gone are counted as skipped. */
+/**
+ * The lines of a file. Binary files count as files without lines. Files that are too large or gone are counted as
+ * skipped.
+ */
 async function linesOf(search: Search, path: string): Promise<string[]> {
   try {
     const read = search.root.inParent(path, (place) => readBytes({ ...place, mostBytes: MOST_FILE_BYTES }));

@@ -107,7 +107,7 @@ function pairsOf(
 /** The most added lines that are compared with one removed line. */
 const MOST_NEAR = 20;
 
-/** How much of two texts is the same at their beginnings and ends, from 0 to 1. */
+/** The share of two texts that is the same at their beginnings and ends, from 0 to 1. */
 function likeness(one: string, other: string): number {
   const [shorter, longest] = [Math.min(one.length, other.length), Math.max(one.length, other.length)];
   let start = 0;

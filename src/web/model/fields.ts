@@ -30,7 +30,7 @@ export interface Field {
   limits?: string;
   /** The most characters of a text, if the schema limits them. */
   mostCharacters?: number;
-  /** The value with which a new entry starts. */
+  /** The first value of a new entry. */
   initial: Json;
 }
 
@@ -39,7 +39,7 @@ interface SchemaPosition {
   name: string;
   required: boolean;
   depth: number;
-  /** How many more fields the form may have. */
+  /** The number of fields that the form may still get. */
   budget: { left: number };
 }
 

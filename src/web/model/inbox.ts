@@ -96,7 +96,7 @@ interface RowWindow {
   after: number;
 }
 
-/** How many rows are drawn beyond each edge, so that a fast scroll shows no gap. */
+/** The number of rows that are drawn beyond each edge, so that a fast scroll shows no gap. */
 const OVERSCAN = 8;
 
 /** The rows of a list that are drawn: a list of thousands of rows costs as much as one screen. */

@@ -95,8 +95,8 @@ interface ConnectionStatus {
 const LABELS = { connecting: 'connecting', live: 'live', lost: 'connection lost, trying again' } as const;
 
 /**
- * The state in words. If the Temporal server does not answer, the page is as outdated as without a web inbox, so the
- * state is `lost`, too.
+ * The state in words. If the Temporal server does not answer, the page is outdated, just as when the web inbox does not
+ * answer. So the state is `lost` in both cases.
  */
 export function connectionStatus(connection: Connection, trouble: ApiError | undefined): ConnectionStatus {
   const label = LABELS[connection];

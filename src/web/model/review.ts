@@ -124,12 +124,12 @@ export function decisionText(
 export interface Review {
   /** Whether the request has just replaced another request. A click may have been meant for that other request. */
   fresh: boolean;
-  /** How many blocks have not been in view yet. */
+  /** The number of blocks that have not been in view yet. */
   unseen: number;
   /** The number of marks in the text. `confirmed` says whether the person confirmed that they looked at them. */
   hidden: number;
   confirmed: boolean;
-  /** How many mistakes the edited arguments have. */
+  /** The number of mistakes in the edited arguments. */
   issues: number;
   hunksLeft: boolean;
   expired: boolean;

@@ -13,7 +13,7 @@ import { Text } from '../ui/text';
 import { CallPanel } from './call/call';
 import { AroundPanel, isFocusLost } from './call/head';
 
-/** How many rows are listed. The inbox has the others. */
+/** The most rows that are listed. The inbox also has the rows that are not listed here. */
 const MOST = 50;
 
 interface AsksProps {

@@ -110,11 +110,12 @@ function readOf(item: InboxItem, { view, changed }: CallDetails): Read {
   return { item, request, runId: view.runId, alone: isChanged ?? whyNotInBatch(request) };
 }
 
-/** How many calls are read at the same time. */
+/** The most calls that are read at the same time. */
 const AT_ONCE = 4;
 
 /**
- * The details of the selected items, by their keys. Each item is read once, so that what a person sees stays as it is.
+ * The details of the selected items, by their keys. Each item is read only once, so the details do not change while a
+ * person looks at them.
  */
 function useReading(items: readonly InboxItem[]): ReadonlyMap<string, Read> {
   const { fail, inbox } = useAppContext();

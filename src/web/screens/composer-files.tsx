@@ -12,7 +12,7 @@ import { Text, visibleText } from '../ui/text';
 interface Coming {
   key: number;
   file: File;
-  /** How much of the file has arrived, from 0 to 1. */
+  /** The share of the file that has arrived, from 0 to 1. */
   share: number;
   stop: () => void;
 }

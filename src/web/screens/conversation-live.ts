@@ -17,7 +17,7 @@ export interface LiveConversation {
   running?: TurnView | undefined;
   /** The text that the model of the running turn writes. */
   text?: LiveText | undefined;
-  /** How many turns the model reads in full. */
+  /** The number of turns that the model reads in full. */
   kept?: number;
   /** The result of the last attempt to summarize, if it ended while the person looked. */
   compacted?: Compacted | undefined;

@@ -179,7 +179,7 @@ interface ControlsProps {
   view: SessionView;
   isRunning: boolean;
   isStopping: boolean;
-  /** How many turns the model reads in full. */
+  /** The number of turns that the model reads in full. */
   kept: number;
 }
 
@@ -222,7 +222,7 @@ function Controls({ view, isRunning, isStopping, kept }: ControlsProps): JSX.Ele
   );
 }
 
-/** Makes a button that does something with the conversation and shows a notice. */
+/** Makes a button that sends a control to the conversation, then shows a notice. */
 type ControlButton = (label: string, body: ControlBody, text: string, tone?: string) => JSX.Element;
 
 /** A button that closes the conversation after the person has read what that means. */

@@ -89,7 +89,7 @@ function NewHead({ start }: { start: string }): JSX.Element {
   );
 }
 
-/** How far from the end, in pixels, a person still counts as reading the end. */
+/** The most pixels from the end at which a person still counts as reading the end. */
 const NEAR = 200;
 
 /** Keeps the end in view if it was in view before new content came. A request stays where the person reads it. */

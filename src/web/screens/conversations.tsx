@@ -151,7 +151,7 @@ function Row({ row, now }: { row: ConversationRow; now: number }): JSX.Element {
   );
 }
 
-/** How many milliseconds are between two reads of the list: each read costs the Temporal server a query. */
+/** The milliseconds between two reads of the list. Each read costs the Temporal server a query. */
 const EVERY_MS = 5_000;
 
 /**

@@ -27,7 +27,7 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
 
 const credential = (id: string): PublicKeyCredentialDescriptor => ({ type: 'public-key', id: bytesOf(id) });
 
-/** How many milliseconds the browser waits for the person. */
+/** The time that the browser waits for the person, in milliseconds. */
 const WAIT_MS = 120_000;
 
 /**

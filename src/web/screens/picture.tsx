@@ -125,7 +125,7 @@ function Bar({ kind, left, width, ms, open, failed }: Stretch): JSX.Element {
 
 interface ScrubberProps {
   events: readonly TurnEvent[];
-  /** How many events the shown turn has. Undefined: the turn as it is now. */
+  /** The number of events of the shown turn. Undefined: the turn as it is now. */
   count: number | undefined;
   choose: (count: number | undefined) => void;
 }

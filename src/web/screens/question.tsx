@@ -173,7 +173,7 @@ function withoutSecrets({ form }: Question): JsonSchema {
   };
 }
 
-/** The values with which the form begins: the defaults, and false for a box that is not ticked. */
+/** The first values of the form: the defaults, and false for a box that is not ticked. */
 function beginningOf(question: Question): JsonObject {
   const boxes = fieldsOf(question).filter(({ kind, required }) => kind === 'boolean' && required);
   return completeAnswer(

@@ -155,7 +155,7 @@ function TurnRow({ turn, now }: { turn: TurnSummary; now: number }): JSX.Element
   );
 }
 
-/** How many milliseconds are between two reads of the list: each read costs the Temporal server at least one query. */
+/** The milliseconds between two reads of the list. Each read costs the Temporal server at least one query. */
 const LOOK_AGAIN_MS = 5_000;
 
 /**

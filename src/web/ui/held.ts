@@ -32,7 +32,7 @@ export type Hold = (one: Held, send: (isLeft: () => boolean) => Promise<void>, i
 /** Sends a decision with a signal that ends the wait for the answer. */
 export type Careful = <T>(post: (signal: AbortSignal) => Promise<Reply<T>>) => Promise<Reply<T>>;
 
-/** After how many milliseconds without an answer the page says that the decision was sent. */
+/** If no answer comes within this time (milliseconds), the page says that the decision was sent. */
 const SLOW_MS = 2_500;
 
 /**

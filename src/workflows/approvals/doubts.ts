@@ -16,8 +16,8 @@ export function settleDoubt(approvals: Approvals, state: CallState, result: Tool
 }
 
 /**
- * Applies a late outcome to the call with the same key, generation and secret, where that call is in doubt. One
- * workflow task can bring both the outcome and the loss of its call. Where the outcome comes first, it is kept until
+ * Applies a late outcome to the call with the same key, generation and secret, if that call is in doubt. One
+ * workflow task can bring both the outcome and the loss of its call. If the outcome comes first, it is kept until
  * the loss is known.
  */
 export function report(approvals: Approvals, outcome: OutcomeReport): boolean {

@@ -166,7 +166,7 @@ function isShownAnew({ call }: CallState): boolean {
 }
 
 /**
- * Applies a decision or, where rules say who decides, counts it as a vote. Returns the votes that are still needed.
+ * Applies a decision or, if rules say who decides, counts it as a vote. Returns the votes that are still needed.
  * Undefined: the decision is final.
  */
 function takeVote(
@@ -177,7 +177,7 @@ function takeVote(
   if (decision.decision === 'withdrawn') return withdrawVote(state, decision);
   const ballot = { ...decision, decision: isDenial(decision) ? ('denied' as const) : ('approved' as const) };
   const cast = castVote(state, ballot, { decisionId: at.decisionId, iso: standing.at });
-  // Where a vote was struck out, or the request was escalated, the other votes may be enough by themselves. A vote
+  // If a vote was struck out, or the request was escalated, the other votes may be enough by themselves. A vote
   // decides a call only in its own sense, so a denial never lets a call run.
   if (cast !== undefined && cast.state !== ballot.decision) return cast.needs;
   if (ballot.decision === 'denied') deny(approvals, state, { decision, standing });

@@ -151,7 +151,7 @@ function textOf(message: unknown, key: string): string | undefined {
 
 /**
  * A message that can be taken, a repeated message, or a refusal. Judging changes nothing. `work` counts the steps of
- * the check of new arguments. It is absent where no arguments were checked.
+ * the check of new arguments. It is absent if no arguments were checked.
  */
 export type Judged<M> =
   | { kind: 'take'; message: M; state: CallState; contentDigest: string; work?: number }
@@ -165,7 +165,7 @@ interface Refusal {
 }
 
 /**
- * The time at which a message is taken, and the id of the message. The workflow makes the id where the sender gave
+ * The time at which a message is taken, and the id of the message. The workflow makes the id if the sender gave
  * none.
  */
 export interface TakenAt {

@@ -48,7 +48,7 @@ export interface CallState {
   needsDecision: boolean;
   /** Workflow time in ms when the call became a request or came in doubt. */
   since: number;
-  /** Until when the call waits, as workflow time in ms. Null where it never expires or does not wait. */
+  /** Until when the call waits, as workflow time in ms. Null if it never expires or does not wait. */
   deadline: number | null;
   /** When its activity was last scheduled, as workflow time in ms. -Infinity: never. */
   scheduledAt: number;
@@ -62,7 +62,7 @@ export interface CallState {
   /** The arguments that the model asked for. Set once a person has changed them. */
   proposed?: JsonObject;
   /**
-   * The votes so far, one for each person, where rules say who decides. The votes are about the request or, for a call
+   * The votes so far, one for each person, if rules say who decides. The votes are about the request or, for a call
    * in doubt, about a further run.
    */
   votes?: Vote[];
@@ -93,7 +93,7 @@ export interface CallState {
   voided?: number;
   /** Set once a pause has held the call: the number of times, and whether a pause holds it now. */
   pauses?: { times: number; isHeld: boolean };
-  /** What the turn knew about the shared state when the call was last scheduled. Only where the call shares state. */
+  /** What the turn knew about the shared state when the call was last scheduled. Only if the call shares state. */
   placed?: KnownState;
   /** A lost attempt may have run before a pause, before people were asked again, or on a worker that is gone. Never set for an unsafe call. */
   mayHaveRun?: true;
@@ -103,7 +103,7 @@ export interface CallState {
    * and the answer.
    */
   asking?: { attempt: number; number: number; said?: QuestionAnswer };
-  /** How many questions the call has asked, and for how many milliseconds it may still wait for answers. */
+  /** The number of questions that the call has asked, and the milliseconds that it may still wait for answers. */
   asked?: { questions: number; leftMs: number };
   /**
    * Only for a call that is a child turn, once it starts: the budget that is put aside for it, and the number of child
@@ -118,7 +118,7 @@ export interface CallState {
   /** A late outcome that arrived while the call still counted as running. */
   reported?: ToolResult;
   result?: ToolResult;
-  /** Set where an activity made the result, so that history already holds its text. */
+  /** Set if an activity made the result, so that history already holds its text. */
   contentDigest?: string;
   /** The digest of the edited arguments for which a new preview is being made. */
   replanningFor?: string;
@@ -144,12 +144,12 @@ export interface SpentId {
   verdict: Verdict;
 }
 
-/** The state by which decisions are judged. Only the functions of this folder change it. */
+/** The state that decisions are judged by. Only the functions of this folder change it. */
 export interface Approvals {
   /** Calls of the current step, in the model's order. */
   calls: Map<string, CallState>;
   /**
-   * How calls of this step and of earlier steps were closed. `cause` is set where the workflow closed the call by
+   * How calls of this step and of earlier steps were closed. `cause` is set if the workflow closed the call by
    * itself.
    */
   closed: Map<string, { cause?: ClosingCause; standing?: FinalDecision }>;
@@ -163,7 +163,7 @@ export interface Approvals {
   abandoned?: Abandonment;
 }
 
-/** An empty state. `spent` comes from the previous run, where the turn continued as new. */
+/** An empty state. `spent` comes from the previous run, if the turn continued as new. */
 export function makeApprovals(spent: Iterable<[string, SpentId]> = []): Approvals {
   const verdicts = new Map(spent);
   return {
@@ -195,8 +195,8 @@ function closedBy({ verdict }: SpentId): [string, { standing: FinalDecision }][]
 }
 
 /**
- * How the activity of a call ended, or what its failure means. `contentDigest` is set only where an activity made the
- * result. `cause` is set only where no event of the activity shows it.
+ * How the activity of a call ended, or what its failure means. `contentDigest` is set only if an activity made the
+ * result. `cause` is set only if no event of the activity shows it.
  */
 export type Settlement =
   | ({ result: ToolResult; contentDigest?: string; cause?: ClosingCause } & UsedState)
@@ -224,7 +224,7 @@ export function markChanged(context: ApprovalContext): void {
 
 const CALL_ID = /^[A-Za-z0-9._-]{1,64}$/;
 
-/** Keeps the verdict on a signal for the memo, because the sender of a signal gets no answer. */
+/** Keeps the verdict on a signal for the memo, because the sender of a signal does not get an answer. */
 export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {
   const line: SignalVerdict = {
     // A message that cannot be read may have any text as its call id.

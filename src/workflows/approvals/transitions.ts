@@ -57,7 +57,7 @@ export function register(
 }
 
 /**
- * The grant of a call. The worker decides whether it counts. Where a workflow runs the call itself, grants do not
+ * The grant of a call. The worker decides whether it counts. If a workflow runs the call itself, grants do not
  * count.
  */
 function grantOf({ kind, question, settings, grant }: ValidCall): GrantMark | undefined {
@@ -79,7 +79,7 @@ export function nextDeadline({ calls }: Approvals): number | null {
 }
 
 /**
- * Marks a ready call as running and spends its decision. Throws where a call needs a decision and has none that allows
+ * Marks a ready call as running and spends its decision. Throws if a call needs a decision and has none that allows
  * this start. Such a decision is unspent, for this generation, and for exactly what was seen. This is the last line of
  * defence: it throws only if this folder has a bug.
  */
@@ -231,7 +231,7 @@ interface Denial {
   at: string;
 }
 
-/** Gives a call its final result. `cause` is set where the workflow closes the call by itself. */
+/** Gives a call its final result. `cause` is set if the workflow closes the call by itself. */
 export function closeCall(
   approvals: Approvals,
   state: CallState,
@@ -251,7 +251,7 @@ export function denialOf(state: CallState, denial: Denial): ToolResult {
 }
 
 /**
- * An error result that the workflow makes at workflow time `now` (ms). It says that nothing ran only where that is
+ * An error result that the workflow makes at workflow time `now` (ms). It says that nothing ran only if that is
  * certain.
  */
 export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
@@ -264,7 +264,7 @@ export function successOf(state: CallState, content: string, now: number): ToolR
   return noted(state, makeSuccess(headOf(state), { content, contentType: 'text' }, factsOf(state, now)));
 }
 
-/** Puts a note about what a person changed in front of a result, where a decision allowed the call. */
+/** Puts a note about what a person changed in front of a result, if a decision allowed the call. */
 export function noted(state: CallState, result: ToolResult): ToolResult {
   const { held, edit, proposed, effective } = state;
   if (held === undefined || edit === undefined || proposed === undefined) return result;
@@ -288,7 +288,7 @@ export function factsOf(state: CallState, now: number): ResultFacts {
 
 /**
  * Makes an edited call a request again, at workflow time `now` (ms). The request has a new preview for the new
- * arguments. Where the new arguments could not be prepared, it has the old arguments and a note that says why.
+ * arguments. If the new arguments could not be prepared, it has the old arguments and a note that says why.
  */
 export function reopen(state: CallState, prepared: PreparedCall, now: number): void {
   if (state.phase !== 'replanning') return;

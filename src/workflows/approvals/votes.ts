@@ -174,7 +174,7 @@ export function escalate(approvals: Approvals, now: number): boolean {
   return due.length > 0;
 }
 
-/** Leaves the request as it was where asking again failed: votes, deadline and escalation stay. */
+/** Leaves the request as it was if asking again failed: votes, deadline and escalation stay. */
 export function keepAsked(
   state: CallState,
   { since, deadline }: NonNullable<CallState['renewal']>,

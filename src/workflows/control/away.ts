@@ -22,7 +22,7 @@ const BACK = {
 
 /**
  * Takes the updates and the query about absences. The memo has only the number of absences: a worker asks who is away
- * where a vote is cast in somebody's place.
+ * when a vote is cast in somebody's place.
  */
 export function takeAway(held: HeldAway): void {
   const keep = (state: AwayState): void => {

@@ -48,7 +48,7 @@ export function readAs<T>(message: RawValue, form: Form<T>): T {
   throw refusal({ code: 'malformed', message: `this is not a ${form.what}` }, form.failure);
 }
 
-/** The result of judging a message. @throws ApplicationFailure where the message was refused. */
+/** The result of judging a message. @throws ApplicationFailure if the message was refused. */
 export function takenOf<T extends object>(answer: T | Refused, type: string): T {
   if (isRefused(answer)) throw refusal(answer, type);
   return answer;

@@ -84,7 +84,7 @@ export function close(gate: GateState, { call }: CallState): void {
   upsertMemo({ [gateMemoKey(call.callId)]: null });
 }
 
-/** The decision that the workflow gets where a call is allowed. */
+/** The decision that the workflow gets if a call is allowed. */
 export function allowedBy<A extends object>(
   { decision, decisionId, approver, reason }: SpentDecision,
   state: CallState,
@@ -114,7 +114,7 @@ function effectiveOf<A extends object>(state: CallState, request: PlainRequest<A
   throw gateFailure(`the changed arguments of ${request.tool} do not fit`);
 }
 
-/** The decision that the workflow gets where a call may not run. */
+/** The decision that the workflow gets if a call may not run. */
 export function forbiddenBy({ call, callKey, result, standing }: CallState): GateForbidden {
   return {
     callId: call.callId,

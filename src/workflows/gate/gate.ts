@@ -57,7 +57,7 @@ export interface Gate<T extends object = AnyActivities> {
   ask<A extends object>(request: GateRequest<A>): Promise<GateDecision<A>>;
   /**
    * Asks as `ask` does, and runs an allowed call as an activity, which gets the arguments and an idempotency key. An
-   * unsafe call gets one attempt. Where that attempt is lost, the call is in doubt. It stays in the inbox until a
+   * unsafe call gets one attempt. If that attempt is lost, the call is in doubt. It stays in the inbox until a
    * person says that it happened, that it did not happen, or that it should run again. Never throws because the
    * activity failed.
    *
@@ -75,7 +75,7 @@ export interface Gate<T extends object = AnyActivities> {
     activity: N,
     request: GateRunRequest<A>,
   ): Promise<GateOutcome<A, ResultOf<T[N]>>>;
-  /** The state for the next run's `createGate` where the workflow continues as new. Only while no request is open. */
+  /** The state for the next run's `createGate` if the workflow continues as new. Only while no request is open. */
   carry(): CarriedGate;
 }
 

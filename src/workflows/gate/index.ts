@@ -1,6 +1,6 @@
 /**
  * `countersign/workflow`: gates calls in one's own workflows. Runs in Temporal's workflow sandbox.
- * `agentTurn` is exported again from one's own workflows file, where one worker runs turns and workflows of its own.
+ * `agentTurn` is exported again from one's own workflows file, if one worker runs turns and workflows of its own.
  *
  * @module
  */

@@ -21,7 +21,7 @@ import type { Effect, JsonSchema } from '../../contract/tool';
 export interface GateOptions {
   /** The subject of this workflow, in a few words. The inbox shows it beside each request. @default nothing */
   about?: string;
-  /** The state from `gate.carry()` of the previous run, where the workflow continues as new. */
+  /** The state from `gate.carry()` of the previous run, if the workflow continues as new. */
   carried?: CarriedGate;
 }
 
@@ -49,7 +49,7 @@ export interface GateRequest<A extends object = JsonObject> {
   schema?: JsonSchema | StandardJsonSchema<A>;
   /**
    * What the approver sees beside the arguments: a text, or a function that makes the text from them. When a person
-   * changes the arguments, people are asked again, with a new preview from the function, or without a preview where it
+   * changes the arguments, people are asked again, with a new preview from the function, or without a preview if it
    * was a text.
    * @default the arguments alone
    */
@@ -61,7 +61,7 @@ export interface GateRequest<A extends object = JsonObject> {
    * 'unsafe'
    */
   effect?: Effect;
-  /** How long the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
+  /** The time that the request waits: milliseconds, `'2 hours'`, or `'never'`. @default '7 days' */
   expiresIn?: Duration | 'never';
   /** Whether the request is never decided together with other requests. @default false */
   noBatch?: boolean;
@@ -70,7 +70,7 @@ export interface GateRequest<A extends object = JsonObject> {
 }
 
 /**
- * What a person decided, or that nobody decided in time. Run the call only where `allowed` is true, and only with these
+ * What a person decided, or that nobody decided in time. Run the call only if `allowed` is true, and only with these
  * arguments.
  */
 export type GateDecision<A extends object = JsonObject> = GateAllowed<A> | GateForbidden;
@@ -101,7 +101,7 @@ export interface GateForbidden {
   decision: 'denied' | 'expired';
   callId: string;
   callKey: string;
-  /** The approver's name, as claimed. Absent where nobody decided. */
+  /** The approver's name, as claimed. Absent if nobody decided. */
   approver?: string;
   /** Who denied the call and why, or that nobody decided in time. */
   message: string;
@@ -117,7 +117,7 @@ const CALL_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 /**
  * The request with its schema as JSON Schema.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, where the schema has no such form.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, if the schema has no such form.
  */
 export function toPlain<A extends object>(request: GateRequest<A>): PlainRequest<A> {
   const { schema, ...rest } = request;
@@ -128,7 +128,7 @@ export function toPlain<A extends object>(request: GateRequest<A>): PlainRequest
 /**
  * The JSON Schema of a tool's arguments, made from a library's schema.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, where the schema has no such form.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, if the schema has no such form.
  */
 export function jsonSchemaOf(tool: string, schema: StandardJsonSchema): JsonSchema {
   try {
@@ -141,7 +141,7 @@ export function jsonSchemaOf(tool: string, schema: StandardJsonSchema): JsonSche
 /**
  * The call of a request, in the form that approvals use.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, where the request is wrong.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, if the request is wrong.
  */
 export function toCall<A extends object>(
   request: PlainRequest<A>,
@@ -185,7 +185,7 @@ function previewOf<A extends object>(request: PlainRequest<A>): Preview | undefi
 
 /**
  * The call of a request with the arguments that a person gave. A preview function is called again. A preview text is
- * left out, because it describes the old arguments. Where the call is wrong, its result says why.
+ * left out, because it describes the old arguments. If the call is wrong, its result says why.
  */
 export function toEditedCall<A extends object>(
   request: PlainRequest<A>,
@@ -248,7 +248,7 @@ export function settingsOf<A extends object>({
 /**
  * A time in milliseconds.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, where the given value is not a time.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, if the given value is not a time.
  */
 export function toMs(time: Duration, option: string): number {
   const ms = parseTime(time);

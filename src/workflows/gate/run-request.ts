@@ -26,7 +26,7 @@ export interface GateRunRequest<A extends object = JsonObject> extends GateReque
   /** The start-to-close timeout of each attempt of the activity. @default '30 seconds' */
   timeout?: Duration;
   /**
-   * The heartbeat timeout, where the activity sends heartbeats: a dead worker is noticed after this. @default when
+   * The heartbeat timeout, if the activity sends heartbeats: a dead worker is noticed after this. @default when
    * `timeout` is over
    */
   heartbeat?: Duration;
@@ -63,7 +63,7 @@ export type Ended<R> = { value: R } | OwnSettled;
 /**
  * The settings of a call that the gate runs.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, where a name, time or number is wrong.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, if a name, time or number is wrong.
  */
 export function runSettings<A extends object>(activity: string, request: GateRunRequest<A>): CallSettings {
   if (activity === '' || activity.startsWith('countersign.')) {

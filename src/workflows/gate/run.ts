@@ -27,7 +27,7 @@ import {
 } from './run-request';
 
 /**
- * Asks a person about a call, runs the call as an activity when it is allowed, and waits for a person where the outcome
+ * Asks a person about a call, runs the call as an activity when it is allowed, and waits for a person if the outcome
  * is unknown.
  */
 export async function askAndRun<A extends object, R>(
@@ -72,7 +72,7 @@ function closeUnstarted({ approvals }: GateState, state: CallState): void {
   });
 }
 
-/** Runs the call until its outcome is known. The call runs again where a person says so. */
+/** Runs the call until its outcome is known. The call runs again if a person asks for that. */
 async function untilKnown<R>(gate: GateState, state: CallState, options: ActivityOptions): Promise<Ended<R>> {
   for (;;) {
     // Temporal schedules nothing in a cancelled scope.

@@ -36,7 +36,7 @@ export interface GateTool<S extends StandardJsonSchema<object> = StandardJsonSch
  * A tool for an AI SDK that runs in a workflow, such as Temporal's plugin for the `ai` package. Each call asks a person
  * at the gate. The model reads what a person changed, so that it does not ask for the original again.
  *
- * @throws ApplicationFailure `countersign.gate`, not retryable, where the schema has no JSON Schema form.
+ * @throws ApplicationFailure `countersign.gate`, not retryable, if the schema has no JSON Schema form.
  * @example
  * const refund = gateTool(gate, {
  *   tool: 'refund_order',

@@ -172,7 +172,7 @@ class SessionRun {
     return control;
   }
 
-  /** Shows a refused message in the memo, because the sender of a signal gets no answer. */
+  /** Shows a refused message in the memo, because the sender of a signal does not get an answer. */
   private note(message: RawValue, answer: MessageTaken | SessionRefused): void {
     if (answer.accepted) return;
     const read = messages.readMessage(message, messages.SEND_BOUNDS);

@@ -10,7 +10,9 @@ const KEEP = 0.4;
 /** Turns that take less than this part of the limit are not worth a summary. */
 const LEAST = 0.1;
 
-/** The part of its limit to which a memory shrinks without a summary, because the next turn reads all of it again. */
+/**
+ * Without a summary, a memory shrinks to this part of its limit, because the next turn reads the whole memory again.
+ */
 const SHRINK_TO = 0.7;
 
 /** The oldest turns, which a summary is to replace. `entries` includes the entry of an earlier summary. */
@@ -25,8 +27,8 @@ export function compactionLimit(over: number): number {
 }
 
 /**
- * How many of the oldest turns a summary replaces, so that the newest stay word by word. `sizes` are the tokens of the
- * turns, oldest first.
+ * The number of the oldest turns that a summary replaces, so that the newest stay word by word. `sizes` are the tokens
+ * of the turns, oldest first.
  */
 export function turnsToSummarize(sizes: readonly number[], limit: number): number {
   const replaced = sizes.slice(0, sizes.length - turnsKept(sizes, limit * KEEP));
@@ -34,19 +36,19 @@ export function turnsToSummarize(sizes: readonly number[], limit: number): numbe
   return gain < limit * LEAST ? 0 : replaced.length;
 }
 
-/** How many of the newest turns take at most `most` tokens. At least one. */
+/** The number of the newest turns that take at most `most` tokens. At least one. */
 function turnsKept(sizes: readonly number[], most: number): number {
   let left = most;
   const out = sizes.toReversed().findIndex((size) => (left -= size) < 0);
   return out === -1 ? sizes.length : Math.max(1, out);
 }
 
-/** The size to which a memory shrinks that may be so large, where there is no summary. */
+/** Without a summary, a memory with this limit shrinks to the returned size. */
 export function shrunkSize(limit: number): number {
   return limit * SHRINK_TO;
 }
 
-/** How many of the oldest turns are left out to be rid of `excess` bytes. `sizes` are in bytes. The last turn stays. */
+/** The number of the oldest turns to leave out to save `excess` bytes. `sizes` are in bytes. The last turn stays. */
 export function turnsToLeaveOut(sizes: readonly number[], excess: number): number {
   let left = excess;
   const kept = sizes.slice(0, -1).findIndex((size) => {

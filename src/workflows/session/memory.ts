@@ -38,7 +38,7 @@ export class SessionMemory {
   private digest = '';
   /** About how many tokens the next turn begins with. */
   private tokens: number;
-  /** The memory before the last turn. Undefined where the memory no longer begins with it. */
+  /** The memory before the last turn. Undefined if the memory no longer begins with it. */
   private before: SessionRef['before'];
 
   constructor(carried: Pick<CarriedSession, 'memory' | 'summary'> = { memory: [] }) {
@@ -77,7 +77,7 @@ export class SessionMemory {
     if (this.bytes > LIMITS.sessionMemoryBytes) this.shrink();
   }
 
-  /** The turns that are to be summarized where the conversation has more than `over` tokens. Undefined: none. */
+  /** The turns that are to be summarized if the conversation has more than `over` tokens. Undefined: none. */
   oldest(over: number, tokens = this.tokens): OldestPart | undefined {
     const limit = compactionLimit(over);
     if (tokens <= limit) return undefined;
@@ -91,7 +91,7 @@ export class SessionMemory {
     return this.turns.length < 2 ? undefined : this.part(this.turns.length - 1);
   }
 
-  /** How many turns the memory has word by word. */
+  /** The number of turns that the memory has word by word. */
   get turnsKept(): number {
     return this.turns.length;
   }

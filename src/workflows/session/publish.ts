@@ -24,7 +24,7 @@ export class SessionPublisher {
     setCurrentDetails(detailsOf(memo));
   }
 
-  /** Shows the last refused messages, because the sender of a signal gets no answer. */
+  /** Shows the last refused messages, because the sender of a signal does not get an answer. */
   refuse(one: NonNullable<SessionMemo['refused']>[number]): void {
     this.refused = [...this.refused.slice(1 - LIMITS.memoVerdicts), one];
     this.publish();

@@ -20,7 +20,7 @@ import type { OldestPart } from './compaction';
 import type { Session } from './state';
 
 /**
- * The part that is summarized, and whether somebody asked for it. Where the scope is cancelled, the memory stays as it
+ * The part that is summarized, and whether somebody asked for it. If the scope is cancelled, the memory stays as it
  * is.
  */
 interface Compaction {
@@ -30,7 +30,7 @@ interface Compaction {
 }
 
 /**
- * Replaces the oldest turns by a summary that a model writes. Where no model can write one, the oldest outputs are
+ * Replaces the oldest turns by a summary that a model writes. If no model can write one, the oldest outputs are
  * dropped instead, unless somebody asked for the summary.
  */
 export async function summarize(session: Session, { part, isAsked, scope }: Compaction): Promise<void> {

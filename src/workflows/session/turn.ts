@@ -91,8 +91,8 @@ export class ChildTurn {
   }
 
   /**
-   * Starts the turn. Where a turn with its id was started before, this turn gets the next number. That happens after a
-   * reset: the earlier turn is one that the reset undid. Temporal leaves the earlier turn open, so it is cancelled
+   * Starts the turn. If a turn with its id was started before, this turn gets the next number. That happens after a
+   * reset: the reset undid the earlier turn. Temporal leaves the earlier turn open, so it is cancelled
    * here.
    */
   private async start(): Promise<ChildWorkflowHandle<typeof agentTurn>> {

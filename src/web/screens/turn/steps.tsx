@@ -135,7 +135,7 @@ function headOf({ runId, thinking }: TurnView, pending: Pending | undefined): Li
   return { runId, step, from: thinking.step, attempt, text };
 }
 
-/** How many characters at the end of a long text are drawn each time words are added. */
+/** The number of characters at the end of a long text that are drawn each time words are added. */
 const DRAWN_CHARACTERS = 20_000;
 
 interface WritingProps {
