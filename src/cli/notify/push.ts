@@ -41,6 +41,8 @@ const pushedForm = z.strictObject({
   notice: noticeForm,
   /** The browser: the id of its subscription. */
   target: z.string(),
+  /** The user who got the message. Somebody else may sign in with the same browser later. */
+  user: z.string(),
   /** When the message was sent, in milliseconds since 1970. */
   at: z.number(),
   /** The time since which the call waits, according to history. */
@@ -68,7 +70,7 @@ const PACKAGE = 'web-push';
  * @throws CountersignError `not_installed`; `usage` if the private key does not belong to the public key.
  */
 export async function createPush(settings: PushSettings): Promise<Receiver> {
-  const { keys, subscriptions, approvers, client, away, tester, postsFile } = settings;
+  const { keys, subscriptions, tester, postsFile } = settings;
   if (!isPair(keys))
     throw usageError(
       'the key of web push is not the one of `publicKey`',
@@ -88,11 +90,8 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
   return {
     name: 'web push',
     targetsOf: async (notice) => {
-      const sources = { approvers, client, ...defined({ away, tester }) };
-      const { file, names } = await decidersOf(notice, sources);
-      const all = (await subscriptions.list()).filter(({ user }) =>
-        names.includes(file.personOf(user) ?? ''),
-      );
+      const decides = await deciders(settings, notice);
+      const all = (await subscriptions.list()).filter(({ user }) => decides(user));
       // Only for a test is it an error if nobody has such a browser: notifications are voluntary.
       if (notice.type === 'test' && all.length === 0)
         throw failure(`${tester ?? 'you'} has no browser that is notified`);
@@ -106,6 +105,15 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
       return `notifies ${all.length} browsers of ${people} people; a test tries them: countersign notify test`;
     },
   };
+}
+
+/** Tells which users may decide about what a notice says. */
+async function deciders(
+  { approvers, client, away, tester }: PushSettings,
+  notice: Notice,
+): Promise<(user: string) => boolean> {
+  const { file, names } = await decidersOf(notice, { approvers, client, ...defined({ away, tester }) });
+  return (user) => names.includes(file.personOf(user) ?? '');
 }
 
 interface Board extends PushSettings, Pick<PushSender, 'seal'> {
@@ -126,6 +134,8 @@ async function deliver(board: Board, { notice, target, signal }: Delivery): Prom
   // The subscription ended in the meantime.
   if (subscription === undefined) return;
   const { user } = subscription;
+  // Somebody else may have signed in with this browser in the meantime.
+  if (!(await deciders(board, notice))(user)) return;
   const mayDecide = isAtLeast((await approvers()).permitOf(user).role, 'approver');
   const about = { subscription, signal, seconds: secondsOf(notice), urgency: 'high' } as const;
   if (notice.type === 'test') return post(board, { ...about, message: pushOf(notice, { user, mayDecide }) });
@@ -138,7 +148,7 @@ async function deliver(board: Board, { notice, target, signal }: Delivery): Prom
   const at = Date.now();
   await (
     await pushed()
-  ).set(pushedKey(notice, target), { notice: keptNotice(notice), target, at, asked }, at);
+  ).set(pushedKey(notice, target), { notice: keptNotice(notice), target, user, at, asked }, at);
 }
 
 const SECOND = 1000;
@@ -185,7 +195,7 @@ async function correct(board: Board, key: string, signal: AbortSignal): Promise<
   const { over } = await lookAgain(client, one);
   if (over === undefined) return false;
   const subscription = subscriptions.get(one.target);
-  if (subscription !== undefined) {
+  if (subscription?.user === one.user) {
     const message = overPush(one.notice, subscription.user, over);
     await post(board, { message, subscription, signal, seconds: DAY, urgency: 'normal' });
   }

@@ -177,6 +177,20 @@ it('replaces a message once its call is decided elsewhere, once, also after a re
   expect(await corrections(await open(), [])).toBe(0);
 });
 
+it('says nothing about a call of one person to the next who signs in with the same browser', async () => {
+  const browser = await subscribe('ann');
+  const receiver = await open();
+  const targets = (await receiver.targetsOf?.(notice('a'))) ?? [];
+  await send(receiver, notice('a'));
+  // Bob does not see agents such as this one. His subscription has the address and the id of hers.
+  await browsers().subscriptions.add('bob', browser.subscription, NOW);
+  for (const target of targets) await receiver.deliver(notice('a'), never, target);
+  decided('expired');
+  expect(await corrections(receiver, [], NOW + 60_000)).toBe(1);
+  expect(browser.messages.map(({ message }) => message.user)).toEqual(['ann']);
+  expect(await corrections(receiver, [], NOW + 120_000)).toBe(0);
+});
+
 it('says that a turn is gone, tries again where that fails, and nothing to a browser that ended', async () => {
   const [one, two] = [await subscribe('ann'), await subscribe('ann')];
   const receiver = await open();
