@@ -29,6 +29,8 @@ export interface Outbox {
 
 const FIRST_MS = 1000;
 const MOST_MS = 60_000;
+/** A failure that is not tried again for this long is forgotten, in milliseconds. */
+const FORGET_MS = 60 * 60_000;
 
 /** Makes an outbox. At first no delivery has failed, so nothing waits. */
 export function createOutbox(parts: OutboxParts): Outbox {
@@ -44,6 +46,7 @@ export function createOutbox(parts: OutboxParts): Outbox {
       const open = notices.filter((notice) => !sent.has(keyOf(notice, channel)));
       for (const notice of open) await sendTo(notice, { parts, tries, now });
       await correct(notices, now);
+      tries.forget(now);
       return open.filter((notice) => !sent.has(keyOf(notice, channel))).length;
     },
   };
@@ -109,6 +112,8 @@ interface Attempt {
 interface Tries {
   /** True if it was tried and went well. */
   attempt(attempt: Attempt): Promise<boolean>;
+  /** Forgets failures that nobody tried again for a long time, because their notice no longer waits. */
+  forget(now: number): void;
 }
 
 /** Tries again after longer and longer waits. A wait is never shorter than the receiver asks for. */
@@ -118,6 +123,9 @@ function createTries({ receiver, note, signal }: OutboxParts): Tries {
   const waits = (key: string, now: number): boolean =>
     signal.aborted || heldUntil > now || (failures.get(key)?.nextAt ?? 0) > now;
   return {
+    forget: (now) => {
+      for (const [key, { nextAt }] of failures) if (nextAt < now - FORGET_MS) failures.delete(key);
+    },
     attempt: async ({ key, about, now, act }) => {
       if (waits(key, now)) return false;
       try {

@@ -123,7 +123,8 @@ async function outdated(board: Board, open: readonly Notice[], now: number): Pro
     key: `change ${key}`,
     about: `change of ${notice.data.turn}/${notice.data.callId}`,
     act: async (signal: AbortSignal) => {
-      if (!(await untilStopped(signal, correct(board, key)))) board.lookedAt.set(key, now);
+      if (await untilStopped(signal, correct(board, key))) board.lookedAt.delete(key);
+      else board.lookedAt.set(key, now);
     },
   }));
 }

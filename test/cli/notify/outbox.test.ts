@@ -57,6 +57,20 @@ describe('the outbox', () => {
     expect(await outbox.send([], NOW + 60_000)).toBe(0);
     expect(ids()).toEqual(['msg_a']);
   });
+
+  it('forgets the failures of what no longer waits', async () => {
+    const outbox = await open();
+    server().script(500, 500, 500);
+    await outbox.send([notice('a')], NOW);
+    await outbox.send([notice('a')], NOW + 1000);
+    await outbox.send([], NOW + 3_700_000);
+    await outbox.send([notice('a')], NOW + 3_700_000);
+    expect(notes.map((line) => /again in \d+ s/.exec(line)?.[0])).toEqual([
+      'again in 1 s',
+      'again in 2 s',
+      'again in 1 s',
+    ]);
+  });
 });
 
 it('goes on where a receiver cannot listen, and changes what it sent', async () => {

@@ -45,6 +45,7 @@ beforeEach(async () => {
   server = await startSlackServer();
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   stop.abort();
   await ended;
   await server.close();
@@ -167,11 +168,18 @@ describe('a message', () => {
     const outbox = await open();
     const about = { ...notice('a'), type: 'question.opened' } as const;
     await outbox.send([about], NOW);
+    const noted = jest.spyOn(Map.prototype, 'set');
     await outbox.send([], NOW);
+    const looks = new Set<unknown>(noted.mock.contexts.filter((_, n) => noted.mock.calls[n]?.[1] === NOW));
+    expect(looks.size).toBe(1);
     expect(first().changes).toBe(0);
     now = question({ phase: 'answered' });
+    const forgotten = jest.spyOn(Map.prototype, 'delete');
     await outbox.send([], NOW + 120_000);
     expect(shownIn(first())).toMatch(/now: answered$/);
+    // The time of the last look is forgotten with the message.
+    const results = forgotten.mock.results.filter((_, n) => looks.has(forgotten.mock.contexts[n]));
+    expect(results).toEqual([{ type: 'return', value: true }]);
   });
 });
 
