@@ -127,13 +127,13 @@ export interface InboxFilters {
   limit?: string;
 }
 
-/** Adds these options to a command. `most`: the limit if `--limit` is absent. */
-export function addInboxFilters(command: Command, most = 100): Command {
+/** Adds these options to a command. `limit`: the description of `--limit`. */
+export function addInboxFilters(command: Command, limit = 'the most items to take (default: 100)'): Command {
   return command
     .option('--tool <name>', 'only calls of this tool')
     .option('--agent <name>', 'only turns of this agent')
     .option('--older-than <time>', 'only what has waited longer than this, such as 10m')
-    .option('--limit <count>', `the most items to take (default: ${most})`);
+    .option('--limit <count>', limit);
 }
 
 /** @throws CountersignError `usage` for a value that cannot be read. */

@@ -26,7 +26,7 @@ interface WatchOptions extends InboxFilters {
   once?: boolean;
 }
 
-/** The most items that are read: more than a person can handle. Each look costs the server two queries in any case. */
+/** The most new notices that a channel gets in one look. The next look sends the others. */
 const LIMIT = 1000;
 
 const NOTIFY_HINT = 'Write --notify https://example.org/hook, or --notify "command with options".';
@@ -44,11 +44,13 @@ export function addWatch(program: Command, context: Context): void {
     .option('--secret-file <path>', 'what posts are signed with (default: COUNTERSIGN_NOTIFY_SECRET)')
     .option('--state <file>', 'where to remember what was sent (default: under XDG_STATE_HOME)')
     .option('--once', 'send what is due now, and end');
-  addInboxFilters(command, LIMIT).action((options: WatchOptions) => watch(options, context));
+  addInboxFilters(command, `the most new notices in one look (default: ${LIMIT})`).action(
+    (options: WatchOptions) => watch(options, context),
+  );
 }
 
 async function watch(options: WatchOptions, context: Context): Promise<void> {
-  const query = { limit: LIMIT, ...readInboxQuery(options) };
+  const { limit = LIMIT, ...filter } = readInboxQuery(options);
   const beforeMs = readTime(options.before, '--before');
   const open = await readReceivers(options, context);
   const { signal, release } = takeStopSignals(() => undefined);
@@ -62,9 +64,9 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
       await makeFolder(file);
       return withLock(`${file}.lock`, { progress: note, what: 'these notices are sent' }, async () => {
         const sent = await openSent(file);
-        const outboxes = receivers.map((one) => createOutbox({ ...one, sent, note, signal }));
+        const outboxes = receivers.map((one) => createOutbox({ ...one, sent, note, signal, limit }));
         const away = () => whoIsAway(entries, approvers);
-        const plan = { client, query, beforeMs, away, outboxes, note, signal };
+        const plan = { client, filter, beforeMs, away, outboxes, note, signal };
         if (isOnce) return sendOnce(plan);
         const names = receivers.map(({ receiver }) => receiver.name).join(', ');
         note(`sending to ${names} what waits for a person; Ctrl-C ends it`);

@@ -8,7 +8,8 @@ import type { WhoIsAway } from '../../client/control/who-is-away';
 /** The inbox that is watched, and the channels for its notices. */
 interface NoticeWatch {
   client: Pick<Countersign, 'inbox' | 'inboxReader'>;
-  query: InboxQuery;
+  /** The items to watch. All of them are read, because a cut list would leave out the newest. */
+  filter: Omit<InboxQuery, 'limit'>;
   /** How long before its expiry a request counts as near its deadline, in milliseconds. */
   beforeMs: number;
   /** The people who stand in for somebody at the moment. Never rejects. */
@@ -24,9 +25,9 @@ interface NoticeWatch {
  *
  * @throws CountersignError `notify_failed` if a notice could not be delivered.
  */
-export async function sendOnce({ client, query, beforeMs, away, outboxes }: NoticeWatch): Promise<void> {
+export async function sendOnce({ client, filter, beforeMs, away, outboxes }: NoticeWatch): Promise<void> {
   const now = Date.now();
-  const items = await client.inbox({ limit: Infinity, ...query });
+  const items = await client.inbox({ ...filter, limit: Infinity });
   const notices = noticesOf(items, { now, beforeMs, away: await away() });
   const counts = await Promise.all(outboxes.map((outbox) => outbox.send(notices, now)));
   const left = counts.reduce((sum, one) => sum + one, 0);
@@ -42,8 +43,7 @@ export async function sendOnce({ client, query, beforeMs, away, outboxes }: Noti
  * is unavailable, the request is repeated.
  */
 export async function keepSending(watch: NoticeWatch): Promise<void> {
-  const { client, query, beforeMs, away, note, signal, outboxes } = watch;
-  const { limit, ...filter } = query;
+  const { client, filter, beforeMs, away, note, signal, outboxes } = watch;
   // Each channel has its own lane, so that a channel that hangs does not delay the other channels.
   const lanes = outboxes.map(createLane);
   const listening = Promise.all(outboxes.map((outbox) => outbox.listen?.()));
@@ -57,7 +57,7 @@ export async function keepSending(watch: NoticeWatch): Promise<void> {
     if (isAway) note('the server is back');
     isAway = false;
     const now = Date.now();
-    const notices = noticesOf(look.items.slice(0, limit), { now, beforeMs, away: await away() });
+    const notices = noticesOf(look.items, { now, beforeMs, away: await away() });
     for (const lane of lanes) lane.offer(notices, now);
   }
   await Promise.all([listening, ...lanes.map((lane) => lane.ended())]);

@@ -14,6 +14,8 @@ interface OutboxParts {
   /** Called with one line for each delivery, and for each failure. */
   note(text: string): void;
   signal: AbortSignal;
+  /** The most notices that one call of `send` tries. The next call tries the others. @default no limit */
+  limit?: number;
 }
 
 /** Delivers each notice at least once. A delivery is on record only after the receiver took it. */
@@ -44,7 +46,7 @@ export function createOutbox(parts: OutboxParts): Outbox {
     ...(receiver.listen === undefined ? {} : { listen: () => listenTo(receiver, { note, signal }) }),
     send: async (notices, now) => {
       const open = notices.filter((notice) => !sent.has(keyOf(notice, channel)));
-      for (const notice of open) await sendTo(notice, { parts, tries, now });
+      await sendSome(open, { parts, tries, now });
       await correct(notices, now);
       tries.forget(now);
       return open.filter((notice) => !sent.has(keyOf(notice, channel))).length;
@@ -75,6 +77,27 @@ interface Sending {
   parts: OutboxParts;
   tries: Tries;
   now: number;
+}
+
+/**
+ * Sends notices until the limit is reached. A notice that waits after a failure does not count, so notices that always
+ * fail do not keep the others back.
+ */
+async function sendSome(open: readonly Notice[], sending: Sending): Promise<void> {
+  const { parts, tries } = sending;
+  const { limit = Infinity, receiver, note } = parts;
+  let tried = 0;
+  for (const [at, notice] of open.entries()) {
+    if (tried === limit) {
+      note(
+        `--limit ${limit} is reached for ${receiver.name}; ${open.length - at} more wait for the next look`,
+      );
+      return;
+    }
+    const before = tries.made();
+    await sendTo(notice, sending);
+    if (tries.made() > before) tried += 1;
+  }
 }
 
 /** Sends a notice to each target that has not got it yet. */
@@ -112,6 +135,8 @@ interface Attempt {
 interface Tries {
   /** True if it was tried and went well. */
   attempt(attempt: Attempt): Promise<boolean>;
+  /** How many attempts were made so far. */
+  made(): number;
   /** Forgets failures that nobody tried again for a long time, because their notice no longer waits. */
   forget(now: number): void;
 }
@@ -120,14 +145,17 @@ interface Tries {
 function createTries({ receiver, note, signal }: OutboxParts): Tries {
   const failures = new Map<string, { count: number; nextAt: number }>();
   let heldUntil = 0;
+  let made = 0;
   const waits = (key: string, now: number): boolean =>
     signal.aborted || heldUntil > now || (failures.get(key)?.nextAt ?? 0) > now;
   return {
+    made: () => made,
     forget: (now) => {
       for (const [key, { nextAt }] of failures) if (nextAt < now - FORGET_MS) failures.delete(key);
     },
     attempt: async ({ key, about, now, act }) => {
       if (waits(key, now)) return false;
+      made += 1;
       try {
         await act();
         failures.delete(key);
