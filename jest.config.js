@@ -24,9 +24,9 @@ const common = {
 const onServer = ['<rootDir>/test/e2e/**/*.test.ts', '<rootDir>/test/**/*.server.test.ts'];
 
 module.exports = {
-  // One more than the smallest machine has cores: two files on a server leave four tenths of two cores idle, because they wait
-  // for timers and for workers that were killed.
-  maxWorkers: 3,
+  // As many as the smallest machine has cores. A third one fills the cores that two leave idle for four tenths of the time,
+  // but then files that kill workers wait longer for a core than a server waits for a worker.
+  maxWorkers: 2,
   // Between two files a process that has grown is replaced: one of 2 GB took 130 ms to start a program, one of 200 MB takes 10.
   workerIdleMemoryLimit: '400MB',
   testSequencer: '<rootDir>/scripts/test-sequencer.cjs',

@@ -1,6 +1,7 @@
 import type { InboxItem } from '../../src/client';
 import { changesBetween, type InboxLook, retryWhileUnavailable, watchInbox } from '../../src/cli/live-inbox';
 import { CountersignError } from '../../src/contract/errors';
+import { mostReactions } from '../support/reactions';
 import { inboxItem } from './support';
 
 const item = (turn: string, extra: Partial<InboxItem> = {}): InboxItem => inboxItem({ turn, ...extra });
@@ -59,6 +60,19 @@ describe('looking at the inbox', () => {
     const next = looks.next();
     stop.abort();
     expect(await next).toEqual({ done: true, value: undefined });
+  });
+
+  it('keeps nothing of the looks before', async () => {
+    const stop = new AbortController();
+    // A look that is not complete is followed by the next one without a pause.
+    const next = async () => ({ items: [], isComplete: false, version: 0, ...NO_NEWS });
+    const reader = { next, read, forget: () => undefined };
+    const looks = watchInbox({ inboxReader: () => reader }, {}, stop.signal);
+    const most = await mostReactions(async () => {
+      for (let n = 0; n < 20; n++) await looks.next();
+    });
+    expect(most).toBeLessThan(5);
+    stop.abort();
   });
 });
 

@@ -2,6 +2,7 @@ import { CountersignError } from '../../src/contract/errors';
 import { eventStream, type EventSource } from '../../src/server/sse';
 import { createErrorFormatter } from '../../src/server/failure';
 import { eventsIn } from './support';
+import { mostReactions } from '../support/reactions';
 import { until } from '../support/until';
 
 /** A stream over a generator, and a way to close it. */
@@ -120,6 +121,19 @@ describe('in silence', () => {
       await jest.advanceTimersByTimeAsync(5_000);
       expect((await next)?.value).toBe(`event: beat\ndata: {"at":"${new Date().toISOString()}"}\n\n`);
     }
+    close();
+  });
+
+  it('it keeps nothing of the checks before', async () => {
+    const { reader, close } = await read(silence, true);
+    const most = await mostReactions(async () => {
+      for (let beat = 0; beat < 4; beat++) {
+        const next = reader?.read();
+        await jest.advanceTimersByTimeAsync(5_000);
+        await next;
+      }
+    });
+    expect(most).toBeLessThan(5);
     close();
   });
 

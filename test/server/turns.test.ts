@@ -7,6 +7,7 @@ import { createTextStore } from '../../src/server/streamed-text';
 import { ownPart, turnEvents, untilFirstEnds } from '../../src/server/turns';
 import type { TurnEvent } from '../../src/history/events';
 import { call, request } from '../cli/support';
+import { mostReactions } from '../support/reactions';
 import { cookieOf, useApp, useOfflineApp } from './support';
 
 const IDLE: Pending = { activities: [], idleQueues: [] };
@@ -280,6 +281,21 @@ test('two sources are read until the first one ends, each item once, also where 
     if (found.length > 6) break;
   }
   expect(found.sort()).toEqual(['first1', 'first2', 'first3', 'first4', 'first5', 'other1']);
+});
+
+test('a source that is silent keeps nothing of the items of the other one', async () => {
+  const silent = async function* () {
+    await new Promise<never>(() => undefined);
+    yield 0;
+  };
+  const busy = async function* () {
+    for (let n = 0; ; n++) yield n;
+  };
+  const items = untilFirstEnds<number>(silent(), busy());
+  const most = await mostReactions(async () => {
+    for (let n = 0; n < 20; n++) await items.next();
+  });
+  expect(most).toBeLessThan(5);
 });
 
 describe('says what of the votes on a call is somebody’s own', () => {

@@ -77,7 +77,8 @@ async function readSessions(client: Countersign, query: SessionsQuery): Promise<
   do {
     const page = await client.sessions({ ...query, limit: limit - found.length, ...defined({ older }) });
     found.push(...page.sessions);
-    older = page.older ?? undefined;
+    // A page without a new place would be read again and again.
+    older = page.older === older ? undefined : (page.older ?? undefined);
   } while (older !== undefined && found.length < limit);
   return found;
 }
