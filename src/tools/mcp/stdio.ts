@@ -77,7 +77,8 @@ class Stdio implements StdioTransport {
   async start(): Promise<void> {
     const child = launch(this.program, this.mark);
     this.child = child;
-    live.add(child);
+    // A program that could not be started has no number, and will not exit.
+    if (child.pid !== undefined) live.add(child);
     child.stderr?.on('data', (chunk: Buffer) => this.words.add(chunk));
     child.stdout?.on('data', (chunk: Buffer) => this.read(child, chunk));
     child.stdin?.on('error', (error) => this.onerror?.(error));
