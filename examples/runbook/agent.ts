@@ -17,8 +17,11 @@ if (!existsSync(SERVICE)) cpSync(join(__dirname, 'service'), SERVICE, { recursiv
 /** The programs of the runbook. Every other program is refused before a person is asked about it. */
 const PROGRAMS = ['bin/status', 'bin/rotate-logs', 'tail', 'df'];
 
-const policy: Policy = ({ tool, arguments: { argv } }) => {
+const policy: Policy = ({ tool, arguments: { argv, cwd = '.' } }) => {
   if (tool !== 'run_command') return 'run';
+  // In another folder `bin/status` is another program.
+  if (cwd !== '.')
+    return { decision: 'refuse', reason: 'the runbook works in the folder of the service only' };
   const [program] = Array.isArray(argv) ? argv : [];
   if (typeof program === 'string' && PROGRAMS.includes(program)) return 'ask';
   return { decision: 'refuse', reason: `the runbook knows ${PROGRAMS.join(', ')} and nothing else` };

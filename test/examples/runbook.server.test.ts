@@ -54,9 +54,13 @@ it('asks nobody about a program that the runbook does not know, and refuses one 
   expect(code).toBe(0);
   expect(out).toContain('the runbook knows bin/status, bin/rotate-logs, tail, df and nothing else');
   const turn = await runbook.waiting('operator', 'run bin/status');
-  const other = ['--args', '{"argv":["rm","-r","logs"]}', '--yes'];
-  const brought = await approveSeen(runbook.cli, `${turn}/1.1`, ...other);
-  expect(brought).toMatchObject({ code: 3, err: expect.stringContaining('nothing else') });
+  for (const [args, why] of [
+    [{ argv: ['rm', '-r', 'logs'] }, 'nothing else'],
+    [{ argv: ['bin/status'], cwd: 'logs' }, 'in the folder of the service only'],
+  ] as const) {
+    const brought = await approveSeen(runbook.cli, `${turn}/1.1`, '--args', JSON.stringify(args), '--yes');
+    expect(brought).toMatchObject({ code: 3, err: expect.stringContaining(why) });
+  }
   expect((await runbook.cli('deny', `${turn}/1.1`, '--reason', 'not that')).code).toBe(0);
   await runbook.end(turn);
   expect(await logs()).toEqual(await logs(LOGS));

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { errorMessage } from '../../contract/errors';
 import { isObject, isSoundJson, type Json, parseJson } from '../../contract/json';
 import { toPrettyJson } from '../format-result';
-import { isTransportError, ToolError, TransportError } from '../errors';
+import { isToolError, isTransportError, ToolError, TransportError } from '../errors';
 
 /** An answer to `tools/call`. Content of an unknown kind is kept unchanged. */
 const answerSchema = z.object({
@@ -11,6 +11,8 @@ const answerSchema = z.object({
   structuredContent: z.unknown().optional(),
   isError: z.boolean().optional(),
 });
+
+type Answer = z.infer<typeof answerSchema>;
 
 /** The server and the tool of a call. */
 export interface Called {
@@ -25,11 +27,20 @@ export interface Called {
  * @throws ToolError if the server says that the tool failed; TransportError for an answer that cannot be understood:
  * the tool may have done its work.
  */
-export function readAnswer(answer: unknown, { server, tool }: Called): string {
-  const parsed = answerSchema.safeParse(answer);
-  if (!parsed.success)
-    throw new TransportError(`the MCP server ${server} gave no answer that can be understood`);
-  const { content, structuredContent, isError = false } = parsed.data;
+export function readAnswer(answer: unknown, called: Called): string {
+  try {
+    return textOf(answerSchema.parse(answer), called);
+  } catch (cause) {
+    if (isToolError(cause)) throw cause;
+    // An answer may also be too deep, or hold values that cannot become text.
+    throw new TransportError(`the MCP server ${called.server} gave no answer that can be understood`, {
+      cause,
+    });
+  }
+}
+
+/** @throws ToolError if the server says that the tool failed; any other error for an answer that cannot become text. */
+function textOf({ content, structuredContent, isError = false }: Answer, { server, tool }: Called): string {
   const texts = content.map(partText);
   if (isError) {
     const details: Json = { server, tool, ...structuredDetails(structuredContent) };

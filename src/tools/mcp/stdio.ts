@@ -7,6 +7,7 @@ import { createCapture } from '../cut-output';
 import { TransportError } from '../errors';
 import { killGroup, killLeftBehind, markedEnvironment, newMark } from '../run-process';
 import { within } from '../within';
+import { repeatsLongId } from './answers';
 
 /** The program of a server to start, never through a shell. */
 export interface Program {
@@ -28,6 +29,9 @@ export interface Codec {
 
 /** The most bytes of a server's line: more than the largest result of a tool. */
 const LINE_BYTES = 10 * 1024 * 1024;
+
+/** The most bytes of ours that may wait for a server to read them before the server counts as broken. */
+const UNREAD_BYTES = LINE_BYTES;
 
 /** The most lines in a row that may not be messages before the server counts as broken. */
 const MOST_RUBBISH = 1000;
@@ -79,7 +83,8 @@ class Stdio implements StdioTransport {
   async start(): Promise<void> {
     const child = launch(this.program, this.mark);
     this.child = child;
-    live.add(child);
+    // A program that could not be started has no number, and will not exit.
+    if (child.pid !== undefined) live.add(child);
     child.stderr?.on('data', (chunk: Buffer) => this.words.add(chunk));
     child.stdout?.on('data', (chunk: Buffer) => this.read(child, chunk));
     child.stdin?.on('error', (error) => this.onerror?.(error));
@@ -95,6 +100,11 @@ class Stdio implements StdioTransport {
     const { child } = this;
     if (child?.stdin?.writable !== true || this.isClosed)
       return Promise.reject(new TransportError('the MCP server has ended', { nothingSent: true }));
+    const why = whyBroken(child.stdin.writableLength, message);
+    if (why !== undefined) {
+      this.breakOff(child, why);
+      return Promise.reject(new TransportError(`the MCP server was ended: ${why}`, { nothingSent: true }));
+    }
     child.stdin.write(this.codec.serializeMessage(message));
     return Promise.resolve();
   }
@@ -113,10 +123,16 @@ class Stdio implements StdioTransport {
     try {
       this.lines.add(chunk);
     } catch (error) {
-      this.words.add(Buffer.from(`\n${errorMessage(error)}`));
-      child.stdout?.destroy();
-      killGroup(child, 'SIGKILL');
+      this.breakOff(child, errorMessage(error));
     }
+  }
+
+  /** Ends a server that counts as broken. */
+  private breakOff(child: ChildProcess, why: string): void {
+    // The library may still have more to send until the server has exited.
+    if (child.stdout?.destroyed !== true) this.words.add(Buffer.from(`\n${why}`));
+    child.stdout?.destroy();
+    killGroup(child, 'SIGKILL');
   }
 
   /** Handles a line. False if the line is not a message. */
@@ -146,6 +162,12 @@ class Stdio implements StdioTransport {
     this.isClosed = true;
     this.onclose?.();
   }
+}
+
+/** Why a server counts as broken before a message is sent to it. */
+function whyBroken(unreadBytes: number, message: JSONRPCMessage): string | undefined {
+  if (repeatsLongId(message)) return 'it sent a request whose id is too long';
+  return unreadBytes > UNREAD_BYTES ? 'it does not read what is sent to it' : undefined;
 }
 
 /** Splits output into lines. Throws for a line that is too long, or for too many lines that are not messages. */

@@ -95,6 +95,26 @@ it.each<[string, RequestListener, boolean]>([
   },
 );
 
+it.each([
+  ['takes none of our answers', 8, 64],
+  ['sends requests whose ids are too long', 1025, 0],
+])('closes the connection to a server that %s', async (_case, length, most) => {
+  const pings = Array.from({ length: 200 }, (_, n) => {
+    const ping = { jsonrpc: '2.0', id: String(n).padStart(length, '0'), method: 'ping' };
+    return `event: message\ndata: ${JSON.stringify(ping)}\n\n`;
+  });
+  let answers = 0;
+  let asks: ServerResponse | undefined;
+  const url = await serve((_, response) => {
+    if (asks === undefined) return void (asks = stream(response)).write(pings.join(''));
+    answers += 1;
+    // A client without a limit sends all answers. The end of the stream then ends its call, too.
+    if (answers === pings.length) asks.end();
+  });
+  expect(await callOn(url)).toMatchObject({ name: 'TransportError', nothingSent: false });
+  expect(answers).toBeLessThanOrEqual(most);
+});
+
 it('proves that nothing was sent where nobody listens', async () => {
   const url = await listen(() => undefined);
   await new Promise((resolve) => running.splice(0)[0]?.close(resolve));

@@ -74,6 +74,22 @@ it('leaves it open what an answer means that cannot be understood', () => {
   );
 });
 
+/** JSON that no recursive function of ours can walk through. */
+const deep = (): unknown => JSON.parse(`${'['.repeat(20_000)}${']'.repeat(20_000)}`);
+const noText = { toString: 1, valueOf: 1 };
+
+it.each<[string, object]>([
+  ['structured content that is too deep', { content: [text('paid')], structuredContent: deep() }],
+  ['a part that is too deep', { content: [{ type: 'smell', of: deep() }] }],
+  ['an image of a kind that is no text', { content: [{ type: 'image', data: 'AAAA', mimeType: noText }] }],
+  ['a sound of a kind that is no text', { content: [{ type: 'audio', data: 'AAAA', mimeType: noText }] }],
+  ['a resource whose address is no text', { content: [{ type: 'resource', resource: { uri: noText } }] }],
+])('leaves a call in doubt whose answer has %s', (_case, answer) => {
+  expect(() => readAnswer(answer, called)).toThrow(
+    expect.objectContaining({ name: 'TransportError', nothingSent: false }),
+  );
+});
+
 const coded = (fields: object): Error => Object.assign(new Error('it failed'), fields);
 
 it.each([

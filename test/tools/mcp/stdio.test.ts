@@ -49,6 +49,30 @@ it('proves that nothing was sent once the server has ended', async () => {
   await transport.close();
 });
 
+it.each([
+  ['never reads our answers to its requests', 1000, 'it does not read what is sent to it'],
+  ['sends requests whose ids are too long', 4 * 1024 * 1024, 'it sent a request whose id is too long'],
+])('ends a server that %s', async (_case, length, why) => {
+  const script = `
+    const line = JSON.stringify({ jsonrpc: '2.0', id: 'x'.repeat(${length}), method: 'ping' }) + '\\n';
+    const more = () => void (process.stdout.write(line), setImmediate(more));
+    process.stderr.write('number ' + process.pid);
+    more();
+  `;
+  const server = hostile();
+  const start = { ...server.start, args: ['-e', script] } as typeof server.start;
+  const { connection } = connect({ ...server, start });
+  try {
+    const error: unknown = await connection.list(always()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'TransportError', message: expect.stringContaining(why) });
+    const [, pid] = /number (\d+)/.exec(String(error)) ?? [];
+    expect(Number(pid)).toBeGreaterThan(0);
+    await until('the end of its group', () => !isAlive(-Number(pid)));
+  } finally {
+    await connection.close();
+  }
+});
+
 it('reads messages that come in pieces, and the last ones of a server that ends', async () => {
   const line = JSON.stringify({ jsonrpc: '2.0', method: 'é' });
   const bytes = JSON.stringify([...Buffer.from(`${line}\r\n${line}\nrubbish\n${line}\n`)]);
