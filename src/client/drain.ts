@@ -6,7 +6,7 @@ import { CountersignError } from '../contract/errors';
 import { TIMES } from '../contract/limits';
 import { DEPLOYMENT, UPDATES, WORKFLOWS } from '../contract/names';
 import { describeTurn } from '../history/read';
-import { ask, isTransient, STATUS, statusOf } from '../history/server-errors';
+import { ask, detailsOf, isLimited, isTransient, STATUS, statusOf } from '../history/server-errors';
 import { buildNotFound, openOn, settledDeployment } from './builds';
 import type { ClientContext } from './context';
 import { isNotFound } from './control-turn';
@@ -141,6 +141,8 @@ async function askToMove(context: ClientContext, { id, runId }: Open): Promise<H
     if (error instanceof WorkflowUpdateFailedError) return heldBy(error);
     if (isSilence(error))
       return { why: 'no_worker', reason: 'no worker of this build answers: start one, and drain again' };
+    // The server would refuse the next question, too.
+    if (isLimited(error)) return { why: 'busy', reason: detailsOf(error) };
     // The workflow is about to end this run.
     if (isTransient(error)) return undefined;
     throw error;

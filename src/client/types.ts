@@ -106,7 +106,8 @@ export interface DrainOptions {
 
 /**
  * The outcome for an open turn or session of a build that is drained. `held`: it stays on the build, because something
- * in it runs or was decided (`busy`), or because no worker answered for it (`no_worker`).
+ * in it runs or was decided or the server refuses to ask it (`busy`), or because no worker answered for it
+ * (`no_worker`).
  */
 export type Drained =
   | { id: string; outcome: 'moved' | 'ended' }
