@@ -236,9 +236,9 @@ const CLEAN_LOOKS = 2;
  * a session of its own is not found. Elsewhere, and if `/proc` cannot be read, we kill the process group only.
  *
  * @param leader the id of the command's own process, which led a session and a group. The process was reaped, so its id
- * may belong to another process by now.
+ * may belong to another process by now. Undefined if only the mark may decide: then nothing is killed without `/proc`.
  */
-export async function killLeftBehind(leader: number, mark: string): Promise<LeftBehind> {
+export async function killLeftBehind(leader: number | undefined, mark: string): Promise<LeftBehind> {
   const find = (await canLook()) ? () => findProcesses(leader, mark) : () => findGroup(leader);
   const killed = new Set<number>();
   const deadline = performance.now() + GONE_MS;
@@ -264,7 +264,7 @@ async function canLook(): Promise<boolean> {
   );
 }
 
-async function findProcesses(leader: number, mark: string): Promise<number[]> {
+async function findProcesses(leader: number | undefined, mark: string): Promise<number[]> {
   const names = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   // While a process of a session lives, the system gives the session's number to no other process.
   const session = names.includes(`${leader}`) ? undefined : leader;
@@ -286,7 +286,8 @@ async function isOf(pid: string, { session, mark }: { session: number | undefine
  * The group as a list of one entry: the leader's id, negated, which is how `kill` takes a group. Empty if the group is
  * gone, or only a zombie is left in it.
  */
-function findGroup(leader: number): number[] {
+function findGroup(leader: number | undefined): number[] {
+  if (leader === undefined) return [];
   try {
     process.kill(-leader, 0);
     return [-leader];

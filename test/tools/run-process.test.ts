@@ -31,6 +31,12 @@ it('leaves the group of a process that has the number of the leader by now', asy
   expect(other.exitCode ?? other.signalCode).toBeNull();
 });
 
+it('leaves the session of a leader that it is not given', async () => {
+  const other = started({});
+  expect(await killLeftBehind(undefined, newMark())).toEqual({ killed: 0, survivors: 0 });
+  expect(other.exitCode ?? other.signalCode).toBeNull();
+});
+
 it('says that something survives which comes again and again', async () => {
   const mark = newMark();
   const again = setInterval(() => started(markedEnvironment(mark)), 5);

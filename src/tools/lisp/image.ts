@@ -119,10 +119,13 @@ async function readPort(dir: string, record: Record) {
 
 const addressOf = (port: number, { secret }: Record): SwankAddress => ({ host: '127.0.0.1', port, secret });
 
-/** Ends an image's processes. Its id may belong to another process by now: on Linux the mark shows which are ours. */
+/**
+ * Ends an image's processes. Its id comes from a file, so by now it may be the id of another process or session. On
+ * Linux only the mark decides.
+ */
 async function endProcess(pid: number | undefined, { mark }: Record): Promise<void> {
-  if (process.platform !== 'linux' && (pid === undefined || !isAlive(pid))) return;
-  await killLeftBehind(pid ?? process.pid, mark);
+  if (process.platform === 'linux') await killLeftBehind(undefined, mark);
+  else if (pid !== undefined && isAlive(pid)) await killLeftBehind(pid, mark);
 }
 
 /** A start may take this long, because the first start compiles Swank. */

@@ -10,7 +10,7 @@ import { nothingDone, ToolError } from '../errors';
 import { describeIssues, duration } from '../options';
 import type { CallContext, Duration, Tool } from '../types';
 import { createWorkspaceTools } from '../workspace';
-import { compilePattern } from '../workspace/search-tool';
+import { compilePattern, restsOf } from '../workspace/search-tool';
 import { createFormHistory, type FormHistory } from './history';
 import { attachImage, findOrStartImage, type LiveImage } from './image';
 import { createSession } from './session';
@@ -236,36 +236,65 @@ function searchInBuffer(textOf: TextOf) {
   return {
     name: 'search_in_buffer',
     description:
-      'Search for text in a buffer by a regular expression or a literal text. Returns matches with line numbers and positions.',
+      'Search for text in a buffer by a regular expression (within each line) or a literal text. Returns matches with line numbers and positions.',
     parameters: searchParameters,
     handler: async (args: z.output<typeof searchParameters>, context: CallContext): Promise<string> => {
       const text = await textOf(args.buffer, context);
-      const found = matchesIn(text, args);
-      if (found.length === 0) return `No matches found for '${args.pattern}'`;
+      const { found, long } = await matchesIn(text, args, context.signal);
+      const passed = long === 0 ? [] : [`(lines too long for such a pattern were passed over: ${long})`];
+      if (found.length === 0) return [`No matches found for '${args.pattern}'`, ...passed].join('\n');
       const more = found.length > MOST_MATCHES ? [`(more than ${MOST_MATCHES}; narrow the pattern)`] : [];
       const shown = found.slice(0, MOST_MATCHES);
       const head = `Found ${shown.length} match${shown.length === 1 ? '' : 'es'} for '${args.pattern}':`;
-      return [head, '', ...shown, ...more].join('\n');
+      return [head, '', ...shown, ...more, ...passed].join('\n');
     },
   };
 }
 
-/** One line for each match; positions and lines count from 1. */
-function matchesIn(
-  text: string,
-  { pattern, regex, all_matches }: z.output<typeof searchParameters>,
-): string[] {
-  const matcher = compilePattern({ query: pattern, regex, case_sensitive: true }).matcher(text);
-  const most = all_matches ? MOST_MATCHES + 1 : 1;
+type Search = z.output<typeof searchParameters>;
+
+/** One line for each match; positions and lines count from 1. `long` counts the lines that were too long. */
+async function matchesIn(text: string, search: Search, signal: AbortSignal) {
+  const most = search.all_matches ? MOST_MATCHES + 1 : 1;
+  const rest = restsOf(signal);
   const found: string[] = [];
-  for (let [line, position, seen] = [1, 1, 0]; found.length < most && matcher.find();) {
-    const start = matcher.start();
-    const before = Array.from(text.slice(seen, start));
+  let [line, position, seen, long] = [1, 1, 0, 0];
+  for (const span of search.regex ? patternSpans(text, search.pattern) : textSpans(text, search.pattern)) {
+    await rest();
+    if (span === 'line') continue;
+    if (span === 'long') {
+      long += 1;
+      continue;
+    }
+    const before = Array.from(text.slice(seen, span.start));
     line += before.filter((character) => character === '\n').length;
     position += before.length;
-    seen = start;
-    const match = JSON.stringify(text.slice(start, matcher.end()).slice(0, 300));
+    seen = span.start;
+    const match = JSON.stringify(text.slice(span.start, span.end).slice(0, 300));
     found.push(`Line ${line}, Position ${position}: ${match}`);
+    if (found.length === most) break;
   }
-  return found;
+  return { found, long };
+}
+
+/** A match, the end of a line, or a line that is too long for the pattern. */
+type Span = { start: number; end: number } | 'line' | 'long';
+
+function* textSpans(text: string, wanted: string): Generator<Span> {
+  for (let start = text.indexOf(wanted); start !== -1; start = text.indexOf(wanted, start + wanted.length))
+    yield { start, end: start + wanted.length };
+}
+
+function* patternSpans(text: string, query: string): Generator<Span> {
+  const { pattern, most } = compilePattern({ query, regex: true, case_sensitive: true });
+  let from = 0;
+  for (const ended of text.split('\n')) {
+    const line = ended.replace(/\r$/, '');
+    if (line.length > most) yield 'long';
+    else
+      for (const matcher = pattern.matcher(line); matcher.find();)
+        yield { start: from + matcher.start(), end: from + matcher.end() };
+    yield 'line';
+    from += ended.length + 1;
+  }
 }

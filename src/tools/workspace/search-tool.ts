@@ -20,8 +20,8 @@ const LINE_CHARACTERS = 300;
 const MS_AT_ONCE = 20;
 /** The most steps of a pattern. Each character of a line may take as many. */
 const MOST_STEPS = 5000;
-/** The most steps for one line, which take about a second. Nothing else runs meanwhile. */
-const MOST_WORK = 100_000_000;
+/** The most steps for one line, which take about a second on a slow machine. Nothing else runs meanwhile. */
+const MOST_WORK = 25_000_000;
 
 const parameters = z.strictObject({
   query: z
@@ -96,23 +96,26 @@ function report({ query, passed, long, cut }: Search, found: string[]): string {
 }
 
 async function* hitsOf(search: Search): AsyncGenerator<string> {
-  let since = performance.now();
+  const rest = restsOf(search.signal);
   for await (const path of filesOf(search)) {
     const lines = await linesOf(search, path);
     for (const [index, line] of lines.entries()) {
-      if (performance.now() - since > MS_AT_ONCE) {
-        await pause(search.signal);
-        since = performance.now();
-      }
+      await rest();
       if (line.length > search.line.most) search.long += 1;
       else if (search.line.matches(line)) yield `${onOneLine(path)}:${index + 1}: ${cutLine(line)}`;
     }
   }
 }
 
-async function pause(signal: AbortSignal): Promise<void> {
-  await setImmediate();
-  signal.throwIfAborted();
+/** Makes a function for a long search to call often. It lets other work run if the search has run for a while. */
+export function restsOf(signal: AbortSignal): () => Promise<void> {
+  let since = performance.now();
+  return async () => {
+    if (performance.now() - since <= MS_AT_ONCE) return;
+    await setImmediate();
+    signal.throwIfAborted();
+    since = performance.now();
+  };
 }
 
 function cutLine(line: string): string {
@@ -209,22 +212,24 @@ interface LineMatcher {
   most: number;
 }
 
-/** Makes a matcher of lines. RE2 takes time by the product of line and pattern, whatever they are. */
+/** Makes a matcher of lines. */
 function lineMatcher(query: LineQuery): LineMatcher {
   if (!query.regex && query.case_sensitive)
     return { matches: (line) => line.includes(query.query), most: Infinity };
-  const pattern = compilePattern(query);
-  return { matches: (line) => pattern.test(line), most: MOST_WORK / pattern.programSize() };
+  const { pattern, most } = compilePattern(query);
+  return { matches: (line) => pattern.test(line), most };
 }
 
 /**
- * Compiles a query to a pattern of RE2.
+ * Compiles a query to a pattern of RE2, and says how many characters it may be asked about at once. RE2 takes time by
+ * the product of characters and pattern, whatever they are.
  *
  * @throws ToolError if RE2 does not support the pattern, or if the pattern repeats so much that it would take long.
  */
-export function compilePattern(wanted: LineQuery): RE2JS {
+export function compilePattern(wanted: LineQuery): { pattern: RE2JS; most: number } {
   const pattern = compileQuery(wanted);
-  if (pattern.programSize() <= MOST_STEPS) return pattern;
+  const steps = pattern.programSize();
+  if (steps <= MOST_STEPS) return { pattern, most: MOST_WORK / steps };
   throw new ToolError(
     'The query repeats too much, such as x{1000}: write it with * or +, or with less in it.',
   );

@@ -20,3 +20,23 @@ it('takes time linear in the text, however many matches are behind it', async ()
   expect(found).toContain('Line 1, Position 1500500: "a"\n(more than 500; narrow the pattern)');
   expect(performance.now() - since).toBeLessThan(15_000);
 });
+
+const HEAVY = '(?:x|xx|xxx|.){300}[^x]$';
+
+it.each([
+  [
+    'passes over a line that is too long for the pattern',
+    HEAVY,
+    `${'x'.repeat(65_536)}\n`,
+    `No matches found for '${HEAVY}'\n(lines too long for such a pattern were passed over: 1)`,
+  ],
+  [
+    'finds in the other lines',
+    '^b{1,300}$',
+    `${'b'.repeat(100_000)}\r\nbb\r\n`,
+    `Found 1 match for '^b{1,300}$':\n\nLine 2, Position 100003: "bb"\n(lines too long for such a pattern were passed over: 1)`,
+  ],
+])('%s', async (_, pattern, text, said) => {
+  const args = { buffer: 'x.txt', regex: true, pattern };
+  expect(await hands({ 'x.txt': text }).run('search_in_buffer', args)).toBe(said);
+});
