@@ -19,7 +19,12 @@ import { hashSources } from './sources.mjs';
 
 const STAGING = '.lib-';
 /** Read at run time as it stands. */
-const NOT_COMPILED = ['tools/lisp/image.lisp', 'tools/sandbox/forward.cjs', 'tools/eval/host.cjs'];
+const NOT_COMPILED = [
+  'tools/lisp/image.lisp',
+  'tools/sandbox/forward.cjs',
+  'tools/eval/host.cjs',
+  'tools/eval/strip.cjs',
+];
 /** What the SDK's bundler ends with; the worker reads the map from there. */
 const SOURCE_MAP = '\n//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
 const hashFile = at('lib', '.build-hash');

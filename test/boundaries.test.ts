@@ -151,7 +151,7 @@ describe('contract', () => {
 describe('the rooms of lib', () => {
   /** Beside the rooms, and know none but the contract. */
   const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
-  const [TRACES, STORE] = ['lib/traces', 'lib/store'];
+  const [TRACES, STORE, RACE] = ['lib/traces', 'lib/store', 'lib/race'];
   const reached = (folder: string): Set<string> =>
     new Set(
       filesOf(lib(folder))
@@ -168,15 +168,18 @@ describe('the rooms of lib', () => {
     ['workflows', ['contract']],
     ['history', ['contract']],
     ['engine', ['contract', LOCK, PROBE]],
-    ['tools', ['contract', FILES, LOCK, TRACES]],
+    ['tools', ['contract', FILES, LOCK, TRACES, RACE]],
     ['models', ['contract', 'tools']],
     ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
     // What is sent to a web inbox: by workers, and in part by the client.
-    ['client', ['contract', 'history', 'encryption', 'sealing', STORE, PROBE, TRACES, 'lib/stream-news']],
+    [
+      'client',
+      ['contract', 'history', 'encryption', 'sealing', STORE, PROBE, TRACES, 'lib/stream-news', RACE],
+    ],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
     ['store', ['contract', FILES]],
-    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE]],
+    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE, RACE]],
   ])('%s requires only %j', (folder, allowed) => {
     expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
   });

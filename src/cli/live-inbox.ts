@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { race } from '../contract/race';
+import { race } from '../race';
 import type { Countersign, InboxItem, InboxQuery, InboxReader } from '../client';
 import { CountersignError } from '../contract/errors';
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { createParser } from 'eventsource-parser';
 import { z } from 'zod';
-import { race } from '../contract/race';
+import { race } from '../race';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendText, StreamPlace, StreamSender, TextDelta } from '../contract/streamed-text';

@@ -1,4 +1,4 @@
-import { race } from '../contract/race';
+import { race } from '../race';
 import type { FormatError } from './failure';
 
 /** One server-sent event. */

@@ -1,4 +1,4 @@
-import { race } from '../contract/race';
+import { race } from '../race';
 import { authorityOn, describeVoting } from '../history/labels';
 import { type Context, Hono } from 'hono';
 import { z } from 'zod';

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import type { WorkflowBundleOption } from '@temporalio/worker';
 import { type ChildProcess, fork } from 'node:child_process';
 import { on, once } from 'node:events';
-import { race } from '../../contract/race';
+import { race } from '../../race';
 import type { History } from '../../history/decode/decode';
 import { turnEventsOfRuns } from '../../history/exported';
 import { parsePoint } from '../../history/moment';

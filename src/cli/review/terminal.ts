@@ -1,6 +1,6 @@
 import { createInterface, type Interface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { race } from '../../contract/race';
+import { race } from '../../race';
 import { CountersignError } from '../../contract/errors';
 import { safeLine } from '../print/escape';
 

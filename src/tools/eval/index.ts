@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { stripVTControlCharacters } from 'node:util';
 import {
   type AnyNode,
   type ImportDeclaration,
@@ -20,6 +19,7 @@ import { sandbox as makeSandbox, type Sandbox } from '../sandbox';
 import type { Duration, Tool } from '../types';
 import { hasLoneSurrogate } from '../workspace/path';
 import { createSessions } from './session';
+import { tooDeep, withoutTypes } from './without-types';
 
 /** The options of `createEvalTools`. */
 export interface EvalOptions {
@@ -103,7 +103,10 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
       if (hasLoneSurrogate(code))
         throw new ToolError('The code holds half a character (a lone surrogate). Nothing ran.');
       return sessions.evaluate(
-        { script: await toScript(code), key: context.state?.key ?? context.turn ?? context.callId },
+        {
+          script: await toScript(code, context.signal),
+          key: context.state?.key ?? context.turn ?? context.callId,
+        },
         context,
       );
     },
@@ -115,17 +118,25 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
  * Turns JavaScript or TypeScript into one script for the inspector's REPL: without types, and with each import as a
  * call whose names stay for later calls. V8 handles the rest, such as `await`.
  *
- * @throws ToolError for code that is neither language; nothing ran.
+ * @throws ToolError for code that is neither language or is nested too deeply; nothing ran.
  */
-export async function toScript(code: string): Promise<string> {
-  const object = asObject(code);
-  if (object !== undefined) return object;
-  const plain = parseAny(code);
-  if (plain !== undefined) return rewrite(code, plain);
-  const stripped = await withoutTypes(code);
-  const program = parseAny(stripped);
-  if (program === undefined) throw new ToolError(`${whyNot(stripped)} Nothing ran.`);
-  return rewrite(stripped, program);
+export async function toScript(
+  code: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<string> {
+  try {
+    const object = asObject(code);
+    if (object !== undefined) return object;
+    const plain = parseAny(code);
+    if (plain !== undefined) return rewrite(code, plain);
+    const stripped = await withoutTypes(code, signal);
+    const program = parseAny(stripped);
+    if (program === undefined) throw new ToolError(`${whyNot(stripped)} Nothing ran.`);
+    return rewrite(stripped, program);
+  } catch (error) {
+    // Parsing and rewriting are recursive.
+    throw error instanceof RangeError ? tooDeep() : error;
+  }
 }
 
 const COMMON: Options = { ecmaVersion: 'latest', allowAwaitOutsideFunction: true, allowHashBang: true };
@@ -145,7 +156,8 @@ function parseAny(code: string): Program | undefined {
   for (const sourceType of ['module', 'script'] as const)
     try {
       return parse(code, { ...COMMON, sourceType });
-    } catch {
+    } catch (error) {
+      if (error instanceof RangeError) throw error;
       // The next kind may fit. `whyNot` describes the error if no kind fits.
     }
   return undefined;
@@ -157,31 +169,6 @@ function whyNot(code: string): string {
     return 'It is not JavaScript.';
   } catch (error) {
     return `SyntaxError: ${errorMessage(error)}.`;
-  }
-}
-
-const MOST_WORDS = 1500;
-
-async function withoutTypes(code: string): Promise<string> {
-  // We load this package late: it is native and large, and most code has no types.
-  const { transform } = await import('@swc/core');
-  try {
-    const { code: stripped } = await transform(code, {
-      filename: 'code.ts',
-      configFile: false,
-      swcrc: false,
-      isModule: true,
-      jsc: {
-        parser: { syntax: 'typescript', decorators: true },
-        target: 'es2022',
-        // Keeps imports that only a later call uses.
-        transform: { verbatimModuleSyntax: true },
-      },
-    });
-    return stripped;
-  } catch (error) {
-    const words = stripVTControlCharacters(errorMessage(error)).trim().slice(0, MOST_WORDS);
-    throw new ToolError(`SyntaxError: ${words}\nNothing ran.`, { cause: error });
   }
 }
 

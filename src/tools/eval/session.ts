@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { race } from '../../contract/race';
+import { race } from '../../race';
 import { parseJson } from '../../contract/json';
 import { queueAfter } from '../within';
 import { createCapture } from '../cut-output';

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { race } from '../../src/contract/race';
+import { race } from '../src/race';
 
 const never = (): Promise<never> => new Promise(() => undefined);
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
