@@ -43,7 +43,7 @@ export function pastCalls(view: TurnView): PastCall[] {
     if (was === undefined) return [];
     const { callId, tool, arguments: args, request } = call;
     const at = asked.get(call.step) ?? view.startedAt;
-    const approvers = approversOf(call);
+    const approvers = acceptedOn(call).flatMap(({ approver }) => approver ?? []);
     const [outcome] = describePhase(call);
     const facts = {
       turn,
@@ -73,13 +73,6 @@ function decidedOn({
   if (request !== undefined) return request.unowned === true ? undefined : 'ask';
   if (startedAt !== undefined || result?.success === true) return 'run';
   return result?.error?.code === 'refused' ? 'refuse' : undefined;
-}
-
-/** The people whose approval counted in the end. Somebody may have withdrawn a vote. */
-function approversOf(call: CallView): string[] {
-  if (call.request?.authority === undefined)
-    return acceptedOn(call).flatMap(({ approver }) => approver ?? []);
-  return call.votes.flatMap(({ voter, decision }) => (decision === 'approved' ? voter : []));
 }
 
 function acceptedOn({ decisions }: CallView): CallView['decisions'] {

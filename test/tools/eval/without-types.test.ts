@@ -10,7 +10,7 @@ test('takes the types out, and keeps imports that only a later call uses', async
   expect(stripped).toContain('const n = 1;');
 });
 
-test('says what is no TypeScript', async () => {
+test('refuses text that is not TypeScript, and says why', async () => {
   await expect(withoutTypes('const n: = 1', never)).rejects.toThrow(/^SyntaxError: [^]*Nothing ran\.$/);
 });
 
