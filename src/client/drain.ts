@@ -6,7 +6,7 @@ import { CountersignError } from '../contract/errors';
 import { TIMES } from '../contract/limits';
 import { DEPLOYMENT, UPDATES, WORKFLOWS } from '../contract/names';
 import { describeTurn } from '../history/read';
-import { ask, detailsOf, isLimited, isTransient, STATUS, statusOf } from '../history/server-errors';
+import { ask, detailsOf, isLimited, isSilence, isTransient } from '../history/server-errors';
 import { buildNotFound, openOn, settledDeployment } from './builds';
 import type { ClientContext } from './context';
 import { isNotFound } from './control-turn';
@@ -147,11 +147,6 @@ async function askToMove(context: ClientContext, { id, runId }: Open): Promise<H
     if (isTransient(error)) return undefined;
     throw error;
   }
-}
-
-function isSilence(error: unknown): boolean {
-  const isOver = error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError';
-  return isOver || statusOf(error) === STATUS.deadlineExceeded;
 }
 
 /** Why a turn stays. Undefined where its run ends at this moment. Whether the turn moved is read later. */

@@ -17,7 +17,7 @@ export interface Edge {
 }
 
 /** The place after a row. Without an id, the row is not listed, and the place does not name it. */
-export function edgeAt(
+function edgeAt(
   { startedAt, endedAt }: { startedAt: string; endedAt: string | null },
   before: Edge | undefined,
   id?: string,
@@ -25,6 +25,43 @@ export function edgeAt(
   const place = { isOpen: endedAt === null, at: endedAt ?? startedAt };
   const isSame = before?.isOpen === place.isOpen && before.at === place.at;
   return { ...place, ids: [...(isSame ? before.ids : []), ...(id === undefined ? [] : [id])] };
+}
+
+/** How far a list is read for one page, and what the page gets. */
+interface PagePlan<T> {
+  limit: number;
+  /** The most rows that are looked at, also if they are not seen. @default no limit */
+  most?: number | undefined;
+  /** Where the page begins. */
+  after: Edge | undefined;
+  idOf(row: T): string;
+  /** Whether the reader may know of a row. The edge names no other row. */
+  isSeen(row: T): boolean;
+  /** Whether a row that is seen is on the page. @default all */
+  isListed?(row: T): boolean;
+}
+
+/** Reads rows until a page is full. A row with the id of an earlier one is left out. */
+export async function readPage<T extends { startedAt: string; endedAt: string | null }>(
+  rows: AsyncIterable<T>,
+  { limit, most = Infinity, after, idOf, isSeen, isListed = () => true }: PagePlan<T>,
+): Promise<{ found: T[]; looked: number; edge: Edge | undefined }> {
+  const found = new Map<string, T>();
+  let [looked, passed] = [0, 0];
+  let edge = after;
+  for await (const row of rows) {
+    const id = idOf(row);
+    if (after?.ids.includes(id) === true) continue;
+    const wasSeen = isSeen(row);
+    if ((wasSeen && found.size >= limit) || passed >= most)
+      return { found: [...found.values()], looked, edge };
+    passed += 1;
+    edge = edgeAt(row, edge, wasSeen ? id : undefined);
+    if (!wasSeen) continue;
+    looked += 1;
+    if (!found.has(id) && isListed(row)) found.set(id, row);
+  }
+  return { found: [...found.values()], looked, edge: undefined };
 }
 
 /**

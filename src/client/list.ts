@@ -7,7 +7,7 @@ import { isSeenBy, UNKNOWN_AGENT } from '../contract/authority/permits';
 import { askedBy, MEMO, SCHEDULED_BY, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
 import { factsIn, TURN_STATES } from '../contract/turn';
 import type { ClientContext } from './context';
-import { afterEdge, type Edge, edgeAt, MOST_LOOKED, readEdge, writeEdge } from './edge';
+import { afterEdge, type Edge, MOST_LOOKED, readEdge, readPage, writeEdge } from './edge';
 import type { ListQuery, RunQuery, RunSummary, TurnsPage, TurnsQuery, TurnSummary } from './types';
 import { defined } from '../contract/defined';
 import { is } from '../history/fold/guards';
@@ -83,26 +83,20 @@ async function collectTurns(context: ClientContext, query: string, wish: Collect
 
 async function collectFrom(
   pages: AsyncIterable<WorkflowExecutionInfo[]>,
-  { limit, text = '', after, agents, most = Infinity }: CollectWish,
+  { limit, text = '', after, agents, most }: CollectWish,
 ): Promise<Collected> {
   const words = text.toLowerCase();
-  const found = new Map<string, TurnSummary>();
-  let [looked, listed] = [0, 0];
-  let edge = after;
-  for await (const page of pages) {
-    for (const turn of page.map(summaryOf)) {
-      if (after?.ids.includes(turn.turn) === true) continue;
-      const isSeen = isSeenBy({ agents: agents ?? 'all' }, turn);
-      if ((isSeen && found.size >= limit) || listed >= most)
-        return { turns: [...found.values()], looked, edge };
-      listed += 1;
-      edge = edgeAt(turn, edge, isSeen ? turn.turn : undefined);
-      if (!isSeen) continue;
-      looked += 1;
-      if (!found.has(turn.turn) && holds(turn, words)) found.set(turn.turn, turn);
-    }
-  }
-  return { turns: [...found.values()], looked, edge: undefined };
+  const { found, ...rest } = await readPage(summariesIn(pages), {
+    ...{ limit, most, after },
+    idOf: ({ turn }) => turn,
+    isSeen: (turn) => isSeenBy({ agents: agents ?? 'all' }, turn),
+    isListed: (turn) => holds(turn, words),
+  });
+  return { turns: found, ...rest };
+}
+
+async function* summariesIn(pages: AsyncIterable<WorkflowExecutionInfo[]>): AsyncGenerator<TurnSummary> {
+  for await (const page of pages) yield* page.map(summaryOf);
 }
 
 function holds({ turn, agent, prompt }: TurnSummary, words: string): boolean {

@@ -90,7 +90,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
   return {
     name: 'web push',
     targetsOf: async (notice) => {
-      const decides = await deciders(settings, notice);
+      const { decides } = await deciders(settings, notice);
       const all = (await subscriptions.list()).filter(({ user }) => decides(user));
       // Only for a test is it an error if nobody has such a browser: notifications are voluntary.
       if (notice.type === 'test' && all.length === 0)
@@ -107,13 +107,11 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
   };
 }
 
-/** Tells which users may decide about what a notice says. */
-async function deciders(
-  { approvers, client, away, tester }: PushSettings,
-  notice: Notice,
-): Promise<(user: string) => boolean> {
-  const { file, names } = await decidersOf(notice, { approvers, client, ...defined({ away, tester }) });
-  return (user) => names.includes(file.personOf(user) ?? '');
+/** The call of a notice with today's file, and which users may decide on it. */
+async function deciders({ approvers, client, away, tester }: PushSettings, notice: Notice) {
+  const found = await decidersOf(notice, { approvers, client, ...defined({ away, tester }) });
+  const { file, names } = found;
+  return { ...found, decides: (user: string): boolean => names.includes(file.personOf(user) ?? '') };
 }
 
 interface Board extends PushSettings, Pick<PushSender, 'seal'> {
@@ -129,18 +127,17 @@ interface Delivery {
 }
 
 async function deliver(board: Board, { notice, target, signal }: Delivery): Promise<void> {
-  const { subscriptions, approvers, client, pushed } = board;
+  const { subscriptions, pushed } = board;
   const subscription = subscriptions.get(target);
   // The subscription ended in the meantime.
   if (subscription === undefined) return;
   const { user } = subscription;
+  const { file, call, decides } = await deciders(board, notice);
   // Somebody else may have signed in with this browser in the meantime.
-  if (!(await deciders(board, notice))(user)) return;
-  const mayDecide = isAtLeast((await approvers()).permitOf(user).role, 'approver');
+  if (!decides(user)) return;
+  const mayDecide = isAtLeast(file.permitOf(user).role, 'approver');
   const about = { subscription, signal, seconds: secondsOf(notice), urgency: 'high' } as const;
   if (notice.type === 'test') return post(board, { ...about, message: pushOf(notice, { user, mayDecide }) });
-  const { calls } = await client.view(notice.data.turn);
-  const call = calls.find(({ callId }) => callId === notice.data.callId);
   const asked = call === undefined ? undefined : askedAt(call);
   // The call was decided in the meantime.
   if (call === undefined || asked === undefined) return;

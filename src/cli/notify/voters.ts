@@ -46,14 +46,14 @@ export async function votersOn(notice: Notice, sources: VoterSources): Promise<r
 
 /**
  * The people who may decide the call of a notice and may see it, by their names in today's file. For a test: the person
- * who gets it.
+ * who gets it. Also the call, if the turn has it.
  *
  * @throws CountersignError `notify_failed` if the file does not have the person who gets a test.
  */
 export async function decidersOf(
   notice: Notice,
   { approvers, client, away, tester }: Omit<VoterSources, 'by'>,
-): Promise<{ file: Approvers; names: readonly string[] }> {
+): Promise<{ file: Approvers; names: readonly string[]; call?: CallView | undefined }> {
   const { turn, callId } = notice.data;
   const file = await approvers();
   if (notice.type === 'test') return { file, names: testers(file, tester) };
@@ -63,7 +63,8 @@ export async function decidersOf(
   const all = new Set([...votersFor(notice, call, everybody), ...deputiesFor(notice, call, standIns)]);
   const frozen = call?.request?.authority;
   const isBarred = frozen === undefined ? () => false : barredUnder(frozen, standIns);
-  return { file, names: [...all].filter((name) => !isBarred(name) && sees(file, name, notice.data)) };
+  const names = [...all].filter((name) => !isBarred(name) && sees(file, name, notice.data));
+  return { file, names, call };
 }
 
 /** Whether the file lets a person see a turn. */

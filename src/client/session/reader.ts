@@ -11,7 +11,7 @@ import type { SessionEvent } from '../../history/session/events';
 import { readSession } from '../../history/session/read';
 import { sessionViewOf, type SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
-import { afterEdge, edgeAt, MOST_LOOKED, readEdge, writeEdge } from '../edge';
+import { afterEdge, MOST_LOOKED, readEdge, readPage, writeEdge } from '../edge';
 import type { SessionNow, SessionsPage, SessionsQuery, SessionSummary } from './types';
 
 const { WorkflowExecutionStatus } = temporal.api.enums.v1;
@@ -69,24 +69,19 @@ export async function listSessions(
   const parts = [`WorkflowType = '${WORKFLOWS.session}'`, `ExecutionStatus != 'ContinuedAsNew'`];
   if (open === true) parts.push(`ExecutionStatus = 'Running'`);
   if (after !== undefined) parts.push(afterEdge(after));
-  const sessions: SessionSummary[] = [];
-  const isWanted = (one: SessionSummary): boolean =>
-    (agent === undefined || one.agent === agent) && agents?.includes(one.agent) !== false;
-  return ask(context, 'listing sessions', async () => {
-    let edge = after;
-    let looked = 0;
-    for await (const info of context.lister.workflow.list({ query: parts.join(' AND ') })) {
-      const one = summaryOf(info);
-      if (after?.ids.includes(one.session) === true) continue;
-      const isListed = isWanted(one);
-      if ((isListed && sessions.length >= limit) || looked >= MOST_LOOKED)
-        return { sessions, older: edge === undefined ? null : writeEdge(edge) };
-      looked += 1;
-      edge = edgeAt(one, edge, isListed ? one.session : undefined);
-      if (isListed) sessions.push(one);
-    }
-    return { sessions, older: null };
-  });
+  const infos = context.lister.workflow.list({ query: parts.join(' AND ') });
+  const { found, edge } = await ask(context, 'listing sessions', () =>
+    readPage(summariesIn(infos), {
+      ...{ limit, most: MOST_LOOKED, after },
+      idOf: ({ session }) => session,
+      isSeen: (one) => (agent === undefined || one.agent === agent) && agents?.includes(one.agent) !== false,
+    }),
+  );
+  return { sessions: found, older: edge === undefined ? null : writeEdge(edge) };
+}
+
+async function* summariesIn(infos: AsyncIterable<WorkflowExecutionInfo>): AsyncGenerator<SessionSummary> {
+  for await (const info of infos) yield summaryOf(info);
 }
 
 function summaryOf({ workflowId, runId, memo, status, startTime, closeTime }: WorkflowExecutionInfo) {

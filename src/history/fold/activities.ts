@@ -1,7 +1,7 @@
 import { ACTIVITIES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
-import { expandBurst, failedAfter, isBurst } from './burst';
+import { expandBurst, failedAfter, outputOf } from './burst';
 import { callCompleted, callFailed, callResumed, callScheduled, ensureCall } from './calls';
 import { childAwaited, childWaitEnded } from './child-turns';
 import { prepareCompleted, prepareFailed } from './requests';
@@ -107,10 +107,11 @@ function stepsCompleted(
   const { purpose, think: scheduled } = activity;
   if (purpose.what !== 'think' || scheduled === undefined) return [];
   const record = { scheduled, completed };
-  const [first, ...rest] = expandBurst(record);
+  const output = outputOf(record);
+  const [first, ...rest] = expandBurst(record, output);
   if (first?.kind !== 'activity_completed') return [];
   const made = [
-    ...thinkBegan(state, activity, isBurst(record)),
+    ...thinkBegan(state, activity, output !== undefined),
     ...thinkCompleted(state, first, purpose.step),
     ...rest.flatMap((event) => {
       if (event.kind === 'activity_scheduled') return activityScheduled(state, event);
@@ -118,7 +119,7 @@ function stepsCompleted(
       return event.kind === 'activity_completed' ? activityCompleted(state, event) : [];
     }),
   ];
-  state.failed = failedAfter(record);
+  state.failed = failedAfter(output);
   return made;
 }
 

@@ -24,23 +24,14 @@ export interface BurstRecord {
  * that completed the burst, because a reset takes them back together. Any other output is the output of a single
  * `think`.
  */
-export function expandBurst({ scheduled, completed }: BurstRecord): DecodedEvent[] {
-  const output = outputOf({ scheduled, completed });
-  if (output === undefined) return [completed];
-  const events = output.steps.flatMap((step, index) =>
-    stepEvents(step, { output, scheduled, completed, index }),
-  );
-  return events;
+export function expandBurst(record: BurstRecord, output = outputOf(record)): DecodedEvent[] {
+  if (output === undefined) return [record.completed];
+  return output.steps.flatMap((step, index) => stepEvents(step, { ...record, output, index }));
 }
 
 /** What a burst returned. Undefined for a single step, and for a part of a burst, which is not another burst. */
-function outputOf({ scheduled, completed }: BurstRecord): BurstOutput | undefined {
+export function outputOf({ scheduled, completed }: BurstRecord): BurstOutput | undefined {
   return scheduled.scheduledAs === undefined ? readBurstOutput(completed.result) : undefined;
-}
-
-/** Whether an activity took its steps in a burst. */
-export function isBurst(record: BurstRecord): boolean {
-  return outputOf(record) !== undefined;
 }
 
 interface Place extends BurstRecord {
@@ -157,7 +148,7 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
  * Why the request for one more step failed at the end of a burst. Undefined if it did not fail. Also undefined if
  * the next activity only fails with this error, because history then has that failure.
  */
-export function failedAfter(record: BurstRecord): string | undefined {
-  const failed = outputOf(record)?.failed;
+export function failedAfter(output: BurstOutput | undefined): string | undefined {
+  const failed = output?.failed;
   return failed?.isLast === true ? undefined : failed?.message;
 }

@@ -1,7 +1,7 @@
 import type { FetchLike, Transport } from '@modelcontextprotocol/client' with { 'resolution-mode': 'import' };
 import { isUnreached } from '../../contract/network-errors';
 import { TransportError } from '../errors';
-import { repeatsLongId } from './answers';
+import { limitAnswers } from './answers';
 import { ANSWER_LOST } from './result';
 
 /** The address of a server, and how to send requests to it. */
@@ -56,30 +56,6 @@ function endLostRequests(transport: Transport): void {
     const error = { code: ANSWER_LOST, message: 'the connection ended before the answer came' };
     const onRequestStreamEnd = () => transport.onmessage?.({ jsonrpc: '2.0', id: message.id, error });
     return send(message, { ...options, onRequestStreamEnd });
-  };
-}
-
-/** How many of our answers may wait for a server to take them, before the server counts as broken. */
-const MOST_ANSWERS = 64;
-
-/** Closes the connection to a server that asks without end and takes no answers, or that sends ids that are too long. */
-function limitAnswers(transport: Transport): void {
-  const send = transport.send.bind(transport);
-  let waiting = 0;
-  transport.send = async (message, options) => {
-    if ('method' in message) return send(message, options);
-    if (waiting >= MOST_ANSWERS || repeatsLongId(message)) {
-      await transport.close();
-      throw new TransportError('the connection was closed: the MCP server asks too much', {
-        nothingSent: true,
-      });
-    }
-    waiting += 1;
-    try {
-      await send(message, options);
-    } finally {
-      waiting -= 1;
-    }
   };
 }
 
