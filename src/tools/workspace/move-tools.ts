@@ -4,14 +4,17 @@ import type { FileHandle } from 'node:fs/promises';
 import type { FilePlan, Preview } from '../../contract/plan';
 import { defineTool } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
-import type { Tool, Verification } from '../types';
+import type { Tool } from '../types';
 import { type FileLocation, type Pack, type Root, withFile } from './root';
 import { assertWritable, normalPath, onOneLine, splitPath, unlessMissing } from './path';
 import { moveSeen, removeSeen } from './write-atomic';
 import { makeHunks, renderDiff } from './hunks';
 import { decodeText, encodingOf, isBinary } from './text';
 
-/** The tools that move and delete files. They are unsafe to run twice, so each can verify whether it took effect. */
+/**
+ * The tools that move and delete files. They are unsafe to run twice. They have no `verify`: a file that is absent or
+ * present does not say who deleted, moved or made it, nor whether a lost attempt still will. A person has to say it.
+ */
 export function createMoveTools(root: Root, pack: Pack): Tool[] {
   return [moveFile(root, pack), deleteFile(root, pack)];
 }
@@ -27,7 +30,6 @@ function moveFile(root: Root, pack: Pack): Tool {
     safety: 'dangerous',
     effect: 'unsafe',
     preview: ({ from, to }) => previewMove(root, from, to),
-    verify: async ({ from, to }) => verifyMove(await isThere(root, from), await isThere(root, to), to),
     handler: async ({ from, to }, { signal, plan }) => {
       assertMovable(from, to);
       await root.inParent(from, (source) =>
@@ -60,12 +62,6 @@ function assertMovable(from: string, to: string): void {
     throw new ToolError('Both names are the same; nothing would change.');
 }
 
-function verifyMove(fromThere: boolean, toThere: boolean, to: string): Verification {
-  if (!fromThere && toThere)
-    return { outcome: 'happened', content: `Moved to ${onOneLine(normalPath(to))}.` };
-  return fromThere && !toThere ? { outcome: 'did_not' } : { outcome: 'cannot_tell' };
-}
-
 function deleteFile(root: Root, pack: Pack): Tool {
   return defineTool({
     ...pack,
@@ -79,8 +75,6 @@ function deleteFile(root: Root, pack: Pack): Tool {
       const { line, ...bound } = await root.inParent(path, describeFile);
       return { text: `Delete ${line}\n${await root.inParent(path, showDeletion)}`, ...bound };
     },
-    verify: async ({ path }) =>
-      (await isThere(root, path)) ? { outcome: 'did_not' } : { outcome: 'happened', content: deleted(path) },
     handler: async ({ path }, { signal, plan }) => {
       assertWritable(splitPath(path));
       await root.inParent(path, async (place) => {
@@ -91,17 +85,13 @@ function deleteFile(root: Root, pack: Pack): Tool {
         });
         await place.folder.sync();
       });
-      return deleted(path);
+      return `Deleted ${onOneLine(normalPath(path))}.`;
     },
   });
 }
 
 function assertNotStopped({ aborted, reason }: AbortSignal): void {
   if (aborted) throw nothingDone('it was stopped before the file was touched', { cause: reason });
-}
-
-function deleted(path: string): string {
-  return `Deleted ${onOneLine(normalPath(path))}.`;
 }
 
 /** The most bytes of a file to delete that the preview shows. */

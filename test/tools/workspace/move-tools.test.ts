@@ -9,13 +9,8 @@ describe('move_file', () => {
     const { text, plan } = await hands.preview('move_file', args);
     expect(text).toMatch(/^Move a\.txt \(2 bytes, SHA-256 [0-9a-f]{64}\)\nto b\/c\.txt$/);
     expect(plan).toMatchObject({ path: 'a.txt', targetHash: '', hunks: [] });
-    expect(await hands.verify('move_file', args)).toEqual({ outcome: 'did_not' });
     expect(await hands.run('move_file', args)).toBe('Moved a.txt to b/c.txt.');
     expect([readdirSync(box.root), box.text('b/c.txt')]).toEqual([['b'], 'a\n']);
-    expect(await hands.verify('move_file', args)).toEqual({
-      outcome: 'happened',
-      content: 'Moved to b/c.txt.',
-    });
   });
 
   it.each([
@@ -30,20 +25,17 @@ describe('move_file', () => {
     await expect(hands.preview('move_file', given)).rejects.toThrow(why);
     expect([box.text('a.txt'), box.text('b.txt')]).toEqual(['a\n', 'b\n']);
   });
-
-  it.each([
-    ['both are there', { 'a.txt': 'a\n', 'b/c.txt': 'a\n' }],
-    ['neither is there', {}],
-  ])('cannot tell whether it happened when %s', async (_, files) => {
-    expect(await openWorkspace(files).hands.verify('move_file', args)).toEqual({ outcome: 'cannot_tell' });
-  });
 });
 
 describe.each([
   ['move_file', { from: 'a.txt', to: 'b.txt' }],
   ['delete_file', { path: 'a.txt' }],
-])('%s, approved on what was shown', (tool, args) => {
-  it('does nothing once the file has other bytes', async () => {
+])('%s', (tool, args) => {
+  it('leaves a call in doubt to a person: files do not say who moved or deleted them', () => {
+    expect(openWorkspace().hands.tool(tool)).toMatchObject({ effect: 'unsafe', verify: undefined });
+  });
+
+  it('does nothing once the file has other bytes than people were shown', async () => {
     const { box, hands } = openWorkspace({ 'a.txt': 'shown\n' });
     const { plan } = await hands.preview(tool, args);
     box.write('a.txt', 'somebody wrote this meanwhile\n');
@@ -63,13 +55,8 @@ describe('delete_file', () => {
     expect(text).toMatch(
       /^Delete a\.txt \(8 bytes, SHA-256 [0-9a-f]{64}\)\n--- a\.txt\n\+\+\+ \/dev\/null\n@@ -1,2 \+0,0 @@\n-one\n-two$/,
     );
-    expect(await hands.verify('delete_file', { path: 'a.txt' })).toEqual({ outcome: 'did_not' });
     expect(await hands.run('delete_file', { path: './a.txt' })).toBe('Deleted a.txt.');
     expect(readdirSync(box.root)).toEqual([]);
-    expect(await hands.verify('delete_file', { path: 'a.txt' })).toEqual({
-      outcome: 'happened',
-      content: 'Deleted a.txt.',
-    });
     expect(await hands.say('delete_file', { path: 'a.txt' })).toMatch(/^tool: "a.txt" does not exist/);
   });
 

@@ -15,7 +15,7 @@ import type { JsonObject } from '../../../src/contract/json';
 import type { FilePlan, Preview } from '../../../src/contract/plan';
 import { isToolError } from '../../../src/tools/errors';
 import { makeContext } from '../../../src/tools/context';
-import type { CallContext, Tool, Verification } from '../../../src/tools/types';
+import type { CallContext, Tool } from '../../../src/tools/types';
 import type { ToolResult } from '../../../src/contract/result';
 import { createExecutor } from '../../../src/tools/executor';
 import { createRegistry } from '../../../src/tools/registry';
@@ -82,7 +82,6 @@ interface Hands {
   say(name: string, args: JsonObject, context?: Partial<CallContext>): Promise<string>;
   preview(name: string, args: JsonObject): Promise<Preview>;
   plan(name: string, args: JsonObject): Promise<FilePlan>;
-  verify(name: string, args: JsonObject): Promise<Verification>;
   tool(name: string): Tool;
 }
 
@@ -113,11 +112,6 @@ export function takeInHand(tools: readonly Tool[]): Hands {
       const { plan } = await preview(name, args);
       if (plan === undefined) throw new Error(`${name} made no plan`);
       return plan;
-    },
-    verify: async (name, args) => {
-      const found = await tool(name).verify?.(valueOf(name, args), contextOf({ tool: name }));
-      if (found === undefined) throw new Error(`${name} has no verify`);
-      return found;
     },
   };
 }
