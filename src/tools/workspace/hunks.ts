@@ -1,29 +1,71 @@
 import { structuredPatch } from 'diff';
 import type { Hunk } from '../../contract/plan';
+import { ToolError } from '../errors';
 import { onOneLine } from './path';
-import { splitLines } from './text';
+import { countLines, skipLines, splitLines } from './text';
 
 const CONTEXT = 3;
 
 /** The most changed lines for the best diff, which would take too long for more. Then one hunk has all differences. */
 const MOST_EDITS = 2000;
 
+/** The best diff gets this much time, because nothing else runs meanwhile. Then one hunk has all differences. */
+const MOST_MS = 1000;
+
+/** The most lines of each text, from the first change to the last, that are compared. */
+const MOST_LINES = 100_000;
+
 const NO_NEWLINE = '\\ No newline at end of file';
 
-/** The changes between two texts, with three lines of context and ids from `'1'`. Line ends stay unchanged. */
+/**
+ * The changes between two texts, with three lines of context and ids from `'1'`. Line ends stay unchanged.
+ *
+ * @throws ToolError if too many lines lie between the first change and the last. Nobody could review so many.
+ */
 export function makeHunks(base: string, target: string): Hunk[] {
-  const patch = structuredPatch('', '', base, target, '', '', {
-    context: CONTEXT,
-    maxEditLength: MOST_EDITS,
-  });
-  return (patch?.hunks ?? [oneHunk(base, target)]).map((hunk, index) => ({
+  const { start, old, now } = changedPart(base, target);
+  const counts = [countLines(old), countLines(now)];
+  if (Math.max(...counts) > MOST_LINES) throw tooFarApart(counts);
+  const above = countLines(base.slice(0, start));
+  const limits = { maxEditLength: MOST_EDITS, timeout: MOST_MS };
+  const patch = structuredPatch('', '', old, now, '', '', { context: CONTEXT, ...limits });
+  return (patch?.hunks ?? [oneHunk(old, now)]).map((hunk, index) => ({
     id: String(index + 1),
-    oldStart: hunk.oldStart,
+    oldStart: hunk.oldStart + above,
     oldLines: hunk.oldLines,
-    newStart: hunk.newStart,
+    newStart: hunk.newStart + above,
     newLines: hunk.newLines,
     lines: [...hunk.lines],
   }));
+}
+
+function tooFarApart(counts: readonly number[]): ToolError {
+  return new ToolError(
+    `This change is too large to be shown: from its first to its last changed line there are ${counts.join(' old and ')} new lines, and at most ${MOST_LINES} are compared. Nothing was changed. Change less in one call, or make changes that are far apart in a call each.`,
+  );
+}
+
+/** What lies between the lines that two texts share at their beginning and their end, with the lines of context. */
+function changedPart(base: string, target: string) {
+  const least = Math.min(base.length, target.length);
+  let same = 0;
+  while (same < least && base.charCodeAt(same) === target.charCodeAt(same)) same++;
+  const head = same === 0 ? 0 : base.lastIndexOf('\n', same - 1) + 1;
+  const shift = target.length - base.length;
+  let tail = base.length;
+  const lowest = head + Math.max(0, -shift);
+  while (tail > lowest && base.charCodeAt(tail - 1) === target.charCodeAt(tail - 1 + shift)) tail--;
+  const start = backLines(base, head);
+  const end = skipLines(base, base.indexOf('\n', tail) + 1 || base.length, CONTEXT) ?? base.length;
+  return { start, old: base.slice(start, end), now: target.slice(start, end + shift) };
+}
+
+/** The start of the first line of context above a line that starts at `head`. */
+function backLines(text: string, head: number): number {
+  let at = head;
+  for (let lines = 0; lines < CONTEXT && at > 0; lines++)
+    at = at < 2 ? 0 : text.lastIndexOf('\n', at - 2) + 1;
+  return at;
 }
 
 function oneHunk(base: string, target: string): Omit<Hunk, 'id'> {
@@ -100,17 +142,25 @@ function sideOf({ lines }: Hunk, sign: '-' | '+'): string[] {
 }
 
 function replaceLines(text: string, edits: readonly Edit[]): string {
-  const lines = splitLines(text);
   const parts: string[] = [];
-  let next = 0;
+  let next = { line: 0, at: 0 };
   for (const { from, removed, added } of edits) {
-    if (from < next || from > lines.length) throw new HunkMismatch('a hunk is out of place');
-    if (removed.some((line, index) => lines[from + index] !== line))
-      throw new HunkMismatch(`line ${from + 1} differs`);
-    parts.push(lines.slice(next, from).join(''), added.join(''));
-    next = from + removed.length;
+    const at = from < next.line ? undefined : skipLines(text, next.at, from - next.line);
+    if (at === undefined) throw new HunkMismatch('a hunk is out of place');
+    const end = at + removed.join('').length;
+    if (!hasLines(text, at, removed)) throw new HunkMismatch(`line ${from + 1} differs`);
+    parts.push(text.slice(next.at, at), added.join(''));
+    next = { line: from + removed.length, at: end };
   }
-  return parts.join('') + lines.slice(next).join('');
+  return parts.join('') + text.slice(next.at);
+}
+
+/** Whether whole lines of the text, from an index, are these. Only the last line of a text may have no line end. */
+function hasLines(text: string, at: number, lines: readonly string[]): boolean {
+  const end = at + lines.join('').length;
+  const isWhole = (line: string, index: number) =>
+    line.endsWith('\n') || (index === lines.length - 1 && end === text.length);
+  return lines.every(isWhole) && text.startsWith(lines.join(''), at);
 }
 
 /** A unified diff of a file. `before` and `after` are its names. Null: there is no such file. No newline at its end. */

@@ -22,13 +22,22 @@ export async function planFile(root: Root, path: string, change: Change): Promis
   return makePlan(normalPath(path), current?.bytes ?? null, change);
 }
 
+/**
+ * Changes one file without a plan, if nobody is asked. So no diff is made.
+ * @throws ToolError if the change cannot be made, or would change nothing.
+ */
+export async function changeFile(root: Root, path: string, change: Change): Promise<Written> {
+  assertWritable(splitPath(path));
+  const current = await readIfThere(root, path);
+  const { target, encoding } = changed(normalPath(path), current?.bytes ?? null, change);
+  const bytes = encodeText(target, encoding);
+  const write = (place: FileLocation): Promise<void> => writeAtomic(place, bytes, current?.facts);
+  await root.inParent(path, write, { make: current === null });
+  return { path: normalPath(path), bytes: bytes.length, done: 'written', rejected: [] };
+}
+
 function makePlan(path: string, bytes: Buffer | null, change: Change): FilePlan {
-  if (bytes !== null && isBinary(bytes))
-    throw new ToolError(`"${path}" is a binary file; it has no text to change.`);
-  const encoding = bytes === null ? 'utf8' : encodingOf(bytes);
-  const base = bytes === null ? null : decodeText(bytes, encoding);
-  const target = change(base, encoding);
-  if (target === base) throw new ToolError(`Nothing would change in "${path}"; it already is as asked.`);
+  const { base, target, encoding } = changed(path, bytes, change);
   return {
     path,
     baseHash: bytes === null ? null : hashBytes(bytes),
@@ -36,6 +45,16 @@ function makePlan(path: string, bytes: Buffer | null, change: Change): FilePlan 
     encoding,
     hunks: makeHunks(base ?? '', target),
   };
+}
+
+function changed(path: string, bytes: Buffer | null, change: Change) {
+  if (bytes !== null && isBinary(bytes))
+    throw new ToolError(`"${path}" is a binary file; it has no text to change.`);
+  const encoding = bytes === null ? 'utf8' : encodingOf(bytes);
+  const base = bytes === null ? null : decodeText(bytes, encoding);
+  const target = change(base, encoding);
+  if (target === base) throw new ToolError(`Nothing would change in "${path}"; it already is as asked.`);
+  return { base, target, encoding };
 }
 
 /** The preview for an approver: the unified diff. */

@@ -5,7 +5,7 @@ import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
 import { type FileLocation, type Pack, readBytes, type Root, withFile } from './root';
 import type { Tool } from '../types';
-import { decodeText, encodingOf, hashBytes, isBinary, splitLines } from './text';
+import { countLines, decodeText, encodingOf, hashBytes, isBinary, skipLines } from './text';
 import { normalPath, onOneLine } from './path';
 
 const filePath = z.string().min(1).describe('File, relative to the workspace root.');
@@ -43,10 +43,12 @@ interface Part {
 
 function partOf(text: string, { first_line, line_count }: Part): string {
   if (first_line === undefined && line_count === undefined) return text;
-  const lines = splitLines(text);
-  const start = (first_line ?? 1) - 1;
-  if (start > 0 && start >= lines.length) throw new ToolError(`The file has only ${lines.length} lines.`);
-  return lines.slice(start, line_count === undefined ? undefined : start + line_count).join('');
+  const above = (first_line ?? 1) - 1;
+  const start = skipLines(text, 0, above);
+  if (above > 0 && (start ?? text.length) === text.length)
+    throw new ToolError(`The file has only ${countLines(text)} lines.`);
+  const end = line_count === undefined ? undefined : skipLines(text, start ?? 0, line_count);
+  return text.slice(start, end);
 }
 
 function getFileInfo(root: Root, pack: Pack): Tool {
@@ -75,7 +77,7 @@ async function contentFacts(place: FileLocation): Promise<object> {
   const sha256 = hashBytes(bytes);
   if (isBinary(bytes)) return { binary: true, sha256 };
   const encoding = encodingOf(bytes) === 'utf8' ? 'UTF-8' : 'not UTF-8; shown as Latin-1';
-  return { binary: false, encoding, lines: splitLines(bytes.toString('latin1')).length, sha256 };
+  return { binary: false, encoding, lines: countLines(bytes.toString('latin1')), sha256 };
 }
 
 const folderPath = z.string().default('.').describe('Folder, relative to the workspace root.');

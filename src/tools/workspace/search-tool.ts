@@ -6,7 +6,7 @@ import { ToolError } from '../errors';
 import type { Tool } from '../types';
 import { type Pack, readBytes, type Root, withFile } from './root';
 import { normalPath, onOneLine } from './path';
-import { decodeText, encodingOf, isBinary } from './text';
+import { decodeText, encodingOf, findText, isBinary } from './text';
 import { walk } from './read-tools';
 import { errorMessage } from '../../contract/errors';
 
@@ -127,7 +127,10 @@ async function* filesOf(search: Search): AsyncGenerator<string> {
   const path = normalPath(query.path);
   if (path !== '.' && (await isFile(root, path))) return yield path;
   const limits = { entries: MOST_ENTRIES, depth: MOST_DEPTH, signal };
+  // A folder is read at once, so only this lets other work run while the glob is tried on all its names.
+  const rest = restsOf(signal);
   for await (const step of walk(root, path, limits)) {
+    await rest();
     if (step.kind === 'file' && wanted(step.path)) yield step.path;
   }
   search.cut = limits.entries < 0;
@@ -215,7 +218,7 @@ interface LineMatcher {
 /** Makes a matcher of lines. */
 function lineMatcher(query: LineQuery): LineMatcher {
   if (!query.regex && query.case_sensitive)
-    return { matches: (line) => line.includes(query.query), most: Infinity };
+    return { matches: (line) => findText(line, query.query) !== -1, most: Infinity };
   const { pattern, most } = compilePattern(query);
   return { matches: (line) => pattern.test(line), most };
 }

@@ -92,6 +92,44 @@ describe('hunks', () => {
     expect(reverseHunks(`${target}end`, hunks)).toBe(base);
   });
 
+  it.each([
+    ['the first line', 0],
+    ['a line near the beginning', 2],
+    ['a line near the end', 399_990],
+    ['the last line', 399_999],
+  ])('name %s of a file of many lines by its number', (_, at) => {
+    const lines = Array.from({ length: 400_000 }, (_, index) => `${index}\n`);
+    const base = lines.join('');
+    const target = lines.map((line, index) => (index === at ? 'new\n' : line)).join('');
+    const hunks = makeHunks(base, target);
+    const start = Math.max(1, at - 2);
+    expect(hunks).toMatchObject([{ id: '1', oldStart: start, newStart: start }]);
+    expect(hunks[0]?.lines.filter((line) => !line.startsWith(' '))).toEqual([`-${at}`, '+new']);
+    expect(applyHunks(base, hunks) === target).toBe(true);
+    expect(reverseHunks(target, hunks) === base).toBe(true);
+  });
+
+  it.each([
+    ['old lines', 'x\n'.repeat(100_001), 'y\n', '100001 old and 1 new lines'],
+    ['new lines', '', 'x\n'.repeat(100_001), '0 old and 100001 new lines'],
+    [
+      'lines between two changes',
+      `a\n${'x\n'.repeat(100_000)}b\n`,
+      `c\n${'x\n'.repeat(100_000)}d\n`,
+      '100002 old and 100002 new lines',
+    ],
+  ])('are not made of too many %s', (_, base, target, counts) => {
+    expect(() => makeHunks(base, target)).toThrow(
+      `This change is too large to be shown: from its first to its last changed line there are ${counts}, and at most 100000 are compared. Nothing was changed.`,
+    );
+  });
+
+  it('are made of as many lines as are compared', () => {
+    const base = `a\n${'x\n'.repeat(99_998)}b\n`;
+    const hunks = makeHunks(base, `c${base.slice(1, -2)}d\n`);
+    expect(hunks.map(({ oldStart }) => oldStart)).toEqual([1, 99_997]);
+  });
+
   it('hold files of many lines', () => {
     const base = 'x\n'.repeat(400_000);
     const hunks = makeHunks(base, `${base}y\n`);

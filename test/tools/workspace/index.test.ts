@@ -84,9 +84,50 @@ it('takes places that overlap for more than one', () => {
 });
 
 it('does not let a file grow beyond what can be read again', () => {
-  expect(() => replace('a'.repeat(1_000_000), 'a', 'b'.repeat(1000), true)).toThrow(
+  expect(() => replace('a'.repeat(100_000), 'a', 'b'.repeat(10_000), true)).toThrow(
     /would grow to 1000000000/,
   );
+});
+
+describe('the edits of one call', () => {
+  const MIB = 1024 * 1024;
+  const swaps = (count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      index % 2 === 0 ? { old_text: 'ab', new_text: 'ba' } : { old_text: 'ba', new_text: 'ab' },
+    );
+  const textOf = (length: number): string => `ab${'-'.repeat(length - 2)}`;
+  const edit = (base: string, count: number, replace_all = true): string =>
+    editText({ ...utf8, base, edits: swaps(count), replace_all });
+
+  it.each([
+    ['as many as 64 MiB of text allow', textOf(MIB), 64],
+    ['one, of any text', textOf(65 * MIB), 1],
+    ['as many pieces as are replaced at most', 'ab'.repeat(100_000), 2],
+  ])('are made: %s', (_, base, count) => {
+    expect(edit(base, count).length).toBe(base.length);
+    expect(edit(base, count).startsWith(count % 2 === 0 ? 'ab' : 'ba')).toBe(true);
+  });
+
+  it.each([
+    ['go through more than 67108864 characters', textOf(MIB), 65, true],
+    ['go through more than 67108864 characters', textOf(MIB), 65, false],
+    ['go through more than 67108864 characters', textOf(65 * MIB), 2, true],
+    ['replace more than 200000 pieces of text', 'ab'.repeat(200_001), 1, true],
+    ['replace more than 200000 pieces of text', 'ab'.repeat(100_001), 2, true],
+  ])('are refused if they would %s', (what, base, count, replace_all) => {
+    expect(() => edit(base, count, replace_all)).toThrow(
+      `The edits of this call would ${what}; nothing was changed. Make fewer edits in one call, or give longer pieces of text.`,
+    );
+  });
+
+  it('leave the file as it was if they are refused', async () => {
+    const before = 'ab\n'.repeat(200_001);
+    const { box, hands } = openWorkspace({ 'a.txt': before });
+    const args = { path: 'a.txt', edits: swaps(1), replace_all: true };
+    await expect(hands.preview('edit_file', args)).rejects.toThrow(/more than 200000 pieces/);
+    expect(await hands.say('edit_file', args)).toMatch(/^tool: The edits of this call would replace/);
+    expect(box.text('a.txt') === before).toBe(true);
+  });
 });
 
 describe('on real files', () => {

@@ -142,6 +142,23 @@ describe('an approved plan', () => {
   });
 });
 
+describe('a change of very many lines', () => {
+  const args = { path: 'a.txt', content: 'one\n' };
+  const before = 'x\n'.repeat(100_001);
+
+  it('is not shown, so nobody can approve it', async () => {
+    const { box, hands } = proposal(before);
+    await expect(hands.preview('write_file', args)).rejects.toThrow(/This change is too large to be shown/);
+    expect(box.text('a.txt') === before).toBe(true);
+  });
+
+  it('is made if nobody has to be shown it', async () => {
+    const { box, hands } = proposal(before);
+    expect(await hands.run('write_file', args)).toBe('Wrote a.txt (4 bytes).');
+    expect(box.text('a.txt')).toBe('one\n');
+  });
+});
+
 describe('bytes survive', () => {
   it.each([
     ['CRLF', Buffer.from('a\r\nb\r\nc'), 'b', 'B', Buffer.from('a\r\nB\r\nc')],

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import {
+  countLines,
   decodeText,
   encodeText,
   encodingOf,
+  findText,
   fromModel,
   hashBytes,
   isBinary,
+  skipLines,
+  splitLines,
 } from '../../../src/tools/workspace/text';
 
 it.each<[string, Buffer, string]>([
@@ -46,4 +50,47 @@ it.each<[string, Buffer, boolean]>([
 
 it('hashes with SHA-256', () => {
   expect(hashBytes(Buffer.from(''))).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+});
+
+describe('lines', () => {
+  const text = fc
+    .array(fc.constantFrom('a', '\n', '\r\n', '\r', 'bc'), { maxLength: 20 })
+    .map((parts) => parts.join(''));
+
+  it('are counted and skipped as they are split', () => {
+    fc.assert(
+      fc.property(text, fc.nat(8), fc.nat(8), (whole, above, count) => {
+        const lines = splitLines(whole);
+        expect(countLines(whole)).toBe(lines.length);
+        const start = lines.slice(0, above).join('').length;
+        const end = lines.slice(0, above + count).join('').length;
+        const isThere = above + count <= lines.length;
+        expect(skipLines(whole, start, count)).toBe(isThere || count === 0 ? end : undefined);
+      }),
+    );
+  });
+});
+
+describe('findText', () => {
+  /** Few different characters and a long piece that repeats, so that beginnings fit again and again. */
+  const repeating = fc
+    .array(fc.constantFrom('a', 'b', 'ab', 'a'.repeat(240), 'ab'.repeat(130)), { minLength: 1, maxLength: 8 })
+    .map((parts) => parts.join(''));
+
+  it('finds the first place from an index, as indexOf does', () => {
+    fc.assert(
+      fc.property(repeating, repeating, fc.nat(600), (part, wanted, from) => {
+        const text = `${part}${wanted.slice(0, -1)}${wanted}${part}`;
+        expect(findText(text, wanted, from)).toBe(text.indexOf(wanted, from));
+        expect(findText(part, wanted, from)).toBe(part.indexOf(wanted, from));
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('finds a long text in a longer one that nearly has it everywhere', () => {
+    const text = 'a'.repeat(3_000_000);
+    const wanted = `ab${'a'.repeat(60_000)}`;
+    expect([findText(text, wanted), findText(text + wanted, wanted)]).toEqual([-1, text.length]);
+  });
 });
