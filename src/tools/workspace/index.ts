@@ -11,7 +11,8 @@ import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
 import { type Change, changeFile, describeWritten, executePlan, planFile, previewOf } from './plan';
 import { normalPath } from './path';
-import { countLines, type Encoding, findText, fromModel, skipLines } from './text';
+import { editText, insertLine } from './edit-text';
+import { fromModel } from './text';
 
 /** The options of `createWorkspaceTools`. */
 export interface WorkspaceOptions {
@@ -88,11 +89,8 @@ export function createContentTools(root: Root, pack: Pack): Tool[] {
     tool({
       name: 'edit_file',
       description: 'Replaces exact pieces of text in a file, in order. Needs approval, hunk by hunk.',
-      parameters: z.strictObject({
-        path,
-        edits,
-        replace_all,
-      }),
+      parameters: z.strictObject({ path, edits, replace_all }),
+      needsBase: true,
       change: (args) => (base, encoding) => editText({ ...args, base, encoding }),
     }),
     tool({
@@ -104,6 +102,7 @@ export function createContentTools(root: Root, pack: Pack): Tool[] {
         line: z.int().min(1).describe('The line that the text is put before.'),
         text: z.string().min(1).describe('Whole lines.'),
       }),
+      needsBase: true,
       change: (args) => (base, encoding) => insertLine({ ...args, base, encoding }),
     }),
     tool({
@@ -120,11 +119,17 @@ interface ContentTool<P extends z.ZodObject> {
   name: string;
   description: string;
   parameters: P;
+  /** Whether the new text depends on the text before. Without a plan, a second attempt could then change it twice. */
+  needsBase?: boolean;
   change(args: ArgumentsOf<P>): Change;
 }
 
 function contentTool(root: Root, pack: Pack) {
-  return <P extends z.ZodObject<{ path: z.ZodString }>>({ change, ...about }: ContentTool<P>): Tool =>
+  return <P extends z.ZodObject<{ path: z.ZodString }>>({
+    change,
+    needsBase = false,
+    ...about
+  }: ContentTool<P>): Tool =>
     defineTool({
       ...pack,
       ...about,
@@ -135,11 +140,9 @@ function contentTool(root: Root, pack: Pack) {
         const plan = approved(pathOf(args), context);
         context.signal.throwIfAborted();
         const { hunks, attempt } = context;
-        return describeWritten(
-          plan === undefined
-            ? await changeFile(root, pathOf(args), change(args))
-            : await executePlan(root, plan, { hunks, attempt }),
-        );
+        if (plan !== undefined) return describeWritten(await executePlan(root, plan, { hunks, attempt }));
+        if (needsBase && attempt > 1) throw mayBeChanged(normalPath(pathOf(args)));
+        return describeWritten(await changeFile(root, pathOf(args), change(args)));
       },
     });
 }
@@ -155,160 +158,7 @@ function approved(path: string, { plan }: CallContext): FilePlan | undefined {
   throw new ToolError(`The approved plan is for "${plan.path}". Nothing was written.`, { code: 'conflict' });
 }
 
-/** The text of a file in the file's encoding; `base` is null if there is no file. */
-interface Based {
-  path: string;
-  base: string | null;
-  encoding: Encoding;
-}
-
-/** A piece of text and its replacement. */
-interface Replacement {
-  old_text: string;
-  new_text: string;
-}
-
-/**
- * The most characters that the edits of one call go through, and the most pieces that they replace. Nothing else runs
- * on the worker meanwhile. A single edit may go through any file that can be read.
- */
-const MOST_SEARCHED = 64 * 1024 * 1024;
-const MOST_PIECES = 200_000;
-
-/**
- * Replaces pieces of text in order, each in the result of the edits before it.
- *
- * @throws ToolError if a piece does not occur, or occurs more than once without `replace_all`, or if the edits are too
- * much work for one call.
- */
-export function editText(args: Based & { edits: readonly Replacement[]; replace_all: boolean }): string {
-  const base = existing(args);
-  const { encoding, replace_all } = args;
-  const isCrlf = hasCrlf(base);
-  let text = base;
-  const done = { searched: 0, pieces: 0 };
-  for (const [index, edit] of args.edits.entries()) {
-    done.searched += text.length;
-    if (index > 0 && done.searched > MOST_SEARCHED)
-      throw tooMuch(`go through more than ${MOST_SEARCHED} characters`);
-    const { wanted, made } = spell(text, edit, { encoding, isCrlf });
-    const places = placesOf(
-      text,
-      wanted,
-      replace_all ? { step: wanted.length, most: MOST_PIECES + 1 } : { step: 1, most: 2 },
-    );
-    if (places.length === 0 || (places.length > 1 && !replace_all))
-      throw notOnce(`Edit ${index + 1}: its old_text`, args.path, places.length);
-    done.pieces += places.length;
-    if (done.pieces > MOST_PIECES) throw tooMuch(`replace more than ${MOST_PIECES} pieces of text`);
-    text = replaceAt(text, places, { wanted, made });
-  }
-  return text;
-}
-
-function tooMuch(what: string): ToolError {
-  const how = 'Make fewer edits in one call, or give longer pieces of text';
-  return new ToolError(`The edits of this call would ${what}; nothing was changed. ${how}.`);
-}
-
-/** The first places of a text. With a step of 1, places that overlap count, because the model may mean either. */
-function placesOf(text: string, wanted: string, { step, most }: { step: number; most: number }): number[] {
-  const places: number[] = [];
-  for (let at = findText(text, wanted); at !== -1; at = findText(text, wanted, at + step)) {
-    places.push(at);
-    if (places.length === most) break;
-  }
-  return places;
-}
-
-/** The most characters of a text after replacements: as many as the default limit for a file's bytes. */
-const MOST_CHARACTERS = 10 * 1024 * 1024;
-
-/** Replaces the pieces at these places. Unlike in String.replaceAll, `$` in `made` has no special meaning. */
-function replaceAt(text: string, places: readonly number[], { wanted, made }: Spelled): string {
-  const length = text.length + places.length * (made.length - wanted.length);
-  if (length > Math.max(MOST_CHARACTERS, text.length))
-    throw new ToolError(`The file would grow to ${length} characters; nothing was changed. Replace less.`);
-  let next = 0;
-  const kept = places.map((at) => {
-    const piece = text.slice(next, at);
-    next = at + wanted.length;
-    return piece;
-  });
-  return [...kept, text.slice(next)].join(made);
-}
-
-function existing({ path, base }: Based): string {
-  if (base === null) throw new ToolError(`There is no file "${path}". Use create_file to make it.`);
-  return base;
-}
-
-function notOnce(what: string, path: string, times: number): ToolError {
-  if (times === 0) {
-    return new ToolError(`${what} does not stand in "${path}"; nothing was changed. Read the file again.`);
-  }
-  const how = 'Give more of the lines around it, or set replace_all';
-  return new ToolError(`${what} stands in "${path}" more than once; nothing was changed. ${how}.`);
-}
-
-/** The piece to find and the piece to put there, in the spelling of the file. */
-interface Spelled {
-  wanted: string;
-  made: string;
-}
-
-/**
- * A replacement in the file's spelling. Its line ends become the file's line ends. In a file that is not UTF-8, we
- * first look for the text as UTF-8 and then as Latin-1, in which the file is shown.
- */
-function spell(
-  base: string,
-  { old_text, new_text }: Replacement,
-  { encoding, isCrlf }: { encoding: Encoding; isCrlf: boolean },
-): Spelled {
-  const ended = (text: string): string => lineEndsOf(isCrlf, text);
-  const wanted = ended(fromModel(old_text, encoding));
-  const made = ended(fromModel(new_text, encoding));
-  const latin = isLatin(old_text) && isLatin(new_text);
-  if (encoding === 'utf8' || !latin || findText(base, wanted) !== -1) return { wanted, made };
-  return { wanted: ended(old_text), made: ended(new_text) };
-}
-
-function isLatin(text: string): boolean {
-  return Buffer.from(text, 'latin1').toString('latin1') === text;
-}
-
-/** Whether all lines of a text end in CRLF. */
-function hasCrlf(text: string): boolean {
-  return text.includes('\r\n') && !/(?<!\r)\n/.test(text);
-}
-
-/** If all lines of a file end in CRLF, the text gets CRLF too: models write `\n`. Otherwise it stays unchanged. */
-function lineEndsOf(isCrlf: boolean, text: string): string {
-  return isCrlf && !text.includes('\r') ? text.replaceAll('\n', '\r\n') : text;
-}
-
-/**
- * Inserts text before a line. Adds a line end if the text has no line end. @throws ToolError for a line past the end.
- */
-export function insertLine(args: Based & { line: number; text: string }): string {
-  const base = existing(args);
-  const start = skipLines(base, 0, args.line - 1);
-  if (start === undefined) {
-    const lines = countLines(base);
-    throw new ToolError(
-      `"${args.path}" has ${lines} lines, so line ${args.line} is past its end; ${lines + 1} appends.`,
-    );
-  }
-  const isCrlf = hasCrlf(base);
-  const text = fromModel(args.text, args.encoding);
-  const piece = lineEndsOf(isCrlf, text.endsWith('\n') ? text : `${text}\n`);
-  const before = args.line === 1 ? markOf(base) : base.slice(0, start);
-  const gap = args.line === 1 || before.endsWith('\n') ? '' : lineEndsOf(isCrlf, '\n');
-  return before + gap + piece + base.slice(before.length);
-}
-
-/** The byte order mark of a text, which has to stay first. */
-function markOf(base: string): string {
-  return base.startsWith('\ufeff') ? '\ufeff' : '';
+function mayBeChanged(path: string): ToolError {
+  const message = `An earlier attempt may have changed "${path}". This attempt wrote nothing. Read the file and propose anew.`;
+  return new ToolError(message, { code: 'conflict' });
 }

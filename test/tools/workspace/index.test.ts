@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { createShellTools } from '../../../src/tools/shell-tools';
-import { createWorkspaceTools, editText, insertLine } from '../../../src/tools/workspace';
+import { createWorkspaceTools } from '../../../src/tools/workspace';
 import type { JsonObject } from '../../../src/contract/json';
 import { openWorkspace, workspaceFixture } from './support';
 
@@ -57,77 +57,43 @@ describe('a root that does not name a folder, as JavaScript passes it', () => {
   );
 });
 
-const utf8 = { path: 'a.txt', encoding: 'utf8' } as const;
-const insert = (base: string, line: number, text: string): string =>
-  insertLine({ ...utf8, base, line, text });
-const replace = (base: string, old_text: string, new_text: string, replace_all = false): string =>
-  editText({ ...utf8, base, edits: [{ old_text, new_text }], replace_all });
-
-it.each([
-  ['\ufeffone\n', 1, 'zero', '\ufeffzero\none\n'],
-  ['\ufeffone\n', 2, 'two', '\ufeffone\ntwo\n'],
-  ['\ufeff', 1, 'one', '\ufeffone\n'],
-  ['', 1, 'one', 'one\n'],
-  ['one', 2, 'two', 'one\ntwo\n'],
-  ['a\r\nb\r\n', 2, 'x\ny', 'a\r\nx\r\ny\r\nb\r\n'],
-  ['a\r\nb\n', 3, 'c', 'a\r\nb\nc\n'],
-])('into %j at line %d', (base, line, text, target) => {
-  expect(insert(base, line, text)).toBe(target);
+it('edit_file leaves the file as it was if its edits are too much for one call', async () => {
+  const before = 'ab\n'.repeat(200_001);
+  const { box, hands } = openWorkspace({ 'a.txt': before });
+  const args = { path: 'a.txt', edits: [{ old_text: 'ab', new_text: 'ba' }], replace_all: true };
+  await expect(hands.preview('edit_file', args)).rejects.toThrow(/more than 200000 pieces/);
+  expect(await hands.say('edit_file', args)).toMatch(/^tool: The edits of this call would replace/);
+  expect(box.text('a.txt') === before).toBe(true);
 });
 
-it('replaces literally, whatever the new text looks like', () => {
-  expect(replace('a b', 'b', "$&$1$`$'$$")).toBe("a $&$1$`$'$$");
-});
+describe('a second attempt without a plan', () => {
+  const lost = (path: string) =>
+    `conflict: An earlier attempt may have changed "${path}". This attempt wrote nothing. Read the file and propose anew.`;
 
-it('takes places that overlap for more than one', () => {
-  expect(() => replace('aaa', 'aa', 'b')).toThrow(/more than once/);
-});
+  it.each<[string, JsonObject, string]>([
+    ['edit_file', { edits: [{ old_text: 'a', new_text: 'ab' }] }, 'ab\n'],
+    ['edit_file', { edits: [{ old_text: 'a', new_text: 'aa' }], replace_all: true }, 'aa\n'],
+    ['insert_at_line', { line: 1, text: 'new' }, 'new\na\n'],
+  ])('of %s %j does not make the change twice', async (tool, args, after) => {
+    const { box, hands } = openWorkspace({ 'a.txt': 'a\n' });
+    const call = { path: './a.txt', ...args };
+    expect(await hands.say(tool, call, { attempt: 1 })).toMatch(/^Wrote a.txt/);
+    expect(await hands.say(tool, call, { attempt: 2 })).toBe(lost('a.txt'));
+    expect(box.text('a.txt')).toBe(after);
+  });
 
-it('does not let a file grow beyond what can be read again', () => {
-  expect(() => replace('a'.repeat(100_000), 'a', 'b'.repeat(10_000), true)).toThrow(
-    /would grow to 1000000000/,
+  it.each<[string, JsonObject]>([
+    ['write_file', { content: 'b\n' }],
+    ['propose_file_edit', { new_content: 'b\n' }],
+    ['create_file', { content: 'b\n' }],
+  ])(
+    'of %s writes if the first wrote nothing: its content does not depend on the file',
+    async (tool, args) => {
+      const { box, hands } = openWorkspace();
+      expect(await hands.say(tool, { path: 'a.txt', ...args }, { attempt: 2 })).toMatch(/^Wrote a.txt/);
+      expect(box.text('a.txt')).toBe('b\n');
+    },
   );
-});
-
-describe('the edits of one call', () => {
-  const MIB = 1024 * 1024;
-  const swaps = (count: number) =>
-    Array.from({ length: count }, (_, index) =>
-      index % 2 === 0 ? { old_text: 'ab', new_text: 'ba' } : { old_text: 'ba', new_text: 'ab' },
-    );
-  const textOf = (length: number): string => `ab${'-'.repeat(length - 2)}`;
-  const edit = (base: string, count: number, replace_all = true): string =>
-    editText({ ...utf8, base, edits: swaps(count), replace_all });
-
-  it.each([
-    ['as many as 64 MiB of text allow', textOf(MIB), 64],
-    ['one, of any text', textOf(65 * MIB), 1],
-    ['as many pieces as are replaced at most', 'ab'.repeat(100_000), 2],
-  ])('are made: %s', (_, base, count) => {
-    expect(edit(base, count).length).toBe(base.length);
-    expect(edit(base, count).startsWith(count % 2 === 0 ? 'ab' : 'ba')).toBe(true);
-  });
-
-  it.each([
-    ['go through more than 67108864 characters', textOf(MIB), 65, true],
-    ['go through more than 67108864 characters', textOf(MIB), 65, false],
-    ['go through more than 67108864 characters', textOf(65 * MIB), 2, true],
-    ['replace more than 200000 pieces of text', 'ab'.repeat(200_001), 1, true],
-    ['replace more than 200000 pieces of text', 'ab'.repeat(100_001), 2, true],
-  ])('are refused if they would %s', (what, base, count, replace_all) => {
-    expect(() => edit(base, count, replace_all)).toThrow(
-      `The edits of this call would ${what}; nothing was changed. Make fewer edits in one call, or give longer pieces of text.`,
-    );
-  });
-
-  it('leave the file as it was if they are refused', async () => {
-    const before = 'ab\n'.repeat(200_001);
-    const { box, hands } = openWorkspace({ 'a.txt': before });
-    const args = { path: 'a.txt', edits: swaps(1), replace_all: true };
-    await expect(hands.preview('edit_file', args)).rejects.toThrow(/more than 200000 pieces/);
-    expect(await hands.say('edit_file', args)).toMatch(/^tool: The edits of this call would replace/);
-    expect(box.text('a.txt') === before).toBe(true);
-  });
 });
 
 describe('on real files', () => {
