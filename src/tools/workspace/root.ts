@@ -86,9 +86,17 @@ function nameOf(value: unknown): string {
 function verified<T>(use: (folder: Folder) => Promise<T>): (folder: Folder) => Promise<T> {
   return async (folder) => {
     const used = await use(folder);
-    await folder.verify();
+    await folder.verify().catch(failAfterUse);
     return used;
   };
+}
+
+/** The error of a folder that was found to be another one only after the work in it. */
+function failAfterUse(cause: unknown): never {
+  throw new ToolError(
+    'A folder on the way changed while it was used. Whether the work was done, and in which folder, is not known. Look at it before you try again.',
+    { cause },
+  );
 }
 
 /** Explains an error of opening the root itself. Errors of folders below it are explained already. */

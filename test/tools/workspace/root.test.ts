@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createRoot, readBytes, readIfThere, withFile } from '../../../src/tools/workspace/root';
 import { HOLDINGS, makeBox } from './support';
@@ -57,6 +57,23 @@ describe.each(HOLDINGS)('a root held by %s', (holding) => {
     await expect(use).rejects.toThrow('stop');
     expect(fd).toBeGreaterThan(0);
   });
+});
+
+it.each([
+  ['another folder', (at: string) => mkdirSync(at)],
+  ['a link', (at: string) => symlinkSync('elsewhere', at)],
+  ['nothing', () => undefined],
+])('held by checks: after the folder became %s, it is not said that nothing was done', async (_, replace) => {
+  const box = makeBox({ 'folder/b.txt': 'b' });
+  const root = createRoot(box.root, { holding: 'checks' });
+  const use = root.inParent('folder/b.txt', async ({ at }) => {
+    unlinkSync(at);
+    renameSync(join(box.root, 'folder'), join(box.root, 'elsewhere'));
+    replace(join(box.root, 'folder'));
+  });
+  await expect(use).rejects.toThrow(
+    'A folder on the way changed while it was used. Whether the work was done, and in which folder, is not known. Look at it before you try again.',
+  );
 });
 
 it.each([[undefined], [null], [7], [''], ['a\0b']])('refuses %p as a root', (directory) => {
