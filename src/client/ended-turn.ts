@@ -9,13 +9,17 @@ import type { Answer } from './types';
 
 /**
  * The answer to a decision on a turn that has ended. No workflow can judge the decision, so this function judges it by
- * history. A decision with the `decisionId` of the decision that stands is a repeat: it is accepted, or `malformed` if
- * it has other content. Otherwise the answer is `already_decided` if somebody decided, `expired` if the time of the
- * request was over, `unknown_call` if the call never was a request, and `cancelled` in all other cases.
+ * history. A decision with the `decisionId` of a decision that was accepted is a repeat: it is accepted, or `malformed`
+ * if it has other content. Otherwise the answer is `already_decided` if a decision settled the request, `expired` if
+ * the time of the request was over, `unknown_call` if the call never was a request, and `cancelled` in all other cases.
  */
 export function answerDecision(view: TurnView, decision: Decision): Answer {
   const call = view.calls.find((one) => one.callId === decision.callId);
-  const final = call?.decisions.findLast((one) => one.judgement.accepted === true);
+  const accepted = call?.decisions.filter(({ judgement }) => judgement.accepted === true);
+  const repeated = accepted?.find(
+    ({ decisionId }) => decisionId !== undefined && decisionId === decision.decisionId,
+  );
+  const final = repeated ?? call?.settledBy;
   if (final !== undefined) return answerRepeat(view, decision, final);
   if (call?.request === undefined) return refused(decision, 'unknown_call', noRequest(decision.callId));
   if (call.phase === 'expired')

@@ -4,7 +4,6 @@ import type { ToolErrorCode } from '../contract/result';
 import { addUsage, type Usage } from '../contract/spending/usage';
 import type { TurnEvent } from './events';
 import { type CallView, type TurnView, viewOf } from './view';
-import { settlesRequest } from './votes';
 
 /** How turns ended, and what their models and tools did. */
 export interface Stats {
@@ -234,20 +233,17 @@ function createDecisions() {
   const counts = { requests: 0, approved: 0, edited: 0, denied: 0, expired: 0, refused: 0 };
   const waits: number[] = [];
   return {
-    add: ({ request, decisions, phase, result }: CallView): void => {
+    add: ({ request, decisions, settledBy, phase, result }: CallView): void => {
       if (request === undefined) return;
       counts.requests += 1;
       counts.refused += decisions.filter(({ judgement }) => judgement.accepted === false).length;
-      const last = decisions.findLast(settlesRequest);
-      if (last === undefined) {
+      if (settledBy === undefined) {
         if (phase === 'expired' || result?.error?.code === 'expired') counts.expired += 1;
         return;
       }
-      const isEdited = decisions.some(
-        (one) => one.judgement.accepted === true && one.decision === 'modified',
-      );
-      counts[isDenial(last) ? 'denied' : isEdited ? 'edited' : 'approved'] += 1;
-      waits.push(Math.max(0, Date.parse(last.at) - Date.parse(request.at)));
+      const isEdited = settledBy.decision === 'modified' || request.edit !== undefined;
+      counts[isDenial(settledBy) ? 'denied' : isEdited ? 'edited' : 'approved'] += 1;
+      waits.push(Math.max(0, Date.parse(settledBy.at) - Date.parse(request.at)));
     },
     stats: (): DecisionStats => ({ ...counts, wait: spreadOf(waits) }),
   };

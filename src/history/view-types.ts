@@ -81,6 +81,11 @@ export interface CallView {
   answers: Answered[];
   /** The decisions on the call, also refused ones, in order. */
   decisions: DecisionMade[];
+  /**
+   * The decision that settles the last request. Absent: the request waits, it ended without a decision, or its decision
+   * did not hold.
+   */
+  settledBy?: DecisionMade;
   /** The votes that count, one for each person. Empty if no rule says who decides. */
   votes: CastVote[];
   /** Nobody decided in time, so more people may decide. */
@@ -215,12 +220,11 @@ export function makeView(): TurnView {
  * The message that let a call start last: the decision, or the resolution that ran the call again. Undefined if the
  * call needed none.
  */
-export function allowedBy({ decisions, resolutions }: CallView): DecisionMade | Resolved | undefined {
-  const accepted = ({ judgement }: DecisionMade | Resolved): boolean => judgement.accepted === true;
-  return (
-    resolutions.findLast((one) => accepted(one) && one.resolution === 'run-again') ??
-    decisions.findLast((one) => accepted(one) && !isDenial(one))
+export function allowedBy({ settledBy, resolutions }: CallView): DecisionMade | Resolved | undefined {
+  const again = resolutions.findLast(
+    ({ judgement, resolution }) => judgement.accepted === true && resolution === 'run-again',
   );
+  return again ?? (settledBy === undefined || isDenial(settledBy) ? undefined : settledBy);
 }
 
 /**

@@ -210,6 +210,7 @@ function prepared(view: TurnView, proposed: ProposedCall): void {
 function callReopened(call: CallView, { struck }: DecisionVoid): void {
   call.votes = struck === undefined ? [] : call.votes.filter(({ voter }) => !struck.includes(voter));
   call.phase = 'replanning';
+  delete call.settledBy;
   delete call.approved;
   delete call.grant;
   delete call.startedAt;

@@ -13,6 +13,7 @@ export function decided(call: CallView, event: DecisionMade): void {
   if (event.asksAgain !== true) voted(call, event, event.decision);
   if (event.stillWaits === true) return;
   if (event.decision === 'ask-again') return void (call.phase = 'replanning');
+  if (settlesRequest(event)) call.settledBy = event;
   if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
   if (isDenial(event)) return void (call.phase = 'denied');
   call.approved = call.effective;

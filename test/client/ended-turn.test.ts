@@ -51,6 +51,26 @@ test.each([{ decision: 'approved' as const }, { decision: 'denied' as const, rea
   },
 );
 
+test.each([
+  ['accepted', { decisionId: 'd-1.1-approved' }],
+  ['refused', { decisionId: 'mine' }],
+])('a vote on a request that expired without the other vote decided nothing: %s with %p', (status, id) => {
+  const script = new Script()
+    .started()
+    .task()
+    .think(1, [ask('1.1')])
+    .open([item('1.1')]);
+  const needs = { approvals: 1, who: [] };
+  script.update('decide', { callId: '1.1', decision: 'approved' }, accepted('1.1', 'approved', { needs }));
+  script
+    .wait(60_000)
+    .task()
+    .close({ expired: ['1.1'] });
+  script.add({ kind: 'canceled' });
+  const answer = answerDecision(viewOf(script.fold()), { callId: '1.1', decision: 'approved', ...id });
+  expect(answer).toMatchObject({ status, verdict: status === 'refused' ? { code: 'expired' } : {} });
+});
+
 /** A turn with a call that was in doubt, and what became of it. */
 function doubted(resolution?: string): TurnView {
   const script = new Script()

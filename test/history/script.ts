@@ -231,11 +231,11 @@ export function item(callId: string, more: Partial<OpenItem> = {}): OpenItem {
 }
 
 /** A turn with one request to pay. */
-export const requested = () =>
+export const requested = (...more: [Partial<ValidCall>?, Partial<ValidCall['settings']>?]) =>
   new Script()
     .started()
     .task()
-    .think(1, [ask('1.1')])
+    .think(1, [ask('1.1', ...more)])
     .open([item('1.1')]);
 
 export const accepted = (callId: string, decision: string, more: object = {}) => ({

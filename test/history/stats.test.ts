@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { createStats, spreadOf, statsOf } from '../../src/history/stats';
 import { recordedFiles } from './audit/sample';
-import { accepted, ask, requested, result, run, Script, thinkOutput } from './script';
+import { accepted, ask, item, requested, result, run, Script, thinkOutput } from './script';
 
 /** One call of `look` with this result, in a turn that ends. */
 const looked = (more: object = {}, settings: object = {}) => {
@@ -108,7 +108,38 @@ const expire = (script: Script) =>
     .task()
     .close({ expired: ['1.1'] });
 
+/** A person decides the call, and then its worker finds that the decision does not hold. */
+const voided = (script: Script, decision = 'approved', more: object = {}) => {
+  const call = ask('1.1', {}, { effect: 'idempotent' });
+  script.update('decide', { callId: '1.1', decision, ...more }, accepted('1.1', decision));
+  const scheduled = script.call(call);
+  script.open([]).done(scheduled, { askAgain: 'the rules have changed' });
+  return script.task().open([item('1.1')]);
+};
+const idempotent = () => requested({}, { effect: 'idempotent' });
+
 it.each<[string, (script: Script) => Script, object, number]>([
+  ['an approval that did not hold, and still waits', (script) => voided(script), {}, 0],
+  ['an approval that did not hold, and expired', (script) => expire(voided(script)), { expired: 1 }, 0],
+  [
+    'an approval that did not hold, and was left when the turn ended',
+    (script) => voided(script).close({ cancelled: ['1.1'] }),
+    {},
+    0,
+  ],
+  [
+    'an edit that did not hold, and an approval as proposed',
+    (script) =>
+      voided(script, 'modified', { arguments: { n: 2 } })
+        .update(
+          'decide',
+          { callId: '1.1', decision: 'approved' },
+          accepted('1.1', 'approved', { decisionId: 'd' }),
+        )
+        .open([]),
+    { approved: 1, edited: 0 },
+    1,
+  ],
   ['one vote of two, and still waits', (script) => voted(script, 'approved', MORE), {}, 0],
   ['one vote of two, and expired', (script) => expire(voted(script, 'approved', MORE)), { expired: 1 }, 0],
   [
@@ -125,7 +156,7 @@ it.each<[string, (script: Script) => Script, object, number]>([
   ],
   ['a vote against it that ended it', (script) => voted(script, 'denied').open([]), { denied: 1 }, 1],
 ])('a request that got %s counts by how it ended', (_, play, ended, waits) => {
-  const { decisions } = statsOf([play(requested()).fold()]).all;
+  const { decisions } = statsOf([play(idempotent()).fold()]).all;
   expect(decisions).toMatchObject({ approved: 0, denied: 0, expired: 0, ...ended, wait: { count: waits } });
 });
 

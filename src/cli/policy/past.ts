@@ -24,7 +24,7 @@ export interface PastCall {
    * the like. `open`: neither of these so far.
    */
   ending: 'clean' | 'spoiled' | 'open';
-  /** The people who approved the call. */
+  /** The people whose approval of the last request holds. */
   approvers: readonly string[];
   /** The time when the model asked for the call, in ISO 8601. */
   at: string;
@@ -43,7 +43,7 @@ export function pastCalls(view: TurnView): PastCall[] {
     if (was === undefined) return [];
     const { callId, tool, arguments: args, request } = call;
     const at = asked.get(call.step) ?? view.startedAt;
-    const approvers = acceptedOn(call).flatMap(({ approver }) => approver ?? []);
+    const approvers = approversOf(call);
     const [outcome] = describePhase(call);
     const facts = {
       turn,
@@ -73,6 +73,13 @@ function decidedOn({
   if (request !== undefined) return request.unowned === true ? undefined : 'ask';
   if (startedAt !== undefined || result?.success === true) return 'run';
   return result?.error?.code === 'refused' ? 'refuse' : undefined;
+}
+
+/** Only approvals that still hold. A person can withdraw a vote, and a worker can find that a decision does not hold. */
+function approversOf({ request, votes, settledBy }: CallView): string[] {
+  if (request?.authority !== undefined)
+    return votes.flatMap(({ voter, decision }) => (decision === 'approved' ? voter : []));
+  return settledBy === undefined || isDenial(settledBy) ? [] : [settledBy.approver];
 }
 
 function acceptedOn({ decisions }: CallView): CallView['decisions'] {
