@@ -1,9 +1,12 @@
 import { defined } from '../contract/defined';
+import { scryptSync } from 'node:crypto';
 import { realpath } from 'node:fs/promises';
 import { z } from 'zod';
 import { LIMITS } from '../contract/limits';
+import { canonicalJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
 import { shellWord } from '../contract/text/shell-word';
-import { defineTool } from './define-tool';
+import { defineTool, inPlace } from './define-tool';
 import { stopped, ToolError, TransportError } from './errors';
 import type { CallContext, Duration, Tool } from './types';
 import { type Folder, FOLDER_ACCESS } from './workspace/folder';
@@ -69,23 +72,24 @@ export function createShellTools(options: ShellOptions): Tool[] {
     outputLimit,
     ...defined({ timeout, taskQueue }),
     preview: ({ argv, cwd }) =>
-      inFolder(cwd, async () => [describeCommand(argv, cwd), ...(await placeOf(sandbox))].join('\n')),
+      inFolder(cwd, async () => [describeCommand(argv, cwd), await reachOf(sandbox)].join('\n')),
     handler: ({ argv, cwd }, context) =>
       startIn(cwd, async (folder) => {
         const plan = { argv: assertArgv(argv), cwd: await pathOf(folder), env: environmentOf(env) };
         return run({ ...plan, outputLimit }, context, sandbox);
       }),
   });
-  return [tool];
+  const place = { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) };
+  return [inPlace(tool, place)];
 }
 
 function describeCommand(argv: Command['argv'], cwd: string): string {
   return `${assertArgv(argv).map(shellWord).join(' ')}\nin ${onOneLine(normalPath(cwd))}`;
 }
 
-/** What a command in a sandbox can reach; empty without a sandbox. */
-async function placeOf(sandbox: Sandbox | undefined): Promise<string[]> {
-  return sandbox === undefined ? [] : [await sandbox.describe()];
+/** What a command can reach, in words. */
+async function reachOf(sandbox: Sandbox | undefined): Promise<string> {
+  return sandbox?.describe() ?? 'WITHOUT a sandbox: it reaches whatever this worker can';
 }
 
 function assertArgv(argv: readonly string[]): readonly string[] {
@@ -160,6 +164,19 @@ function assertVisible(names: readonly string[]): readonly string[] {
   throw new CountersignError('tool_invalid', `run_command: commands may not see the variable ${bad}`, {
     hint: `Take ${bad} out of \`env\`; it would put code into commands or give them the way into Temporal.`,
   });
+}
+
+/**
+ * The variables of commands, as they count in the digest of the tool. The values of `VISIBLE` are left out, because a
+ * login sets them and they differ between two terminals.
+ */
+function variablesIn(env: readonly string[]): JsonObject {
+  const names = [...env].sort();
+  const values = environmentOf(names.filter((name) => !VISIBLE.includes(name)));
+  if (Object.keys(values).length === 0) return { env: names };
+  // Slow on purpose: history has the digest, and a short secret could be guessed from a quick one.
+  const hidden = scryptSync(canonicalJson(values), 'countersign.run_command', 32);
+  return { env: names, values: hidden.toString('hex') };
 }
 
 /** The values of the variables that are set. Called when a command starts. */

@@ -59,6 +59,9 @@ function jobOf(tool: Tool | undefined, argv: string[]): RunJob {
 
 const shell = (script: string, how: How = {}): Promise<ToolResult> => run(['sh', '-c', script], how);
 
+/** What the approver of a command without a sandbox reads. */
+const BARE = 'WITHOUT a sandbox: it reaches whatever this worker can';
+
 /** Waits for a condition; the test's own timeout ends it. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(10);
@@ -82,6 +85,100 @@ it('is dangerous and unsafe, and denied without an approval', async () => {
   const call = { name: 'run_command', arguments: { argv: ['touch', 'made'] } };
   expect(await createExecutor({ registry }).execute(call)).toMatchObject({ error: { code: 'denied' } });
   expect(existsSync(join(root(), 'made'))).toBe(false);
+});
+
+describe('the digest', () => {
+  const digestOf = (options: Partial<ShellOptions> = {}): string | undefined =>
+    createShellTools({ root: '/work/a', ...options })[0]?.digest;
+  const boxed = (options: SandboxOptions = {}): Partial<ShellOptions> => ({
+    sandbox: sandbox({ write: ['/work'], ...options }),
+  });
+
+  it.each<[string, Partial<ShellOptions>, Partial<ShellOptions>]>([
+    ['nothing else', {}, {}],
+    ['the same folder, written otherwise', {}, { root: '/work/b/../a/' }],
+    ['the same sandbox', boxed(), boxed()],
+    ['the same variables in another order', { env: ['A', 'B'] }, { env: ['B', 'A'] }],
+    ['another time and other output', {}, { timeout: '1 minute', outputLimit: 1024 }],
+  ])('is the same with %s', (_case, one, other) => {
+    expect(digestOf(one)).toBe(digestOf(other));
+  });
+
+  it.each<[string, Partial<ShellOptions>, Partial<ShellOptions>]>([
+    ['another root', {}, { root: '/work/b' }],
+    ['no sandbox', boxed(), {}],
+    ['another folder to write', boxed(), boxed({ write: ['/work', '/data'] })],
+    [
+      'a folder to write instead of to read',
+      boxed({ read: ['/data'] }),
+      boxed({ write: ['/work', '/data'] }),
+    ],
+    ['a network', boxed(), boxed({ network: { hosts: ['example.com'] } })],
+    [
+      'a private host',
+      boxed({ network: { hosts: ['example.com'] } }),
+      boxed({ network: { hosts: ['example.com'], privateHosts: ['example.com'] } }),
+    ],
+    ['another limit', boxed(), boxed({ limits: { processes: 7 } })],
+    ['a limit that need not hold', boxed(), boxed({ allowUnlimited: ['tmp'] })],
+    ['one more variable', { env: ['A'] }, { env: ['A', 'B'] }],
+  ])('is another with %s', (_case, one, other) => {
+    expect(digestOf(one)).not.toBe(digestOf(other));
+  });
+
+  /** The digest with a variable of the worker set. */
+  const digestWith = (name: string, value: string | undefined, make: () => Partial<ShellOptions>) => {
+    const before = process.env[name];
+    const set = (to: string | undefined): void => {
+      if (to === undefined) delete process.env[name];
+      else process.env[name] = to;
+    };
+    set(value);
+    try {
+      return digestOf(make());
+    } finally {
+      set(before);
+    }
+  };
+
+  it('is another with another value of a variable, and with none', () => {
+    const digests = ['staging', 'production', '', undefined].map((value) =>
+      digestWith('AWS_PROFILE', value, () => ({ env: ['AWS_PROFILE'] })),
+    );
+    expect(new Set(digests).size).toBe(digests.length);
+  });
+
+  it('is the same in another terminal', () => {
+    expect(digestWith('TERM', 'one', () => ({}))).toBe(digestWith('TERM', 'another', () => ({})));
+  });
+
+  it('is another on a machine that has no sandbox, if one may be left out', () => {
+    const digestOn = (path: string, options: SandboxOptions) =>
+      digestWith('PATH', path, () => boxed(options));
+    writeFileSync(join(root(), 'bwrap'), '', { mode: 0o755 });
+    expect(digestOn('/nowhere', { unsandboxed: true })).not.toBe(digestOn(root(), { unsandboxed: true }));
+    expect(digestOn('/nowhere', {})).toBe(digestOn(root(), {}));
+  });
+});
+
+it('shows that a command runs without a sandbox, also where the machine has none', async () => {
+  const { signal } = new AbortController();
+  const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
+  const shownBy = async (options: Partial<ShellOptions>): Promise<string | undefined> =>
+    (
+      await registryOf(options)
+        .get('run_command')
+        ?.preview?.({ argv: ['ls'], cwd: '.' }, context)
+    )?.text;
+  expect(await shownBy({})).toBe(`ls\nin .\n${BARE}`);
+  const path = process.env['PATH'];
+  process.env['PATH'] = '/nowhere';
+  try {
+    const box = sandbox({ write: [root()], unsandboxed: true });
+    expect(await shownBy({ sandbox: box })).toMatch(/^ls\nin \.\nWITHOUT a sandbox/);
+  } finally {
+    process.env['PATH'] = path;
+  }
 });
 
 describe('a command that hides another one', () => {
@@ -115,7 +212,7 @@ describe('a command that hides another one', () => {
     const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
     const shown = await registryOf().get('run_command')?.preview?.({ argv, cwd: '.' }, context);
     const [line = '', ...rest] = shown?.text.split('\n') ?? [];
-    expect(rest).toEqual(['in .']);
+    expect(rest).toEqual(['in .', BARE]);
     const env = { ...process.env, LC_ALL: 'C.UTF-8' };
     const words = execFileSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8', env });
     expect(words.split('\0').slice(0, -1)).toEqual(argv);
@@ -199,7 +296,7 @@ describe('the words', () => {
     const { signal } = new AbortController();
     const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
     const shown = await tool?.preview?.({ argv: ['rm', '-rf', 'a b', 'x\ny'], cwd: './sub/' }, context);
-    expect(shown).toEqual({ text: "rm -rf 'a b' $'x\\ny'\nin sub" });
+    expect(shown).toEqual({ text: `rm -rf 'a b' $'x\\ny'\nin sub\n${BARE}` });
   });
 });
 
