@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync } from 'node:fs';
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PolicyAnswer } from '../../src/tools/types';
@@ -147,6 +147,25 @@ test('a command that was approved for one folder does not run on a worker with a
   await decide(handle, { callId: '1.1', decision: 'approved' });
   expect((await handle.result()).answer).toContain('or this worker is set up otherwise; ask for it again');
   expect(['a', 'b'].map((name) => readdirSync(join(folder(), name)))).toEqual([[], []]);
+});
+
+test('a script that was changed after its command was approved does not run', async () => {
+  const script = join(folder(), 'deploy.sh');
+  writeFileSync(script, '#!/bin/sh\ntouch shown\n', { mode: 0o755 });
+  await withAgent(agentWith(...createShellTools({ root: folder() })));
+  const command = { name: 'run_command', arguments: { argv: ['./deploy.sh'] } };
+  const handle = await fixture.start(
+    'payer',
+    book.add({ toolCalls: [command] }, { toolCalls: [command] }, readBack),
+  );
+  await waitFor(handle, '1.1');
+  writeFileSync(script, '#!/bin/sh\ntouch changed\n');
+  await decide(handle, { callId: '1.1', decision: 'approved' });
+  await waitFor(handle, '2.1');
+  expect(readdirSync(folder())).toEqual(['deploy.sh']);
+  await decide(handle, { callId: '2.1', decision: 'approved' });
+  expect((await handle.result()).answer).toContain('Error [conflict]: Conflict: a file changed');
+  expect(readdirSync(folder())).toEqual(['changed', 'deploy.sh']);
 });
 
 test('a tool that was withdrawn while a call was parked: an error result, and the turn goes on', async () => {

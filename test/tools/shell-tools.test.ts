@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -297,6 +298,97 @@ describe('the words', () => {
     const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
     const shown = await tool?.preview?.({ argv: ['rm', '-rf', 'a b', 'x\ny'], cwd: './sub/' }, context);
     expect(shown).toEqual({ text: `rm -rf 'a b' $'x\\ny'\nin sub\n${BARE}` });
+  });
+});
+
+describe('a command that runs a file of the workspace', () => {
+  const put = (name: string, text: string): void => {
+    writeFileSync(join(root(), name), text, { mode: 0o755 });
+  };
+  const SCRIPT = '#!/bin/sh\necho as shown\n';
+  beforeEach(() => {
+    mkdirSync(join(root(), 'sub'));
+    put('deploy.sh', SCRIPT);
+    put('sub/hook.sh', 'x=1\n');
+    put('app.log', 'one line\n');
+    symlinkSync('deploy.sh', join(root(), 'link'));
+  });
+
+  const APPROVAL = { decision: 'approved', approver: 'ann' } as const;
+  const prepared = async (argv: string[], cwd = '.') => {
+    const tool = registryOf().get('run_command');
+    const { signal } = new AbortController();
+    const facts = { callId: '1.1', tool: 'run_command' };
+    const shown = await tool?.preview?.({ argv, cwd }, makeContext(facts, {}, { signal }));
+    const about = { ...facts, ...(shown?.plan === undefined ? {} : { plan: shown.plan }) };
+    const start = (approval?: typeof APPROVAL) =>
+      tool?.handle({ argv, cwd }, makeContext({ ...about, ...(approval && { approval }) }, {}, { signal }));
+    return { shown, start };
+  };
+
+  it.each<[string, string[], string, string[]]>([
+    ['the program', ['./deploy.sh', '--prod'], '.', ['deploy.sh']],
+    ['the program, by its whole path', ['ROOT/deploy.sh'], '.', ['deploy.sh']],
+    ['the program, from another folder', ['../deploy.sh'], 'sub', ['deploy.sh']],
+    ['what a link leads to', ['./link'], '.', ['deploy.sh']],
+    ['the first file of an interpreter', ['sh', 'deploy.sh', 'app.log'], '.', ['deploy.sh']],
+    [
+      'the file of an option too',
+      ['bash', '--rcfile', 'sub/hook.sh', 'deploy.sh'],
+      '.',
+      ['sub/hook.sh', 'deploy.sh'],
+    ],
+    ['the file behind other words', ['env', 'A=1', 'timeout', '5', './deploy.sh'], '.', ['deploy.sh']],
+    ['the program and what it is given', ['./deploy.sh', 'app.log'], '.', ['deploy.sh', 'app.log']],
+    ['no program of PATH, a folder or a word', ['deploy.sh', 'sub', 'prod', ''], '.', []],
+    ['nothing outside the workspace', ['/bin/sh', '/etc/passwd'], '.', []],
+    ['nothing that is only read', ['tail', '-n', '5', 'app.log'], '.', []],
+  ])('binds %s', async (_case, words, cwd, files) => {
+    const argv = words.map((word) => word.replace('ROOT', root()));
+    const { shown } = await prepared(argv, cwd);
+    const named = [...(shown?.text ?? '').matchAll(/^with (.+) \(\d+ bytes, SHA-256 [0-9a-f]{64}\)$/gm)];
+    expect(named.map(([, name]) => name)).toEqual(files);
+    expect(shown?.plan === undefined).toBe(files.length === 0);
+  });
+
+  it('runs if the file is as it was shown', async () => {
+    const { start } = await prepared(['./deploy.sh']);
+    expect(await start(APPROVAL)).toBe('as shown\n');
+  });
+
+  it.each<[string, string[], () => void]>([
+    ['changed', ['./deploy.sh'], () => put('deploy.sh', 'touch made\n')],
+    [
+      'changed, as the file of an interpreter',
+      ['sh', '-x', 'deploy.sh'],
+      () => put('deploy.sh', 'touch made\n'),
+    ],
+    ['gone', ['./deploy.sh'], () => rmSync(join(root(), 'deploy.sh'))],
+    ['new', ['sh', 'later.sh'], () => put('later.sh', 'touch made\n')],
+    [
+      'another one',
+      ['./link'],
+      () => {
+        put('other.sh', SCRIPT);
+        rmSync(join(root(), 'link'));
+        symlinkSync('other.sh', join(root(), 'link'));
+      },
+    ],
+  ])('does not run if the file is %s', async (_case, argv, change) => {
+    const { start } = await prepared(argv);
+    change();
+    await expect(start(APPROVAL)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/^Conflict: .* since this was prepared\. This attempt ran nothing\./),
+    });
+    expect(existsSync(join(root(), 'made'))).toBe(false);
+  });
+
+  it('runs a file that nobody was shown if nobody was asked', async () => {
+    const tool = registryOf().get('run_command');
+    const { signal } = new AbortController();
+    const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
+    expect(await tool?.handle({ argv: ['./deploy.sh'], cwd: '.' }, context)).toBe('as shown\n');
   });
 });
 
