@@ -75,6 +75,7 @@ export function inPlace(tool: Tool, place: JsonObject): Tool {
   return Object.freeze<Tool>({
     ...tool,
     digest: digestJson({ tool: tool.digest, place }, contentDigest),
+    declaredDigest: tool.declaredDigest ?? tool.digest,
     forCall: forCall && ((value) => inPlace(forCall(value), place)),
   });
 }
