@@ -254,7 +254,7 @@ export async function recheck(
 /** What has changed since the call was prepared and approved, in words. Undefined if nothing has changed. */
 function whatChanged(tool: Tool, input: CallInput): string | undefined {
   if (tool.digest !== input.toolDigest)
-    return 'the tool changed since this call was prepared; ask for it again';
+    return 'the tool changed since this call was prepared, or this worker is set up otherwise; ask for it again';
   if (tool.effect !== input.effect)
     return `it was prepared as ${input.effect} and would run as ${tool.effect}; ask for it again`;
   const other = whatIsOther(input);

@@ -20,9 +20,12 @@ export interface Hunk {
 export interface FilePlan {
   /** Relative to the workspace root, with `/`. */
   path: string;
-  /** SHA-256 (hex) of the file's bytes. Null when the file does not exist yet. */
+  /**
+   * SHA-256 (hex) of the file's bytes. Null when the file does not exist yet. For a command: a digest of the files that
+   * it runs; `path` is then its folder.
+   */
   baseHash: string | null;
-  /** SHA-256 (hex) of the bytes after all hunks. Empty for a call that moves or deletes the file. */
+  /** SHA-256 (hex) of the bytes after all hunks. Empty for a command, and a call that moves or deletes the file. */
   targetHash: string;
   /**
    * The encoding by which the bytes became the text of `lines`. `latin1` if the bytes are not UTF-8, so that no byte
@@ -30,7 +33,7 @@ export interface FilePlan {
    */
   encoding: 'utf8' | 'latin1';
   /**
-   * Empty for a call that moves or deletes the file. The plan then only binds the call to the bytes that were shown.
+   * Empty for a command, and a call that moves or deletes the file. The plan then only binds the call to the bytes that were shown.
    */
   hunks: Hunk[];
 }

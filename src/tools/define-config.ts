@@ -310,14 +310,17 @@ function assertAgentsDiffer(agents: readonly Agent[]): void {
     throw invalid(`there are two agents named \`${twice}\``, 'Give each agent a name of its own.');
 }
 
-/** Refuses two different tools with one name on one queue, because the name of a tool is its activity type. */
+/**
+ * Refuses two different tools with one name on one queue, because the name of a tool is its activity type. Two agents
+ * may have the same tool in two places, because each call runs with the tool of its agent.
+ */
 function assertToolsAgree(agents: readonly Agent[], taskQueue: string): void {
   const digests = new Map<string, string>();
-  for (const tool of agents.flatMap(({ registry }) => registry.list())) {
-    const place = JSON.stringify([tool.taskQueue ?? taskQueue, tool.name]);
-    const digest = digests.get(place) ?? tool.digest;
-    if (digest !== tool.digest) throw disagreement(tool.name, tool.taskQueue ?? taskQueue);
-    digests.set(place, digest);
+  const tools = agents.flatMap(({ registry }) => registry.list());
+  for (const { name, digest, declaredDigest = digest, taskQueue: queue = taskQueue } of tools) {
+    const place = JSON.stringify([queue, name]);
+    if ((digests.get(place) ?? declaredDigest) !== declaredDigest) throw disagreement(name, queue);
+    digests.set(place, declaredDigest);
   }
 }
 

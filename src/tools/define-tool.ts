@@ -1,6 +1,7 @@
 import { defined } from '../contract/defined';
 import { z } from 'zod';
 import { digestJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
 import type { Preview } from '../contract/plan';
 import { contentDigest } from './content-digest';
 import { resolveParameters } from './parameters';
@@ -63,6 +64,20 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
     forCall: (value) => asClassified(whole, () => classify.call(functions, value)),
   });
   return whole;
+}
+
+/**
+ * Adds to the digest of a tool what decides where its calls run and with what rights. A call that was approved for one
+ * folder or sandbox then does not run on a worker that has another one.
+ */
+export function inPlace(tool: Tool, place: JsonObject): Tool {
+  const { forCall } = tool;
+  return Object.freeze<Tool>({
+    ...tool,
+    digest: digestJson({ tool: tool.digest, place }, contentDigest),
+    declaredDigest: tool.declaredDigest ?? tool.digest,
+    forCall: forCall && ((value) => inPlace(forCall(value), place)),
+  });
 }
 
 const classified = z.strictObject({

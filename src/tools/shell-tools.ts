@@ -1,17 +1,25 @@
 import { defined } from '../contract/defined';
-import { realpath } from 'node:fs/promises';
+import { scryptSync } from 'node:crypto';
+import { realpath, stat } from 'node:fs/promises';
+import { relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { LIMITS } from '../contract/limits';
+import { canonicalJson } from '../contract/digest';
+import type { JsonObject } from '../contract/json';
 import { shellWord } from '../contract/text/shell-word';
-import { defineTool } from './define-tool';
+import type { Preview } from '../contract/plan';
+import { contentDigest } from './content-digest';
+import { defineTool, inPlace } from './define-tool';
 import { stopped, ToolError, TransportError } from './errors';
 import type { CallContext, Duration, Tool } from './types';
 import { type Folder, FOLDER_ACCESS } from './workspace/folder';
 import { hasLoneSurrogate, normalPath, onOneLine } from './workspace/path';
-import { createRoot } from './workspace/root';
+import { describeFile } from './workspace/move-tools';
+import { createRoot, type Root } from './workspace/root';
 import { type ProcessEnd, runProcess } from './run-process';
 import { CountersignError } from '../contract/errors';
 import type { Sandbox } from './sandbox';
+import { isWithin } from './sandbox/folders';
 
 /** The options of `createShellTools`. */
 export interface ShellOptions {
@@ -56,7 +64,8 @@ type Command = z.output<typeof parameters>;
 export function createShellTools(options: ShellOptions): Tool[] {
   const { timeout, taskQueue, outputLimit = LIMITS.outputBytes, sandbox } = options;
   const env = assertVisible(options.env ?? (sandbox === undefined ? VISIBLE : []));
-  const { directory, inFolder, startIn } = createRoot(options.root);
+  const root = createRoot(options.root);
+  const { directory } = root;
   sandbox?.assertShown(directory);
   const tool = defineTool({
     name: 'run_command',
@@ -68,24 +77,89 @@ export function createShellTools(options: ShellOptions): Tool[] {
     categories: ['shell'],
     outputLimit,
     ...defined({ timeout, taskQueue }),
-    preview: ({ argv, cwd }) =>
-      inFolder(cwd, async () => [describeCommand(argv, cwd), ...(await placeOf(sandbox))].join('\n')),
+    preview: (command) => root.inFolder(command.cwd, () => previewOf(root, command, sandbox)),
     handler: ({ argv, cwd }, context) =>
-      startIn(cwd, async (folder) => {
+      root.startIn(cwd, async (folder) => {
+        await assertAsShown(root, { argv, cwd }, context);
         const plan = { argv: assertArgv(argv), cwd: await pathOf(folder), env: environmentOf(env) };
         return run({ ...plan, outputLimit }, context, sandbox);
       }),
   });
-  return [tool];
+  const place = { root: directory, sandbox: sandbox?.place ?? null, ...variablesIn(env) };
+  return [inPlace(tool, place)];
 }
 
 function describeCommand(argv: Command['argv'], cwd: string): string {
   return `${assertArgv(argv).map(shellWord).join(' ')}\nin ${onOneLine(normalPath(cwd))}`;
 }
 
-/** What a command in a sandbox can reach; empty without a sandbox. */
-async function placeOf(sandbox: Sandbox | undefined): Promise<string[]> {
-  return sandbox === undefined ? [] : [await sandbox.describe()];
+async function previewOf(root: Root, command: Command, sandbox: Sandbox | undefined): Promise<Preview> {
+  const { argv, cwd } = command;
+  const head = describeCommand(argv, cwd);
+  const files = await filesIn(root, command);
+  const text = [head, ...files.map((line) => `with ${line}`), await reachOf(sandbox)].join('\n');
+  if (files.length === 0) return { text };
+  const bound = { path: normalPath(cwd), baseHash: contentDigest(files.join('\n')), targetHash: '' };
+  return { text, plan: { ...bound, encoding: 'utf8', hunks: [] } };
+}
+
+/**
+ * Refuses a command if a file that it names has changed since the approval. Without a plan, no file was there when the
+ * call was prepared, or nobody was asked.
+ */
+async function assertAsShown(root: Root, command: Command, { plan, approval }: CallContext): Promise<void> {
+  if (plan === undefined && approval === undefined) return;
+  const files = await filesIn(root, command);
+  const now = files.length === 0 ? undefined : contentDigest(files.join('\n'));
+  if (now === (plan?.baseHash ?? undefined)) return;
+  const which = files.length === 0 ? 'a file that the command names is gone' : 'a file changed';
+  const list = files.length === 0 ? '' : ` The files are now: ${files.join(', ')}.`;
+  throw new ToolError(
+    `Conflict: ${which} since this was prepared. This attempt ran nothing.${list} Ask for it anew.`,
+    {
+      code: 'conflict',
+    },
+  );
+}
+
+/** Programs that run none of the files that they are given. Such a file, for example a log, may change all the time. */
+const READERS: readonly string[] = [
+  ...['cat', 'cmp', 'cut', 'diff', 'du', 'file', 'grep', 'egrep', 'fgrep', 'head', 'jq', 'ls', 'nl', 'rg'],
+  ...['sha256sum', 'stat', 'tac', 'tail', 'wc'],
+];
+
+/**
+ * The files of the workspace that a command probably runs, each with its size and hash: the program, and the words up to
+ * the first file that does not follow an option. Other files, and files that these files use, are not found.
+ */
+async function filesIn(root: Root, { argv, cwd }: Command): Promise<string[]> {
+  const found: string[] = [];
+  if (READERS.includes(argv[0] ?? '')) return found;
+  for (const [index, word] of argv.entries()) {
+    // A program without a slash is looked up in PATH.
+    const isLookedUp = index === 0 && !word.includes('/');
+    const path = isLookedUp ? undefined : await fileAt(root, resolve(root.directory, normalPath(cwd), word));
+    if (path === undefined) continue;
+    found.push((await root.inParent(path, describeFile)).line);
+    if (index > 0 && argv[index - 1]?.startsWith('-') === false) break;
+  }
+  return found;
+}
+
+/** The path of a regular file of the workspace, relative to its root and without links. Undefined for anything else. */
+async function fileAt({ directory }: Root, path: string): Promise<string | undefined> {
+  try {
+    const [base, real] = await Promise.all([realpath(directory), realpath(path)]);
+    return isWithin(real, base) && (await stat(real)).isFile() ? relative(base, real) : undefined;
+  } catch {
+    // The word does not name a file.
+    return undefined;
+  }
+}
+
+/** What a command can reach, in words. */
+async function reachOf(sandbox: Sandbox | undefined): Promise<string> {
+  return sandbox?.describe() ?? 'WITHOUT a sandbox: it reaches whatever this worker can';
 }
 
 function assertArgv(argv: readonly string[]): readonly string[] {
@@ -160,6 +234,19 @@ function assertVisible(names: readonly string[]): readonly string[] {
   throw new CountersignError('tool_invalid', `run_command: commands may not see the variable ${bad}`, {
     hint: `Take ${bad} out of \`env\`; it would put code into commands or give them the way into Temporal.`,
   });
+}
+
+/**
+ * The variables of commands, as they count in the digest of the tool. The values of `VISIBLE` are left out, because a
+ * login sets them and they differ between two terminals.
+ */
+function variablesIn(env: readonly string[]): JsonObject {
+  const names = [...env].sort();
+  const values = environmentOf(names.filter((name) => !VISIBLE.includes(name)));
+  if (Object.keys(values).length === 0) return { env: names };
+  // Slow on purpose: history has the digest, and a short secret could be guessed from a quick one.
+  const hidden = scryptSync(canonicalJson(values), 'countersign.run_command', 32);
+  return { env: names, values: hidden.toString('hex') };
 }
 
 /** The values of the variables that are set. Called when a command starts. */

@@ -222,6 +222,8 @@ export interface Tool {
   readonly child?: SubAgent;
   /** See toolDigest in the contract. */
   readonly digest: string;
+  /** The digest without the place, for a tool that was given one by `inPlace`. */
+  readonly declaredDigest?: string;
   /** Checks arguments by the JSON Schema, then by zod's refinements. Never throws. */
   parse(args: JsonObject): ParsedArguments;
   /** The tool for one call, from the value that `parse` returned; see asCalled. Absent if all calls are alike. */

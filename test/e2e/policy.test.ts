@@ -1,14 +1,19 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { PolicyAnswer } from '../../src/tools/types';
 import { defineAgent } from '../../src/tools/define-agent';
+import { createShellTools } from '../../src/tools/shell-tools';
 import type { RunningWorker } from '../../src/worker';
 import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture } from '../support/fixture';
+import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook, toolTexts } from '../support/script-book';
 import { decide, eventsOf, openOf, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
 const effects = useEffects();
+const folder = scratchDirectory();
 const book = scriptBook();
 const pay = recordTool(effects, { name: 'pay', safety: 'dangerous', startWithin: '3s' });
 const look = recordTool(effects, { name: 'look' });
@@ -127,6 +132,41 @@ test.each(changes)(
     expect(await effects.lines(`changed ${what}`)).toHaveLength(1);
   },
 );
+
+test('a command that was approved for one folder does not run on a worker with another one', async () => {
+  const at = (name: string) => {
+    mkdirSync(join(folder(), name));
+    return agentWith(...createShellTools({ root: join(folder(), name) }));
+  };
+  const first = await withAgent(at('a'));
+  const call = { name: 'run_command', arguments: { argv: ['touch', 'made'] } };
+  const handle = await fixture.start('payer', book.add({ toolCalls: [call] }, readBack));
+  await waitFor(handle, '1.1');
+  await first.stop();
+  await withAgent(at('b'));
+  await decide(handle, { callId: '1.1', decision: 'approved' });
+  expect((await handle.result()).answer).toContain('or this worker is set up otherwise; ask for it again');
+  expect(['a', 'b'].map((name) => readdirSync(join(folder(), name)))).toEqual([[], []]);
+});
+
+test('a script that was changed after its command was approved does not run', async () => {
+  const script = join(folder(), 'deploy.sh');
+  writeFileSync(script, '#!/bin/sh\ntouch shown\n', { mode: 0o755 });
+  await withAgent(agentWith(...createShellTools({ root: folder() })));
+  const command = { name: 'run_command', arguments: { argv: ['./deploy.sh'] } };
+  const handle = await fixture.start(
+    'payer',
+    book.add({ toolCalls: [command] }, { toolCalls: [command] }, readBack),
+  );
+  await waitFor(handle, '1.1');
+  writeFileSync(script, '#!/bin/sh\ntouch changed\n');
+  await decide(handle, { callId: '1.1', decision: 'approved' });
+  await waitFor(handle, '2.1');
+  expect(readdirSync(folder())).toEqual(['deploy.sh']);
+  await decide(handle, { callId: '2.1', decision: 'approved' });
+  expect((await handle.result()).answer).toContain('Error [conflict]: Conflict: a file changed');
+  expect(readdirSync(folder())).toEqual(['changed', 'deploy.sh']);
+});
 
 test('a tool that was withdrawn while a call was parked: an error result, and the turn goes on', async () => {
   const first = await fixture.addWorker();

@@ -1,6 +1,7 @@
 import { TASK_QUEUE } from '../../src/contract/names';
 import { defineAgent } from '../../src/tools/define-agent';
 import { defineConfig, toConfig, withAgents } from '../../src/tools/define-config';
+import { inPlace } from '../../src/tools/define-tool';
 import { inProcess } from '../../src/tools/run-handler';
 import type { Tool } from '../../src/tools/types';
 import { makeTool } from './support';
@@ -79,6 +80,23 @@ it.each<[string, object, RegExp]>([
 });
 
 describe('one name on one queue is one tool', () => {
+  it('two agents may have the same tool in two places', () => {
+    const agents = ['/a', '/b'].map((root, index) =>
+      agentOf(`agent${index}`, [inPlace(makeTool(), { root })]),
+    );
+    const [one, other] = agents.map(({ registry }) => registry.list()[0]?.digest);
+    expect(one).not.toBe(other);
+    expect(() => defineConfig({ agents })).not.toThrow();
+  });
+
+  it('two tools with one name in one place are refused', () => {
+    const tools = ['Reads.', 'Writes.'].map((description) =>
+      inPlace(makeTool({ description }), { root: '/a' }),
+    );
+    const agents = tools.map((tool, index) => agentOf(`agent${index}`, [tool]));
+    expect(() => defineConfig({ agents })).toThrow('two different tools are named');
+  });
+
   const one = makeTool();
   const other = makeTool({ description: 'Something else.' });
 

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { digestJson } from '../../src/contract/digest';
 import { CountersignError } from '../../src/contract/errors';
+import type { JsonObject } from '../../src/contract/json';
 import { LIMITS, TIMES } from '../../src/contract/limits';
 import { checkSchema } from '../../src/contract/schema/schema';
-import { defineTool } from '../../src/tools/define-tool';
+import { defineTool, inPlace } from '../../src/tools/define-tool';
 import { makeContext } from '../../src/tools/context';
 import type { Classified } from '../../src/tools/types';
 
@@ -465,5 +466,33 @@ describe('a tool whose calls differ', () => {
     const answers = [{ safety: 'safe' as const }, undefined];
     const tool = defineTool({ ...valid, safety: 'dangerous', classify: () => answers.shift() });
     expect(tool.forCall?.({})?.forCall?.({})).toMatchObject({ safety: 'dangerous' });
+  });
+});
+
+describe('a tool in a place', () => {
+  const placed = inPlace(defineTool(valid), { root: '/a' });
+
+  it('is the same tool with another digest', () => {
+    const { digest, forCall, ...rest } = defineTool(valid);
+    expect(placed).toMatchObject({ name: rest.name, schema: rest.schema, safety: rest.safety });
+    expect(placed.digest).not.toBe(digest);
+    expect([forCall, placed.forCall]).toEqual([undefined, undefined]);
+    expect(Object.isFrozen(placed)).toBe(true);
+  });
+
+  it.each<[string, JsonObject, boolean]>([
+    ['the same place', { root: '/a' }, true],
+    ['another place', { root: '/b' }, false],
+    ['a place with more', { root: '/a', sandbox: null }, false],
+  ])('%s: equal is %s', (_case, place, isEqual) => {
+    expect(inPlace(defineTool(valid), place).digest === placed.digest).toBe(isEqual);
+  });
+
+  it('keeps its digest when a call makes it milder, and then again', () => {
+    const classify = (): Classified => ({ effect: 'pure' });
+    const tool = inPlace(defineTool({ ...valid, safety: 'dangerous', classify }), { root: '/a' });
+    const milder = tool.forCall?.({});
+    expect(milder).toMatchObject({ effect: 'pure', digest: tool.digest });
+    expect(milder?.forCall?.({}).digest).toBe(tool.digest);
   });
 });

@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
@@ -59,6 +60,9 @@ function jobOf(tool: Tool | undefined, argv: string[]): RunJob {
 
 const shell = (script: string, how: How = {}): Promise<ToolResult> => run(['sh', '-c', script], how);
 
+/** What the approver of a command without a sandbox reads. */
+const BARE = 'WITHOUT a sandbox: it reaches whatever this worker can';
+
 /** Waits for a condition; the test's own timeout ends it. */
 async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await sleep(10);
@@ -82,6 +86,100 @@ it('is dangerous and unsafe, and denied without an approval', async () => {
   const call = { name: 'run_command', arguments: { argv: ['touch', 'made'] } };
   expect(await createExecutor({ registry }).execute(call)).toMatchObject({ error: { code: 'denied' } });
   expect(existsSync(join(root(), 'made'))).toBe(false);
+});
+
+describe('the digest', () => {
+  const digestOf = (options: Partial<ShellOptions> = {}): string | undefined =>
+    createShellTools({ root: '/work/a', ...options })[0]?.digest;
+  const boxed = (options: SandboxOptions = {}): Partial<ShellOptions> => ({
+    sandbox: sandbox({ write: ['/work'], ...options }),
+  });
+
+  it.each<[string, Partial<ShellOptions>, Partial<ShellOptions>]>([
+    ['nothing else', {}, {}],
+    ['the same folder, written otherwise', {}, { root: '/work/b/../a/' }],
+    ['the same sandbox', boxed(), boxed()],
+    ['the same variables in another order', { env: ['A', 'B'] }, { env: ['B', 'A'] }],
+    ['another time and other output', {}, { timeout: '1 minute', outputLimit: 1024 }],
+  ])('is the same with %s', (_case, one, other) => {
+    expect(digestOf(one)).toBe(digestOf(other));
+  });
+
+  it.each<[string, Partial<ShellOptions>, Partial<ShellOptions>]>([
+    ['another root', {}, { root: '/work/b' }],
+    ['no sandbox', boxed(), {}],
+    ['another folder to write', boxed(), boxed({ write: ['/work', '/data'] })],
+    [
+      'a folder to write instead of to read',
+      boxed({ read: ['/data'] }),
+      boxed({ write: ['/work', '/data'] }),
+    ],
+    ['a network', boxed(), boxed({ network: { hosts: ['example.com'] } })],
+    [
+      'a private host',
+      boxed({ network: { hosts: ['example.com'] } }),
+      boxed({ network: { hosts: ['example.com'], privateHosts: ['example.com'] } }),
+    ],
+    ['another limit', boxed(), boxed({ limits: { processes: 7 } })],
+    ['a limit that need not hold', boxed(), boxed({ allowUnlimited: ['tmp'] })],
+    ['one more variable', { env: ['A'] }, { env: ['A', 'B'] }],
+  ])('is another with %s', (_case, one, other) => {
+    expect(digestOf(one)).not.toBe(digestOf(other));
+  });
+
+  /** The digest with a variable of the worker set. */
+  const digestWith = (name: string, value: string | undefined, make: () => Partial<ShellOptions>) => {
+    const before = process.env[name];
+    const set = (to: string | undefined): void => {
+      if (to === undefined) delete process.env[name];
+      else process.env[name] = to;
+    };
+    set(value);
+    try {
+      return digestOf(make());
+    } finally {
+      set(before);
+    }
+  };
+
+  it('is another with another value of a variable, and with none', () => {
+    const digests = ['staging', 'production', '', undefined].map((value) =>
+      digestWith('AWS_PROFILE', value, () => ({ env: ['AWS_PROFILE'] })),
+    );
+    expect(new Set(digests).size).toBe(digests.length);
+  });
+
+  it('is the same in another terminal', () => {
+    expect(digestWith('TERM', 'one', () => ({}))).toBe(digestWith('TERM', 'another', () => ({})));
+  });
+
+  it('is another on a machine that has no sandbox, if one may be left out', () => {
+    const digestOn = (path: string, options: SandboxOptions) =>
+      digestWith('PATH', path, () => boxed(options));
+    writeFileSync(join(root(), 'bwrap'), '', { mode: 0o755 });
+    expect(digestOn('/nowhere', { unsandboxed: true })).not.toBe(digestOn(root(), { unsandboxed: true }));
+    expect(digestOn('/nowhere', {})).toBe(digestOn(root(), {}));
+  });
+});
+
+it('shows that a command runs without a sandbox, also where the machine has none', async () => {
+  const { signal } = new AbortController();
+  const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
+  const shownBy = async (options: Partial<ShellOptions>): Promise<string | undefined> =>
+    (
+      await registryOf(options)
+        .get('run_command')
+        ?.preview?.({ argv: ['ls'], cwd: '.' }, context)
+    )?.text;
+  expect(await shownBy({})).toBe(`ls\nin .\n${BARE}`);
+  const path = process.env['PATH'];
+  process.env['PATH'] = '/nowhere';
+  try {
+    const box = sandbox({ write: [root()], unsandboxed: true });
+    expect(await shownBy({ sandbox: box })).toMatch(/^ls\nin \.\nWITHOUT a sandbox/);
+  } finally {
+    process.env['PATH'] = path;
+  }
 });
 
 describe('a command that hides another one', () => {
@@ -115,7 +213,7 @@ describe('a command that hides another one', () => {
     const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
     const shown = await registryOf().get('run_command')?.preview?.({ argv, cwd: '.' }, context);
     const [line = '', ...rest] = shown?.text.split('\n') ?? [];
-    expect(rest).toEqual(['in .']);
+    expect(rest).toEqual(['in .', BARE]);
     const env = { ...process.env, LC_ALL: 'C.UTF-8' };
     const words = execFileSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8', env });
     expect(words.split('\0').slice(0, -1)).toEqual(argv);
@@ -199,7 +297,98 @@ describe('the words', () => {
     const { signal } = new AbortController();
     const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
     const shown = await tool?.preview?.({ argv: ['rm', '-rf', 'a b', 'x\ny'], cwd: './sub/' }, context);
-    expect(shown).toEqual({ text: "rm -rf 'a b' $'x\\ny'\nin sub" });
+    expect(shown).toEqual({ text: `rm -rf 'a b' $'x\\ny'\nin sub\n${BARE}` });
+  });
+});
+
+describe('a command that runs a file of the workspace', () => {
+  const put = (name: string, text: string): void => {
+    writeFileSync(join(root(), name), text, { mode: 0o755 });
+  };
+  const SCRIPT = '#!/bin/sh\necho as shown\n';
+  beforeEach(() => {
+    mkdirSync(join(root(), 'sub'));
+    put('deploy.sh', SCRIPT);
+    put('sub/hook.sh', 'x=1\n');
+    put('app.log', 'one line\n');
+    symlinkSync('deploy.sh', join(root(), 'link'));
+  });
+
+  const APPROVAL = { decision: 'approved', approver: 'ann' } as const;
+  const prepared = async (argv: string[], cwd = '.') => {
+    const tool = registryOf().get('run_command');
+    const { signal } = new AbortController();
+    const facts = { callId: '1.1', tool: 'run_command' };
+    const shown = await tool?.preview?.({ argv, cwd }, makeContext(facts, {}, { signal }));
+    const about = { ...facts, ...(shown?.plan === undefined ? {} : { plan: shown.plan }) };
+    const start = (approval?: typeof APPROVAL) =>
+      tool?.handle({ argv, cwd }, makeContext({ ...about, ...(approval && { approval }) }, {}, { signal }));
+    return { shown, start };
+  };
+
+  it.each<[string, string[], string, string[]]>([
+    ['the program', ['./deploy.sh', '--prod'], '.', ['deploy.sh']],
+    ['the program, by its whole path', ['ROOT/deploy.sh'], '.', ['deploy.sh']],
+    ['the program, from another folder', ['../deploy.sh'], 'sub', ['deploy.sh']],
+    ['what a link leads to', ['./link'], '.', ['deploy.sh']],
+    ['the first file of an interpreter', ['sh', 'deploy.sh', 'app.log'], '.', ['deploy.sh']],
+    [
+      'the file of an option too',
+      ['bash', '--rcfile', 'sub/hook.sh', 'deploy.sh'],
+      '.',
+      ['sub/hook.sh', 'deploy.sh'],
+    ],
+    ['the file behind other words', ['env', 'A=1', 'timeout', '5', './deploy.sh'], '.', ['deploy.sh']],
+    ['the program and what it is given', ['./deploy.sh', 'app.log'], '.', ['deploy.sh', 'app.log']],
+    ['no program of PATH, a folder or a word', ['deploy.sh', 'sub', 'prod', ''], '.', []],
+    ['nothing outside the workspace', ['/bin/sh', '/etc/passwd'], '.', []],
+    ['nothing that is only read', ['tail', '-n', '5', 'app.log'], '.', []],
+  ])('binds %s', async (_case, words, cwd, files) => {
+    const argv = words.map((word) => word.replace('ROOT', root()));
+    const { shown } = await prepared(argv, cwd);
+    const named = [...(shown?.text ?? '').matchAll(/^with (.+) \(\d+ bytes, SHA-256 [0-9a-f]{64}\)$/gm)];
+    expect(named.map(([, name]) => name)).toEqual(files);
+    expect(shown?.plan === undefined).toBe(files.length === 0);
+  });
+
+  it('runs if the file is as it was shown', async () => {
+    const { start } = await prepared(['./deploy.sh']);
+    expect(await start(APPROVAL)).toBe('as shown\n');
+  });
+
+  it.each<[string, string[], () => void]>([
+    ['changed', ['./deploy.sh'], () => put('deploy.sh', 'touch made\n')],
+    [
+      'changed, as the file of an interpreter',
+      ['sh', '-x', 'deploy.sh'],
+      () => put('deploy.sh', 'touch made\n'),
+    ],
+    ['gone', ['./deploy.sh'], () => rmSync(join(root(), 'deploy.sh'))],
+    ['new', ['sh', 'later.sh'], () => put('later.sh', 'touch made\n')],
+    [
+      'another one',
+      ['./link'],
+      () => {
+        put('other.sh', SCRIPT);
+        rmSync(join(root(), 'link'));
+        symlinkSync('other.sh', join(root(), 'link'));
+      },
+    ],
+  ])('does not run if the file is %s', async (_case, argv, change) => {
+    const { start } = await prepared(argv);
+    change();
+    await expect(start(APPROVAL)).rejects.toMatchObject({
+      code: 'conflict',
+      message: expect.stringMatching(/^Conflict: .* since this was prepared\. This attempt ran nothing\./),
+    });
+    expect(existsSync(join(root(), 'made'))).toBe(false);
+  });
+
+  it('runs a file that nobody was shown if nobody was asked', async () => {
+    const tool = registryOf().get('run_command');
+    const { signal } = new AbortController();
+    const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
+    expect(await tool?.handle({ argv: ['./deploy.sh'], cwd: '.' }, context)).toBe('as shown\n');
   });
 });
 

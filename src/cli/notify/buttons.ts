@@ -46,7 +46,9 @@ export function whyOnlyLink(
   const wanted = assuranceWanted(request.authority, 'approved');
   if (wanted !== undefined && !(isSigned && isAssured('signed_in', wanted)))
     return `Its rule wants decisions ${assuranceText(wanted)}, which a click here does not give.`;
-  if (request.preview?.plan !== undefined) return 'It changes a file: look at the changes in the web inbox.';
+  // A plan without a target only binds the call to files. The preview's text then says all that is decided.
+  if ((request.preview?.plan?.targetHash ?? '') !== '')
+    return 'It changes a file: look at the changes in the web inbox.';
   const { lines, isWhole } = shownOf(request, room);
   if (countMarks(deceivingIn(request)) > 0 || lines.some((line) => ENTITY.test(line)))
     return 'Its text deceives the eye: decide it in the web inbox, which marks what does.';

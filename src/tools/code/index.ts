@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
-import { defineTool } from '../define-tool';
+import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
 import { describeIssues, duration } from '../options';
 import type { Duration, Tool } from '../types';
@@ -69,14 +69,11 @@ export function createCodeTools(given: CodeOptions): Tool[] {
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
   const { root, project, typescript, heapMb, ...common } = parsed.data;
-  const service = findCodeService({
-    typescript: findTypeScript(typescript),
-    root: createRoot(root).directory,
-    projects: project.map(configPath),
-    heapMb,
-  });
+  const place = { root: createRoot(root).directory, projects: project.map(configPath) };
+  const service = findCodeService({ ...place, typescript: findTypeScript(typescript), heapMb });
   const pack: Pack = { service, common: { categories: ['code', 'introspection'], ...defined(common) } };
-  return [...SYMBOL_TOOLS.map((tool) => symbolTool(pack, tool)), searchTool(pack), diagnosticsTool(pack)];
+  const symbolTools = SYMBOL_TOOLS.map((tool) => symbolTool(pack, tool));
+  return [...symbolTools, searchTool(pack), diagnosticsTool(pack)].map((tool) => inPlace(tool, place));
 }
 
 function invalid(message: string, cause?: unknown): CountersignError {

@@ -12,7 +12,7 @@ import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { defineTool } from '../define-tool';
+import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
 import { describeIssues, duration } from '../options';
 import { sandbox as makeSandbox, type Sandbox } from '../sandbox';
@@ -111,7 +111,7 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
       );
     },
   });
-  return [tool];
+  return [inPlace(tool, { root: cwd ?? null, sandbox: sandbox.place })];
 }
 
 /**

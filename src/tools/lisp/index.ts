@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { readPrivateFile, userStateDir } from '../../files';
-import { defineTool } from '../define-tool';
+import { defineTool, inPlace } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
 import { describeIssues, duration } from '../options';
 import type { CallContext, Duration, Tool } from '../types';
@@ -95,7 +95,11 @@ export function createLispTools(given: LispOptions = {}): Tool[] {
   const { root, taskQueue, timeout, outputLimit } = options;
   const dir = folderOf(options);
   const history = createFormHistory(dir);
-  const session = createSession({ history, open: () => openImage(options, dir) });
+  const image = imageOf(options, dir);
+  const session = createSession({
+    history,
+    open: () => (typeof image === 'string' ? attach(image, options) : findOrStartImage(image)),
+  });
   const pack = {
     session,
     history,
@@ -104,11 +108,12 @@ export function createLispTools(given: LispOptions = {}): Tool[] {
     place: placeOf(options, dir),
     ...defined({ taskQueue, timeout, outputLimit }),
   };
-  return [
+  const tools = [
     ...createLookupTools(pack),
     ...createFormTools(pack),
     ...(root === undefined ? [] : createBufferTools({ root, history, ...defined({ taskQueue }) })),
   ];
+  return tools.map((tool) => inPlace(tool, { image, root: root === undefined ? null : resolve(root) }));
 }
 
 function invalid(message: string): CountersignError {
@@ -128,16 +133,10 @@ function placeOf({ swank, root = '.' }: Options, dir: string): string {
   return swank === undefined ? `the Lisp image of ${resolve(root)} (${dir})` : `the Lisp image at ${swank}`;
 }
 
-function openImage(options: Options, dir: string): Promise<LiveImage> {
-  const { swank, root = '.', program, heapMb, load } = options;
-  if (swank !== undefined) return attach(swank, options);
-  return findOrStartImage({
-    dir,
-    program,
-    heapMb,
-    cwd: resolve(root),
-    load: load.map((file) => resolve(file)),
-  });
+/** The address of an image that runs already, or how to start one. */
+function imageOf({ swank, root = '.', program, heapMb, load }: Options, dir: string) {
+  if (swank !== undefined) return swank;
+  return { dir, program, heapMb, cwd: resolve(root), load: load.map((file) => resolve(file)) };
 }
 
 async function attach(swank: string, options: Options): Promise<LiveImage> {

@@ -224,7 +224,7 @@ function formTool(
     safety: pack.evaluation,
     effect: 'unsafe',
     preview: ({ form, package: name }: ArgumentsOf<typeof parameters>) =>
-      `${verb} in package ${JSON.stringify(name)} of ${pack.place}:\n${form}`,
+      `${verb} in package ${JSON.stringify(name)} of ${pack.place}, WITHOUT a sandbox:\n${form}`,
     handler: ({ form, package: name }, context) =>
       pack.session.run({ mode, form: sound(form), package: sound(name) }, context),
   });

@@ -1,9 +1,9 @@
 import type { ChildProcess } from 'node:child_process';
 import { execFile } from 'node:child_process';
 import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { access, chown, constants, mkdtemp, stat, writeFile } from 'node:fs/promises';
+import { chown, mkdtemp, stat, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -13,6 +13,7 @@ import type { Holder } from '../run-process';
 import { within } from '../within';
 import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
+import { findProgram } from './program';
 
 /** The user that programs run as: the worker's user, another user that root switches to, or root without its rights. */
 export type Identity = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
@@ -27,28 +28,14 @@ export interface Parts {
 }
 
 /** @throws CountersignError `sandbox_unavailable` without bubblewrap. */
-export async function findParts(path = process.env['PATH'] ?? ''): Promise<Parts> {
-  const [bwrap, prlimit, setpriv] = await Promise.all(
-    ['bwrap', 'prlimit', 'setpriv'].map((name) => findProgram(name, path)),
-  );
+export async function findParts(path?: string): Promise<Parts> {
+  const [bwrap, prlimit, setpriv] = ['bwrap', 'prlimit', 'setpriv'].map((name) => findProgram(name, path));
   if (bwrap === undefined)
     throw new CountersignError('sandbox_unavailable', 'there is no bubblewrap on this machine', {
       hint: 'Install it (Debian, Ubuntu: apt-get install bubblewrap), or set `unsandboxed: true`.',
     });
   const { stdout } = await promisify(execFile)(bwrap, ['--help']);
   return { bwrap, options: new Set(stdout.match(/--[a-z-]+/g)), prlimit, setpriv };
-}
-
-async function findProgram(name: string, path: string): Promise<string | undefined> {
-  for (const folder of path.split(delimiter).filter((one) => one.startsWith('/'))) {
-    const file = join(folder, name);
-    const isThere = await access(file, constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (isThere) return file;
-  }
-  return undefined;
 }
 
 /** User and group that own nothing. */

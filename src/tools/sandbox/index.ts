@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
+import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { nothingDone } from '../errors';
 import { hostList } from '../http/hosts';
@@ -23,6 +24,7 @@ import { onOneLine } from '../workspace/path';
 import { createFolders, holderOf, listFolders, type Mount } from './folders';
 import { describeLimits, LIMIT_NAMES, type LimitName, limitsSchema } from './limits';
 import { type Machine, prepareMachine, type Settings, type Wrapped } from './machine';
+import { findProgram } from './program';
 
 /** The options of a sandbox. Paths are relative to the current folder. Programs see the same paths as outside. */
 export interface SandboxOptions {
@@ -81,6 +83,8 @@ export interface SandboxCommand {
 export interface Sandbox {
   /** True if programs can neither read listed folders, nor change anything outside, nor use the network. */
   readonly isClosed: boolean;
+  /** The settings, and whether programs run without a sandbox here. Part of the digests of tools; see inPlace. */
+  readonly place: JsonObject;
   /**
    * Everything that programs can reach, in words for the person who approves.
    *
@@ -142,10 +146,11 @@ export function sandbox(options: SandboxOptions = {}): Sandbox {
 export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
   const parsed = optionsSchema.safeParse(options);
   if (!parsed.success) throw invalid(describeIssues(parsed.error));
-  const { read, write, network, ...rest } = parsed.data;
+  const { read, write, network, unsandboxed, ...rest } = parsed.data;
   const listed = listFolders(read, write);
   const hosts = network === false ? [] : network.hosts;
-  const settings = { ...rest, network: toNetwork(network, lookup) };
+  const isBare = unsandboxed && !hasSandbox();
+  const settings = { ...rest, isBare, network: toNetwork(network, lookup) };
   const folders = createFolders(listed);
   const machine = once(() => prepareMachine(settings, folders));
   const wrap = async ({ argv, cwd, env = {} }: SandboxCommand): Promise<Started> => {
@@ -154,7 +159,8 @@ export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox
     return { ...made.wrap({ argv, mounts, cwd: inside }), env: { ...environment(made.tmp), ...env } };
   };
   return {
-    isClosed: listed.length === 0 && network === false && !rest.unsandboxed,
+    isClosed: listed.length === 0 && network === false && !unsandboxed,
+    place: { ...rest, isBare, network, listed: listed.map(({ path, isWritable }) => ({ path, isWritable })) },
     describe: async () => {
       const made = await machine();
       return describe({ listed: await folders(), hosts, limits: rest.limits }, made);
@@ -163,6 +169,13 @@ export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox
     run: async (command) => run(command, await wrap(command).catch(failStart)),
     start: async (command) => start(await wrap(command).catch(failStart)),
   };
+}
+
+/** Whether this machine has a sandbox. The answer is in digests, so it is looked up once for each set of settings. */
+function hasSandbox(): boolean {
+  return (
+    process.platform === 'darwin' || (process.platform === 'linux' && findProgram('bwrap') !== undefined)
+  );
 }
 
 function toNetwork(

@@ -28,7 +28,8 @@ import { startProxy } from './proxy';
 export interface Settings {
   limits: Limits;
   allowUnlimited: readonly LimitName[];
-  unsandboxed: boolean;
+  /** Programs run without a sandbox. */
+  isBare: boolean;
   network: { hosts: HostList; privateHosts: HostList; lookup?: Lookup | undefined } | undefined;
 }
 
@@ -54,10 +55,9 @@ export interface Wrapped {
  * @throws CountersignError `sandbox_unavailable` if the machine cannot enforce the settings.
  */
 export async function prepareMachine(settings: Settings, folders: FindFolders): Promise<Machine> {
+  if (settings.isBare) return UNSANDBOXED;
   if (process.platform === 'darwin') return prepareMac(settings);
-  const parts = process.platform === 'linux' ? await findPartsUnless(settings.unsandboxed) : undefined;
-  if (parts !== undefined) return prepareLinux(settings, parts, await folders());
-  if (settings.unsandboxed) return UNSANDBOXED;
+  if (process.platform === 'linux') return prepareLinux(settings, await findParts(), await folders());
   throw unavailable('there is no sandbox for this system', 'Use Linux or macOS, or set `unsandboxed: true`.');
 }
 
@@ -70,15 +70,6 @@ const UNSANDBOXED: Machine = {
 
 function unavailable(message: string, hint: string): CountersignError {
   return new CountersignError('sandbox_unavailable', message, { hint });
-}
-
-async function findPartsUnless(isOptional: boolean): Promise<Parts | undefined> {
-  try {
-    return await findParts();
-  } catch (error) {
-    if (isOptional) return undefined;
-    throw error;
-  }
 }
 
 /** The path of the proxy's socket inside the sandbox. */

@@ -7,7 +7,7 @@ import { createRoot, type Pack, type Root } from './root';
 import { createSearchTool } from './search-tool';
 import { isObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
-import { defineTool } from '../define-tool';
+import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
 import { type Change, changeFile, describeWritten, executePlan, planFile, previewOf } from './plan';
 import { normalPath } from './path';
@@ -36,13 +36,14 @@ export interface WorkspaceOptions {
 export function createWorkspaceTools({ root: directory, limits = {}, taskQueue }: WorkspaceOptions): Tool[] {
   const root = createRoot(directory, limits);
   const pack: Pack = { categories: ['workspace'], ...defined({ taskQueue }) };
-  return [
+  const tools = [
     ...createReadTools(root, pack),
     ...createListTools(root, pack),
     createSearchTool(root, pack),
     ...createContentTools(root, pack),
     ...createMoveTools(root, pack),
   ];
+  return tools.map((tool) => inPlace(tool, { root: root.directory }));
 }
 
 const path = z.string().min(1).describe('File, relative to the workspace root.');

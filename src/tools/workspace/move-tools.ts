@@ -108,7 +108,7 @@ interface DescribedFile {
 }
 
 /** A file described for the approver: path, size and hash. @throws ToolError if it is not a regular file. */
-async function describeFile(place: FileLocation): Promise<DescribedFile> {
+export async function describeFile(place: FileLocation): Promise<DescribedFile> {
   return withFile(place, async (handle, { size }) => {
     const baseHash = await hashFile(handle);
     const plan: FilePlan = { path: place.shown, baseHash, targetHash: '', encoding: 'latin1', hunks: [] };

@@ -6,6 +6,7 @@ import { notice, ruled } from './support';
 const ROOM = { characters: 1500, lines: 30, indent: 2 };
 const SMALL = { characters: 30, lines: 2, indent: 0 };
 const HEARD = { isHeard: true, isSigned: false };
+const BOUND = { path: '.', baseHash: 'a', targetHash: '', encoding: 'utf8' as const, hunks: [] };
 const SIGNED = { isHeard: true, isSigned: true };
 
 it.each<[string, RequestOpened | undefined, typeof HEARD, RegExp | undefined]>([
@@ -17,6 +18,12 @@ it.each<[string, RequestOpened | undefined, typeof HEARD, RegExp | undefined]>([
   ['by a rule for SSH keys', ruled('signed_ssh'), SIGNED, /wants decisions signed ssh/],
   ['where nobody listens', request(), { isHeard: false, isSigned: false }, /in the web inbox/],
   ['with a plan', proposal(), HEARD, /changes a file/],
+  [
+    'of a command that is bound to a file',
+    request({ preview: { text: './a.sh', plan: BOUND } }),
+    HEARD,
+    undefined,
+  ],
   ['turned around', request({ arguments: { to: 'a\u202eb' } }), HEARD, /deceives the eye/],
   ['with look-alikes', request({ arguments: { to: 'p\u0430ypal' } }), HEARD, /deceives the eye/],
   ['with a deceiving name', request({ arguments: { 't\u200bo': 1 } }), HEARD, /deceives the eye/],

@@ -33,6 +33,12 @@ it('has eight tools that are safe and change nothing', () => {
   );
 });
 
+it('is of other tools in another folder', () => {
+  const digestsOf = (folder: string) => createCodeTools({ root: folder }).map(({ digest }) => digest);
+  expect(digestsOf('.')).toEqual(digestsOf(process.cwd()));
+  expect(new Set([...digestsOf('/work/a'), ...digestsOf('/work/b')]).size).toBe(16);
+});
+
 it('shares no name with the other packs, so an agent can have them all', () => {
   const packs = [createCodeTools({ root: '.' }), createLispTools(), createWorkspaceTools({ root: '.' })];
   expect(() => createRegistry(packs.flat())).not.toThrow();

@@ -350,6 +350,16 @@ describe('the tool', () => {
     expect(() => createEvalTools(options)).toThrow(message);
   });
 
+  it.each<[string, EvalOptions]>([
+    ['another folder', { root: '/work/b', sandbox: sandbox({ read: ['/work'] }) }],
+    ['no folder', { sandbox: sandbox({ read: ['/work'] }) }],
+    ['another sandbox', { root: '/work/a', sandbox: sandbox({ write: ['/work'] }) }],
+  ])('with %s is another tool for a decision', (_case, options) => {
+    const first = () => made({ root: '/work/a', sandbox: sandbox({ read: ['/work'] }) })?.digest;
+    expect(first()).toBe(first());
+    expect(made({ evaluate: 'ask', ...options })?.digest).not.toBe(first());
+  });
+
   it('needs an approval where it is dangerous, and shows what the code can reach', async () => {
     const registry = createRegistry(createEvalTools({ sandbox: sandbox({ write: [work()] }) }));
     const call = { name: 'eval_code', arguments: { code: '1' } };

@@ -28,6 +28,12 @@ describe('the pack', () => {
     expect(writers.every(({ preview }) => preview !== undefined)).toBe(true);
   });
 
+  it('is of other tools in another folder', () => {
+    const digestsOf = (root: string) => createWorkspaceTools({ root }).map(({ digest }) => digest);
+    expect(digestsOf('/work/b/../a')).toEqual(digestsOf('/work/a'));
+    expect(new Set([...digestsOf('/work/a'), ...digestsOf('/work/b')]).size).toBe(24);
+  });
+
   it('describes every parameter', () => {
     for (const { name, schema } of createWorkspaceTools({ root: '.' })) {
       const properties = Object.entries(Object(schema['properties']));
