@@ -72,12 +72,20 @@ async function listGrants(context: ClientContext): Promise<GrantsSeen> {
   });
 }
 
-/** Asks the workflow that holds pauses, grants and absences. Undefined if no worker has started it. */
+/**
+ * Asks the workflow that holds pauses, grants and absences. Undefined if no worker has started it. Silence is asked again once:
+ * a server may lose a question together with a task that it drops, and a question changes nothing.
+ */
 export async function queryControl({ client }: ClientContext, query: string, what: string): Promise<unknown> {
-  try {
-    return await client.withDeadline(Date.now() + TIMES.updateAnswer, () =>
+  const ask = () =>
+    client.withDeadline(Date.now() + TIMES.updateAnswer / 2, () =>
       client.workflow.getHandle(CONTROL.workflowId).query<unknown, []>(query),
     );
+  try {
+    return await ask().catch((error: unknown) => {
+      if (isSilence(error)) return ask();
+      throw error;
+    });
   } catch (error) {
     if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound) return undefined;
     if (isSilence(error)) throw unavailable(`no worker answered, so it is not known ${what}`);
