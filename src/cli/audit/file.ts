@@ -273,14 +273,15 @@ export interface Redacted {
  * Takes values out of an audit file; every hash and signature stays valid. The file is checked at the same time and
  * replaced only at the end, so a failure loses nothing.
  *
- * @throws CountersignError `file_failed`, `audit_*`.
+ * @throws CountersignError `file_failed`, `audit_*`, `turn_not_found` if the file has no record of the turn.
  */
 export async function redactFile(file: string, redaction: Redaction): Promise<Redacted> {
   const { out } = redaction;
   const draft = `${out}.redacting`;
   return withFile(`writing ${out}`, async () => {
     try {
-      const { taken, verified } = await copy(file, draft, redaction);
+      const { taken, isFound, verified } = await copy(file, draft, redaction);
+      if (!isFound) throw noSuchTurn(redaction.turn ?? '', file);
       await rename(draft, out);
       return { file: out, taken, redacted: verified.redacted + taken };
     } finally {
@@ -295,12 +296,14 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
   await rm(draft, { force: true });
   const target = await open(draft, 'wx', 0o600);
   let taken = 0;
+  let isFound = turn === undefined;
   try {
     for await (const { lines, cut } of splitLines(chunksOf(file))) {
       const texts = lines.map((bytes) => {
         const line = verifier.push(bytes);
         const text = bytes.toString('latin1');
         if (turn !== undefined && !line.body.includes(`,"turn":${asciiJson(turn)},`)) return `${text}\n`;
+        isFound = true;
         taken += fields.filter((name) => line.open.has(name)).length;
         return `${redactLine(text, line, fields)}\n`;
       });
@@ -312,7 +315,15 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
     await target.close();
   }
   const verified: Verified = verifier.finish();
-  return { taken, verified };
+  return { taken, isFound, verified };
+}
+
+function noSuchTurn(turn: string, file: string): CountersignError {
+  const hint = 'Nothing was taken out. Give the whole id of a turn that was exported to this file.';
+  return new CountersignError('turn_not_found', `there is no turn ${turn} in ${file}`, {
+    hint,
+    data: { turn },
+  });
 }
 
 /** The file of the signing key, unless the user names another file. */

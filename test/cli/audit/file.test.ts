@@ -268,6 +268,33 @@ describe('redact-file', () => {
   });
 
   it.each([
+    ['is not in the file', 'turn-3'],
+    ['is only the beginning of an id', 'turn-'],
+    ['is empty', ''],
+  ])('refuses a turn that %s, and leaves the file as it is', async (_what, turn) => {
+    const before = readFileSync(path());
+    await expect(redactFile(path(), { fields: ['approver'], turn, out: path() })).rejects.toMatchObject({
+      code: 'turn_not_found',
+      message: `there is no turn ${turn} in ${path()}`,
+      data: { turn },
+    });
+    expect(readFileSync(path())).toEqual(before);
+    expect(readdirSync(directory())).toEqual(['audit.jsonl']);
+  });
+
+  it('writes no copy for a turn that is not in the file', async () => {
+    const copy = { fields: ['approver'], turn: 'turn-3', out: path('copy.jsonl') } as const;
+    await expect(redactFile(path(), copy)).rejects.toMatchObject({ code: 'turn_not_found' });
+    expect(readdirSync(directory())).toEqual(['audit.jsonl']);
+  });
+
+  it('takes nothing more out of a turn the second time', async () => {
+    const once = { fields: ['approver'], turn: 'turn-2', out: path() } as const;
+    await redactFile(path(), once);
+    await expect(redactFile(path(), once)).resolves.toMatchObject({ taken: 0, redacted: 1 });
+  });
+
+  it.each([
     ['was changed', () => lines.join('\n').replace('approved', 'modified'), 'audit_broken'],
     ['was cut', () => lines.join('\n').slice(0, -10), 'audit_broken'],
     ['is something else', () => 'hello\n', 'audit_invalid'],
