@@ -3,7 +3,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 import { asciiJson, type AuditRecord, notAudit, type SealedField } from '../../history/audit/format';
-import { keyId, readPrivateKey, readPublicKey } from '../../history/audit/keys';
+import { keyId } from '../../history/audit/keys';
 import {
   type ChainEnd,
   type ChainWriter,
@@ -20,7 +20,6 @@ import { syncFolder } from '../../files';
 import { chunksOf, readTextFile, withFile } from '../files';
 import type { RecordChecker } from './signatures';
 import { readLine, type ReadLine, redactLine, splitLines } from '../../history/audit/read';
-import { readKeyFile } from '../../encryption/keys';
 
 /** An audit file that is being continued. */
 export interface AuditFile {
@@ -324,41 +323,4 @@ function noSuchTurn(turn: string, file: string): CountersignError {
     hint,
     data: { turn },
   });
-}
-
-/** The file of the signing key, unless the user names another file. */
-export const KEY_FILE = 'countersign-audit.key';
-/** The environment variable that names the file of the signing key. */
-export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
-
-/**
- * The key that signs audit files.
- *
- * @throws CountersignError `audit_key`, also for a file that others can read.
- */
-export function readSigningKey(named: string | undefined, env: NodeJS.ProcessEnv): KeyObject {
-  const path = named ?? (env[KEY_VARIABLE] || KEY_FILE);
-  return readPrivateKey(readGuarded(path), path);
-}
-
-function readGuarded(path: string): string {
-  try {
-    return readKeyFile(path);
-  } catch (error) {
-    if (!(error instanceof CountersignError)) throw error;
-    const hint = error.message.endsWith('cannot be opened')
-      ? 'countersign keys makes one; name another with --key'
-      : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
-    throw new CountersignError('audit_key', error.message, { hint, cause: error });
-  }
-}
-
-/**
- * The id of a public key, given as a file or as its 64 hex digits.
- *
- * @throws CountersignError `audit_key`, `file_failed`.
- */
-export async function readPinnedKey(given: string): Promise<string> {
-  const isId = /^[0-9a-f]{64}$/i.test(given);
-  return readPublicKey(isId ? given : await readTextFile(given), given);
 }
