@@ -7,7 +7,7 @@ import { signStatement, signText } from '../../src/authority/sign-statement';
 import { AWAY_NAMESPACE } from '../../src/authority/ssh-signature';
 import { statementOf, statementText } from '../../src/authority/statement';
 import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
-import { readSigningKey } from '../../src/cli/audit/file';
+import { readSigningKey } from '../../src/cli/audit/keys';
 import { type Away, type AwayTerms, awayTerms, connect, type Countersign } from '../../src/client';
 import type { VoteSignature } from '../../src/contract/decision';
 import { continueChain, firstLine } from '../../src/history/audit/chain';

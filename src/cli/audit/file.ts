@@ -3,7 +3,7 @@ import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 import { asciiJson, type AuditRecord, notAudit, type SealedField } from '../../history/audit/format';
-import { keyId, readPrivateKey, readPublicKey } from '../../history/audit/keys';
+import { keyId } from '../../history/audit/keys';
 import {
   type ChainEnd,
   type ChainWriter,
@@ -20,7 +20,6 @@ import { syncFolder } from '../../files';
 import { chunksOf, readTextFile, withFile } from '../files';
 import type { RecordChecker } from './signatures';
 import { readLine, type ReadLine, redactLine, splitLines } from '../../history/audit/read';
-import { readKeyFile } from '../../encryption/keys';
 
 /** An audit file that is being continued. */
 export interface AuditFile {
@@ -273,14 +272,15 @@ export interface Redacted {
  * Takes values out of an audit file; every hash and signature stays valid. The file is checked at the same time and
  * replaced only at the end, so a failure loses nothing.
  *
- * @throws CountersignError `file_failed`, `audit_*`.
+ * @throws CountersignError `file_failed`, `audit_*`, `turn_not_found` if the file has no record of the turn.
  */
 export async function redactFile(file: string, redaction: Redaction): Promise<Redacted> {
   const { out } = redaction;
   const draft = `${out}.redacting`;
   return withFile(`writing ${out}`, async () => {
     try {
-      const { taken, verified } = await copy(file, draft, redaction);
+      const { taken, isFound, verified } = await copy(file, draft, redaction);
+      if (!isFound) throw noSuchTurn(redaction.turn ?? '', file);
       await rename(draft, out);
       return { file: out, taken, redacted: verified.redacted + taken };
     } finally {
@@ -295,12 +295,14 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
   await rm(draft, { force: true });
   const target = await open(draft, 'wx', 0o600);
   let taken = 0;
+  let isFound = turn === undefined;
   try {
     for await (const { lines, cut } of splitLines(chunksOf(file))) {
       const texts = lines.map((bytes) => {
         const line = verifier.push(bytes);
         const text = bytes.toString('latin1');
         if (turn !== undefined && !line.body.includes(`,"turn":${asciiJson(turn)},`)) return `${text}\n`;
+        isFound = true;
         taken += fields.filter((name) => line.open.has(name)).length;
         return `${redactLine(text, line, fields)}\n`;
       });
@@ -312,42 +314,13 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
     await target.close();
   }
   const verified: Verified = verifier.finish();
-  return { taken, verified };
+  return { taken, isFound, verified };
 }
 
-/** The file of the signing key, unless the user names another file. */
-export const KEY_FILE = 'countersign-audit.key';
-/** The environment variable that names the file of the signing key. */
-export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
-
-/**
- * The key that signs audit files.
- *
- * @throws CountersignError `audit_key`, also for a file that others can read.
- */
-export function readSigningKey(named: string | undefined, env: NodeJS.ProcessEnv): KeyObject {
-  const path = named ?? (env[KEY_VARIABLE] || KEY_FILE);
-  return readPrivateKey(readGuarded(path), path);
-}
-
-function readGuarded(path: string): string {
-  try {
-    return readKeyFile(path);
-  } catch (error) {
-    if (!(error instanceof CountersignError)) throw error;
-    const hint = error.message.endsWith('cannot be opened')
-      ? 'countersign keys makes one; name another with --key'
-      : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
-    throw new CountersignError('audit_key', error.message, { hint, cause: error });
-  }
-}
-
-/**
- * The id of a public key, given as a file or as its 64 hex digits.
- *
- * @throws CountersignError `audit_key`, `file_failed`.
- */
-export async function readPinnedKey(given: string): Promise<string> {
-  const isId = /^[0-9a-f]{64}$/i.test(given);
-  return readPublicKey(isId ? given : await readTextFile(given), given);
+function noSuchTurn(turn: string, file: string): CountersignError {
+  const hint = 'Nothing was taken out. Give the whole id of a turn that was exported to this file.';
+  return new CountersignError('turn_not_found', `there is no turn ${turn} in ${file}`, {
+    hint,
+    data: { turn },
+  });
 }

@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
 import type { CallFacts } from '../../authority/statement';
@@ -7,8 +8,12 @@ import type { RosterLine } from '../../contract/authority/roster';
 import type { Assurance } from '../../contract/authority/votes';
 import type { AwayAsked } from '../../contract/control/away';
 import { defined } from '../../contract/defined';
+import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
+import { readKeyFile } from '../../encryption/keys';
+import { readPrivateKey, readPublicKey } from '../../history/audit/keys';
 import { frameOf, type ReadLine } from '../../history/audit/read';
+import { readTextFile } from '../files';
 import { isTakenOut, valueOf } from './lines';
 
 /** The key line with which a worker verified a signature, as the audit file carries the line. */
@@ -219,3 +224,40 @@ export function carriedIn(line: ReadLine): Carried | undefined {
 
 const source = z.object({ decisionId: z.string(), installation: z.string(), fileDigest: z.string() });
 const NO_SOURCE = { decisionId: '', installation: '', fileDigest: '' };
+
+/** The file of the signing key, unless the user names another file. */
+export const KEY_FILE = 'countersign-audit.key';
+/** The environment variable that names the file of the signing key. */
+export const KEY_VARIABLE = 'COUNTERSIGN_AUDIT_KEY_FILE';
+
+/**
+ * The key that signs audit files.
+ *
+ * @throws CountersignError `audit_key`, also for a file that others can read.
+ */
+export function readSigningKey(named: string | undefined, env: NodeJS.ProcessEnv): KeyObject {
+  const path = named ?? (env[KEY_VARIABLE] || KEY_FILE);
+  return readPrivateKey(readGuarded(path), path);
+}
+
+function readGuarded(path: string): string {
+  try {
+    return readKeyFile(path);
+  } catch (error) {
+    if (!(error instanceof CountersignError)) throw error;
+    const hint = error.message.endsWith('cannot be opened')
+      ? 'countersign keys makes one; name another with --key'
+      : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
+    throw new CountersignError('audit_key', error.message, { hint, cause: error });
+  }
+}
+
+/**
+ * The id of a public key, given as a file or as its 64 hex digits.
+ *
+ * @throws CountersignError `audit_key`, `file_failed`.
+ */
+export async function readPinnedKey(given: string): Promise<string> {
+  const isId = /^[0-9a-f]{64}$/i.test(given);
+  return readPublicKey(isId ? given : await readTextFile(given), given);
+}

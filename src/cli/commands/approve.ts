@@ -13,7 +13,7 @@ import {
   requestOf,
   type Subject,
 } from '../review/decision';
-import { changedIn, checkSeenDigest, confirmDeceptiveText, wasPrinted } from '../review/seen';
+import { changedIn, checkSeenDigest, confirmDeceptiveText, SAW_HELP, wasPrinted } from '../review/seen';
 import { type Context, osUser } from '../context';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
@@ -56,7 +56,7 @@ export function addApprove(program: Command, context: Context): void {
     .option('--args <json|@file>', 'run it with these arguments instead')
     .option('--set <path=value>', 'change one argument; may be repeated, each place once', collect)
     .option('--hunks <ids>', 'only these parts of a file proposal, such as 1,3')
-    .option('--saw <digest>', 'what you saw: the 16 digits that `show` prints; required without a terminal')
+    .option('--saw <digest>', SAW_HELP)
     .option('--reason <text>', 'why; the model reads it')
     .option('--as <name>', 'who decides (default: your name on this machine)')
     .option('--json', 'print the answer as JSON');

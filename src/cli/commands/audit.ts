@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { withLock } from '../../lock';
 import { badSignatures, unsigned } from '../../history/audit/format';
-import { loadFiles } from '../audit/keys';
+import { loadFiles, readPinnedKey, readSigningKey } from '../audit/keys';
 import { createPlaceChecker, placeFacts, type PlaceReport } from '../audit/places';
 import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit/signatures';
 import { readFields } from '../../history/audit/read';
@@ -11,8 +11,6 @@ import {
   type AuditFile,
   openAuditFile,
   readHead,
-  readPinnedKey,
-  readSigningKey,
   type Redacted,
   redactFile,
   verifyFile,

@@ -14,7 +14,7 @@ import { escapeText } from '../print/escape';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { givenUp } from '../review/decision';
-import { checkSaw } from '../review/seen';
+import { checkSaw, SAW_HELP } from '../review/seen';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { confirm } from '../review/confirm';
 import { canAsk, withTerminal } from '../review/terminal';
@@ -52,7 +52,7 @@ export function addGrants(program: Command, context: Context): void {
   const confirming = command
     .command('confirm <grant>')
     .description('confirm a grant of another person, where its rule needs more than one')
-    .option('--saw <digest>', 'what you saw: the 16 digits that `show` prints; required without a terminal')
+    .option('--saw <digest>', SAW_HELP)
     .option('--as <name>', 'who confirms it (default: your name on this machine)')
     .option('--json', 'print JSON');
   addSignOptions(confirming).action((id: string, options: ConfirmOptions) =>

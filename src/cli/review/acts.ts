@@ -142,7 +142,7 @@ const HUNK_CHOICES: readonly Choice<HunkAnswer>[] = [
   { means: 'no', keys: ['n', 'no'], does: 'do not approve this hunk' },
   { means: 'all', keys: ['a'], does: 'print all hunks that follow, and approve them with this one' },
   { means: 'done', keys: ['d'], does: 'approve neither this hunk nor any that follow' },
-  { means: 'split', keys: ['s'], does: 'split this hunk into smaller ones' },
+  { means: 'split', keys: ['s'], does: 'say why this hunk cannot be split' },
   { means: 'edit', keys: ['e'], does: 'change the arguments in your editor instead' },
   { means: 'leave', keys: ['q'], does: 'leave; nothing is decided' },
 ];

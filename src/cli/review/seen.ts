@@ -18,8 +18,11 @@ import { defined } from '../../contract/defined';
 import { toFileError } from '../files';
 import { usageError } from '../options';
 
+/** The help of `--saw`. */
+export const SAW_HELP = `what you saw: the first ${SAW_DIGITS} characters of the digest, as \`show\` prints them; required without a terminal`;
+
 /**
- * Checks `--saw`: at least 16 digits of the digest that `show` prints. Without a terminal, `--saw` is required.
+ * Checks `--saw`: at least the first 16 characters of the digest, as `show` prints them. Without a terminal, `--saw` is required.
  * Undefined: `--saw` is absent, so the person must see the request and be asked.
  *
  * @throws CountersignError `usage`, and `decision_refused` if the request has changed since.

@@ -1,6 +1,5 @@
 import {
   appendFileSync,
-  chmodSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -12,16 +11,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import {
-  KEY_VARIABLE,
-  openAuditFile,
-  readHead,
-  readPinnedKey,
-  readSigningKey,
-  redactFile,
-  verifyFile,
-  type Written,
-} from '../../../src/cli/audit/file';
+import { openAuditFile, readHead, redactFile, verifyFile, type Written } from '../../../src/cli/audit/file';
 import type { AuditRecord } from '../../../src/history/audit/format';
 import { readLine } from '../../../src/history/audit/read';
 import { continueChain } from '../../../src/history/audit/chain';
@@ -268,6 +258,33 @@ describe('redact-file', () => {
   });
 
   it.each([
+    ['is not in the file', 'turn-3'],
+    ['is only the beginning of an id', 'turn-'],
+    ['is empty', ''],
+  ])('refuses a turn that %s, and leaves the file as it is', async (_what, turn) => {
+    const before = readFileSync(path());
+    await expect(redactFile(path(), { fields: ['approver'], turn, out: path() })).rejects.toMatchObject({
+      code: 'turn_not_found',
+      message: `there is no turn ${turn} in ${path()}`,
+      data: { turn },
+    });
+    expect(readFileSync(path())).toEqual(before);
+    expect(readdirSync(directory())).toEqual(['audit.jsonl']);
+  });
+
+  it('writes no copy for a turn that is not in the file', async () => {
+    const copy = { fields: ['approver'], turn: 'turn-3', out: path('copy.jsonl') } as const;
+    await expect(redactFile(path(), copy)).rejects.toMatchObject({ code: 'turn_not_found' });
+    expect(readdirSync(directory())).toEqual(['audit.jsonl']);
+  });
+
+  it('takes nothing more out of a turn the second time', async () => {
+    const once = { fields: ['approver'], turn: 'turn-2', out: path() } as const;
+    await redactFile(path(), once);
+    await expect(redactFile(path(), once)).resolves.toMatchObject({ taken: 0, redacted: 1 });
+  });
+
+  it.each([
     ['was changed', () => lines.join('\n').replace('approved', 'modified'), 'audit_broken'],
     ['was cut', () => lines.join('\n').slice(0, -10), 'audit_broken'],
     ['is something else', () => 'hello\n', 'audit_invalid'],
@@ -283,52 +300,5 @@ describe('redact-file', () => {
       code: 'file_failed',
     });
     expect(existsSync(path('no'))).toBe(false);
-  });
-});
-
-describe('key-files', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
-  const made = makeKeys();
-  const file = join(folder, 'own.key');
-  writeFileSync(file, made.privatePem, { mode: 0o600 });
-  writeFileSync(`${file}.pub`, made.publicPem);
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-  describe('the signing key', () => {
-    it.each<[string, string | undefined, NodeJS.ProcessEnv]>([
-      ['a named file', file, {}],
-      ['the environment', undefined, { [KEY_VARIABLE]: file }],
-      ['a named file before the environment', file, { [KEY_VARIABLE]: 'none' }],
-    ])('comes from %s', (_, named, env) => {
-      expect(keyId(readSigningKey(named, env))).toBe(made.id);
-    });
-
-    it('is refused where others can read it, with what to do', () => {
-      const open = join(folder, 'open.key');
-      writeFileSync(open, made.privatePem);
-      chmodSync(open, 0o644);
-      expect(() => readSigningKey(open, {})).toThrow(
-        expect.objectContaining({ code: 'audit_key', hint: expect.stringContaining(`chmod 600 ${open}`) }),
-      );
-    });
-
-    it('is refused where there is none, with how to make one', () => {
-      expect(() => readSigningKey(join(folder, 'none'), {})).toThrow(
-        expect.objectContaining({ code: 'audit_key', hint: expect.stringContaining('countersign keys') }),
-      );
-    });
-  });
-
-  describe('a pinned key', () => {
-    it.each([
-      ['a file', () => `${file}.pub`],
-      ['its digits', () => made.id],
-    ])('is named by %s', async (_, given) => {
-      expect(await readPinnedKey(given())).toBe(made.id);
-    });
-
-    it('that is not there is a failed read', async () => {
-      await expect(readPinnedKey(join(folder, 'none.pub'))).rejects.toMatchObject({ code: 'file_failed' });
-    });
   });
 });

@@ -88,6 +88,13 @@ describe('deciding by hunks', () => {
     expect(printed.slice(0, 3)).toEqual(['edit_file for clerk, t-1/1.1', '--- a.txt', '+++ a.txt']);
   });
 
+  it('tells of s what it does: it splits nothing, and says why', async () => {
+    const { printed } = await decided('?', 's', 'y', 'n', 'y');
+    const told = printed.indexOf('s  say why this hunk cannot be split');
+    expect(told).toBeGreaterThan(0);
+    expect(printed.findIndex((line) => line.startsWith('This hunk cannot be split'))).toBeGreaterThan(told);
+  });
+
   it('prints every hunk before it offers it', async () => {
     const { printed, sent } = await decided('a', 'y');
     const offered = printed.findIndex((line) => line.startsWith('Approve all 2 hunks?'));

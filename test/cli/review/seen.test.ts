@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createProgram } from '../../../src/cli/program';
 import { checkSeenDigest, notePrinted, wasPrinted } from '../../../src/cli/review/seen';
 import { request } from '../support';
 import { scratchDirectory } from '../../support/scratch';
@@ -9,11 +10,21 @@ const check = (saw: string | undefined, canAsk = false) =>
   checkSeenDigest(request(), { saw, id: 't/1.1', canAsk });
 
 it.each([
-  ['16 digits', DIGEST.slice(0, 16)],
+  ['the first 16 characters', DIGEST.slice(0, 16)],
   ['the whole digest', DIGEST],
 ])('%s say what was seen', (_, saw) => {
   expect([check(saw), check(saw, true)]).toEqual(['said', 'said']);
 });
+
+it.each([['approve'], ['grants', 'confirm']])(
+  'the help of %s %s says which characters these are',
+  (...names) => {
+    const cli = createProgram({ out: process.stdout, err: process.stderr, env: {} });
+    const found = names.reduce((at, name) => at.commands.find((one) => one.name() === name) ?? at, cli);
+    const saw = found.options.find(({ long }) => long === '--saw');
+    expect(saw?.description).toContain('the first 16 characters of the digest');
+  },
+);
 
 it('nothing has to be said where a person can be asked', () => {
   expect(check(undefined, true)).toBeUndefined();
