@@ -135,7 +135,7 @@ test('after its server was restarted a page signs in again and has lost nothing'
   await page.getByText('What you typed is kept.').waitFor();
   const missed = await start('made while it was down');
   await web().startServer();
-  await page.getByText('Your session has ended.').waitFor();
+  await page.getByText('Your session has ended. Sign in again;').waitFor();
   await signIn(page, token);
   await page.getByText('live', { exact: true }).waitFor();
   await listOnly(page, 'stale');
@@ -174,7 +174,7 @@ test('a tab decides nothing in the name of somebody who signed in in another tab
   }, token);
   expect(status).toBe(200);
   await approve(page).click();
-  await page.getByText('Your session has ended').waitFor();
+  await page.getByText('Your session has ended: dora has signed in in this browser.').waitFor();
   const view = await web().client.view(handle.workflowId);
   expect(view.calls).toMatchObject([{ phase: 'requested', decisions: [] }]);
   await handle.terminate();
