@@ -88,6 +88,8 @@ export interface ApiError {
   retryInMs?: number;
   /** Set with `signed_out`: the page at which a person signs in at the issuer. */
   signInAt?: string;
+  /** Set with `signed_out`: who is signed in in this browser, if it is not the person whom the page shows. */
+  signedIn?: string;
   /** Set with `signature_needed`: the same decision succeeds with a signature by a passkey of the approver. */
   passkey?: PasskeyAsk;
   /**

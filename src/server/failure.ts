@@ -74,13 +74,14 @@ export function createErrorFormatter(report: (error: unknown) => void): FormatEr
 }
 
 function toResponse({ code, message, hint, data }: CountersignError): ErrorResponse {
-  const { retryInMs: wait, signInAt: place, passkey: asked, grantPasskey: askedToo } = data;
+  const { retryInMs: wait, signInAt: place, signedIn: who, passkey: asked, grantPasskey: askedToo } = data;
   const retryInMs = typeof wait === 'number' ? wait : undefined;
   const signInAt = typeof place === 'string' ? place : undefined;
+  const signedIn = typeof who === 'string' ? who : undefined;
   const passkey = passkeySchema.safeParse(asked).data;
   const grantPasskey = grantPasskeySchema.safeParse(askedToo).data;
   return {
     status: STATUS[code] ?? 500,
-    body: { code, message, ...defined({ hint, retryInMs, signInAt, passkey, grantPasskey }) },
+    body: { code, message, ...defined({ hint, retryInMs, signInAt, signedIn, passkey, grantPasskey }) },
   };
 }

@@ -54,7 +54,7 @@ function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authentic
   if (shown === undefined || shown === encodeURIComponent(user)) return;
   throw new CountersignError('signed_out', 'somebody else has signed in here since', {
     hint: 'sign in again; or load the page again to see who is signed in',
-    data: defined({ signInAt }),
+    data: defined({ signInAt, signedIn: user }),
   });
 }
 

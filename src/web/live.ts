@@ -141,7 +141,7 @@ export interface LiveInbox {
  * Reads the state of the inbox while `isOpen` is true. Each message is complete, so a reconnect needs no earlier
  * messages.
  */
-export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
+export function useInbox(isOpen: boolean, signedOut: (error: ApiError) => void): LiveInbox {
   const [pulse, setPulse] = useState<InboxPulse>();
   const [trouble, setTrouble] = useState<ApiError>();
   const [connection, setConnection] = useState<Connection>('connecting');
@@ -167,9 +167,9 @@ export function useInbox(isOpen: boolean, signedOut: () => void): LiveInbox {
  * Signs out if the session is over. For the page, a stream without a session looks like a broken stream, so the page
  * asks the server.
  */
-async function checkSession(signedOut: () => void): Promise<void> {
+async function checkSession(signedOut: (error: ApiError) => void): Promise<void> {
   const session = await askSession();
-  if (!session.ok && session.status === 401) signedOut();
+  if (!session.ok && session.status === 401) signedOut(session.error);
 }
 
 /** The text that one attempt at a reply has written so far. */

@@ -35,7 +35,11 @@ interface State {
   problem?: string;
 }
 
-const ENDED = 'Your session has ended. Sign in again; what you typed is kept.';
+/** Why the session of the page has ended: perhaps another person uses this browser now. */
+function endedText({ signedIn }: ApiError): string {
+  const who = signedIn === undefined ? '' : `: ${visibleText(signedIn)} has signed in in this browser`;
+  return `Your session has ended${who}. Sign in again; what you typed is kept.`;
+}
 
 /** The sign-in, or the page of the signed-in user. Exported, because esbuild bundles a script without exports as CommonJS, which is larger. */
 export function App(): JSX.Element {
@@ -43,7 +47,10 @@ export function App(): JSX.Element {
   useEffect(() => void openSession().then(setState), []);
   const { session, isOpen, problem } = state;
   showUser(session?.user);
-  const leave = useCallback(() => setState((last) => ({ ...last, isOpen: false, problem: ENDED })), []);
+  const leave = useCallback(
+    (error: ApiError) => setState((last) => ({ ...last, isOpen: false, problem: endedText(error) })),
+    [],
+  );
   if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
   const enter = (entered: Session): void => {
     forgetTyped(entered.user);
@@ -135,7 +142,7 @@ interface PageProps {
   session: Session;
   /** False while the page asks for a new sign-in. */
   isOpen: boolean;
-  signedOut: () => void;
+  signedOut: (error: ApiError) => void;
   /** Signs out. `left`: a text that the person has to read afterwards. */
   signOut: (left: string | undefined) => void;
 }
@@ -147,7 +154,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
   const { notices, notify, close } = useNotices();
   const { news, follow, clear } = useFollowed();
   const fail = useCallback((status: number, error: ApiError) => {
-    if (status === 401) return signedOut();
+    if (status === 401) return signedOut(error);
     notify({ text: errorText(error), tone: 'bad' });
   }, []);
   const isLost = inbox.connection === 'lost';

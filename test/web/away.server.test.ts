@@ -11,7 +11,7 @@ import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { type Fixture, startFixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
-import { openAccount } from './web-inbox';
+import { holdFirst, openAccount } from './web-inbox';
 
 const complaints: string[] = [];
 const tokens = new Map<string, string>();
@@ -107,6 +107,20 @@ test('a person leaves and comes back by the keyboard alone, in the time of their
   await page.getByText('Nobody.').waitFor();
   expect(await entries()).toEqual([]);
   expect(await page.evaluate('document.activeElement?.id')).toBe('away-title');
+});
+
+test('an answer that comes late does not replace a newer one', async () => {
+  const page = await openScreen('ann');
+  await page.goto(`${web.url}/#/`);
+  await page.getByRole('heading', { name: /^Inbox/ }).waitFor();
+  const late = await holdFirst(page, '**/api/away');
+  await page.goto(`${web.url}/#/away`);
+  await late.taken;
+  await fill(page, { 'Who votes': 'bob', Until: noon(3), Reason: 'a holiday' });
+  await page.keyboard.press('Enter');
+  await page.getByText(/signed in · “a holiday”/).waitFor();
+  await late.release();
+  expect(await page.getByText(/signed in · “a holiday”/).count()).toBe(1);
 });
 
 test.each([

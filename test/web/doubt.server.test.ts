@@ -80,3 +80,36 @@ test('a turn with a call in doubt is given up after it was asked to end, and not
   const { calls } = await web().client.view(handle.workflowId);
   expect(calls[0]).toMatchObject({ resolutions: [], result: { error: { code: 'in_doubt' } } });
 });
+
+test('a question keeps its meaning if another person asks the turn to end meanwhile', async () => {
+  const handle = await inDoubt('asked twice');
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
+  await page.getByRole('button', { name: 'Cancel the turn' }).click();
+  await page.getByRole('button', { name: 'Cancel it' }).waitFor();
+  await web().client.cancel(handle.workflowId);
+  await page.getByText('It was asked to end meanwhile.').waitFor();
+  expect(await page.getByText('which stays on record as unresolved').count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Cancel it' }).count()).toBe(0);
+  await page.getByRole('button', { name: 'Give it up' }).click();
+  await page.getByText('which stays on record as unresolved').waitFor();
+  await handle.terminate();
+});
+
+test('the keyboard stays at the button of a turn while it is asked about', async () => {
+  const handle = await inDoubt('by the keyboard');
+  const page = await web().tab(`#/turns/${handle.workflowId}`);
+  const focused = (): Promise<string> => page.evaluate<string>('document.activeElement.textContent');
+  await page.getByRole('button', { name: 'Cancel the turn' }).press('Enter');
+  await page.getByRole('button', { name: 'Cancel it' }).waitFor();
+  expect(await focused()).toBe('Keep it');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Cancel it' }).waitFor({ state: 'detached' });
+  expect(await focused()).toBe('Cancel the turn');
+  await page.keyboard.press('Enter');
+  await page.keyboard.press('Shift+Tab');
+  expect(await focused()).toBe('Cancel it');
+  await page.keyboard.press('Enter');
+  await page.getByRole('button', { name: 'Give it up' }).waitFor();
+  expect(await page.evaluate<string>('document.activeElement.id')).toBe('turn-title');
+  await handle.terminate();
+});

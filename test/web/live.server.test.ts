@@ -108,6 +108,28 @@ test('a page that stays open goes on through five restarts, a day apart', async 
   await page.context().close();
 });
 
+test('a list of turns begins again if the server does not know its place any more', async () => {
+  const handle = await ask('after an upgrade');
+  const page = await web().tab();
+  let read = 0;
+  await page.route('**/api/turns?*', async (route) => {
+    if (route.request().url().includes('older=')) return route.continue();
+    const response = await route.fetch();
+    read += 1;
+    await route.fulfill({ response, json: { ...(await response.json()), older: 'of-an-old-version' } });
+  });
+  await page.goto(`${web().url}/#/turns`);
+  const refused = page.waitForResponse((response) => response.url().includes('older='));
+  await page.getByRole('button', { name: 'Show older ones' }).click();
+  expect((await refused).status()).toBe(400);
+  const before = read;
+  await until('the first page again', () => read > before);
+  await page.locator('.turn-list li').first().waitFor();
+  expect(await page.locator('.notice.bad').count()).toBe(0);
+  await handle.terminate();
+  await page.context().close();
+});
+
 test.each([-10, 10])('a clock that is %d minutes wrong changes no deadline and no state', async (minutes) => {
   const handle = await ask(`skewed ${minutes}`);
   const page = await web().tab();

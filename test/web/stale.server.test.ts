@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/contract/json';
 import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide } from '../support/turns';
-import { callPlace, listOnly, lookAtAll, signOut } from './web-inbox';
+import { callPlace, type HeldAnswer, holdFirst, listOnly, lookAtAll, signOut } from './web-inbox';
 import { usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 import { until } from '../support/until';
@@ -89,6 +89,37 @@ test('what another person decides shows by itself, and leaves the inbox', async 
   expect(await page.locator('.said').innerText()).toMatch(/denied by ann/);
 });
 
+/** Opens a call, and holds the first answer about it back. */
+async function openLate(turn: string): Promise<{ page: Page; late: HeldAnswer }> {
+  const page = await web().tab();
+  const late = await holdFirst(page, '**/api/turns/*/calls/*');
+  await page.goto(`${web().url}/${callPlace(turn)}`);
+  await late.taken;
+  return { page, late };
+}
+
+test('an answer that comes late does not replace a newer one', async () => {
+  const handle = await start('late answer');
+  const { page, late } = await openLate(handle.workflowId);
+  await approve(page).waitFor();
+  await decide(handle, { callId: '1.1', decision: 'denied', approver: 'ann', reason: 'no' });
+  await page
+    .locator('.said')
+    .getByText(/denied by ann/)
+    .waitFor();
+  await late.release();
+  expect(await approve(page).count()).toBe(0);
+});
+
+test('an answer that comes late is shown if no newer one came', async () => {
+  const handle = await start('only answer');
+  const { page, late } = await openLate(handle.workflowId);
+  await page.route('**/api/turns/*/calls/*', (route) => route.abort());
+  await late.release();
+  await approve(page).waitFor();
+  await handle.terminate();
+});
+
 test('after its server was restarted a page signs in again and has lost nothing', async () => {
   const token = await web().addUser('bea');
   const handle = await start('restart');
@@ -104,7 +135,7 @@ test('after its server was restarted a page signs in again and has lost nothing'
   await page.getByText('What you typed is kept.').waitFor();
   const missed = await start('made while it was down');
   await web().startServer();
-  await page.getByText('Your session has ended.').waitFor();
+  await page.getByText('Your session has ended. Sign in again;').waitFor();
   await signIn(page, token);
   await page.getByText('live', { exact: true }).waitFor();
   await listOnly(page, 'stale');
@@ -143,7 +174,7 @@ test('a tab decides nothing in the name of somebody who signed in in another tab
   }, token);
   expect(status).toBe(200);
   await approve(page).click();
-  await page.getByText('Your session has ended').waitFor();
+  await page.getByText('Your session has ended: dora has signed in in this browser.').waitFor();
   const view = await web().client.view(handle.workflowId);
   expect(view.calls).toMatchObject([{ phase: 'requested', decisions: [] }]);
   await handle.terminate();

@@ -165,6 +165,10 @@ test('an admin asks again with a reason, which voids the votes', async () => {
   await page.locator('dialog').waitFor({ state: 'detached' });
   expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Ask again …');
   await page.keyboard.press('Enter');
+  await dialog.getByRole('button', { name: 'Close' }).press('Enter');
+  await page.locator('dialog').waitFor({ state: 'detached' });
+  expect(await page.evaluate<string>('document.activeElement.textContent')).toBe('Ask again …');
+  await page.keyboard.press('Enter');
   await dialog.waitFor();
   const send = dialog.getByRole('button', { name: 'Ask again' });
   expect(await send.getAttribute('aria-disabled')).toBe('true');

@@ -144,6 +144,45 @@ export async function lookAtAll(page: Page, by: 'button' | 'key' = 'button'): Pr
   });
 }
 
+/** An answer of the server that a test holds back. */
+export interface HeldAnswer {
+  /** Settles when the server has answered. */
+  taken: Promise<void>;
+  /** Lets the page have the answer, and waits until the page has drawn it. */
+  release(): Promise<void>;
+}
+
+/** Holds the answer to the first request for a path back. */
+export async function holdFirst(page: Page, path: string): Promise<HeldAnswer> {
+  const [held, taken] = [gate(), gate()];
+  const handled = gate();
+  await page.route(
+    path,
+    async (route) => {
+      const response = await route.fetch();
+      taken.open();
+      await held.opened;
+      await route.fulfill({ response });
+      handled.open();
+    },
+    { times: 1 },
+  );
+  return {
+    taken: taken.opened,
+    release: async () => {
+      held.open();
+      await handled.opened;
+      await page.evaluate('new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)))');
+    },
+  };
+}
+
+function gate(): { open: () => void; opened: Promise<void> } {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => (open = resolve));
+  return { open: () => open(), opened };
+}
+
 /** Where a conversation is on the page. */
 export const talkPlace = (session: string): string => `#/conversations/${session}`;
 

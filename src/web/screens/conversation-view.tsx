@@ -228,19 +228,19 @@ type ControlButton = (label: string, body: ControlBody, text: string, tone?: str
 /** A button that closes the conversation after the person has read what that means. */
 function Closing({ isRunning, button }: { isRunning: boolean; button: ControlButton }): JSX.Element {
   const [isAsked, setAsked] = useState(false);
-  if (!isAsked)
-    return (
-      <button class="button plain" type="button" onClick={() => setAsked(true)}>
-        Close
-      </button>
-    );
+  // One button offers and keeps, so that the focus of the keyboard stays.
   return (
     <span class="confirm">
-      It takes no more messages, and what waits is left undone.{' '}
-      {button(isRunning ? 'Close it after this turn' : 'Close it', { action: 'close' }, 'It is closed.')}{' '}
-      {isRunning && button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
-      <button class="button plain" type="button" onClick={() => setAsked(false)}>
-        Keep it
+      {isAsked && (
+        <>
+          It takes no more messages, and what waits is left undone.{' '}
+          {button(isRunning ? 'Close it after this turn' : 'Close it', { action: 'close' }, 'It is closed.')}{' '}
+          {isRunning &&
+            button('Stop and close it', { action: 'close', cancel: true }, 'It is closed.', 'danger')}{' '}
+        </>
+      )}
+      <button class="button plain" type="button" onClick={() => setAsked(!isAsked)}>
+        {isAsked ? 'Keep it' : 'Close'}
       </button>
     </span>
   );

@@ -170,6 +170,9 @@ function useConversations({ agent, older }: Part): ConversationsPage | undefined
     const read = async (): Promise<void> => {
       const reply = await readConversations({ agent, older });
       if (isLeft) return;
+      // A server of another version does not know this place in the list.
+      if (!reply.ok && reply.status === 400 && older !== '')
+        return showInList({ at: 'conversations' }, queryOf({ agent }));
       if (reply.ok) setPage(reply.data);
       // The failure is shown once, and not every five seconds.
       else if (!isSaid.current || reply.status === 401) fail(reply.status, reply.error);

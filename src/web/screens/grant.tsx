@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { defined } from '../../contract/defined';
 import type { Narrowing } from '../../contract/control/narrowing';
 import type { RequestOpened } from '../../history/events';
@@ -30,17 +30,12 @@ interface GrantProps extends DecidingProps {
 /** A form that approves a call and also allows similar calls in advance. */
 export function GrantOffer(props: GrantProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  const opener = useRef<HTMLButtonElement>(null);
-  const close = (): void => {
-    setOpen(false);
-    opener.current?.focus();
-  };
   return (
     <p class="grant-offer">
-      <button class="button" type="button" ref={opener} onClick={() => setOpen(true)}>
+      <button class="button" type="button" onClick={() => setOpen(true)}>
         Approve and allow more …
       </button>
-      {isOpen && <GrantDialog {...props} close={close} />}
+      {isOpen && <GrantDialog {...props} close={() => setOpen(false)} />}
     </p>
   );
 }

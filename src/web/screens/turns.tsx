@@ -174,8 +174,10 @@ function useTurns(filter: TurnsFilter) {
     const reply = await readTurns({ ...filter, ...daysOf(filter), older });
     // The answer to an earlier filter is ignored.
     if (wanted.current !== filter) return;
-    if (reply.ok) setPages([...before, reply.data]);
-    else fail(reply.status, reply.error);
+    if (reply.ok) return setPages([...before, reply.data]);
+    // A server of another version does not know this place in the list.
+    if (reply.status === 400 && older !== '') return read([]);
+    fail(reply.status, reply.error);
   };
   useEffect(() => {
     wanted.current = filter;

@@ -99,6 +99,22 @@ export function useNow(everyMs = 1_000): number {
   return now;
 }
 
+/**
+ * Numbers requests whose answers replace each other. Called when a request begins, it returns a function to call when
+ * its answer has content: false if the answer to a newer request was taken before.
+ */
+export function useNewest(): () => () => boolean {
+  const last = useRef({ asked: 0, taken: 0 }).current;
+  return useCallback(() => {
+    const own = ++last.asked;
+    return () => {
+      if (own < last.taken) return false;
+      last.taken = own;
+      return true;
+    };
+  }, []);
+}
+
 /** After how many milliseconds a screen reads again. */
 const AGAIN_MS = 15_000;
 
@@ -106,10 +122,12 @@ const AGAIN_MS = 15_000;
 export function usePolled<T>(path: string): { data: T | undefined; look: () => Promise<void> } {
   const { fail } = useAppContext();
   const [data, setData] = useState<T>();
+  const begin = useNewest();
   const look = useCallback(async (): Promise<void> => {
+    const isNewest = begin();
     const reply = await send<T>('GET', path);
-    if (reply.ok) setData(reply.data);
-    else fail(reply.status, reply.error);
+    if (!reply.ok) return fail(reply.status, reply.error);
+    if (isNewest()) setData(reply.data);
   }, [path, fail]);
   useEffect(() => {
     void look();

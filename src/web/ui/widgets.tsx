@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Label } from '../../history/labels';
 import { hrefOf } from '../model/route';
 import { dateTime } from '../../contract/text/times';
@@ -131,12 +131,17 @@ interface DialogProps {
 /** A dialog that is open as long as it is rendered. It belongs to the current screen only. */
 export function Dialog({ titleId, isWide = false, close, children }: DialogProps): JSX.Element {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // The cleanup of a layout effect still finds the dialog in the page.
+  useLayoutEffect(() => {
     ref.current?.showModal();
     // Back leaves the screen on which the dialog was opened.
     const leave = (): void => ref.current?.close();
     addEventListener('hashchange', leave);
-    return () => removeEventListener('hashchange', leave);
+    return () => {
+      removeEventListener('hashchange', leave);
+      // A dialog that is removed while it is open does not give the focus back.
+      leave();
+    };
   }, []);
   return (
     <dialog ref={ref} class={`card${isWide ? ' wide' : ''}`} aria-labelledby={titleId} onClose={close}>

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import type { CallPhase } from '../../../history/view-types';
 import { readCall } from '../../http';
-import { goTo, useAppContext, useKept, useKeys, useLate } from '../../ui/app';
+import { goTo, useAppContext, useKept, useKeys, useLate, useNewest } from '../../ui/app';
 import { RequestPanel } from './request';
 import type { DecidingProps, KeptTyped, PanelProps } from './send';
 import { ArgumentsView, DecidedPreview, Outcome } from './content';
@@ -93,12 +93,13 @@ function useCall(
 ): { details?: CallDetails; problem?: string; refresh: () => void } {
   const { inbox, fail } = useAppContext();
   const [state, setState] = useState<{ details?: CallDetails; problem?: string }>({});
+  const begin = useNewest();
   const refresh = useCallback(() => {
+    const isNewest = begin();
     void readCall(turn, callId).then((reply) => {
-      if (reply.ok) return setState({ details: reply.data });
       // After any other error the screen stays as it is, because the connection may come back.
-      if (reply.status === 404) return setState({ problem: reply.error.message });
-      fail(reply.status, reply.error);
+      if (!reply.ok && reply.status !== 404) return fail(reply.status, reply.error);
+      if (isNewest()) setState(reply.ok ? { details: reply.data } : { problem: reply.error.message });
     });
   }, [turn, callId, fail]);
   // The server does not search for longer texts. We cut the beginning, because the id of the call is at the end.

@@ -131,7 +131,7 @@ function TurnHead({ view }: { view: TurnView }): JSX.Element {
           </span>
         )}
       </p>
-      <h1 id="turn-title">
+      <h1 id="turn-title" tabIndex={-1}>
         <Text of={view.prompt} layout="block" kind="prose" />
       </h1>
       <Files of={view.files} />
@@ -200,31 +200,34 @@ const WAYS = {
  */
 function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   const { notify, fail } = useAppContext();
-  const [isAsked, setAsked] = useState(false);
-  const way = WAYS[view.cancelRequested ? 'abandon' : 'cancel'];
+  const [asked, setAsked] = useState<keyof typeof WAYS>();
+  const now = view.cancelRequested ? 'abandon' : 'cancel';
+  const way = WAYS[now];
   const act = async (): Promise<void> => {
-    setAsked(false);
+    setAsked(undefined);
+    document.getElementById('turn-title')?.focus();
     const reply = await cancelTurn(view.turn, way.body);
     if (!reply.ok) return fail(reply.status, reply.error);
     notify({ text: way.notice, tone: 'quiet' });
   };
   if (view.cancelRequested && view.inDoubt.length === 0)
     return <span class="chip quiet">was asked to end</span>;
-  if (!isAsked) {
-    return (
-      <button class="button plain" type="button" onClick={() => setAsked(true)}>
-        {way.offer}
-      </button>
-    );
-  }
+  const isAsked = asked === now;
+  // One button offers and keeps, so that the focus of the keyboard stays.
   return (
     <span class="confirm">
-      {way.means}{' '}
-      <button class="button danger" type="button" onClick={() => void act()}>
-        {way.does}
-      </button>{' '}
-      <button class="button plain" type="button" onClick={() => setAsked(false)}>
-        Keep it
+      {isAsked ? (
+        <>
+          {way.means}{' '}
+          <button class="button danger" type="button" onClick={() => void act()}>
+            {way.does}
+          </button>{' '}
+        </>
+      ) : (
+        asked && 'It was asked to end meanwhile. '
+      )}
+      <button class="button plain" type="button" onClick={() => setAsked(isAsked ? undefined : now)}>
+        {isAsked ? 'Keep it' : way.offer}
       </button>
     </span>
   );
