@@ -132,6 +132,8 @@ export const LIMITS = {
   childDepth: 3,
   /** The most levels that a tool may set. Each level has a line in the memo of the turns below it. */
   childDepthMost: 6,
+  /** The most bytes with which the id of a child begins. The server takes ids of 1,000 bytes; the call is named after. */
+  childStemBytes: 900,
   /** The most child turns that one turn starts, unless the tool sets it. */
   childrenPerTurn: 50,
   /** The most steps in a row with the same calls and the same results, unless the agent sets it. */
