@@ -28,8 +28,7 @@ import {
   type TurnView,
 } from './view-types';
 import { decided, forgetVotes, voted } from './votes';
-import { addSpent, noSpending, smallerOf, spentInReply } from '../contract/spending/budget';
-import { raised } from '../contract/spending/budget';
+import { addSpent, noSpending, raised, smallerOf, spentInReply } from '../contract/spending/budget';
 import { RAISE_BUDGET } from '../contract/names';
 import { defined } from '../contract/defined';
 
