@@ -2,6 +2,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
+const DAY = 24 * HOUR;
 
 /**
  * Every limit in one place. A value over its limit is refused, or cut with a mark, before it reaches history:
@@ -237,7 +238,13 @@ export const TIMES = {
   /** The time until a task is tried again after a worker without the agent or tool took it. */
   agentRetry: 5 * SECOND,
   /** A request without a decision expires after this time, which counts as a denial. */
-  requestExpires: 7 * 24 * HOUR,
+  requestExpires: 7 * DAY,
+  /** The longest time that a grant may hold, and that somebody may be away. */
+  grantMost: 30 * DAY,
+  /** The clock of a person's machine may be ahead of the server's clock by at most this time. */
+  clockSkew: 600 * SECOND,
+  /** A schedule starts a turn at most this late after an outage of the server, unless the schedule sets it. */
+  scheduleCatchUp: DAY,
   /** The timeout of a `local` tool. It has to be quick, because it runs inside a workflow task. */
   localTimeout: 5 * SECOND,
   /** The timeout of one attempt of `think`, with the model call and the preparation. */
