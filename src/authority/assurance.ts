@@ -21,12 +21,13 @@ import {
 import type { Vote as KeptVote } from '../contract/authority/authority';
 import type { Assurance } from '../contract/authority/votes';
 import { SIGNATURE_KINDS } from '../contract/decision';
+import { TIMES } from '../contract/limits';
 
 /**
  * The most by which the clocks of signer and worker may differ, in milliseconds. A signature that is dated further in
  * the future is refused. A signature still counts for this long after its `notAfter`.
  */
-export const CLOCK_TOLERANCE = 10 * 60 * 1000;
+export const CLOCK_TOLERANCE = TIMES.clockSkew;
 
 const signature = z.strictObject({
   kind: z.enum(SIGNATURE_KINDS),

@@ -7,6 +7,9 @@
 export const OVERLAP_POLICIES = ['skip', 'buffer-one', 'buffer-all', 'cancel-other', 'allow-all'] as const;
 export type OverlapPolicy = (typeof OVERLAP_POLICIES)[number];
 
+/** The policy of a schedule that sets none. */
+export const DEFAULT_OVERLAP: OverlapPolicy = 'skip';
+
 /** When the turns of a schedule start. Exactly one of `cron` and `everyMs` is set. */
 export interface ScheduleTimes {
   /** Minute, hour, day of the month, month and day of the week, or a shorthand such as `@daily`. */

@@ -23,7 +23,14 @@ import { ask, STATUS, statusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { startOf } from '../contract/turn';
 import { attach, checkTurnId, inputOf, priorityGiven } from './start-turn';
-import type { OverlapPolicy, ScheduledTurn, ScheduledTurns, ScheduleSummary } from './schedule-types';
+import {
+  DEFAULT_OVERLAP,
+  type OverlapPolicy,
+  type ScheduledTurn,
+  type ScheduledTurns,
+  type ScheduleSummary,
+} from './schedule-types';
+import { TIMES } from '../contract/limits';
 import type { ScheduleRequest, Schedules } from './types';
 
 const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
@@ -37,7 +44,6 @@ const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
 const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 /** The most characters of a schedule's id. Temporal adds a dash and 20 characters. */
 const ID_CHARACTERS = 150;
-const DAY_MS = 24 * 60 * 60 * 1000;
 /** The least catch-up window. The server would make a smaller window larger. */
 const LEAST_CATCH_UP_MS = 10_000;
 const MOST_TIMES = 1_000;
@@ -75,7 +81,13 @@ export function makeSchedules(context: ClientContext): Schedules {
 }
 
 async function create(context: ClientContext, request: ScheduleRequest): Promise<void> {
-  const { id, taskQueue = TASK_QUEUE, overlap = 'skip', catchUpMs = DAY_MS, paused = false } = request;
+  const {
+    id,
+    taskQueue = TASK_QUEUE,
+    overlap = DEFAULT_OVERLAP,
+    catchUpMs = TIMES.scheduleCatchUp,
+    paused = false,
+  } = request;
   const input = { ...inputOf(request), ...withFiles(await attach(context, request.files)) };
   const shown = startOf(input, input.prompt);
   if (catchUpMs < LEAST_CATCH_UP_MS) throw usage('the catch-up window is under 10 s', 'give 10 s or more');
@@ -239,7 +251,7 @@ function inFull(schedule: ScheduleDescription): ScheduledTurns {
     ...summaryOf(schedule),
     ...defined({ requester: origin?.requester, metadata: origin?.metadata }),
     taskQueue: action.taskQueue,
-    overlap: overlap ?? policies.overlap ?? 'skip',
+    overlap: overlap ?? policies.overlap ?? DEFAULT_OVERLAP,
     jitterMs: spec.jitter ?? 0,
     catchUpMs: policies.catchupWindow,
     started: info.numActionsTaken,

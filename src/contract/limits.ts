@@ -2,6 +2,7 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 const SECOND = 1000;
 const HOUR = 3600 * SECOND;
+const DAY = 24 * HOUR;
 
 /**
  * Every limit in one place. A value over its limit is refused, or cut with a mark, before it reaches history:
@@ -132,6 +133,8 @@ export const LIMITS = {
   childDepth: 3,
   /** The most levels that a tool may set. Each level has a line in the memo of the turns below it. */
   childDepthMost: 6,
+  /** The most bytes with which the id of a child begins. The server takes ids of 1,000 bytes; the call is named after. */
+  childStemBytes: 900,
   /** The most child turns that one turn starts, unless the tool sets it. */
   childrenPerTurn: 50,
   /** The most steps in a row with the same calls and the same results, unless the agent sets it. */
@@ -235,7 +238,13 @@ export const TIMES = {
   /** The time until a task is tried again after a worker without the agent or tool took it. */
   agentRetry: 5 * SECOND,
   /** A request without a decision expires after this time, which counts as a denial. */
-  requestExpires: 7 * 24 * HOUR,
+  requestExpires: 7 * DAY,
+  /** The longest time that a grant may hold, and that somebody may be away. */
+  grantMost: 30 * DAY,
+  /** The clock of a person's machine may be ahead of the server's clock by at most this time. */
+  clockSkew: 600 * SECOND,
+  /** A schedule starts a turn at most this late after an outage of the server, unless the schedule sets it. */
+  scheduleCatchUp: DAY,
   /** The timeout of a `local` tool. It has to be quick, because it runs inside a workflow task. */
   localTimeout: 5 * SECOND,
   /** The timeout of one attempt of `think`, with the model call and the preparation. */

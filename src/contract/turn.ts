@@ -18,6 +18,7 @@ import type { SignalVerdict, Verdict } from './decision';
 import type { TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
+import { childStem } from './digest';
 import { MEMO, SEARCH_ATTRIBUTES } from './names';
 import type { Usage } from './spending/usage';
 import type { MovedStep, ResultRef, SessionRef } from './think';
@@ -187,15 +188,16 @@ export const CHILD_INPUT = { lineage: LINEAGE, budget: BUDGET, cap: BUDGET, sess
  * a reset that keeps the reply, it is the id of the turn that was started before. So a call never starts two turns.
  */
 export function childTurnId(turn: string, { callId, replyId }: { callId: string; replyId: string }): string {
-  return `${turn}.${callId}.${replyId.replace(/[^A-Za-z0-9]/g, '').slice(0, KEY_CHARACTERS)}`;
+  return `${childStem(turn)}.${callId}.${replyId.replace(/[^A-Za-z0-9]/g, '').slice(0, KEY_CHARACTERS)}`;
 }
 
 const KEY_CHARACTERS = 12;
 
 /** The call that a child turn belongs to, by the id of the child. Undefined if it belongs to another turn. */
 export function callOfChild(turn: string, child: string): string | undefined {
-  if (!child.startsWith(`${turn}.`)) return undefined;
-  return /^(.+)\.[A-Za-z0-9]{1,12}$/.exec(child.slice(turn.length + 1))?.[1];
+  const stem = childStem(turn);
+  if (!child.startsWith(`${stem}.`)) return undefined;
+  return /^(.+)\.[A-Za-z0-9]{1,12}$/.exec(child.slice(stem.length + 1))?.[1];
 }
 
 /** How a child turn ended. `result` is whatever its workflow returned. */

@@ -1,6 +1,6 @@
 import { uuid4 } from '@temporalio/workflow';
 import { callKey } from '../contract/names';
-import { addTime, isRaise, raisedText } from '../contract/spending/budget';
+import { addTime } from '../contract/spending/budget';
 import type { ChildReady, NotHere, Paused, PreparedCall } from '../contract/call';
 import { afterStep } from '../contract/spending/repeats';
 import type { Order } from '../contract/tool';
@@ -17,7 +17,6 @@ import {
   reopen,
   settle,
   start,
-  successOf,
 } from './approvals/transitions';
 import { escalate } from './approvals/votes';
 import { releaseChild, runChild } from './child-turn';
@@ -171,19 +170,7 @@ function advance(turn: Turn, runtime: TurnRuntime): void {
   const states = [...turn.approvals.calls.values()];
   for (const state of states) if (state.phase === 'replanning') startReplan(turn, state);
   for (const state of nextToStart(states, turn.order))
-    if (isOwnRaise(state)) allowMore(turn, state, now);
-    else if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
-}
-
-/** Whether the turn itself adds to its budget. If rules say who decides, a worker checks the votes first. */
-function isOwnRaise({ call }: CallState): boolean {
-  return isRaise(call.tool) && call.authority === undefined;
-}
-
-/** Adds what a person allowed to the turn's budget. The decision is spent as for any call. */
-function allowMore({ approvals }: Turn, state: CallState, now: number): void {
-  start(state);
-  closeCall(approvals, state, { result: successOf(state, raisedText(state.effective), now) });
+    if (turn.states.isFree(state.call)) startCall(turn, state, runtime);
 }
 
 function startCall(turn: Turn, state: CallState, runtime: TurnRuntime): void {

@@ -1,4 +1,5 @@
 import { callOfChild, childResult, childTurnId, isTurnResult, readChildEnd } from '../../src/contract/turn';
+import { LIMITS } from '../../src/contract/limits';
 import type { TurnResult } from '../../src/contract/turn';
 
 const replyId = '3f6c1d2e-aaaa-bbbb-cccc-000000000000';
@@ -7,6 +8,29 @@ it.each(['turn-a', 'a.b.c', 'x/y'])('the id of a child turn of %s names its call
   const child = childTurnId(turn, { callId: '12.3', replyId });
   expect(child).toBe(`${turn}.12.3.3f6c1d2eaaaa`);
   expect(callOfChild(turn, child)).toBe('12.3');
+});
+
+it.each([
+  ['1,000 letters', 'x'.repeat(1000)],
+  ['1,000 bytes in characters of four', '\u{1f600}'.repeat(250)],
+])(
+  'the id of a child turn of %s fits the server, also six levels down, and names its call',
+  (_case, turn) => {
+    let parent = turn;
+    for (let level = 0; level < LIMITS.childDepthMost; level++) {
+      const child = childTurnId(parent, { callId: '999999.1000', replyId });
+      expect(Buffer.byteLength(child)).toBeLessThanOrEqual(1000);
+      expect(child).not.toContain('\ufffd');
+      expect(callOfChild(parent, child)).toBe('999999.1000');
+      expect(callOfChild(`${parent}x`, child)).toBeUndefined();
+      parent = child;
+    }
+  },
+);
+
+it('long ids that begin alike have different child turns', () => {
+  const of = (end: string) => childTurnId(`${'x'.repeat(990)}${end}`, { callId: '1.1', replyId });
+  expect(of('a')).not.toBe(of('b'));
 });
 
 it('another reply makes another child turn', () => {

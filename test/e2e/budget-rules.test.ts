@@ -58,10 +58,10 @@ afterAll(() => client.close());
 
 const BUDGET = '2.budget';
 
-async function start(agent: string, tokens = 150): Promise<TurnHandle> {
+async function start(agent: string, tokens = 150, taskQueue = fixture.taskQueue): Promise<TurnHandle> {
   const look = { toolCalls: [{ name: 'look', arguments: { tag: 'x' } }], usage: { totalTokens: tokens } };
   const prompt = book.add(look, look, { text: 'done' });
-  const { turn } = await client.start({ agent, prompt, taskQueue: fixture.taskQueue, requester: 'bob' });
+  const { turn } = await client.start({ agent, prompt, taskQueue, requester: 'bob' });
   return fixture.client.workflow.getHandle(turn);
 }
 
@@ -151,6 +151,27 @@ test("Temporal's own signal raises nothing where the rule wants a signature", as
   await until('it to be struck', async () => (await callOf(handle)).request?.note !== undefined);
   expect(await callOf(handle)).toMatchObject({ phase: 'requested', votes: [] });
   expect((await callOf(handle)).request?.note).toMatch(/the vote of anna does not count: it is claimed/);
+  await client.cancel(handle.workflowId);
+  expect((await client.view(handle.workflowId)).budget).toMatchObject({ tokens: 250 });
+});
+
+test('a worker checks a raise by its own rules where the request was prepared without any', async () => {
+  const queue = { taskQueue: `${fixture.taskQueue}-late-rules` };
+  const budget = { tokens: 250, then: 'ask' as const };
+  const tools = [recordTool(effects, { name: 'look' })];
+  const agents = [defineAgent({ name: 'sealed', instructions: 'do', model: book.model, tools, budget })];
+  const first = await fixture.addWorker({}, { agents, ...queue });
+  const handle = await start('sealed', 150, queue.taskQueue);
+  await waitFor(handle, BUDGET);
+  expect((await callOf(handle)).request).not.toHaveProperty('authority');
+  await first.stop();
+  await fixture.addWorker({}, { agents, ...queue, approvers: join(fixture.directory, 'approvers.yaml') });
+  await say(handle, 'mallory');
+  await until('it to be asked again', async () => (await callOf(handle)).request?.authority !== undefined);
+  expect(await callOf(handle)).toMatchObject({
+    phase: 'requested',
+    request: { authority: { rule: { name: 'signed budgets' } } },
+  });
   await client.cancel(handle.workflowId);
   expect((await client.view(handle.workflowId)).budget).toMatchObject({ tokens: 250 });
 });

@@ -77,6 +77,22 @@ const resultsOf = async (parent: TurnHandle) => {
   return made.map(({ result }) => result);
 };
 
+test.each([
+  ['a long id', 1000, 'x'],
+  ['a long id of three bytes a character', 342, '\u65e5'],
+])('a turn with %s has a child turn, too', async (_case, characters, character) => {
+  const prompt = book.add({ toolCalls: [give(book.add({ text: 'yes' }))] }, readBack);
+  const { taskQueue } = fixture;
+  const id = `${Date.now()}`.padEnd(characters, character).slice(0, characters);
+  const handle = await fixture.client.workflow.start('agentTurn', {
+    ...{ workflowId: id, taskQueue, args: [{ agent: 'boss', prompt }] },
+  });
+  expect(await handle.result()).toMatchObject({ status: 'answered', answer: expect.stringContaining('yes') });
+  const [call] = (await client.view(id)).calls;
+  expect(call).toMatchObject({ callId: '1.1', phase: 'done', result: { content: 'yes' } });
+  expect(callOfChild(id, call?.child ?? '')).toBe('1.1');
+});
+
 test('the answer of the child turn is the result of the call; record and workflow agree', async () => {
   const task = book.add(call('look', 'plain'), { text: 'all is well' });
   const parent = await start(give(task));

@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import { LIMITS } from '../../src/contract/limits';
+import { SIGNALS, WORKFLOWS } from '../../src/contract/names';
 import { ModelError, type ModelMessage } from '../../src/models/model';
 import type { ScriptedStep } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -126,6 +128,43 @@ test('70 calls in a step: 64 run, the rest have to come in the next step', async
   expect(result.counts).toMatchObject({ calls: 70, failed: 6 });
   expect(result.answer.match(/at most 64 calls/g)).toHaveLength(6);
   expect(await effects.lines('seventy')).toHaveLength(64);
+});
+
+test('1,000 calls of 200 KB: each is answered with what is wrong, and the turn goes on', async () => {
+  const call = { name: 'look', arguments: JSON.stringify({ tag: 'x'.repeat(200_000) }) };
+  const { handle, result } = await run(
+    { toolCalls: Array.from({ length: 1000 }, () => call) },
+    { text: 'done' },
+  );
+  expect(result).toMatchObject({ status: 'answered', answer: 'done', counts: { calls: 1000, failed: 1000 } });
+  const told = (await transcriptOf(handle)).flatMap((entry) =>
+    entry.kind === 'result' ? entry.content : [],
+  );
+  expect(told.filter((text) => text.includes(`at most ${LIMITS.argumentsBytes}`))).toHaveLength(64);
+  expect(told.filter((text) => text.includes('at most 64 calls'))).toHaveLength(936);
+});
+
+test('64 edits of 120 KB that wait for a worker all run, although they come at once', async () => {
+  const queue = { taskQueue: `${fixture.taskQueue}-bulky` };
+  const tools = [recordTool(effects, { name: 'bulky', safety: 'dangerous', effect: 'pure' }, () => 'ok')];
+  const agents = [
+    defineAgent({ name: 'bulky', instructions: 'do', model: book.model, tools, order: 'parallel' }),
+  ];
+  const first = await fixture.addWorker({}, { agents, ...queue });
+  const calls = Array.from({ length: 64 }, (_, n) => ({ name: 'bulky', arguments: { tag: `bulky ${n}.` } }));
+  const prompt = book.add({ toolCalls: calls }, { text: 'done' });
+  const handle = await fixture.client.workflow.start(WORKFLOWS.turn, {
+    ...{ workflowId: `bulky-${randomUUID()}`, ...queue, args: [{ agent: 'bulky', prompt }] },
+  });
+  await waitFor(handle, '1.1');
+  await first.stop();
+  const edit = { decision: 'modified', arguments: { tag: 'x'.repeat(120 * KIB) }, approver: 'ann' };
+  for (let n = 1; n <= 64; n++) await handle.signal(SIGNALS.approval, { ...edit, callId: `1.${n}` });
+  await fixture.addWorker({}, { agents, ...queue });
+  expect(await handle.result()).toMatchObject({
+    status: 'answered',
+    counts: { calls: 64, failed: 0, modified: 64 },
+  });
 });
 
 test('arguments and previews that are too large together: those beyond the limit are not offered', async () => {

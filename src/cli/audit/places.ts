@@ -4,7 +4,7 @@ import type { RosterPerson } from '../../contract/authority/roster';
 import { type Assurance, ASSURANCES, isSameName } from '../../contract/authority/votes';
 import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAway } from '../../contract/control/away-forms';
-import { CLOCK_SKEW_MS } from '../../contract/control/grants';
+import { TIMES } from '../../contract/limits';
 import { defined } from '../../contract/defined';
 import { parseJson } from '../../contract/json';
 import { frameOf, type ReadLine } from '../../history/audit/read';
@@ -251,7 +251,7 @@ function whyClosed({ entry, person, decision, started }: EntryCheck): string | u
 /** A moment by the server's clock, if the end of an entry was reached by the worker's clock, which may be behind. */
 function momentIn({ end }: Pick<Away, 'end'>, moment: number): number {
   const last = Date.parse(end) - 1;
-  return moment > last && moment - last < CLOCK_SKEW_MS ? last : moment;
+  return moment > last && moment - last < TIMES.clockSkew ? last : moment;
 }
 
 /** The facts to print about votes in somebody's place. None if there are no such votes. */

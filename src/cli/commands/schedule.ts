@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { Countersign, ScheduledTurns, ScheduleSummary } from '../../client';
-import { OVERLAP_POLICIES, type OverlapPolicy } from '../../client/schedule-types';
+import { TIMES } from '../../contract/limits';
+import { DEFAULT_OVERLAP, OVERLAP_POLICIES, type OverlapPolicy } from '../../client/schedule-types';
 import { defined } from '../../contract/defined';
 import { shellWord } from '../../contract/text/shell-word';
 import { dateTime, relative, span } from '../../contract/text/times';
@@ -68,6 +69,9 @@ export function addSchedule(program: Command, context: Context): void {
   );
 }
 
+/** The client's own default, as the command line takes a time. */
+const CATCH_UP = `${TIMES.scheduleCatchUp / 3_600_000}h`;
+
 function addAdd(command: (name: string, about: string) => Command, context: Context): void {
   command('add <id> <agent> <prompt>', 'make a schedule; the prompt may be @file, read now')
     .option('--cron <times>', "when, such as '0 8 * * 1-5' or @daily")
@@ -77,9 +81,9 @@ function addAdd(command: (name: string, about: string) => Command, context: Cont
     .addOption(
       new Option('--overlap <policy>', 'what happens while one of its turns is open')
         .choices(OVERLAP_POLICIES)
-        .default('skip'),
+        .default(DEFAULT_OVERLAP),
     )
-    .option('--catch-up <time>', 'after an outage of the server: how late a turn may start', '24h')
+    .option('--catch-up <time>', 'after an outage of the server: how late a turn may start', CATCH_UP)
     .option('--paused', 'start nothing until it is resumed')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
     .option('--as <name>', 'who asks, for the tools to know (default: your user name here)')

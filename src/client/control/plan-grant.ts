@@ -5,7 +5,7 @@ import { termsDigest } from '../../contract/control/confirmations';
 import { confirmerOf, grantStanding } from '../../contract/control/grant-votes';
 import { covers } from '../../contract/control/covers';
 import { grantSentence, heldSentence } from '../../contract/control/grant-text';
-import { type GrantSeen, type GrantTerms, MOST_GRANT_MS } from '../../contract/control/grants';
+import { type GrantSeen, type GrantTerms } from '../../contract/control/grants';
 import {
   type Condition,
   exactly,
@@ -15,7 +15,7 @@ import {
 } from '../../contract/control/narrowing';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
-import { LIMITS } from '../../contract/limits';
+import { LIMITS, TIMES } from '../../contract/limits';
 import type { RequestOpened } from '../../history/call-events';
 import { type CallView, type TurnView, viewOf } from '../../history/view';
 import { readTurns } from '../read-turns';
@@ -39,7 +39,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
   if (forMs === undefined) throw usage('a grant says for how long, or for how many calls');
   if (!Number.isInteger(times) || times < 1 || times > LIMITS.grantTimes)
     throw usage(`a grant is for 1 to ${LIMITS.grantTimes} calls`);
-  if (!(forMs > 0) || forMs > MOST_GRANT_MS) throw usage('a grant holds for at most 30 days');
+  if (!(forMs > 0) || forMs > TIMES.grantMost) throw usage('a grant holds for at most 30 days');
   const narrowing = narrowed(request, options.narrowing ?? {});
   const { by, authority } = giverOf(call, request, options.by);
   const now = Date.now();

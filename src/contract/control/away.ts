@@ -1,8 +1,8 @@
 import { isSameName } from '../authority/votes';
-import { LIMITS } from '../limits';
+import { LIMITS, TIMES } from '../limits';
 import { utf8Bytes } from '../text/bytes';
 import type { Away, AwayAsked, AwayTerms } from './away-terms';
-import { CLOCK_SKEW_MS, isLeftAt, MOST_GRANT_MS, reasonIssue } from './grants';
+import { isLeftAt, reasonIssue } from './grants';
 
 export type { Away, AwayAsked, AwayTerms } from './away-terms';
 
@@ -35,8 +35,6 @@ const EMPTY: AwayState = { entries: [], ended: [] };
 /** The state before the first out-of-office. */
 export const nobodyAway = (): AwayState => EMPTY;
 
-/** The most that an out-of-office may last: the same time as a grant. */
-const MOST_AWAY_MS = MOST_GRANT_MS;
 const MOST_AHEAD_MS = 366 * 24 * 3600 * 1000;
 
 function withoutPast({ entries, ended }: AwayState, now: number): AwayState {
@@ -83,10 +81,10 @@ function whyNotTaken(state: AwayState, asked: AwayAsked, now: number): AwayRefus
   const wrong = reasonIssue(reason);
   if (wrong !== undefined) return refuse('malformed', wrong);
   if (isSameName(from, to)) return refuse('away_refused', 'nobody votes in their own place');
-  if (Date.parse(asked.at) > now + CLOCK_SKEW_MS)
+  if (Date.parse(asked.at) > now + TIMES.clockSkew)
     return refuse('away_refused', 'it is dated in the future: the clock of who is away is wrong');
   if (!(start < end) || end <= now) return refuse('away_refused', 'it would be over already');
-  if (end - start > MOST_AWAY_MS) return refuse('away_refused', 'one lasts at most 30 days');
+  if (end - start > TIMES.grantMost) return refuse('away_refused', 'one lasts at most 30 days');
   if (start - now > MOST_AHEAD_MS) return refuse('away_refused', 'it starts in more than a year');
   if (state.ended.some((one) => one.id === id)) return refuse('away_refused', 'it was ended');
   const other = state.entries.find(

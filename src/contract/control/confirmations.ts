@@ -1,8 +1,7 @@
 import { digestJson } from '../digest';
-import { LIMITS } from '../limits';
+import { LIMITS, TIMES } from '../limits';
 import { confirmerOf, type GrantVote } from './grant-votes';
 import {
-  CLOCK_SKEW_MS,
   type Grant,
   type GrantRefused,
   type GrantsState,
@@ -55,6 +54,6 @@ export function confirmGrant(
 function whyNotTaken(grant: Grant, { at, seenDigest }: GrantVote, now: number): string | undefined {
   if (seenDigest !== termsDigest(grant)) return 'there is another grant of this id than the one shown';
   if (Date.parse(grant.until) <= now) return `it ended at ${grant.until}`;
-  const isAhead = Date.parse(at) > now + CLOCK_SKEW_MS;
+  const isAhead = Date.parse(at) > now + TIMES.clockSkew;
   return isAhead ? 'it is dated in the future: the clock of who confirms it is wrong' : undefined;
 }

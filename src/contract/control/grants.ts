@@ -1,6 +1,6 @@
 import { reasonProblem } from '../call-messages';
 import { defined } from '../defined';
-import { LIMITS } from '../limits';
+import { LIMITS, TIMES } from '../limits';
 import { utf8Bytes } from '../text/bytes';
 import { type GrantVotes, lackingOn } from './grant-votes';
 import { type Narrowing, narrowingProblem } from './narrowing';
@@ -123,14 +123,8 @@ const EMPTY: GrantsState = { grants: [], revoked: [] };
 /** The state before the first grant. */
 export const noGrants = (): GrantsState => EMPTY;
 
-const DAY = 24 * 3600 * 1000;
-/** The longest time that a grant may hold. */
-export const MOST_GRANT_MS = 30 * DAY;
-/** A giver's clock may be ahead of the server's clock by at most this time. */
-export const CLOCK_SKEW_MS = 10 * 60 * 1000;
-
 /** Whether an entry that holds until `end` is still kept. It is kept until every clock has passed `end`. */
-export const isLeftAt = (end: string, now: number): boolean => Date.parse(end) + CLOCK_SKEW_MS > now;
+export const isLeftAt = (end: string, now: number): boolean => Date.parse(end) + TIMES.clockSkew > now;
 
 /** Drops entries that have ended. A grant whose uses are all claimed stays, so that it cannot be given again. */
 export function withoutPast(state: GrantsState, now: number): GrantsState {
@@ -168,10 +162,10 @@ function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantR
   if (wrong !== undefined) return refuse('malformed', wrong);
   if (times > LIMITS.grantTimes)
     return refuse('malformed', `a grant is for at most ${LIMITS.grantTimes} calls`);
-  if (given > now + CLOCK_SKEW_MS)
+  if (given > now + TIMES.clockSkew)
     return refuse('grant_refused', 'it is dated in the future: the clock of who gives it is wrong');
   if (ends <= now || ends <= given) return refuse('grant_refused', 'it would be over already');
-  if (ends - given > MOST_GRANT_MS || ends - now > MOST_GRANT_MS + CLOCK_SKEW_MS)
+  if (ends - given > TIMES.grantMost || ends - now > TIMES.grantMost + TIMES.clockSkew)
     return refuse('grant_refused', 'a grant holds for at most 30 days');
   if (state.revoked.some((one) => one.id === id)) return refuse('grant_refused', 'it was revoked');
   if (isBelowFloor(state, at))

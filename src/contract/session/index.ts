@@ -5,6 +5,7 @@ import type { Budget } from '../spending/budget';
 import { type FileRef, FILES } from './files';
 import type { CarriedSpending } from '../spending/carried';
 import type { Usage } from '../spending/usage';
+import { childStem } from '../digest';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
 
@@ -255,11 +256,11 @@ export interface SessionMemo {
 
 /** Id of the `n`th turn of a session. */
 export function turnIdIn(sessionId: string, n: number): string {
-  return `${sessionId}.t${n}`;
+  return `${childStem(sessionId)}.t${n}`;
 }
 
 /** Whether the id of a turn has the form that this session gives to its turns. */
 export function isTurnIn(sessionId: string, turn: string): boolean {
-  const n = Number(turn.slice(sessionId.length + 2));
+  const n = Number(turn.slice(childStem(sessionId).length + 2));
   return Number.isSafeInteger(n) && turn === turnIdIn(sessionId, n);
 }

@@ -1,3 +1,4 @@
+import { digestText } from '../digest';
 import { isValidCall, type PreparedCall, type ValidCall } from '../call';
 import { LIMITS } from '../limits';
 import type { Repeated } from './carried';
@@ -25,7 +26,7 @@ export function afterStep(
   if (repeats === undefined) return repeated;
   if (isRepeated({ repeated, repeats }, calls)) return { ...repeated, refused: repeated.refused + 1 };
   const signature = signatureOf(calls);
-  const results = digests.join();
+  const results = shortened(digests.join());
   const isAlike = repeated.calls === signature && repeated.results === results;
   return { calls: signature, results, times: isAlike ? repeated.times + 1 : 1, refused: 0 };
 }
@@ -43,13 +44,19 @@ const MOST_CHARACTERS = 200;
 
 /** The calls of a step without their ids, for a comparison. */
 function signatureOf(calls: readonly PreparedCall[]): string {
-  return calls
-    .map((call) => {
-      const what = isValidCall(call) ? call.argsDigest : rawOf(call).slice(0, MOST_CHARACTERS);
-      return `${call.tool.slice(0, MOST_CHARACTERS)} ${what}`;
-    })
-    .join('\n');
+  const each = calls.map((call) => {
+    const what = isValidCall(call) ? call.argsDigest : rawOf(call).slice(0, MOST_CHARACTERS);
+    return `${call.tool.slice(0, MOST_CHARACTERS)} ${what}`;
+  });
+  return shortened(each.join('\n'));
 }
+
+/** A text or, if it is long, its digest. The turn takes both texts along beside a transcript that may be at its limit. */
+function shortened(text: string): string {
+  return text.length <= MOST_KEPT ? text : digestText(text);
+}
+
+const MOST_KEPT = 1_000;
 
 function rawOf(call: Exclude<PreparedCall, ValidCall>): string {
   return call.raw ?? (call.kind === 'remote' ? '' : JSON.stringify(call.proposed));

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import type { Roster } from '../../contract/authority/roster';
-import { isRaise, raisedText } from '../../contract/spending/budget';
 import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../../contract/call';
 import { SIGNATURE_KINDS } from '../../contract/decision';
 import { defined } from '../../contract/defined';
@@ -101,16 +100,6 @@ export function endAsked(head: EventHeader, held: CallFold | undefined): CallEnd
   if (held?.closing === undefined || held.phase === 'ended') return [];
   if (!isValidCall(held.call) || held.call.askedBy === undefined) return [];
   return end(head, held, resultOfClosing(held, held.closing, head.at));
-}
-
-/**
- * Ends a request for more budget. The turn itself raises the budget once a person has allowed it, so no activity ends
- * the request. Only under a rule does an activity end it.
- */
-export function endRaised(head: EventHeader, held: CallFold | undefined): CallEnded[] {
-  if (held?.phase !== 'decided' || !isRaise(held.call.tool)) return [];
-  if (isValidCall(held.call) && held.call.authority !== undefined) return [];
-  return end(head, held, successResult(held, raisedText(held.effective), head.at));
 }
 
 /**

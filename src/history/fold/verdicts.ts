@@ -36,7 +36,7 @@ import type {
   Resolved,
   TurnEvent,
 } from '../events';
-import { endAsked, endRaised, endResolved } from './results';
+import { endAsked, endResolved } from './results';
 import { type CallFold, eventHeader, type FoldState, type PendingSignal } from './state';
 
 /** A decision, a resolution or an answer with its verdict. */
@@ -166,7 +166,7 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
   }
   if (event.type === 'decision') {
     applyDecision(state, event);
-    return [event, ...endRaised(event, state.calls.get(event.callId))];
+    return [event];
   }
   if (event.type === 'answered') {
     applyAnswer(state, event);

@@ -49,3 +49,22 @@ it('remembers little of a call, however long the name that a model gave', () => 
   const { calls: remembered } = afterStep({ repeated: NONE, repeats: 2 }, [call], ['d']);
   expect(remembered.length).toBeLessThan(500);
 });
+
+it('remembers little of a step with many calls, and still tells such steps apart', () => {
+  const many = (last: string): InvalidCall[] =>
+    Array.from({ length: LIMITS.callsAnswered }, (_, n) => ({
+      ...{ kind: 'invalid' as const, callId: `1.${n + 1}`, id: 'm', tool: 't'.repeat(200) },
+      ...{
+        proposed: { text: n === LIMITS.callsAnswered - 1 ? last : 'y'.repeat(200) },
+        result: result('1.1'),
+      },
+    }));
+  const digests = many('').map((_, n) => String(n).padStart(64, '0'));
+  const once = afterStep({ repeated: NONE, repeats: 2 }, many('a'), digests);
+  expect(JSON.stringify(once).length).toBeLessThan(2_500);
+  expect(afterStep({ repeated: once, repeats: 2 }, many('a'), digests)).toMatchObject({ times: 2 });
+  expect(afterStep({ repeated: once, repeats: 2 }, many('b'), digests)).toMatchObject({ times: 1 });
+  expect(afterStep({ repeated: once, repeats: 2 }, many('a'), digests.toReversed())).toMatchObject({
+    times: 1,
+  });
+});

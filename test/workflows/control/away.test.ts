@@ -1,5 +1,5 @@
 import { type AwayAsked, nobodyAway } from '../../../src/contract/control/away';
-import { CLOCK_SKEW_MS } from '../../../src/contract/control/grants';
+import { TIMES } from '../../../src/contract/limits';
 import { FAILURES, MEMO, QUERIES, UPDATES } from '../../../src/contract/names';
 import { awayInput, type HeldAway, takeAway } from '../../../src/workflows/control/away';
 import { type Command, endWorkflow, jobs, valueIn, WorkflowUnderTest } from '../../support/workflow';
@@ -65,7 +65,7 @@ it('forgets one that is over with the next that comes', async () => {
   const { held, workflow } = await control();
   await workflow.task([jobs.update(UPDATES.away, asked(), 'a')]);
   const later = asked(2, { end: iso(3 * HOUR) });
-  const after = HOUR + CLOCK_SKEW_MS + 1;
+  const after = HOUR + TIMES.clockSkew + 1;
   const commands = await workflow.task([jobs.update(UPDATES.away, later, 'b')], after);
   expect(held.away.entries).toEqual([{ ...later, takenAt: iso(after) }]);
   expect(memosIn(commands)).toEqual([]);
