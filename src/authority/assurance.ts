@@ -23,12 +23,6 @@ import type { Assurance } from '../contract/authority/votes';
 import { SIGNATURE_KINDS } from '../contract/decision';
 import { TIMES } from '../contract/limits';
 
-/**
- * The most by which the clocks of signer and worker may differ, in milliseconds. A signature that is dated further in
- * the future is refused. A signature still counts for this long after its `notAfter`.
- */
-export const CLOCK_TOLERANCE = TIMES.clockSkew;
-
 const signature = z.strictObject({
   kind: z.enum(SIGNATURE_KINDS),
   armored: z.string(),
@@ -141,8 +135,8 @@ function bad(why: VoteFault): { ok: false; why: VoteFault } {
 function checkTimes({ at, notAfter }: Statement, now: number): { ok: false; why: VoteFault } | undefined {
   const [from, to] = [Date.parse(at), Date.parse(notAfter)];
   if (to < from) return bad('malformed');
-  if (from > now + CLOCK_TOLERANCE) return bad('in_future');
-  return to + CLOCK_TOLERANCE < now ? bad('expired') : undefined;
+  if (from > now + TIMES.clockSkew) return bad('in_future');
+  return to + TIMES.clockSkew < now ? bad('expired') : undefined;
 }
 
 interface Expected {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { VoteSignature } from '../contract/decision';
-import { CLOCK_TOLERANCE, type Judge, passkeyFault, sshFault, type VoteJudgement } from './assurance';
+import { TIMES } from '../contract/limits';
+import { type Judge, passkeyFault, sshFault, type VoteJudgement } from './assurance';
 import { verifyPasskey } from './passkeys/passkey';
 import { verifySshSignature } from './ssh-signature';
 
@@ -42,7 +43,7 @@ export function assuranceOfText(
   if (voter === undefined) return { ok: false, why: 'unknown_person' };
   const [from, to] = [Date.parse(at), Date.parse(until)];
   if (signature.at !== at || signature.notAfter !== until) return { ok: false, why: 'vote_changed' };
-  if (from > now + CLOCK_TOLERANCE) return { ok: false, why: 'in_future' };
+  if (from > now + TIMES.clockSkew) return { ok: false, why: 'in_future' };
   if (!(to > now)) return { ok: false, why: 'expired' };
   if (signature.kind === 'passkey') return byPasskey(signature.armored, text, { voter, approvers });
   const isOwn = signature.kind === 'ssh';

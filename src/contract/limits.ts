@@ -241,7 +241,10 @@ export const TIMES = {
   requestExpires: 7 * DAY,
   /** The longest time that a grant may hold, and that somebody may be away. */
   grantMost: 30 * DAY,
-  /** The clock of a person's machine may be ahead of the server's clock by at most this time. */
+  /**
+   * The clock of a person's machine may be ahead of the server's or the worker's clock by at most this time. A signature
+   * still counts for this long after its `notAfter`.
+   */
   clockSkew: 600 * SECOND,
   /** A schedule starts a turn at most this late after an outage of the server, unless the schedule sets it. */
   scheduleCatchUp: DAY,

@@ -33,7 +33,8 @@ export interface FilePlan {
    */
   encoding: 'utf8' | 'latin1';
   /**
-   * Empty for a command, and a call that moves or deletes the file. The plan then only binds the call to the bytes that were shown.
+   * Empty for a command, and a call that moves or deletes the file. The plan then only binds the call to the bytes
+   * that were shown.
    */
   hunks: Hunk[];
 }

@@ -98,9 +98,13 @@ async function previewOf(root: Root, command: Command, sandbox: Sandbox | undefi
   const head = describeCommand(argv, cwd);
   const files = await filesIn(root, command);
   const text = [head, ...files.map((line) => `with ${line}`), await reachOf(sandbox)].join('\n');
-  if (files.length === 0) return { text };
-  const bound = { path: normalPath(cwd), baseHash: contentDigest(files.join('\n')), targetHash: '' };
-  return { text, plan: { ...bound, encoding: 'utf8', hunks: [] } };
+  const baseHash = digestOf(files);
+  if (baseHash === undefined) return { text };
+  return { text, plan: { path: normalPath(cwd), baseHash, targetHash: '', encoding: 'utf8', hunks: [] } };
+}
+
+function digestOf(files: readonly string[]): string | undefined {
+  return files.length === 0 ? undefined : contentDigest(files.join('\n'));
 }
 
 /**
@@ -110,15 +114,12 @@ async function previewOf(root: Root, command: Command, sandbox: Sandbox | undefi
 async function assertAsShown(root: Root, command: Command, { plan, approval }: CallContext): Promise<void> {
   if (plan === undefined && approval === undefined) return;
   const files = await filesIn(root, command);
-  const now = files.length === 0 ? undefined : contentDigest(files.join('\n'));
-  if (now === (plan?.baseHash ?? undefined)) return;
+  if (digestOf(files) === (plan?.baseHash ?? undefined)) return;
   const which = files.length === 0 ? 'a file that the command names is gone' : 'a file changed';
   const list = files.length === 0 ? '' : ` The files are now: ${files.join(', ')}.`;
   throw new ToolError(
     `Conflict: ${which} since this was prepared. This attempt ran nothing.${list} Ask for it anew.`,
-    {
-      code: 'conflict',
-    },
+    { code: 'conflict' },
   );
 }
 
@@ -135,10 +136,11 @@ const READERS: readonly string[] = [
 async function filesIn(root: Root, { argv, cwd }: Command): Promise<string[]> {
   const found: string[] = [];
   if (READERS.includes(argv[0] ?? '')) return found;
+  const base = await realpath(root.directory);
   for (const [index, word] of argv.entries()) {
     // A program without a slash is looked up in PATH.
     const isLookedUp = index === 0 && !word.includes('/');
-    const path = isLookedUp ? undefined : await fileAt(root, resolve(root.directory, normalPath(cwd), word));
+    const path = isLookedUp ? undefined : await fileAt(base, resolve(root.directory, normalPath(cwd), word));
     if (path === undefined) continue;
     found.push((await root.inParent(path, describeFile)).line);
     if (index > 0 && argv[index - 1]?.startsWith('-') === false) break;
@@ -146,10 +148,10 @@ async function filesIn(root: Root, { argv, cwd }: Command): Promise<string[]> {
   return found;
 }
 
-/** The path of a regular file of the workspace, relative to its root and without links. Undefined for anything else. */
-async function fileAt({ directory }: Root, path: string): Promise<string | undefined> {
+/** The path of a regular file below `base`, relative to it and without links. Undefined for anything else. */
+async function fileAt(base: string, path: string): Promise<string | undefined> {
   try {
-    const [base, real] = await Promise.all([realpath(directory), realpath(path)]);
+    const real = await realpath(path);
     return isWithin(real, base) && (await stat(real)).isFile() ? relative(base, real) : undefined;
   } catch {
     // The word does not name a file.

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Approvers, parseApprovers } from '../../src/authority/approvers';
-import { assuranceOf, CLOCK_TOLERANCE, VOTE_FAULTS, type VoteJudgement } from '../../src/authority/assurance';
+import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../src/authority/assurance';
+import { TIMES } from '../../src/contract/limits';
 import { type InboxKey, openInboxKey } from '../../src/authority/inbox-key';
 import {
   type CallFacts,
@@ -111,8 +112,8 @@ it.each<[string, Case]>([
   ['with other fields', { vote: { channel: 'cli', decisionId: 'x' } }],
   ['a denial', { words: { decision: 'denied' } }],
   ['run again', { words: { decision: 'run-again' } }],
-  ['at the last moment', { now: AT + 3_600_000 + CLOCK_TOLERANCE }],
-  ['by a clock that is 10 minutes ahead', { now: AT - CLOCK_TOLERANCE }],
+  ['at the last moment', { now: AT + 3_600_000 + TIMES.clockSkew }],
+  ['by a clock that is 10 minutes ahead', { now: AT - TIMES.clockSkew }],
 ])('takes a signed vote %s', (_case, one) => {
   expect(judgedCase(one)).toMatchObject({ ok: true, assurance: 'signed_ssh', voter: 'anna' });
 });
@@ -164,8 +165,8 @@ describe('a signature', () => {
       'does_not_match',
       { isSilent: true, signer: { sign: (text) => anna.sign(`${text.toString().slice(0, -1)},"w":1}`) } },
     ],
-    ['that ended', 'expired', { now: AT + 3_600_000 + CLOCK_TOLERANCE + 1 }],
-    ['from the future', 'in_future', { now: AT - CLOCK_TOLERANCE - 1 }],
+    ['that ended', 'expired', { now: AT + 3_600_000 + TIMES.clockSkew + 1 }],
+    ['from the future', 'in_future', { now: AT - TIMES.clockSkew - 1 }],
     ['that ends before it begins', 'malformed', { words: { notAfter: new Date(AT - 1).toISOString() } }],
     ['without an end', 'malformed', { vote: { notAfter: undefined } }],
     ['without what was seen', 'wrong_arguments', { vote: { seenDigest: undefined }, isSilent: true }],

@@ -2,7 +2,8 @@ import type { GrantPasskeyAsk, SignedByPasskey } from '../../contract/authority/
 import { grantSentence } from '../../contract/control/grant-text';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
-import { CLOCK_TOLERANCE, VOTE_FAULTS } from '../assurance';
+import { TIMES } from '../../contract/limits';
+import { VOTE_FAULTS } from '../assurance';
 import { assuranceOfGrant, givenBy, grantFault, grantText } from '../grant-statement';
 import type { SignedInGrant } from '../inbox-key';
 import type { ApproversSource } from '../source';
@@ -44,7 +45,7 @@ export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSign
       if (file.personOf(user) !== says.voter) throw refused(VOTE_FAULTS.unknown_person);
       // The worker accepts the signature until the grant ends. The page has no reason to wait, so an old signature is
       // refused.
-      if (!(now - Date.parse(says.at) <= CLOCK_TOLERANCE)) throw refused('it is too old to be sent');
+      if (!(now - Date.parse(says.at) <= TIMES.clockSkew)) throw refused('it is too old to be sent');
       const at = { at: says.at, notAfter: terms.until };
       const signature: VoteSignature = { kind: 'passkey', armored: assertion, ...at };
       const { installation } = file;

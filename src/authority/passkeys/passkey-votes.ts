@@ -2,7 +2,8 @@ import type { PasskeyAsk, PasskeyPlace, SignedByPasskey } from '../../contract/a
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
-import { assuranceOf, CLOCK_TOLERANCE, VOTE_FAULTS } from '../assurance';
+import { TIMES } from '../../contract/limits';
+import { assuranceOf, VOTE_FAULTS } from '../assurance';
 import type { SignedInVote } from '../inbox-key';
 import type { ApproversSource } from '../source';
 import { statementOf, statementText } from '../statement';
@@ -65,7 +66,7 @@ export function passkeySigner(approvers: ApproversSource): PasskeySigner {
       const now = Date.now();
       // The worker accepts the signature until `notAfter`, so that other people have time to vote. The page has no
       // reason to wait, so an old signature is refused here.
-      if (!(now - Date.parse(at) <= CLOCK_TOLERANCE)) throw refused('it is too old to be sent');
+      if (!(now - Date.parse(at) <= TIMES.clockSkew)) throw refused('it is too old to be sent');
       const { decision, reason, inPlaceOf } = vote;
       const said = { decision, approver, at, notAfter, ...defined({ reason, inPlaceOf }) };
       const statement = statementOf(facts, said);

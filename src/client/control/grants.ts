@@ -73,8 +73,8 @@ async function listGrants(context: ClientContext): Promise<GrantsSeen> {
 }
 
 /**
- * Asks the workflow that holds pauses, grants and absences. Undefined if no worker has started it. Silence is asked again once:
- * a server may lose a question together with a task that it drops, and a question changes nothing.
+ * Asks the workflow that holds pauses, grants and absences. Undefined if no worker has started it. After silence it asks
+ * once more, because the answer to a question changes nothing and may have been lost with a task.
  */
 export async function queryControl({ client }: ClientContext, query: string, what: string): Promise<unknown> {
   const ask = () =>

@@ -1,9 +1,17 @@
-import type { ChildProcess } from 'node:child_process';
-import { execFile } from 'node:child_process';
-import { existsSync, lstatSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync } from 'node:fs';
-import { chown, mkdtemp, stat, writeFile } from 'node:fs/promises';
+import { type ChildProcess, execFile } from 'node:child_process';
+import {
+  accessSync,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
+import { chown, constants, mkdtemp, stat, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
@@ -13,7 +21,6 @@ import type { Holder } from '../run-process';
 import { within } from '../within';
 import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
-import { findProgram } from './program';
 
 /** The user that programs run as: the worker's user, another user that root switches to, or root without its rights. */
 export type Identity = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
@@ -36,6 +43,21 @@ export async function findParts(path?: string): Promise<Parts> {
     });
   const { stdout } = await promisify(execFile)(bwrap, ['--help']);
   return { bwrap, options: new Set(stdout.match(/--[a-z-]+/g)), prlimit, setpriv };
+}
+
+/** The file of a program of this machine. Folders of PATH that are not absolute are passed over. */
+export function findProgram(name: string, path = process.env['PATH'] ?? ''): string | undefined {
+  const folders = path.split(delimiter).filter((one) => one.startsWith('/'));
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** User and group that own nothing. */

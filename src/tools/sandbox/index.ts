@@ -23,8 +23,7 @@ import type { Duration } from '../types';
 import { onOneLine } from '../workspace/path';
 import { createFolders, holderOf, listFolders, type Mount } from './folders';
 import { describeLimits, LIMIT_NAMES, type LimitName, limitsSchema } from './limits';
-import { type Machine, prepareMachine, type Settings, type Wrapped } from './machine';
-import { findProgram } from './program';
+import { hasSandbox, type Machine, prepareMachine, type Settings, type Wrapped } from './machine';
 
 /** The options of a sandbox. Paths are relative to the current folder. Programs see the same paths as outside. */
 export interface SandboxOptions {
@@ -169,13 +168,6 @@ export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox
     run: async (command) => run(command, await wrap(command).catch(failStart)),
     start: async (command) => start(await wrap(command).catch(failStart)),
   };
-}
-
-/** Whether this machine has a sandbox. The answer is in digests, so it is looked up once for each set of settings. */
-function hasSandbox(): boolean {
-  return (
-    process.platform === 'darwin' || (process.platform === 'linux' && findProgram('bwrap') !== undefined)
-  );
 }
 
 function toNetwork(

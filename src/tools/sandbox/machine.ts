@@ -10,6 +10,7 @@ import {
   type BubblewrapHolder,
   chooseIdentity,
   findParts,
+  findProgram,
   followBubblewrap,
   type Launch,
   makeFolder,
@@ -47,6 +48,13 @@ export interface Wrapped {
   argv: string[];
   cwd: string;
   holder: BubblewrapHolder | undefined;
+}
+
+/** Whether this machine has a sandbox. The answer is in digests, so it is looked up once for each set of settings. */
+export function hasSandbox(): boolean {
+  return (
+    process.platform === 'darwin' || (process.platform === 'linux' && findProgram('bwrap') !== undefined)
+  );
 }
 
 /**

@@ -147,20 +147,21 @@ function replaceLines(text: string, edits: readonly Edit[]): string {
   for (const { from, removed, added } of edits) {
     const at = from < next.line ? undefined : skipLines(text, next.at, from - next.line);
     if (at === undefined) throw new HunkMismatch('a hunk is out of place');
-    const end = at + removed.join('').length;
-    if (!hasLines(text, at, removed)) throw new HunkMismatch(`line ${from + 1} differs`);
+    const end = endOf(text, at, removed);
+    if (end === undefined) throw new HunkMismatch(`line ${from + 1} differs`);
     parts.push(text.slice(next.at, at), added.join(''));
     next = { line: from + removed.length, at: end };
   }
   return parts.join('') + text.slice(next.at);
 }
 
-/** Whether whole lines of the text, from an index, are these. Only the last line of a text may have no line end. */
-function hasLines(text: string, at: number, lines: readonly string[]): boolean {
-  const end = at + lines.join('').length;
+/** Where these whole lines end, if they stand at an index. Only the last line of a text may have no line end. */
+function endOf(text: string, at: number, lines: readonly string[]): number | undefined {
+  const all = lines.join('');
+  const end = at + all.length;
   const isWhole = (line: string, index: number) =>
     line.endsWith('\n') || (index === lines.length - 1 && end === text.length);
-  return lines.every(isWhole) && text.startsWith(lines.join(''), at);
+  return lines.every(isWhole) && text.startsWith(all, at) ? end : undefined;
 }
 
 /** A unified diff of a file. `before` and `after` are its names. Null: there is no such file. No newline at its end. */

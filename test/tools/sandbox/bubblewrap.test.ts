@@ -5,6 +5,7 @@ import {
   bubblewrapWords,
   chooseIdentity,
   findParts,
+  findProgram,
   isReachable,
   runtimePaths,
   unenforced,
@@ -117,4 +118,29 @@ it('knows whether somebody else may read a program', () => {
   expect(isReachable(program, other)).toBe(true);
   chmodSync(program, 0o700);
   expect(isReachable(program, other)).toBe(false);
+});
+
+describe('a program of this machine', () => {
+  const at = (...names: string[]): string => join(scratch(), ...names);
+
+  beforeEach(() => {
+    for (const folder of ['a', 'b', 'c']) mkdirSync(at(folder));
+    for (const folder of ['a', 'b', 'c']) writeFileSync(at(folder, 'tool'), '');
+    for (const folder of ['b', 'c']) chmodSync(at(folder, 'tool'), 0o755);
+  });
+
+  it.each<[string, readonly string[], string | undefined]>([
+    ['the first that may be run', ['a', 'b', 'c'], 'b'],
+    ['none that may not be run', ['a'], undefined],
+    ['none in a folder that is not there', ['nowhere'], undefined],
+    ['none without folders', [], undefined],
+  ])('finds %s', (_case, folders, found) => {
+    const path = folders.map((folder) => at(folder)).join(':');
+    expect(findProgram('tool', path)).toBe(found && at(found, 'tool'));
+  });
+
+  it('finds nothing in a folder that is not absolute', () => {
+    expect(findProgram('package.json', '.::.')).toBeUndefined();
+    expect(findProgram('bin/countersign.js', '.')).toBeUndefined();
+  });
 });
