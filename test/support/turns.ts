@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, defaultPayloadConverter, WorkflowNotFoundError } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
@@ -7,6 +8,7 @@ import type { Decision, Refused, Resolution, SignalVerdict, Verdict } from '../.
 import { SIGNALS, UPDATES } from '../../src/contract/names';
 import type { TranscriptPage, TranscriptQuery, TranscriptEntry } from '../../src/contract/transcript';
 import type { OpenItem, OpenMemo } from '../../src/contract/turn';
+import { isTaskFailing, retry } from '../../src/history/server-errors';
 import { approveNext, denyNext } from '../../src/testing';
 import type { TurnHandle } from './fixture';
 import { until } from './until';
@@ -76,16 +78,19 @@ export function signalDecision(handle: TurnHandle, decision: unknown): Promise<v
   return handle.signal(SIGNALS.approval, decision);
 }
 
-/** Sends anything to an update of a turn. */
+/**
+ * Sends anything to an update of a turn. As our client does, it sends the same update again when the server aborted it, because
+ * a task of the turn failed: one that would end the turn fails if an event came in the meantime.
+ */
 export async function send(
   handle: TurnHandle,
   update: string,
   message: unknown,
-  updateId?: string,
+  updateId: string = randomUUID(),
 ): Promise<Verdict> {
-  const id = updateId === undefined ? {} : { updateId };
+  const execute = () => handle.executeUpdate<Verdict, [unknown]>(update, { args: [message], updateId });
   try {
-    return await handle.executeUpdate<Verdict, [unknown]>(update, { args: [message], ...id });
+    return await retry({ passes: isTaskFailing, forMs: 10_000 }, execute);
   } catch (error) {
     return refusalIn(error);
   }
