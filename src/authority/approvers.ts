@@ -1,12 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Authority } from '../contract/authority/authority';
-import {
-  actionFor,
-  GROUP,
-  type RuleAction,
-  type RuleSnapshot,
-  type Voter,
-} from '../contract/authority/votes';
+import { GROUP, type Voter } from '../contract/authority/votes';
+import { actionFor, type RuleAction, type RuleSnapshot } from '../contract/authority/rule';
 import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
