@@ -9,7 +9,7 @@ import { CountersignError, errorMessage, systemReason } from '../contract/errors
 import { checkFile, type Known } from './check-file';
 import type { Condition } from './condition';
 import type { CheckedPasskeys, Passkey, PasskeySite } from './passkeys/passkey';
-import { agentsIn, permitsOf } from './permits';
+import { agentsIn, permitsOf } from './roles-and-visibility';
 import { actionBy, type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { RevokedKeys } from './check-keys';
