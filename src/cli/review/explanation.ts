@@ -1,6 +1,6 @@
 import type { Approvers, Ruling } from '../../authority/approvers';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
-import type { StandIn } from '../../contract/authority/places';
+import type { StandIn } from '../../contract/authority/in-place-of';
 import { seatingOf, type VoteRefusal, voterText } from '../../contract/authority/votes';
 import { assuranceText } from '../../contract/authority/rule';
 import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Authority, votingOf } from '../../../src/contract/authority/authority';
 import { countVotesUnder } from '../../../src/contract/authority/votes-needed';
-import { asksForPlace, choosePlace, placesOf } from '../../../src/contract/authority/places';
+import { asksForPlace, choosePlace, placesOf } from '../../../src/contract/authority/in-place-of';
 import type { CastVote, Voter } from '../../../src/contract/authority/votes';
 import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 import type { Away } from '../../../src/contract/control/away';
