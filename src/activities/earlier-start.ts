@@ -99,10 +99,10 @@ async function startInOtherRun(input: CallInput): Promise<string | undefined> {
 const DECIDED_BEFORE = 'decided before the turn was reset';
 
 /**
- * Why a repeatable call needs another decision. In a run that a reset made, its decision counts only if the history
- * of this run proves that it was made after the reset. Undefined: the decision counts.
+ * Why the decision on a repeatable call is void, so that the call needs another one. In a run that a reset made, a
+ * decision counts only if the history of this run proves that it was made after the reset. Undefined: it counts.
  */
-export async function outdatedDecision(input: CallInput): Promise<string | undefined> {
+export async function voidDecision(input: CallInput): Promise<string | undefined> {
   if (input.decision === undefined || !isResetRun(input)) return undefined;
   try {
     return (await isAllowedHere(await readResetHistory(), input)) ? undefined : DECIDED_BEFORE;

@@ -11,7 +11,7 @@ import { raiseCall, raisedKind } from '../contract/spending/raise';
 import type { PrepareInput, PrepareOutput } from '../contract/think';
 import { checkVotes, refusalBy } from './authority';
 import type { ActivityDeps } from './deps';
-import { outdatedDecision } from './earlier-start';
+import { voidDecision } from './earlier-start';
 import { cachedOutput, notRunResult } from './execution';
 import { notHere } from './another-worker';
 import { invalidCall } from './prepare-call';
@@ -82,8 +82,8 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
   } catch (error) {
     return notHere(input, `whose votes they are could not be checked: ${errorMessage(error)}`);
   }
-  const outdated = await outdatedDecision(input);
-  if (outdated !== undefined) return { askAgain: outdated };
+  const voided = await voidDecision(input);
+  if (voided !== undefined) return { askAgain: voided };
   const facts = { timestamp: new Date().toISOString(), safety: 'dangerous' as const, approved: true };
   const result = makeSuccess(input, { content: raisedText(args), contentType: 'text' }, facts);
   return { ...cachedOutput(deps, result), ...defined({ roster }) };

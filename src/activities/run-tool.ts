@@ -7,7 +7,7 @@ import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '
 import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
-import { outdatedDecision, signedStart } from './earlier-start';
+import { voidDecision, signedStart } from './earlier-start';
 import {
   cachedOutput,
   execute,
@@ -98,8 +98,8 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
     return { output: cachedOutput(deps, notRunResult({ tool, input }, withWhatRan(input, checked.failure))) };
   const spent = checked.isSigned ? await spentBefore(input) : undefined;
   if (spent !== undefined) return { output: spent };
-  const outdated = tool.effect === 'unsafe' ? undefined : await outdatedDecision(input);
-  if (outdated !== undefined) return { output: { askAgain: outdated } };
+  const voided = tool.effect === 'unsafe' ? undefined : await voidDecision(input);
+  if (voided !== undefined) return { output: { askAgain: voided } };
   // If the grant does not count here, a person decides the call. In that case a pause does not hold it.
   const unknown = checked.granted && (await voidGrant(deps.grants, input));
   if (unknown !== undefined) return { output: unknown };

@@ -30,6 +30,7 @@ import { LIMITS } from '../contract/limits';
 import type { Asked } from './model/model-tries';
 import type { ValuedReply } from './model/model-reply';
 import { askModel, noteUsage } from './model/model-reply';
+import { ownCallId } from '../contract/names';
 
 /** Asks the model for one step and prepares the calls of its reply. A replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
@@ -113,7 +114,7 @@ function withCurrency(budget: Budget | undefined, { pricing }: ActivityDeps): Bu
 const ID_CHARACTERS = 200;
 
 function askedCalls(step: number, reply: ModelReply): AskedCall[] {
-  const given = reply.toolCalls.map(({ id }, index) => id ?? `call_${step}_${index + 1}`);
+  const given = reply.toolCalls.map(({ id }, index) => id ?? ownCallId(step, index));
   const ids = uniqueIds(given.map((id) => ({ id: id.slice(0, ID_CHARACTERS) })));
   return reply.toolCalls.map((call, index) => ({
     callId: `${step}.${index + 1}`,

@@ -7,6 +7,7 @@ import { checkCovered, checkNames, checkWhen, type Known } from './check-file';
 import type { Condition } from './condition';
 import { actionBy, type RuledCall, rulesThatFit } from './matching';
 import { type Complain, type Path, readYaml, wordsOf } from './yaml';
+import { DAY } from '../contract/text/times';
 
 /** A rule that fits a call, and its action. */
 export interface FittingRule {
@@ -35,7 +36,6 @@ export interface PolicyRules {
 }
 
 const MOST_RULES = 1_000;
-const DAY_MS = 86_400_000;
 const MOST_DAYS = 31;
 
 const names = z.array(z.string().min(1)).min(1, 'must not be empty');
@@ -64,7 +64,7 @@ type RuleContent = Content['rules'][number];
 function endOf(day: string): number {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
   // JavaScript reads the 30th of February as a day in March.
-  return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY_MS : NaN;
+  return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY : NaN;
 }
 
 /** The facts against which the rules of a policy are checked. */
@@ -172,7 +172,7 @@ function checkUntil(
   const path = ['rules', at, 'until'];
   if (then !== 'run') complain(path, `only a rule that says \`run\` has \`until\``);
   else if (tools === undefined) complain(path, 'a rule with `until` names its `tools`');
-  else if (endOf(until) > now + (MOST_DAYS + 1) * DAY_MS)
+  else if (endOf(until) > now + (MOST_DAYS + 1) * DAY)
     complain(path, `must be at most ${MOST_DAYS} days from today`);
 }
 

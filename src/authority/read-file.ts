@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ASSURANCES } from '../contract/authority/rule';
+import { PERSON_NAME } from '../contract/authority/votes';
 import { type Mistake, type ReadYaml, readYaml } from './yaml';
 
 /** The content of an approvers file, and the position of each part in its text. */
@@ -12,17 +13,12 @@ const MOST_REVOKED = 10_000;
 /** The most people who may vote on one request. The request keeps their names. */
 export const MOST_VOTERS = 200;
 
-/**
- * The letters of a name. Only plain letters, because names go into history, where a look-alike would pass for another
- * person.
- */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 const NAME_RULE = 'must have letters, digits and . _ @ + - only, at most 64';
-const name = z.string().regex(NAME, NAME_RULE);
+const name = z.string().regex(PERSON_NAME, NAME_RULE);
 const names = z.array(z.string().min(1)).min(1, 'must not be empty');
 const entry = z
   .string()
-  .regex(/^(group:)?[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/, 'must be a person or group:<name>');
+  .refine((text) => PERSON_NAME.test(text.replace(/^group:/, '')), 'must be a person or group:<name>');
 const roster = z.array(entry).min(1, 'must not be empty: nobody could decide');
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

@@ -1,5 +1,5 @@
 import { describeTurn } from '../history/read';
-import { callersIn, LIST_PAGE, quoted } from './list';
+import { callersIn, LIST_PAGE, OURS, quoted } from './list';
 import { checkTurnId, mayBeId } from './start-turn';
 import { UNKNOWN_AGENT } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
@@ -62,9 +62,8 @@ async function idsWith(
   prefixes: readonly string[],
   most: number,
 ): Promise<string[]> {
-  const ours = `(WorkflowType = '${WORKFLOWS.turn}' OR ${SEARCH_ATTRIBUTES.agent} IS NOT NULL)`;
   const starts = prefixes.map((prefix) => `WorkflowId STARTS_WITH ${quoted(prefix)}`);
-  const query = `${ours} AND (${starts.join(' OR ')})`;
+  const query = `${OURS} AND (${starts.join(' OR ')})`;
   const ids = new Set<string>();
   for await (const { workflowId } of lister.workflow.list({ query, pageSize: LIST_PAGE })) {
     ids.add(workflowId);

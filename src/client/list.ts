@@ -208,6 +208,9 @@ function attribute(info: WorkflowExecutionInfo, name: string): unknown {
   return info.searchAttributes[name]?.[0];
 }
 
+/** The filter for turns, and for other workflows that gate calls. */
+export const OURS = `(WorkflowType = '${WORKFLOWS.turn}' OR ${SEARCH_ATTRIBUTES.agent} IS NOT NULL)`;
+
 /**
  * Runs of turns, and of other workflows that gate calls, newest first. A turn that continued as new or was reset has
  * several runs, and all of them are listed. Works with every worker down.
@@ -226,15 +229,13 @@ export async function* listRuns(context: ClientContext, query: RunQuery): AsyncG
 
 function runQuery({ query, turn, agent, since, until }: RunQuery): string {
   if (query !== undefined) return query;
-  const { agent: agentAttribute } = SEARCH_ATTRIBUTES;
   const filters = defined({
     turn: turn && `WorkflowId = ${quoted(turn)}`,
-    agent: agent && `${agentAttribute} = ${quoted(agent)}`,
+    agent: agent && `${SEARCH_ATTRIBUTES.agent} = ${quoted(agent)}`,
     since: since && activeSince(since),
     until: until && `StartTime < '${until}'`,
   });
-  const ours = `(WorkflowType = '${WORKFLOWS.turn}' OR ${agentAttribute} IS NOT NULL)`;
-  return [ours, ...Object.values(filters)].join(' AND ');
+  return [OURS, ...Object.values(filters)].join(' AND ');
 }
 
 /** A filter for runs that are still open, or closed at that time or later. */

@@ -1,8 +1,8 @@
-const KIB = 1024;
-const MIB = 1024 * KIB;
-const SECOND = 1000;
-const HOUR = 3600 * SECOND;
-const DAY = 24 * HOUR;
+import { DAY, HOUR, SECOND } from './text/times';
+
+/** Sizes, in bytes. */
+export const KIB = 1024;
+export const MIB = 1024 * KIB;
 
 /**
  * Every limit in one place. A value over its limit is refused, or cut with a mark, before it reaches history:
@@ -299,4 +299,14 @@ export const TIMES = {
    * The time for which a client retries after `unknown_call`, because the turn may be about to register the request.
    */
   unknownCallRetry: 2 * SECOND,
+} as const;
+
+/**
+ * The retry policy of an activity that itself decides whether and when it is tried again. These waits count only where
+ * it cannot say so, because its worker was lost.
+ */
+export const OWN_RETRY = {
+  initialInterval: SECOND,
+  backoffCoefficient: 2,
+  maximumInterval: 60 * SECOND,
 } as const;

@@ -204,6 +204,11 @@ export function callKey(replyId: string, callId: string): string {
   return `${replyId}:${callId}`;
 }
 
+/** The id in place of a provider's id for a call of a reply without one. `index` counts the calls of the reply from 0. */
+export function ownCallId(step: number, index: number): string {
+  return `call_${step}_${index + 1}`;
+}
+
 /**
  * The key of one execution of a call, for its handler and our journal. `run-again` makes a new key, a retry does not.
  */

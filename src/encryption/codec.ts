@@ -2,7 +2,7 @@ import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/co
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import { CountersignError } from '../contract/errors';
-import type { Key } from './keys';
+import { type Key, KEY_ID } from './keys';
 import { REFUSED, WAITS } from './bundle-converters';
 
 /**
@@ -162,7 +162,7 @@ function payloadRefused(reason: RefusalReason): CountersignError {
 /** The error for a payload whose key this process does not have. */
 function keyMissing(keyId: string, known: readonly string[]): CountersignError {
   // The writer of the payload chose the id: we repeat only ids that could be ours.
-  const named = /^[\w.-]{1,64}$/.test(keyId) ? `the key ${keyId}` : 'a key whose id is not valid';
+  const named = KEY_ID.test(keyId) ? `the key ${keyId}` : 'a key whose id is not valid';
   const has = known.length === 0 ? 'no keys are set' : `this process has ${known.join(', ')}`;
   return new CountersignError('key_missing', `a payload is encrypted with ${named}; ${has}`, {
     hint: 'Set COUNTERSIGN_ENCRYPTION_KEYS or COUNTERSIGN_ENCRYPTION_KEY_FILE to the keys that the workers have.',

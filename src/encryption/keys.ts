@@ -85,7 +85,8 @@ export interface Key {
 }
 
 const KEY_BYTES = 32;
-const ID = /^[\w.-]{1,64}$/;
+/** The form of a key's id. */
+export const KEY_ID = /^[\w.-]{1,64}$/;
 const BASE64 = /^[A-Za-z0-9+/]{43}=$/;
 const HINT =
   'Write <id>:<32 bytes in base64>, newest first, one a line or with commas between; `openssl rand -base64 32` makes one.';
@@ -113,7 +114,7 @@ function parseKey(entry: string, which: string): Key {
   const colon = entry.indexOf(':');
   const id = entry.slice(0, Math.max(0, colon)).trim();
   const encoded = entry.slice(colon + 1).trim();
-  if (!ID.test(id))
+  if (!KEY_ID.test(id))
     throw invalidKey(`${which} has no id of 1 to 64 letters, digits, dots, dashes or underscores`);
   if (!BASE64.test(encoded)) throw invalidKey(`${which} is not 32 bytes in base64`);
   const bytes = Buffer.from(encoded, 'base64');

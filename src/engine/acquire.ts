@@ -18,6 +18,7 @@ import {
 import type { Attempt, Progress, Route } from './engine';
 import { describeError, every, run, type RunResult } from './run';
 import { errnoOf } from '../contract/errors';
+import { MIB } from '../contract/limits';
 
 /** Temporal's own download service. The SDK's test environment asks it in the same way. */
 export const DOWNLOAD_SERVICE = 'https://temporal.download';
@@ -36,7 +37,6 @@ export interface DownloadOptions {
 const CONNECT_MS = 10_000;
 const STALLED_MS = 30_000;
 const MOST_REDIRECTS = 5;
-const MIB = 1024 * 1024;
 /** The most bytes of a download: about ten times the size of an archive. */
 const MOST_BYTES = 512 * MIB;
 

@@ -26,6 +26,7 @@ import { argumentsOf } from './fold/think';
 import type { Answered } from './events';
 import type { TurnInput } from '../contract/turn';
 import { transcriptOf } from './transcript';
+import { ownCallId } from '../contract/names';
 
 /**
  * The input of a fork: everything before the point from the record, and the change at that point. Nothing from the
@@ -258,8 +259,14 @@ function givenReply(
     text,
     calls: calls.map(({ tool, arguments: args = {} }, index) => {
       const callId = `${step}.${index + 1}`;
-      const id = `call_${step}_${index + 1}`;
-      return { kind: 'remote', callId, id, tool, raw: JSON.stringify(args), taskQueue };
+      return {
+        kind: 'remote',
+        callId,
+        id: ownCallId(step, index),
+        tool,
+        raw: JSON.stringify(args),
+        taskQueue,
+      };
     }),
     schemas: {},
     model: 'given',

@@ -3,6 +3,7 @@ import { defined } from '../contract/defined';
 import { isObject, type JsonObject } from '../contract/json';
 import type { Usage } from '../contract/spending/usage';
 import type { Model, ModelCall, ModelReply, ModelRequest } from './model';
+import { ownCallId } from '../contract/names';
 
 /** A call of a script. */
 export interface ScriptedCall {
@@ -91,7 +92,7 @@ function outOfSteps(index: number, length: number): ModelReply {
 }
 
 function toReply(reply: ScriptedReply, step: number): ModelReply {
-  const toolCalls = (reply.toolCalls ?? []).map((call, index) => toCall(call, `call_${step}_${index + 1}`));
+  const toolCalls = (reply.toolCalls ?? []).map((call, index) => toCall(call, ownCallId(step, index)));
   return {
     text: reply.text ?? '',
     toolCalls,

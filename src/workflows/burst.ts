@@ -19,7 +19,7 @@ import {
 import type { Fact } from '../activities/observed';
 import { addTime } from '../contract/spending/budget';
 import { readBurstOutput } from '../contract/burst/read';
-import { TIMES } from '../contract/limits';
+import { OWN_RETRY, TIMES } from '../contract/limits';
 import { readThinkOutput } from '../contract/payloads';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import type { GateMode, ThinkInput, ThinkOutput } from '../contract/think';
@@ -72,7 +72,7 @@ function optionsOf(step: number, { commitMs }: GateMode, asked: number): Activit
     startToCloseTimeout: commitMs + TIMES.thinkTimeout + TIMES.burstCall + TIMES.closeMargin,
     heartbeatTimeout: TIMES.heartbeatTimeout,
     // As for `think`, the activity decides how often and when to retry.
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: OWN_RETRY,
     // A cancelled burst gives back the steps that it has finished, and they stay on record.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     summary: `from step ${step}`,

@@ -24,7 +24,7 @@ import type {
 } from '../contract/call';
 import type { PlacedState, RetryOptions } from '../contract/tool';
 import { ENDINGS, nobodyHad, startWithin, unprepared } from '../contract/call-messages';
-import { TIMES } from '../contract/limits';
+import { OWN_RETRY, TIMES } from '../contract/limits';
 import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { readPrepareOutput } from '../contract/payloads';
@@ -202,7 +202,7 @@ export function verifyCall(turn: Turn, state: CallState, asked: number): Promise
     startToCloseTimeout: settings.timeoutMs + TIMES.closeMargin,
     heartbeatTimeout: settings.heartbeatMs,
     // The activity decides how often to retry: it may wait for a worker that has the tool.
-    retry: { initialInterval: 1000, backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: OWN_RETRY,
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `did ${callId} ${tool} happen?`,
     ...defined({ taskQueue: settings.taskQueue }),
@@ -286,7 +286,7 @@ function optionsOf(input: PrepareInput, taskQueue: string | undefined, asked: nu
     scheduleToStartTimeout: TIMES.startWithin,
     // The activity decides how long it waits for a worker that has the agent.
     scheduleToCloseTimeout: 2 * TIMES.startWithin,
-    retry: { initialInterval: 1000, backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: OWN_RETRY,
     summary: `prepare ${input.callId} ${input.tool}`,
     ...defined({ taskQueue }),
   };

@@ -41,7 +41,7 @@ import {
 } from '../contract/turn';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
-import { LIMITS, TIMES } from '../contract/limits';
+import { LIMITS, OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
 import { factsOf, headOf, noted } from './approvals/transitions';
@@ -227,7 +227,7 @@ async function waitFor(turn: Turn, state: CallState, child: string): Promise<Chi
       // worker lives.
       startToCloseTimeout: '365 days',
       heartbeatTimeout: TIMES.heartbeatTimeout,
-      retry: { initialInterval: 1000, backoffCoefficient: 2, maximumInterval: '1 minute' },
+      retry: OWN_RETRY,
       cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
       summary: `${callId} waits for ${child}`,
     },

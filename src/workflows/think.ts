@@ -8,12 +8,12 @@ import {
 } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
-import { LIMITS, TIMES } from '../contract/limits';
+import { LIMITS, OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import { replyEntry, resultEntry, type TranscriptEntry, wordsEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { addUsage } from '../contract/spending/usage';
-import { type ResultRef, type ThinkInput, type ThinkOutput } from '../contract/think';
+import type { ResultRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { recordEntries } from '../contract/session/conversation';
 import { contentOf } from '../contract/session/files';
 import type { TurnRecord, TurnWords } from '../contract/session';
@@ -214,7 +214,7 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
     heartbeatTimeout: TIMES.heartbeatTimeout,
     // The activity decides how often and when to retry, because it knows why an attempt failed and what the agent
     // allows.
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: OWN_RETRY,
     // A model call has no effect, so a cancelled turn does not wait for its end.
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `step ${turn.step}`,

@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { earlierStart, outdatedDecision, startInEarlierRound } from '../../src/activities/earlier-start';
+import { earlierStart, voidDecision, startInEarlierRound } from '../../src/activities/earlier-start';
 import type { CallInput } from '../../src/contract/call';
 import type { HistoryEvent } from '../../src/history/decode/decode';
 import { fakeServer } from '../history/fake-server';
@@ -47,12 +47,12 @@ it.each<[string, Partial<CallInput>, string]>([
     'run-1',
   ],
 ])('a call that %s needs no other decision', async (_, change, runId) => {
-  expect(await inRun(runId).run(() => outdatedDecision({ ...input, ...change }))).toBeUndefined();
+  expect(await inRun(runId).run(() => voidDecision({ ...input, ...change }))).toBeUndefined();
 });
 
 it('a decision that may be of another run does not count where the history cannot be read', async () => {
   const decision = { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: '' } as const;
-  expect(await inRun('run-2').run(() => outdatedDecision({ ...input, decision }))).toMatch(
+  expect(await inRun('run-2').run(() => voidDecision({ ...input, decision }))).toMatch(
     /whether it was decided before the turn was reset could not be read/,
   );
 });

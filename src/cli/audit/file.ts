@@ -19,7 +19,8 @@ import {
 import { syncFolder } from '../../files';
 import { chunksOf, readTextFile, withFile } from '../files';
 import type { RecordChecker } from './signatures';
-import { readLine, type ReadLine, redactLine, splitLines } from '../../history/audit/read';
+import { readLine, type ReadLine, splitLines } from '../../history/audit/read';
+import { redactLine } from '../../history/audit/redact';
 
 /** An audit file that is being continued. */
 export interface AuditFile {

@@ -5,7 +5,7 @@ import { badSignatures, unsigned } from '../../history/audit/format';
 import { loadFiles, readPinnedKey, readSigningKey } from '../audit/keys';
 import { createPlaceChecker, placeFacts, type PlaceReport } from '../audit/places';
 import { signatureFacts, createSignatureChecker, type SignatureReport } from '../audit/signatures';
-import { readFields } from '../../history/audit/read';
+import { readFields } from '../../history/audit/redact';
 import { defined } from '../../contract/defined';
 import {
   type AuditFile,

@@ -15,11 +15,11 @@ import { suggestLines, testLines } from '../policy/lines';
 import { type PastCall, pastCalls } from '../policy/past';
 import { escapeText } from '../print/escape';
 import { readEachTurn } from '../progress';
+import { DAY } from '../../contract/text/times';
 
 const LIMIT = 1000;
 const LEAST = 3;
 const DAYS = 30;
-const DAY_MS = 86_400_000;
 
 /** Options that choose the turns to read. */
 interface TurnOptions {
@@ -177,7 +177,7 @@ async function suggestPolicy({ least, days, ...options }: SuggestOptions, contex
   const calls: PastCall[] = [];
   const { turns } = await eachPastCall(options, context, (call) => void calls.push(call));
   const { suggestRules } = await import('../policy/suggest.js');
-  const until = new Date(Date.now() + length * DAY_MS).toISOString().slice(0, 10);
+  const until = new Date(Date.now() + length * DAY).toISOString().slice(0, 10);
   const found = suggestRules(calls, { least: count, until });
   const { screen } = context;
   if (options.json === true) screen.json({ turns, calls: calls.length, suggestions: found });

@@ -6,10 +6,10 @@ import { isToolError } from '../../tools/errors';
 import { sandbox, type Sandbox } from '../../tools/sandbox';
 import { LIMIT_NAMES } from '../../tools/sandbox/limits';
 import type { Finding } from './machine';
+import { MIB } from '../../contract/limits';
 
 const NAME = 'sandbox';
 
-const MIB = 1024 * 1024;
 const SMALL = { cpu: '7s', memory: 16 * MIB, processes: 12, openFiles: 64, fileSize: 2 * MIB, tmp: 4 * MIB };
 
 /**

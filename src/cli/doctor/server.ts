@@ -1,7 +1,7 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
 import type { Countersign } from '../../client';
 import { type LiveWorker, type PolledQueue, workersOf } from '../../client/pollers';
-import { quoted } from '../../client/list';
+import { OURS, quoted } from '../../client/list';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
 import {
   CONTROL_HINTS,
@@ -198,7 +198,6 @@ const MOST_TURNS = 3;
 
 /** The server's own attribute of workflows whose workflow task failed several times in a row. */
 const PROBLEMS = 'TemporalReportedProblems';
-const OURS = `(WorkflowType = '${WORKFLOWS.turn}' OR ${SEARCH_ATTRIBUTES.agent} IS NOT NULL)`;
 const QUERY = `ExecutionStatus = 'Running' AND ${OURS} AND ${PROBLEMS} IS NOT NULL`;
 
 /** Whether the server reports turns that do not progress because their workflow task fails again and again. */

@@ -21,8 +21,7 @@ import { type CallView, type TurnView, viewOf } from '../../history/view';
 import { readTurns } from '../read-turns';
 import type { Countersign } from '../types';
 import type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan } from './types';
-
-const DAY = 24 * 3600 * 1000;
+import { DAY } from '../../contract/text/times';
 
 /**
  * The grant that somebody would give on a call.

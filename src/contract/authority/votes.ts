@@ -12,6 +12,12 @@ export interface Voter {
   mail?: string;
 }
 
+/**
+ * The letters of a person's name. Only plain letters, because names go into history, where a look-alike would pass for
+ * another person.
+ */
+export const PERSON_NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
+
 /** Whether two names mean the same person. Upper and lower case do not matter. */
 export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();

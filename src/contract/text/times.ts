@@ -1,7 +1,8 @@
-const SECOND = 1000;
+/** Spans of time, in milliseconds. */
+export const SECOND = 1000;
 const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
 
 /** A time of day on this machine's clock, `08:12:03`. */
 export function clock(iso: string): string {

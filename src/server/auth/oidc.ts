@@ -275,12 +275,18 @@ function inWords(error: unknown, issuer: string): unknown {
 
 /** The parts of an error of openid-client that contain no secret. */
 function factsOf(error: unknown): { code: string; claim: string; answered: string } {
-  const textIn = (value: unknown, name: string): string => {
-    const text = isObject(value) ? value[name] : undefined;
-    return typeof text === 'string' && /^[\w.-]{1,60}$/.test(text) ? text : '';
-  };
   const cause = isObject(error) ? error['cause'] : undefined;
-  return { code: textIn(error, 'code'), claim: textIn(cause, 'claim'), answered: textIn(error, 'error') };
+  return {
+    code: plainTextIn(error, 'code'),
+    claim: plainTextIn(cause, 'claim'),
+    answered: plainTextIn(error, 'error'),
+  };
+}
+
+/** The text of a field of an error. Empty if it is not a short word: a longer text could contain a secret. */
+export function plainTextIn(value: unknown, name: string): string {
+  const text = isObject(value) ? value[name] : undefined;
+  return typeof text === 'string' && /^[\w.-]{1,60}$/.test(text) ? text : '';
 }
 
 function stale(): CountersignError {

@@ -2,8 +2,7 @@ import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import { CountersignError } from '../../contract/errors';
 import { defined } from '../../contract/defined';
-import { isObject } from '../../contract/json';
-import { groupsIn } from './oidc';
+import { groupsIn, plainTextIn } from './oidc';
 import type { Identity } from './people';
 
 /**
@@ -89,7 +88,7 @@ function identityOf(
 /** The error of a token, in words. The original error may contain the token, so it is neither kept nor shown. */
 function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
   if (error instanceof CountersignError) return error;
-  const [code, claim] = [textIn(error, 'code'), textIn(error, 'claim')];
+  const [code, claim] = [plainTextIn(error, 'code'), plainTextIn(error, 'claim')];
   switch (code) {
     case 'ERR_JWT_EXPIRED':
       return clockWrong(header);
@@ -110,11 +109,6 @@ function inWords(error: unknown, { header, keys }: ProxyOptions): unknown {
     default:
       return 'url' in keys ? unreachable(keys.url) : invalid(header, 'its form or its signature is wrong');
   }
-}
-
-function textIn(value: unknown, name: string): string {
-  const text = isObject(value) ? value[name] : undefined;
-  return typeof text === 'string' && /^[\w.-]{1,60}$/.test(text) ? text : '';
 }
 
 function invalid(header: string, why: string): CountersignError {

@@ -1,18 +1,13 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { z } from 'zod';
+import { PERSON_NAME } from '../../contract/authority/votes';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
 import { readPrivateFile, replaceFile } from '../../files';
 import { withLock } from '../../lock';
 import type { Right } from '../api';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
 import { readJson } from '../../contract/read-json';
-
-/**
- * A user's name. Only plain ASCII is allowed: the name goes into history, where a lookalike could be taken for another
- * user.
- */
-const NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 
 /** The users who may sign in with a token. The file is read each time, so a change takes effect immediately. */
 export interface Users {
@@ -57,7 +52,7 @@ async function alone<T>(file: string, change: () => Promise<T>): Promise<T> {
 }
 
 async function addUser(file: string, name: string, rights: readonly Right[]): Promise<string> {
-  if (!NAME.test(name))
+  if (!PERSON_NAME.test(name))
     throw new CountersignError('usage', `${JSON.stringify(name)} cannot be a user's name`, {
       hint: 'use letters, digits and . _ @ + -, at most 64',
     });

@@ -1,8 +1,6 @@
 import { z } from 'zod';
 import { duration } from '../options';
-
-const KIB = 1024;
-const MIB = 1024 * KIB;
+import { MIB } from '../../contract/limits';
 
 /** The names of a sandbox's limits. */
 export const LIMIT_NAMES = ['cpu', 'memory', 'processes', 'openFiles', 'fileSize', 'tmp'] as const;

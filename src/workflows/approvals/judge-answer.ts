@@ -10,6 +10,7 @@ import {
   parseAnswer,
   readNew,
   refusal,
+  alreadyDecided,
   refuse,
   type TakenAt,
 } from './messages';
@@ -64,10 +65,7 @@ function notAsked(approvals: Approvals, answer: QuestionAnswer, state: CallState
     return refuse('expired', 'the server withdrew this question; nobody needs the answer any more', answer);
   if (closed?.cause === 'neverStarted')
     return refuse('cancelled', 'the turn was cancelled before this answer came', answer);
-  if (standing !== undefined) {
-    const message = `already ${standing.decision} by ${standing.approver} at ${standing.at}`;
-    return { ...refuse('already_decided', message, answer), standing };
-  }
+  if (standing !== undefined) return alreadyDecided(standing, answer);
   return refuse('unknown_call', `no call ${answer.callId} of this turn waits for an answer`, answer);
 }
 

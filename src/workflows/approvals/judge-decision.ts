@@ -21,6 +21,7 @@ import {
   parseDecision,
   readNew,
   refusal,
+  alreadyDecided,
   refuse,
   type TakenAt,
 } from './messages';
@@ -83,16 +84,11 @@ function checkPhase(
     return state.deadline !== null && now >= state.deadline ? expired(decision) : undefined;
   }
   const standing = state?.standing ?? closed?.standing;
-  return standing === undefined ? undefined : decided(decision, standing);
+  return standing === undefined ? undefined : alreadyDecided(standing, decision);
 }
 
 function expired(decision: Decision): Refused {
   return refuse('expired', 'this request expired; this decision starts nothing', decision);
-}
-
-function decided(decision: Decision, standing: NonNullable<Refused['standing']>): Refused {
-  const message = `already ${standing.decision} by ${standing.approver} at ${standing.at}`;
-  return { ...refuse('already_decided', message, decision), standing };
 }
 
 function checkSeen(decision: Decision, state: CallState): Refused | undefined {

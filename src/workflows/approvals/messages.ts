@@ -144,6 +144,12 @@ export function refuse(code: RefusalCode, why: string, message: unknown): Refuse
   return { accepted: false, code, message: why, callId, ...defined({ decisionId }) };
 }
 
+/** The refusal of a message because a decision or an answer stands. */
+export function alreadyDecided(standing: NonNullable<Refused['standing']>, message: unknown): Refused {
+  const why = `already ${standing.decision} by ${standing.approver} at ${standing.at}`;
+  return { ...refuse('already_decided', why, message), standing };
+}
+
 function textOf(message: unknown, key: string): string | undefined {
   const value = isObject(message) ? message[key] : undefined;
   return typeof value === 'string' ? value.slice(0, 200) : undefined;

@@ -9,7 +9,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { defined } from '../../contract/defined';
-import { TIMES } from '../../contract/limits';
+import { OWN_RETRY, TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds } from '../../contract/names';
 import { bytesOfEntries, readCompactOutput } from '../../contract/session/conversation';
 import { addSpent, countedInReply } from '../../contract/spending/budget';
@@ -66,7 +66,7 @@ function ask({ agent, origin, turns, memory }: Session, part: OldestPart): Promi
     startToCloseTimeout: TIMES.thinkTimeout,
     heartbeatTimeout: TIMES.heartbeatTimeout,
     // As for a step, the activity decides how often and for how long a model is asked.
-    retry: { initialInterval: '1s', backoffCoefficient: 2, maximumInterval: '1 minute' },
+    retry: OWN_RETRY,
     cancellationType: ActivityCancellationType.TRY_CANCEL,
     summary: `summary of ${part.turns} ${part.turns === 1 ? 'turn' : 'turns'}`,
   };

@@ -2,7 +2,8 @@ import { type Approvers, parseApprovers } from '../../../src/authority/approvers
 import { type Statement, statementOf, statementText } from '../../../src/authority/statement';
 import { factsToSign, signatureOf, timesToSign } from '../../../src/authority/to-sign';
 import type { Decision } from '../../../src/contract/decision';
-import { redactLine, readLine } from '../../../src/history/audit/read';
+import { readLine } from '../../../src/history/audit/read';
+import { redactLine } from '../../../src/history/audit/redact';
 import { createRecorder } from '../../../src/history/audit/records';
 import { createSignatureChecker, type SignatureReport } from '../../../src/cli/audit/signatures';
 import type { SealedField } from '../../../src/history/audit/format';
