@@ -7,7 +7,7 @@ import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
-import { stricterAction } from '../contract/authority/votes';
+import { stricterAction } from '../contract/authority/rule';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';

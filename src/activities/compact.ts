@@ -5,12 +5,12 @@ import { priced } from '../contract/spending/usage';
 import { describeFile, utf8Bytes } from '../contract/text/bytes';
 import { cutContent, type TranscriptEntry } from '../contract/transcript';
 import type { Agent } from '../tools/define-agent';
-import { agentOf, inTime, withModel } from './ask-model';
+import { agentOf, inTime, withModel } from './model/ask-model';
 import { earlierWords } from './conversation';
 import type { ActivityDeps } from './deps';
-import { EmptyReply } from './model-tries';
+import { EmptyReply } from './model/model-tries';
 import { requireUnpaused } from './control/pauses';
-import { noteUsage } from './think';
+import { noteUsage } from './model/model-reply';
 
 /** Lets the agent's model write the summary that replaces the beginning of a conversation. */
 export async function compact(deps: ActivityDeps, input: CompactInput): Promise<CompactOutput> {

@@ -1,7 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
 import type { CallInput } from '../contract/call';
-import { isUnstarted, startInEarlierRound } from './failures';
 import {
   type HistoryEvent,
   isAllowedHere,
@@ -9,11 +8,14 @@ import {
   isOfReplyHere,
   isResetRun,
   isScheduleOf,
+  ownEvents,
   readContinued,
   readResetHistory,
   wasScheduledBefore,
 } from './reset-history';
 import { errorMessage } from '../contract/errors';
+import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { unstarted } from '../contract/call-messages';
 
 /**
  * Looks for proof that an unsafe call was started before, in everything that outlives a worker: the number of the
@@ -47,6 +49,33 @@ async function describedStart(): Promise<string | undefined> {
   const before =
     pending.lastAttemptCompleteTime ?? pending.lastFailure ?? pending.heartbeatDetails?.payloads?.[0];
   return before ? 'an earlier attempt was started; an operator reset it' : undefined;
+}
+
+/**
+ * Why a call may have been started in an earlier round of this run. Undefined where there was no earlier round, or the
+ * call was started in none. Where a worker gave the call back, its completion counts only if it comes from the worker
+ * that had taken the call. Where the worker that held its state did not take the call, history has to prove that.
+ */
+export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
+  if (round === undefined) return undefined;
+  const { info } = Context.current();
+  const events = await ownEvents();
+  const takers = new Map<string, string | null | undefined>();
+  const rounds = new Map<string, HistoryEvent>();
+  for (const event of events) {
+    if (event.activityTaskScheduledEventAttributes?.activityId === info.activityId)
+      rounds.set(String(event.eventId), event);
+    const started = event.activityTaskStartedEventAttributes;
+    if (started) takers.set(String(started.scheduledEventId), started.identity);
+    const completed = event.activityTaskCompletedEventAttributes;
+    const scheduled = String(completed?.scheduledEventId);
+    if (completed && rounds.has(scheduled) && takers.get(scheduled) !== completed.identity)
+      return 'somebody else than its worker said that it had not started';
+    const late = rounds.get(String(event.activityTaskTimedOutEventAttributes?.scheduledEventId));
+    if (late !== undefined && !isUnstarted(late, event))
+      return 'the worker that held its state may have started it';
+  }
+  return undefined;
 }
 
 /**
@@ -124,6 +153,33 @@ async function startInThisRun(own: readonly HistoryEvent[], input: CallInput): P
     if (isTakers ? await isGivenBack(event) : !completed && isUnstarted(round, event)) rounds.delete(of);
   }
   return rounds.size === 0 ? undefined : 'it was scheduled before by these signatures';
+}
+
+const SCHEDULE_TO_START = temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START;
+
+/**
+ * Whether the activity never started. Uses the exact times of the server, because the workflow only knows when it heard
+ * of them.
+ */
+function isUnstarted(scheduled: HistoryEvent, ended: HistoryEvent): boolean {
+  const { timeoutFailureInfo: info } = ended.activityTaskTimedOutEventAttributes?.failure ?? {};
+  const { retryPolicy, ...of } = scheduled.activityTaskScheduledEventAttributes ?? {};
+  const activity = {
+    ...{ cancelled: false, untaken: false, message: '' },
+    timeout: info?.timeoutType === SCHEDULE_TO_START ? 'SCHEDULE_TO_START' : undefined,
+    beaten: (info?.lastHeartbeatDetails?.payloads ?? []).length > 0,
+  };
+  const times = {
+    openMs: msOf(ended.eventTime) - msOf(scheduled.eventTime),
+    heartbeatMs: msOf(of.heartbeatTimeout),
+    startWithinMs: msOf(of.scheduleToStartTimeout),
+    maximumAttempts: retryPolicy?.maximumAttempts ?? 0,
+  };
+  return unstarted(activity, times) !== undefined;
+}
+
+function msOf(time: Parameters<typeof optionalTsToMs>[0]): number {
+  return optionalTsToMs(time) ?? 0;
 }
 
 /**

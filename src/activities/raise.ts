@@ -13,7 +13,7 @@ import { checkVotes, refusalBy } from './authority';
 import type { ActivityDeps } from './deps';
 import { outdatedDecision } from './earlier-start';
 import { cachedOutput, notRunResult } from './execution';
-import { notHere } from './failures';
+import { notHere } from './another-worker';
 import { invalidCall } from './prepare-call';
 import { placeHere } from './reset-history';
 import { spentBefore, whatIsOther } from './run-tool';

@@ -1,6 +1,7 @@
+import { ApplicationFailure } from '@temporalio/activity';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
-import { idempotencyKey } from '../contract/names';
+import { FAILURES, idempotencyKey } from '../contract/names';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-messages';
@@ -16,10 +17,10 @@ import {
   ranBefore,
   withNote,
 } from './execution';
-import { lackOf, notHere, retryFailure } from './failures';
+import { lackOf, notHere } from './another-worker';
 import type { AwayReader } from './control/away';
 import { authorityFor, claimGrant, type GrantedCall, voidGrant } from './control/grants';
-import { lookForChild } from './child-turn';
+import { lookForChild } from './check-child';
 import { heldState, withHolder } from './held-state';
 import { pausedCall } from './control/pauses';
 import { earlierBeat, type Since, startHeartbeat, whileBeating } from './attempt';
@@ -147,6 +148,19 @@ function handBack(input: CallInput, lack: string): CallOutput {
   if (input.effect === 'pure' || !isLaterAttempt()) return notHere(input, lack);
   const message = `This attempt could not start: ${lack}. ${MAY_HAVE_RUN}`;
   throw retryFailure(notRunResult({ tool: undefined, input }, { code: 'transport', message }));
+}
+
+/**
+ * The failure of a call that may run again. It keeps the result so far and the roster, which are needed once all
+ * attempts are used up.
+ */
+export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFailure {
+  const message = result.error?.message ?? 'the call may run again';
+  return ApplicationFailure.create({
+    type: FAILURES.retry,
+    message,
+    details: roster === undefined ? [result] : [result, roster],
+  });
 }
 
 function withWhatRan(input: CallInput, failure: ToolFailure): ToolFailure {

@@ -39,7 +39,7 @@ import { messageOf } from '../tools/format-result';
 import type { Tool, Verification } from '../tools/types';
 import { unlessAborted } from '../tools/within';
 import type { ActivityDeps } from './deps';
-import { lackOf, leaveToAnother, waitedMs } from './failures';
+import { lackOf, leaveToAnother, waitedMs } from './another-worker';
 import { notInTime } from './prepare-call';
 
 /**

@@ -4,14 +4,12 @@ import { defined } from '../contract/defined';
 import type { PreparedCall } from '../contract/call';
 import { replyEntry, type TranscriptEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
-import { isJsonObject, type JsonObject, parseJson } from '../contract/json';
-import { addUsage, priced, type Usage } from '../contract/spending/usage';
-import { type ThinkInput, type ThinkOutput } from '../contract/think';
+import { priced } from '../contract/spending/usage';
+import type { ThinkInput, ThinkOutput } from '../contract/think';
 import type { JsonSchema } from '../contract/tool';
-import { ModelError, type ModelMessage, type ModelReply } from '../models/model';
+import type { ModelReply } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import { cutOutput } from '../tools/cut-output';
-import { offeredTools } from '../tools/builtin/find-tools';
 import { uniqueIds } from '../tools/prepare';
 import {
   bytesOf,
@@ -23,15 +21,15 @@ import {
   runOf,
 } from './conversation';
 import type { ActivityDeps } from './deps';
-import type { TextWriter } from './text-streams';
 import { STREAM } from '../contract/streamed-text';
-import { agentOf, type Asking, inTime, withModel } from './ask-model';
+import { agentOf, withModel } from './model/ask-model';
 import { aboutTurn } from './execution';
-import { toMessages } from './model-messages';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
 import { requireUnpaused } from './control/pauses';
 import { LIMITS } from '../contract/limits';
-import { type Asked, EmptyReply } from './model-tries';
+import type { Asked } from './model/model-tries';
+import type { ValuedReply } from './model/model-reply';
+import { askModel, noteUsage } from './model/model-reply';
 
 /** Asks the model for one step and prepares the calls of its reply. A replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
@@ -63,15 +61,6 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
       writer?.end();
     }
   });
-}
-
-/** Reports how much of its model a reply used. */
-export function noteUsage(
-  { observe }: ActivityDeps,
-  { name: agent }: Agent,
-  { model, usage }: { model: string; usage?: Usage },
-): void {
-  if (usage !== undefined) observe?.({ kind: 'usage', agent, model, usage });
 }
 
 async function prepareStep(
@@ -164,103 +153,4 @@ function rememberStep(
   const entries = [...before.entries, entry];
   memory.remember(runOf(), { replyId: output.replyId, entries, bytes: before.bytes + bytesOf([entry]) });
   return entries;
-}
-
-interface AskingHow {
-  asking: Asking;
-  store: ActivityDeps['files'];
-  /** Bytes of the entries. */
-  bytes: number;
-  writer?: TextWriter;
-}
-
-/** Asks the model once, and a second time where the answer does not fit. */
-async function askModel(
-  agent: Agent,
-  entries: readonly TranscriptEntry[],
-  { asking, store, bytes, writer }: AskingHow,
-): Promise<ValuedReply> {
-  const messages = await toMessages(entries, { model: asking.model, store });
-  return inTime(asking, bytes + utf8Bytes(agent.instructions), async (generate) => {
-    const ask = (more: readonly ModelMessage[] = []): Promise<ModelReply> =>
-      generate({
-        instructions: instructionsOf(agent),
-        messages: [...messages, ...more],
-        tools: offeredTools(agent, entries),
-        // The text of a second answer would follow that of the first, so it comes only with the finished reply.
-        ...defined({ onText: more.length === 0 ? writer?.add : undefined }),
-      });
-    return await fittingReply(agent, checked(await ask(), entries), ask);
-  });
-}
-
-/**
- * Checks that a reply is not empty. After a tool's result an empty reply is an answer, with which some models end a
- * turn.
- */
-function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelReply {
-  const { text, toolCalls, finishReason } = reply;
-  if (text !== '' || toolCalls.length > 0) return reply;
-  const isCut = finishReason === 'length' || finishReason === 'error';
-  if (entries.at(-1)?.kind === 'result' && !isCut) return reply;
-  throw new EmptyReply('server', `the model answered nothing (${finishReason})`, { retryable: true });
-}
-
-/** A reply, with the value of its text where the reply is an answer and the agent asks for a value. */
-interface ValuedReply extends ModelReply {
-  value?: JsonObject;
-}
-
-/**
- * The agent's instructions with the form of the answer. The model reads this in words, because not every provider has
- * both tools and schemas.
- */
-function instructionsOf({ instructions, output }: Agent): string {
-  if (output === undefined) return instructions;
-  const schema = JSON.stringify(output.schema);
-  return `${instructions}\n\nWhen you answer without calling a tool, the answer is one JSON object and nothing else. It fits this JSON Schema:\n${schema}`;
-}
-
-/**
- * A reply whose answer fits the agent's schema. An answer that does not fit is given back to the model once.
- *
- * @param ask Asks with more messages at the end of the conversation.
- * @throws ModelError `request` where the second answer does not fit either.
- */
-async function fittingReply(
-  agent: Agent,
-  reply: ModelReply,
-  ask: (more: readonly ModelMessage[]) => Promise<ModelReply>,
-): Promise<ValuedReply> {
-  const first = valueOf(agent, reply);
-  if (!('wrong' in first)) return { ...reply, ...first };
-  const second = await ask([
-    { role: 'assistant', content: reply.text, toolCalls: [], ...defined({ opaque: reply.opaque }) },
-    { role: 'user', content: `${first.wrong} Answer again, with the whole JSON object only.` },
-  ]);
-  const usage = second.usage === undefined ? reply.usage : addUsage(reply.usage ?? {}, second.usage);
-  const value = valueOf(agent, second);
-  if (!('wrong' in value)) return { ...second, ...value, ...defined({ usage }) };
-  throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, { retryable: false });
-}
-
-/** The value of an answer, or what is wrong with the answer. Empty where the reply is not an answer with a value. */
-function valueOf({ output }: Agent, reply: ModelReply): { value?: JsonObject } | { wrong: string } {
-  if (output === undefined || reply.toolCalls.length > 0) return {};
-  const value = parseJson(withoutFence(reply.text));
-  if (!isJsonObject(value)) return { wrong: 'The answer is not a JSON object.' };
-  const parsed = output.parse(value);
-  if (parsed.ok) return { value };
-  const issues = parsed.issues.slice(0, MOST_ISSUES).map(({ path, message }) => `${path || '/'}: ${message}`);
-  return { wrong: `The answer does not fit its schema: ${issues.join('; ')}.` };
-}
-
-/** The most issues that the model reads, which is enough to correct an answer. */
-const MOST_ISSUES = 20;
-
-/** The text without a Markdown fence, since models like to write JSON in one. */
-function withoutFence(text: string): string {
-  const inner = text.trim();
-  if (!inner.startsWith('```') || !inner.endsWith('```')) return inner;
-  return inner.slice(inner.indexOf('\n') + 1, -3);
 }

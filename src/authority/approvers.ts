@@ -1,12 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Authority } from '../contract/authority/authority';
-import {
-  actionFor,
-  GROUP,
-  type RuleAction,
-  type RuleSnapshot,
-  type Voter,
-} from '../contract/authority/votes';
+import { GROUP, type Voter } from '../contract/authority/votes';
+import { actionFor, type RuleAction, type RuleSnapshot } from '../contract/authority/rule';
 import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
@@ -14,7 +9,7 @@ import { CountersignError, errorMessage, systemReason } from '../contract/errors
 import { checkFile, type Known } from './check-file';
 import type { Condition } from './condition';
 import type { CheckedPasskeys, Passkey, PasskeySite } from './passkeys/passkey';
-import { agentsIn, permitsOf } from './permits';
+import { agentsIn, permitsOf } from './roles-and-visibility';
 import { actionBy, type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { RevokedKeys } from './check-keys';

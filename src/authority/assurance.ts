@@ -19,7 +19,7 @@ import {
   statementText,
 } from './statement';
 import type { Vote as KeptVote } from '../contract/authority/authority';
-import type { Assurance } from '../contract/authority/votes';
+import type { Assurance } from '../contract/authority/rule';
 import { SIGNATURE_KINDS } from '../contract/decision';
 import { TIMES } from '../contract/limits';
 

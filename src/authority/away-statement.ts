@@ -1,4 +1,4 @@
-import { type Assurance, assuranceText, isAssured } from '../contract/authority/votes';
+import { type Assurance, assuranceText, isAssured } from '../contract/authority/rule';
 import type { AwayAsked, AwayTerms } from '../contract/control/away';
 import { canonicalJson } from '../contract/digest';
 import { VOTE_FAULTS, type VoteJudgement } from './assurance';

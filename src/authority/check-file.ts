@@ -6,7 +6,7 @@ import { type Condition, readCondition } from './condition';
 import { type CheckedKeys, checkKeys, checkRevoked, type RevokedKeys } from './check-keys';
 import { type CheckedPasskeys, checkPasskeys } from './passkeys/passkey';
 import { checkPeople, checkRoster } from './check-people';
-import { checkPermits } from './permits';
+import { checkPermits } from './roles-and-visibility';
 import type { ReadFile, RuleContent } from './read-file';
 import type { Complain, Mistake } from './yaml';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ASSURANCES } from '../contract/authority/votes';
+import { ASSURANCES } from '../contract/authority/rule';
 import { type Mistake, type ReadYaml, readYaml } from './yaml';
 
 /** The content of an approvers file, and the position of each part in its text. */

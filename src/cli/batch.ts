@@ -1,5 +1,5 @@
 import { assuranceWanted } from '../contract/authority/authority';
-import { assuranceText } from '../contract/authority/votes';
+import { assuranceText } from '../contract/authority/rule';
 import type { Command } from 'commander';
 import {
   addInboxFilters,

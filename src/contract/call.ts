@@ -1,7 +1,7 @@
 import type { Authority, Vote } from './authority/authority';
 import type { CallRuling } from './authority/policy';
 import type { Roster } from './authority/roster';
-import type { Assurance } from './authority/votes';
+import type { Assurance } from './authority/rule';
 import type { Json, JsonObject } from './json';
 import type { FilePlan, Preview } from './plan';
 import type { Question } from './question';

@@ -1,5 +1,6 @@
 import { type Authority, escalatedAuthority, someNames } from '../contract/authority/authority';
-import { assuranceText, type CastVote, voterText } from '../contract/authority/votes';
+import { type CastVote, voterText } from '../contract/authority/votes';
+import { assuranceText } from '../contract/authority/rule';
 import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
 import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';

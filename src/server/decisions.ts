@@ -5,7 +5,7 @@ import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '
 import { defined } from '../contract/defined';
 import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
-import { type Placed, placedVoter, placeOf } from './place';
+import { type Placed, placedVoter, placeOf } from './voter';
 import type { Refusal } from './refusal-log';
 import { messageBody, PASSKEY, readBody, reason } from './request-body';
 import { type Env, senderOf } from './session';

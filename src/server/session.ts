@@ -15,7 +15,7 @@ import { USER_HEADER } from '../contract/names';
 import type { AppDeps, Env, VotersFile } from './deps';
 import { whoIsAway } from '../client/control/who-is-away';
 import { MOST_ROWS } from './inbox-page';
-import { personFor } from './place';
+import { personFor } from './voter';
 import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
 

@@ -6,7 +6,8 @@ import type {
   PasskeyPlace,
   SignedByPasskey,
 } from '../contract/authority/passkeys';
-import { type Assurance, assuranceText, type InPlaceOf, isAssured } from '../contract/authority/votes';
+import type { InPlaceOf } from '../contract/authority/votes';
+import { type Assurance, assuranceText, isAssured } from '../contract/authority/rule';
 import { defined } from '../contract/defined';
 import type { VoteSignature } from '../contract/decision';
 import type { SaysOfGrant } from '../contract/control/grant-votes';

@@ -13,7 +13,7 @@ import { turnNotFound } from '../history/server-errors';
 import { type CallView, viewOf } from '../history/view';
 import type { CallDetails, StartedForkAnswer, TurnDetails } from './api';
 import type { AppDeps } from './deps';
-import { ownVoteOn, personFor, type SignedInVoter } from './place';
+import { ownVoteOn, personFor, type SignedInVoter } from './voter';
 import { eventStream, type ServerEvent } from './sse';
 import { textEvents, type TextStore } from './streamed-text';
 import { args, callId, checkInput, filterText, id, readBody, reason } from './request-body';

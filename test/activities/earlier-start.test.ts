@@ -1,6 +1,10 @@
+import { Client } from '@temporalio/client';
+import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { earlierStart, outdatedDecision } from '../../src/activities/earlier-start';
+import { earlierStart, outdatedDecision, startInEarlierRound } from '../../src/activities/earlier-start';
 import type { CallInput } from '../../src/contract/call';
+import type { HistoryEvent } from '../../src/history/decode/decode';
+import { fakeServer } from '../history/fake-server';
 
 type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
 
@@ -51,4 +55,65 @@ it('a decision that may be of another run does not count where the history canno
   expect(await inRun('run-2').run(() => outdatedDecision({ ...input, decision }))).toMatch(
     /whether it was decided before the turn was reset could not be read/,
   );
+});
+
+describe('an earlier round of a call', () => {
+  const { SCHEDULE_TO_START, HEARTBEAT } = {
+    SCHEDULE_TO_START: temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_SCHEDULE_TO_START,
+    HEARTBEAT: temporal.api.enums.v1.TimeoutType.TIMEOUT_TYPE_HEARTBEAT,
+  };
+  const event = (eventId: number, seconds: number, more: object): HistoryEvent =>
+    temporal.api.history.v1.HistoryEvent.fromObject({ eventId, eventTime: { seconds }, ...more });
+  const scheduled = (more: object = {}): HistoryEvent =>
+    event(1, 100, {
+      activityTaskScheduledEventAttributes: {
+        activityId: 'call-1.1-0',
+        scheduleToStartTimeout: { seconds: 15 },
+        heartbeatTimeout: { seconds: 10 },
+        retryPolicy: { maximumAttempts: 1 },
+        ...more,
+      },
+    });
+  const timedOut = (seconds: number, timeoutType = SCHEDULE_TO_START, beat?: object): HistoryEvent =>
+    event(2, seconds, {
+      activityTaskTimedOutEventAttributes: {
+        scheduledEventId: 1,
+        failure: { timeoutFailureInfo: { timeoutType, lastHeartbeatDetails: beat } },
+      },
+    });
+
+  /** What the worker that has the call now reads of the round before, in the history of the run. */
+  const read = async (events: HistoryEvent[], round: { round?: number }): Promise<string | undefined> => {
+    const { connection } = fakeServer([{ events, more: false }]).server;
+    const environment = new MockActivityEnvironment(
+      { activityId: 'call-1.1-0' },
+      { client: new Client({ connection }) },
+    );
+    let found: string | undefined;
+    await environment.run(async () => {
+      found = await startInEarlierRound(round);
+    });
+    return found;
+  };
+
+  it.each<[string, HistoryEvent[]]>([
+    ['was not taken in time', [scheduled(), timedOut(115)]],
+    ['was of another call', [scheduled({ activityId: 'call-1.2-0' }), timedOut(115, HEARTBEAT)]],
+    ['never was', []],
+  ])('that %s started nothing', async (_, events) => {
+    expect(await read(events, { round: 1 })).toBeUndefined();
+  });
+
+  it.each<[string, HistoryEvent[]]>([
+    ['was not taken, so late that an attempt may have been lost', [scheduled(), timedOut(125)]],
+    ['was lost with its worker', [scheduled(), timedOut(115, HEARTBEAT)]],
+    [
+      'had begun to beat',
+      [scheduled(), timedOut(115, SCHEDULE_TO_START, { payloads: [{ data: Buffer.from('1') }] })],
+    ],
+    ['had more attempts', [scheduled({ retryPolicy: { maximumAttempts: 5 } }), timedOut(115)]],
+  ])('that %s may have started it', async (_, events) => {
+    expect(await read(events, { round: 1 })).toBe('the worker that held its state may have started it');
+    expect(await read(events, {})).toBeUndefined();
+  });
 });

@@ -8,11 +8,11 @@ import { contentDigest } from '../../src/tools/content-digest';
 import { createActivities } from '../../src/activities/index';
 import { createJournal } from '../../src/activities/journal';
 import { createMemory } from '../../src/activities/conversation';
-import { recheck, runTool } from '../../src/activities/run-tool';
+import { recheck, retryFailure, runTool } from '../../src/activities/run-tool';
 import type { CallInput, CallOutput } from '../../src/contract/call';
 import { digestJson } from '../../src/contract/digest';
 import { previewDigests, seenDigestOf, type ShownDigests } from '../../src/contract/plan';
-import { makeSuccess } from '../../src/contract/result';
+import { makeFailure, makeSuccess } from '../../src/contract/result';
 import type { Effect } from '../../src/contract/tool';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
@@ -358,6 +358,16 @@ describe('nothing runs', () => {
     expect(output).toMatchObject({ result: { success: false, error: { code: 'refused' } } });
     expect(runs).toEqual([]);
   });
+});
+
+it('a call that may run again keeps its result so far', () => {
+  const head = { id: 'm1', callId: '1.1', tool: 'pay', arguments: {} };
+  const result = makeFailure(
+    head,
+    { code: 'transport', message: 'cut' },
+    { timestamp: '2026-01-01T00:00:00.000Z' },
+  );
+  expect(retryFailure(result)).toMatchObject({ message: 'cut', nonRetryable: false, details: [result] });
 });
 
 it('tells the model what a person changed, before the result', async () => {

@@ -17,7 +17,8 @@ import {
   parseOutcome,
   parseResolution,
 } from '../../src/workflows/approvals/messages';
-import { judgeControl, judgeMessage, makeSession } from '../../src/workflows/session/state';
+import { judgeMessage } from '../../src/workflows/session/queue';
+import { judgeControl, makeSession } from '../../src/workflows/session/state';
 import * as messages from '../../src/workflows/messages';
 import { anyPayload, anyValue } from '../support/outsider';
 

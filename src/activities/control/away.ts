@@ -1,7 +1,7 @@
 import type { Approvers } from '../../authority/approvers';
 import type { CountedAway } from '../../authority/roster';
 import type { Authority, AuthorityNow, Vote } from '../../contract/authority/authority';
-import { standInsAt } from '../../contract/authority/places';
+import { standInsAt } from '../../contract/authority/in-place-of';
 import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAwaySeen } from '../../contract/control/away-forms';
 import { defined } from '../../contract/defined';

@@ -3,7 +3,7 @@ import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Approvers } from '../../authority/approvers';
 import { type Authority, stricterAuthority } from '../../contract/authority/authority';
-import type { Assurance } from '../../contract/authority/votes';
+import type { Assurance } from '../../contract/authority/rule';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../../contract/authority/votes-needed';
 import type { AskAgain, CallInput, CallSettings, GrantMark, GrantUse } from '../../contract/call';
 import { BY_EQUALITY, isRunTool } from '../../contract/control/by-equality';

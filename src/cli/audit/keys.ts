@@ -5,7 +5,7 @@ import type { CallFacts } from '../../authority/statement';
 import type { Judge, VoteFault } from '../../authority/assurance';
 import { NONE_REVOKED } from '../../authority/check-keys';
 import type { RosterLine } from '../../contract/authority/roster';
-import type { Assurance } from '../../contract/authority/votes';
+import type { Assurance } from '../../contract/authority/rule';
 import type { AwayAsked } from '../../contract/control/away';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
 import type { RosterPerson } from '../../contract/authority/roster';
-import { type Assurance, ASSURANCES, isSameName } from '../../contract/authority/votes';
+import { isSameName } from '../../contract/authority/votes';
+import { type Assurance, ASSURANCES } from '../../contract/authority/rule';
 import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAway } from '../../contract/control/away-forms';
 import { TIMES } from '../../contract/limits';

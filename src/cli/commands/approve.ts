@@ -33,7 +33,7 @@ import { confirm } from '../review/confirm';
 import { canAsk, type Terminal, withTerminal } from '../review/terminal';
 import { decideByHunks, unsignedHunks } from '../review/acts';
 import { addGrantOptions, type GrantFlags, grantFlags, planned } from '../review/grant';
-import { addPlaceOption, placeFor, type PlaceOption } from '../review/place';
+import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 

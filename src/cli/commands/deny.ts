@@ -7,7 +7,7 @@ import { nextRevision, notTaken } from '../review/changed';
 import { escapeText } from '../print/escape';
 import { type Context, osUser } from '../context';
 import { defined } from '../../contract/defined';
-import { addPlaceOption, placeFor, type PlaceOption } from '../review/place';
+import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 

@@ -5,7 +5,7 @@ import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
 import { readText, usageError } from '../options';
 import { keyOf, signing } from '../review/decision';
-import { addPlaceOption, placeFor, type PlaceOption } from '../review/place';
+import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
 

@@ -14,7 +14,7 @@ import { idOf, type Subject } from '../review/decision';
 import { itemKey, retryWhileUnavailable } from '../live-inbox';
 import { callLines, storyOf } from '../print/turn';
 import { escapeLines, escapeText } from '../print/escape';
-import { placeFor } from '../review/place';
+import { placeFor } from '../review/in-place-of';
 import { addSignOptions, type Sign, signerOf, type SignOptions } from '../review/sign';
 import { choicesFor, decideAs, type DecidingAct, type ReviewAct } from '../review/acts';
 

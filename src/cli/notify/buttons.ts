@@ -1,5 +1,5 @@
 import { assuranceWanted } from '../../contract/authority/authority';
-import { assuranceText, isAssured } from '../../contract/authority/votes';
+import { assuranceText, isAssured } from '../../contract/authority/rule';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { RequestOpened } from '../../history/events';
 import { escapeLines } from '../print/escape';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { z } from 'zod';
 import type { InboxItem } from '../../client';
 import { isPlaceOf } from '../../contract/authority/open-votes';
-import type { StandIn } from '../../contract/authority/places';
+import type { StandIn } from '../../contract/authority/in-place-of';
 import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { itemKey } from '../live-inbox';

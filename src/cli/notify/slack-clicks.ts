@@ -6,7 +6,7 @@ import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import { placeOf } from '../../server/place';
+import { placeOf } from '../../server/voter';
 import { type InboxSigner, signVote } from '../../server/signer';
 import type { AwayEntries } from '../../client/control/who-is-away';
 import { askedAt } from './outcome';

@@ -2,7 +2,7 @@ import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { votersOf, votingOf } from '../../contract/authority/authority';
 import { newVotersOf } from '../../contract/authority/open-votes';
-import { barredUnder, type StandIn, standInsAt } from '../../contract/authority/places';
+import { barredUnder, type StandIn, standInsAt } from '../../contract/authority/in-place-of';
 import { isSeenBy } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
 import { authorityOn } from '../../history/labels';

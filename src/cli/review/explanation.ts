@@ -1,7 +1,8 @@
 import type { Approvers, Ruling } from '../../authority/approvers';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
-import type { StandIn } from '../../contract/authority/places';
-import { assuranceText, seatingOf, type VoteRefusal, voterText } from '../../contract/authority/votes';
+import type { StandIn } from '../../contract/authority/in-place-of';
+import { seatingOf, type VoteRefusal, voterText } from '../../contract/authority/votes';
+import { assuranceText } from '../../contract/authority/rule';
 import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
 import { defined } from '../../contract/defined';
 import { dateTime, span } from '../../contract/text/times';

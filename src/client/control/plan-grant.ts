@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Authority, votingOf, WHY_NOT } from '../../contract/authority/authority';
-import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
+import { type Assurance, assuranceText, isAssured } from '../../contract/authority/rule';
 import { termsDigest } from '../../contract/control/confirmations';
 import { confirmerOf, grantStanding } from '../../contract/control/grant-votes';
 import { covers } from '../../contract/control/covers';
 import { grantSentence, heldSentence } from '../../contract/control/grant-text';
-import { type GrantSeen, type GrantTerms } from '../../contract/control/grants';
+import type { GrantSeen, GrantTerms } from '../../contract/control/grants';
 import {
   type Condition,
   exactly,

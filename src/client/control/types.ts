@@ -1,5 +1,5 @@
 import type { Authority } from '../../contract/authority/authority';
-import type { Assurance } from '../../contract/authority/votes';
+import type { Assurance } from '../../contract/authority/rule';
 import type { Away, AwayAsked, AwaySeen, BackAsked } from '../../contract/control/away';
 import type { ConfirmAsked } from '../../contract/control/confirmations';
 import type {

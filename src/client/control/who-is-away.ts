@@ -1,5 +1,5 @@
 import type { Countersign } from '../types';
-import { type StandIn, standInsAt } from '../../contract/authority/places';
+import { type StandIn, standInsAt } from '../../contract/authority/in-place-of';
 import type { Voter } from '../../contract/authority/votes';
 import type { Away } from '../../contract/control/away';
 import { errorMessage } from '../../contract/errors';

@@ -2,19 +2,8 @@ import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
-import {
-  type Among,
-  type Assurance,
-  ASSURANCES,
-  type CastVote,
-  type InPlaceOf,
-  RULE_ACTIONS,
-  type RuleSnapshot,
-  seatingOf,
-  stricterRule,
-  type Voter,
-  type VoteRefusal,
-} from './votes';
+import { type Among, type CastVote, type InPlaceOf, seatingOf, type Voter, type VoteRefusal } from './votes';
+import { type Assurance, ASSURANCES, RULE_ACTIONS, type RuleSnapshot, stricterRule } from './rule';
 
 /**
  * The people who decide a call, and the rule for it, as the approvers file said when the call was asked about. Both are

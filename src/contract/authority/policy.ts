@@ -1,4 +1,4 @@
-import { ASSURANCES } from './votes';
+import { ASSURANCES } from './rule';
 import type { JsonSchema } from '../tool';
 
 /** The action of a policy rule for a call that it fits. */

@@ -1,6 +1,6 @@
 import { requireAssured } from '../../client/control/plan-grant';
 import type { GrantPasskeyAsk, PasskeyAsk, SignedByPasskey } from '../../contract/authority/passkeys';
-import { type Assurance, assuranceText, isAssured } from '../../contract/authority/votes';
+import { type Assurance, assuranceText, isAssured } from '../../contract/authority/rule';
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';

@@ -27,6 +27,7 @@ import * as messages from '../messages';
 import { summarize } from './summarize';
 import { isSessionInput } from './memory';
 import { SessionPublisher } from './publish';
+import { type JudgedMessage, judgeMessage, repeatedMessage, type RunningTurn, takeMessage } from './queue';
 import * as state from './state';
 import { ChildTurn } from './turn';
 
@@ -143,9 +144,9 @@ class SessionRun {
     return closing || compaction !== undefined || (waiting.length > 0 && !paused) || this.mustContinue();
   }
 
-  private judge(message: RawValue): state.JudgedMessage {
+  private judge(message: RawValue): JudgedMessage {
     const read = messages.readMessage(message, messages.SEND_BOUNDS);
-    if (read.ok) return state.judgeMessage(this.session, read.value);
+    if (read.ok) return judgeMessage(this.session, read.value);
     return { kind: 'refuse', refused: { accepted: false, code: 'malformed', message: read.message } };
   }
 
@@ -153,8 +154,8 @@ class SessionRun {
     const judged = this.judge(message);
     const at = new Date(Date.now()).toISOString();
     if (judged.kind === 'refuse') return judged.refused;
-    if (judged.kind === 'repeat') return state.repeatedMessage(this.session, judged.message, at);
-    const taken = state.takeMessage(this.session, judged.message, at);
+    if (judged.kind === 'repeat') return repeatedMessage(this.session, judged.message, at);
+    const taken = takeMessage(this.session, judged.message, at);
     this.changed();
     return taken;
   }
@@ -191,7 +192,7 @@ class SessionRun {
       this.publisher.publish();
   }
 
-  private async runTurn(running: state.RunningTurn): Promise<void> {
+  private async runTurn(running: RunningTurn): Promise<void> {
     this.publisher.text = running.message.text.slice(0, LIMITS.promptCharacters);
     this.child = new ChildTurn(this.session, running, {
       onRenamed: () => this.publisher.publish(),

@@ -27,7 +27,8 @@ import type { agentTurn } from '../agent-turn';
 import { startChildTurn } from '../child-turn';
 import { rawResult, valueOf } from '../messages';
 import { MOST_ASKED } from '../think';
-import type { RunningTurn, Session } from './state';
+import type { RunningTurn } from './queue';
+import type { Session } from './state';
 
 /** How a turn of a session ended, and the record that the session keeps. */
 interface TurnOutcome {

@@ -8,7 +8,7 @@ import {
   statementOf,
   statementText,
 } from '../../../src/authority/statement';
-import { isAssured } from '../../../src/contract/authority/votes';
+import { isAssured } from '../../../src/contract/authority/rule';
 import { LIMITS } from '../../../src/contract/limits';
 import { newPasskey, type PasskeyChanges, SITE, type TestPasskey } from '../../support/passkey';
 import { newSigner } from '../../support/ssh';

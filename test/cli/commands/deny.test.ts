@@ -1,5 +1,5 @@
 import { addAskAgain, addDeny } from '../../../src/cli/commands/deny';
-import type { RuleSnapshot } from '../../../src/contract/authority/votes';
+import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 import { runCommand } from '../command';
 import { call, request, turn } from '../support';
 import type { RequestOpened } from '../../../src/history/events';

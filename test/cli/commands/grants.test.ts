@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import type { GrantSeen } from '../../../src/client';
 import { addGrants } from '../../../src/cli/commands/grants';
-import type { Assurance } from '../../../src/contract/authority/votes';
+import type { Assurance } from '../../../src/contract/authority/rule';
 import { termsDigest } from '../../../src/contract/control/confirmations';
 import { exactly } from '../../../src/contract/control/narrowing';
 import { testScreen } from '../support';

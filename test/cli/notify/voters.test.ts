@@ -1,7 +1,7 @@
 import { parseApprovers } from '../../../src/authority/approvers';
 import { deputiesFor, votersFor, votersOn } from '../../../src/cli/notify/voters';
 import { type NoticeType, testNotice } from '../../../src/cli/notify/notices';
-import { standInsAt } from '../../../src/contract/authority/places';
+import { standInsAt } from '../../../src/contract/authority/in-place-of';
 import type { Away } from '../../../src/contract/control/away';
 import { makeView } from '../../../src/history/view-types';
 import type { CallView } from '../../../src/history/view';

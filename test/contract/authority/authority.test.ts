@@ -9,7 +9,8 @@ import {
   voterIn,
   votingOf,
 } from '../../../src/contract/authority/authority';
-import type { RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
+import type { Voter } from '../../../src/contract/authority/votes';
+import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 import { countVotesUnder } from '../../../src/contract/authority/votes-needed';
 
 const person = (name: string, groups: string[] = [], mail?: string): Voter => ({

@@ -6,7 +6,8 @@ import {
   votingOf,
 } from '../../../src/contract/authority/authority';
 import { isPlaceOf, newVotersOf, votingUnder, waitsFor } from '../../../src/contract/authority/open-votes';
-import type { CastVote, RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
+import type { CastVote, Voter } from '../../../src/contract/authority/votes';
+import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 
 const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => {
   return { name, groups, delegates };

@@ -1,10 +1,6 @@
 import fc from 'fast-check';
-import {
-  type CastVote,
-  stricterRule,
-  type Voter,
-  type VoteRule,
-} from '../../../src/contract/authority/votes';
+import type { CastVote, Voter } from '../../../src/contract/authority/votes';
+import { stricterRule, type VoteRule } from '../../../src/contract/authority/rule';
 import { type Authority, escalatedAuthority } from '../../../src/contract/authority/authority';
 import {
   countProvenVotes,

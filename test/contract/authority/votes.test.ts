@@ -1,12 +1,5 @@
-import {
-  actionFor,
-  isAssured,
-  seatingOf,
-  stricterAction,
-  stricterRule,
-  type Voter,
-  type VoteRule,
-} from '../../../src/contract/authority/votes';
+import type { VoteRule } from '../../../src/contract/authority/rule';
+import { seatingOf, type Voter } from '../../../src/contract/authority/votes';
 
 const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => ({
   name,
@@ -51,43 +44,5 @@ describe('who may vote', () => {
   ])('%s under %j, asked by %j: %j', (name, changes, requesters, expected) => {
     const seating = seatingOf(rule(changes), { people, requesters })(name);
     expect(seating.ok ? seating.seats : seating.why).toEqual(expected);
-  });
-});
-
-describe('the stricter of two', () => {
-  it('holds on every point', () => {
-    const one = rule({ need: 2, assurance: 'signed', expiresMs: 9, escalate: { afterMs: 5, to: ['bob'] } });
-    const other = rule({
-      ...{ rosters: [['bob'], ['group:finance']], groups: ['leads'], notRequester: true, denyNeeds: 2 },
-      ...{ assurance: 'signed_in', expiresMs: 4, escalate: { afterMs: 7, to: ['anna'] } },
-    });
-    expect(stricterRule(one, other)).toEqual({
-      ...{
-        rosters: [['group:finance'], ['bob']],
-        need: 2,
-        groups: ['leads'],
-        notRequester: true,
-        denyNeeds: 1,
-      },
-      ...{ assurance: 'signed', expiresMs: 4, escalate: { afterMs: 5, to: ['bob'] } },
-    });
-  });
-
-  it.each([
-    ['run', 'dangerous', 'ask'],
-    ['run', 'safe', 'run'],
-    ['by_safety', 'dangerous', 'ask'],
-    ['by_safety', 'cautious', 'run'],
-    ['ask', 'safe', 'ask'],
-    ['refuse', 'safe', 'refuse'],
-  ] as const)('%s for a %s tool is %s', (action, safety, expected) => {
-    expect(actionFor(action, safety)).toBe(expected);
-    expect(stricterAction(action, 'run', safety)).toBe(expected);
-    expect(stricterAction('refuse', action, safety)).toBe('refuse');
-  });
-
-  it('knows which assurance is more', () => {
-    expect(isAssured('signed_in', 'signed')).toBe(false);
-    expect(isAssured('signed_ssh', 'signed')).toBe(true);
   });
 });

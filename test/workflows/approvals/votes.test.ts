@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import type { Authority } from '../../../src/contract/authority/authority';
-import type { RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
+import type { Voter } from '../../../src/contract/authority/votes';
+import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 import type { Accepted, Refused } from '../../../src/contract/decision';
 import type { ValidCall } from '../../../src/contract/call';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import { toMessages } from '../../src/activities/model-messages';
-import type { FileRef } from '../../src/contract/session/files';
-import type { TranscriptEntry } from '../../src/contract/transcript';
-import { openFileStore, type FileStore } from '../../src/store';
-import { scratchDirectory } from '../support/scratch';
+import { toMessages } from '../../../src/activities/model/model-messages';
+import type { FileRef } from '../../../src/contract/session/files';
+import type { TranscriptEntry } from '../../../src/contract/transcript';
+import { openFileStore, type FileStore } from '../../../src/store';
+import { scratchDirectory } from '../../support/scratch';
 
 const directory = scratchDirectory();
 const open = (): FileStore => {

@@ -1,17 +1,18 @@
-import { errorMessage } from '../contract/errors';
-import type { JsonObject } from '../contract/json';
-import { span } from '../contract/text/times';
-import type { TurnOrigin } from '../contract/call';
-import { addUsage, estimatedTokens, type Usage } from '../contract/spending/usage';
-import { type Model, ModelError, type ModelReply, type ModelRequest, type Settle } from '../models/model';
-import { modelOf } from '../models/providers';
-import type { Agent } from '../tools/define-agent';
-import { unlessAborted } from '../tools/within';
-import { type AttemptGuard, describeLostAttempt, startHeartbeat } from './attempt';
-import type { ActivityDeps } from './deps';
-import { lackOf, leaveToAnother, modelFailure } from './failures';
+import { errorMessage } from '../../contract/errors';
+import type { JsonObject } from '../../contract/json';
+import { span } from '../../contract/text/times';
+import type { TurnOrigin } from '../../contract/call';
+import { addUsage, estimatedTokens, type Usage } from '../../contract/spending/usage';
+import { type Model, ModelError, type ModelReply, type ModelRequest, type Settle } from '../../models/model';
+import { modelOf } from '../../models/providers';
+import type { Agent } from '../../tools/define-agent';
+import { unlessAborted } from '../../tools/within';
+import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../attempt';
+import type { ActivityDeps } from '../deps';
+import { lackOf, leaveToAnother } from '../another-worker';
+import { modelFailure } from './model-tries';
 import { EmptyReply, ModelTries } from './model-tries';
-import { inChatSpan } from './spans';
+import { inChatSpan } from '../spans';
 
 /** The model that an attempt asks, and what the attempt needs for that. */
 export interface Asking {

@@ -1,5 +1,5 @@
 import type { Away } from '../../../src/client';
-import { placeFor } from '../../../src/cli/review/place';
+import { placeFor } from '../../../src/cli/review/in-place-of';
 import type { Authority } from '../../../src/contract/authority/authority';
 import { call, request, testScreen } from '../support';
 import { clientWith } from '../commands/away-client';

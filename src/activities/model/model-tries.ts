@@ -1,13 +1,12 @@
 import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import { z } from 'zod';
-import { defined } from '../contract/defined';
-import { errorMessage } from '../contract/errors';
-import type { JsonObject } from '../contract/json';
-import { FAILURES } from '../contract/names';
-import { span } from '../contract/text/times';
-import { type Model, ModelError } from '../models/model';
-import type { Agent } from '../tools/define-agent';
-import { modelFailure } from './failures';
+import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
+import type { JsonObject } from '../../contract/json';
+import { FAILURES } from '../../contract/names';
+import { span } from '../../contract/text/times';
+import { type Model, ModelError } from '../../models/model';
+import type { Agent } from '../../tools/define-agent';
 
 /** An agent, and the model that is asked for it. */
 export interface Asked {
@@ -223,6 +222,26 @@ export class ModelTries {
     const asks = retryAfterOf(error) < waitMs ? '' : `; it asks to wait ${span(waitMs)}`;
     return `given up after ${times} in ${span(spentMs)}${asks}; modelRetryFor is ${span(modelRetryForMs)}`;
   }
+}
+
+/**
+ * The failure for an error of a model. An error that is not a ModelError counts as retryable. `waitMs` is the wait
+ * until the next attempt, in place of the wait by the activity's retry policy. `last` says why no model is asked any
+ * more.
+ */
+export function modelFailure(
+  error: unknown,
+  { waitMs, last }: { waitMs?: number; last?: string } = {},
+): ApplicationFailure {
+  const words = errorMessage(error);
+  const isModels = error instanceof ModelError;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
+  return ApplicationFailure.create({
+    type: `${FAILURES.model}.${isModels ? error.kind : 'unknown'}`,
+    message: last === undefined ? words : `${words} (${last})`,
+    nonRetryable: last !== undefined || (isModels && !error.options.retryable),
+    ...defined({ cause, nextRetryDelay: waitMs }),
+  });
 }
 
 function waitOf({ failures }: Tries): number {

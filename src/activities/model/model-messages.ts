@@ -1,10 +1,10 @@
-import { LIMITS } from '../contract/limits';
-import type { FileRef } from '../contract/session/files';
-import { describeFile } from '../contract/text/bytes';
-import { cutContent, type TranscriptCall, type TranscriptEntry } from '../contract/transcript';
-import type { Model, ModelCall, ModelFile, ModelMessage } from '../models/model';
-import type { FileStore } from '../store';
-import { fitsType, isText } from '../store/media-types';
+import { LIMITS } from '../../contract/limits';
+import type { FileRef } from '../../contract/session/files';
+import { describeFile } from '../../contract/text/bytes';
+import { cutContent, type TranscriptCall, type TranscriptEntry } from '../../contract/transcript';
+import type { Model, ModelCall, ModelFile, ModelMessage } from '../../models/model';
+import type { FileStore } from '../../store';
+import { fitsType, isText } from '../../store/media-types';
 
 /** The model that reads the files of a conversation, and the store that holds their bytes. */
 export interface FileReader {

@@ -1,6 +1,6 @@
 import type { Authority } from '../../src/contract/authority/authority';
 import type { Away } from '../../src/contract/control/away';
-import { placeOf } from '../../src/server/place';
+import { placeOf } from '../../src/server/voter';
 import { call, request } from '../cli/support';
 
 const HOUR = 3_600_000;

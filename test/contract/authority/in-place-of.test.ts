@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { type Authority, votingOf } from '../../../src/contract/authority/authority';
 import { countVotesUnder } from '../../../src/contract/authority/votes-needed';
-import { asksForPlace, choosePlace, placesOf } from '../../../src/contract/authority/places';
-import type { CastVote, RuleSnapshot, Voter } from '../../../src/contract/authority/votes';
+import { asksForPlace, choosePlace, placesOf } from '../../../src/contract/authority/in-place-of';
+import type { CastVote, Voter } from '../../../src/contract/authority/votes';
+import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 import type { Away } from '../../../src/contract/control/away';
 import '../../support/properties';
 

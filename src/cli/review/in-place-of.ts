@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
-import { asksForPlace, type ChosenPlace, choosePlace } from '../../contract/authority/places';
+import { asksForPlace, type ChosenPlace, choosePlace } from '../../contract/authority/in-place-of';
 import type { InPlaceOf } from '../../contract/authority/votes';
 import type { CountersignError } from '../../contract/errors';
 import { relative } from '../../contract/text/times';

@@ -1,4 +1,4 @@
-import { type ChosenPlace, choosePlace } from '../contract/authority/places';
+import { type ChosenPlace, choosePlace } from '../contract/authority/in-place-of';
 import { voterIn } from '../contract/authority/authority';
 import { type CastVote, type InPlaceOf, isSameName } from '../contract/authority/votes';
 import { CountersignError } from '../contract/errors';

@@ -1,0 +1,89 @@
+import type { Safety } from '../tool';
+
+/** How sure it is that the named person cast a vote. The weakest comes first. */
+export const ASSURANCES = ['claimed', 'signed_in', 'signed', 'signed_ssh'] as const;
+export type Assurance = (typeof ASSURANCES)[number];
+
+/** The action of a rule for a call. `by_safety`: dangerous calls ask, others run. */
+export const RULE_ACTIONS = ['run', 'ask', 'refuse', 'by_safety'] as const;
+export type RuleAction = (typeof RULE_ACTIONS)[number];
+
+/**
+ * The conditions of a rule under which people decide. They are plain data, so that a request can freeze them. Two rules
+ * can be joined, and then each roster has to name a voter.
+ */
+export interface VoteRule {
+  /** Names of people and `group:<name>`. A voter has to be in every roster. Without a roster, anybody may vote. */
+  rosters: readonly (readonly string[])[];
+  /** The number of people who have to approve. */
+  need: number;
+  /** Groups that all have to approve. Each group needs the vote of a different person. */
+  groups: readonly string[];
+  /** The people who asked for the turn may not vote, and neither may their delegates. */
+  notRequester: boolean;
+  /** The number of denials that deny the call. */
+  denyNeeds: number;
+  assurance: Assurance;
+  /** The time until a request expires. Absent: the tool sets it. */
+  expiresMs?: number;
+  escalate?: { afterMs: number; to: readonly string[] };
+}
+
+/** A rule as it is frozen. */
+export interface RuleSnapshot extends VoteRule {
+  name: string;
+  then: RuleAction;
+}
+
+/** The stricter of two actions for a call of this safety. */
+export function stricterAction(
+  one: RuleAction,
+  other: RuleAction,
+  safety: Safety,
+): Exclude<RuleAction, 'by_safety'> {
+  const order = ['run', 'ask', 'refuse'] as const;
+  const [left, right] = [one, other].map((action) => order.indexOf(actionFor(action, safety)));
+  return order[Math.max(left ?? 0, right ?? 0)] ?? 'refuse';
+}
+
+/** The action for a call of this safety. A rule can only be stricter than safety. */
+export function actionFor(action: RuleAction, safety: Safety): Exclude<RuleAction, 'by_safety'> {
+  if (action === 'refuse' || action === 'ask') return action;
+  return safety === 'dangerous' ? 'ask' : 'run';
+}
+
+/** A rule that is as strict as both on every point. */
+export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
+  const sooner = [one, other].flatMap(({ escalate }) => escalate ?? []);
+  const expires = [one, other].flatMap(({ expiresMs }) => expiresMs ?? []);
+  const [first] = sooner.sort((a, b) => a.afterMs - b.afterMs);
+  return {
+    rosters: distinct([...one.rosters, ...other.rosters]),
+    need: Math.max(one.need, other.need),
+    groups: [...new Set([...one.groups, ...other.groups])],
+    notRequester: one.notRequester || other.notRequester,
+    denyNeeds: Math.min(one.denyNeeds, other.denyNeeds),
+    assurance: strongerAssurance(one.assurance, other.assurance),
+    ...(expires.length === 0 ? {} : { expiresMs: Math.min(...expires) }),
+    ...(first === undefined ? {} : { escalate: first }),
+  };
+}
+
+function distinct(rosters: readonly (readonly string[])[]): (readonly string[])[] {
+  const seen = new Map(rosters.map((roster) => [JSON.stringify([...roster].sort()), roster]));
+  return [...seen.values()];
+}
+
+/** An assurance in words, such as `signed in`. */
+export function assuranceText(assurance: Assurance): string {
+  return assurance.replaceAll('_', ' ');
+}
+
+/** Whether the first assurance is at least as strong as the second. */
+export function isAssured(has: Assurance, wanted: Assurance): boolean {
+  return ASSURANCES.indexOf(has) >= ASSURANCES.indexOf(wanted);
+}
+
+function strongerAssurance(one: Assurance, other: Assurance): Assurance {
+  return isAssured(one, other) ? one : other;
+}

@@ -1,0 +1,55 @@
+import {
+  actionFor,
+  isAssured,
+  stricterAction,
+  stricterRule,
+  type VoteRule,
+} from '../../../src/contract/authority/rule';
+
+const rule = (changes: Partial<VoteRule> = {}): VoteRule => ({
+  rosters: [['group:finance']],
+  need: 1,
+  groups: [],
+  notRequester: false,
+  denyNeeds: 1,
+  assurance: 'claimed',
+  ...changes,
+});
+
+describe('the stricter of two', () => {
+  it('holds on every point', () => {
+    const one = rule({ need: 2, assurance: 'signed', expiresMs: 9, escalate: { afterMs: 5, to: ['bob'] } });
+    const other = rule({
+      ...{ rosters: [['bob'], ['group:finance']], groups: ['leads'], notRequester: true, denyNeeds: 2 },
+      ...{ assurance: 'signed_in', expiresMs: 4, escalate: { afterMs: 7, to: ['anna'] } },
+    });
+    expect(stricterRule(one, other)).toEqual({
+      ...{
+        rosters: [['group:finance'], ['bob']],
+        need: 2,
+        groups: ['leads'],
+        notRequester: true,
+        denyNeeds: 1,
+      },
+      ...{ assurance: 'signed', expiresMs: 4, escalate: { afterMs: 5, to: ['bob'] } },
+    });
+  });
+
+  it.each([
+    ['run', 'dangerous', 'ask'],
+    ['run', 'safe', 'run'],
+    ['by_safety', 'dangerous', 'ask'],
+    ['by_safety', 'cautious', 'run'],
+    ['ask', 'safe', 'ask'],
+    ['refuse', 'safe', 'refuse'],
+  ] as const)('%s for a %s tool is %s', (action, safety, expected) => {
+    expect(actionFor(action, safety)).toBe(expected);
+    expect(stricterAction(action, 'run', safety)).toBe(expected);
+    expect(stricterAction('refuse', action, safety)).toBe('refuse');
+  });
+
+  it('knows which assurance is more', () => {
+    expect(isAssured('signed_in', 'signed')).toBe(false);
+    expect(isAssured('signed_ssh', 'signed')).toBe(true);
+  });
+});
