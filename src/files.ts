@@ -32,7 +32,19 @@ export function readIfThere(path: string): Promise<string | undefined> {
 export async function syncFolder(path: string): Promise<void> {
   // Windows cannot open a folder.
   if (process.platform === 'win32') return;
-  await withHandle(await open(path, 'r'), (folder) => folder.sync());
+  await withHandle(await open(path, 'r'), flushFolder);
+}
+
+/** What a file system answers that cannot flush a folder. PostgreSQL goes on then, too. */
+const CANNOT_FLUSH: readonly (string | undefined)[] = ['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
+
+/** Flushes the names in an open folder to disk, if its file system can do that. */
+export async function flushFolder(folder: Pick<FileHandle, 'sync'>): Promise<void> {
+  try {
+    await folder.sync();
+  } catch (error) {
+    if (!CANNOT_FLUSH.includes(errnoOf(error))) throw error;
+  }
 }
 
 /**

@@ -16,6 +16,7 @@ import {
   appendLine,
   createWhole,
   createWithLine,
+  flushFolder,
   readIfThere,
   readPrivateFile,
   replaceFile,
@@ -178,4 +179,19 @@ describe('readPrivateFile', () => {
       if (getuid !== undefined) process.getuid = getuid;
     }
   });
+});
+
+const failsWith = (code: string) => ({
+  sync: () => Promise.reject(Object.assign(new Error(code), { code })),
+});
+
+it.each(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])(
+  'a file system that cannot flush a folder is taken as it is: %s',
+  async (code) => {
+    await expect(flushFolder(failsWith(code))).resolves.toBeUndefined();
+  },
+);
+
+it.each(['EIO', 'ENOSPC', 'EBADF'])('a flush of a folder that fails is an error: %s', async (code) => {
+  await expect(flushFolder(failsWith(code))).rejects.toThrow(code);
 });

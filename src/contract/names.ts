@@ -234,5 +234,8 @@ function again(asked: number): string {
   return asked === 1 ? '' : `-again-${asked - 1}`;
 }
 
-/** The header in which our page names the person whom it shows as signed in, percent-encoded. */
+/**
+ * The header in which our page names the person whom it shows as signed in, percent-encoded. In the address of a stream,
+ * the parameter of this name.
+ */
 export const USER_HEADER = 'countersign-user';

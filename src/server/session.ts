@@ -45,12 +45,12 @@ export function requireSignedIn({
 
 /**
  * Refuses what a page sends that shows another person as signed in. Somebody may have signed in since in another tab of
- * the browser, and both tabs have one cookie.
+ * the browser, and both tabs have one cookie. A stream names that person in its address: no browser adds a header there.
  *
  * @throws CountersignError `signed_out`.
  */
 function requireShownUser(c: Context, user: string, { signInAt }: Pick<Authenticator, 'signInAt'>): void {
-  const shown = c.req.header(USER_HEADER);
+  const shown = c.req.header(USER_HEADER) ?? c.req.query(USER_HEADER);
   if (shown === undefined || shown === encodeURIComponent(user)) return;
   throw new CountersignError('signed_out', 'somebody else has signed in here since', {
     hint: 'sign in again; or load the page again to see who is signed in',

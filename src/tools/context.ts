@@ -48,6 +48,7 @@ export function makeContext(
     agent: '',
     idempotencyKey: '',
     attempt: 1,
+    ranBefore: false,
     metadata: {},
     ...facts,
     signal,

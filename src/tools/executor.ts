@@ -296,14 +296,15 @@ async function reportLate(ended: Interrupted, { job, deps, about }: LateReport):
   }
 }
 
-function factsOf({ tool, call, idempotencyKey, attempt, plan, hunks, about }: RunJob): CallFacts {
+function factsOf(job: RunJob): CallFacts {
+  const { tool, call, idempotencyKey, attempt, ranBefore, plan, hunks, about } = job;
   return {
     ...about,
     callId: call.callId,
     tool: tool.name,
     idempotencyKey,
     attempt,
-    ...defined({ plan, hunks }),
+    ...defined({ ranBefore, plan, hunks }),
   };
 }
 

@@ -91,7 +91,8 @@ function thrown({ error, partial = '' }: Thrown, { head, facts, unsafe, ranBefor
   const failure = describeFailure(error, hide);
   // The proof is about this attempt only.
   if (ranBefore && provenBy(error) === 'nothing_done') failure.message = saysMayHaveRun(failure.message);
-  const message = unsafe && isLostOnTheWay(error) ? `${failure.message}; ${UNKNOWN}` : failure.message;
+  const isInDoubt = unsafe && isLostOnTheWay(error);
+  const message = isInDoubt ? `${failure.message.replace(/\.$/, '')}; ${UNKNOWN}` : failure.message;
   const result = failureResult(head, { ...failure, message }, { ...facts, partial });
   return { result, retryable: mayRunAgain(error) };
 }

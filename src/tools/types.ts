@@ -48,8 +48,10 @@ export interface CallContext {
   approval?: Approval;
   /** The same for every attempt of one call. Pass it to the called service, so that it can refuse a second effect. */
   idempotencyKey: string;
-  /** Counts from 1. */
+  /** Counts from 1. An operator's reset of the activity sets it back to 1. */
   attempt: number;
+  /** Whether an earlier attempt of this call may have run. An operator's reset of the activity does not hide that. */
+  ranBefore: boolean;
   /** Aborts at the tool's timeout, on cancellation, and when Temporal has given up the attempt. */
   signal: AbortSignal;
   /** Text that is kept as partial output if the call ends early. */

@@ -148,6 +148,9 @@ export function showUser(user: string | undefined): void {
 export const shownUser = (): Record<string, string> =>
   shown === undefined ? {} : { [USER_HEADER]: encodeURIComponent(shown) };
 
+/** The address of a stream, which counts only for the user whom the page shows, too. */
+export const eventsAt = (path: string): string => `${path}/events?${queryOf(shownUser())}`;
+
 interface SendOptions {
   /** The body, which is sent as JSON. */
   body?: unknown;

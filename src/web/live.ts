@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Connection } from './model/labels';
 import type { ApiError, InboxPulse, Pending } from '../server/api';
 import { createWatchdog, listen, serverNow, takeBeat } from './stream';
-import { askSession, turnPath, whyRefused } from './http';
+import { askSession, eventsAt, turnPath, whyRefused } from './http';
 import type { TextDelta } from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
 import { viewOf } from '../history/view';
@@ -37,7 +37,7 @@ type TabMessage =
  */
 function listenShared(url: string, event: string, handlers: SharedHandlers): () => void {
   if (!('locks' in navigator)) return listenAlone(url, event, handlers);
-  const channel = new BroadcastChannel(`countersign.${event}`);
+  const channel = new BroadcastChannel(url);
   let attempt = new AbortController();
   const follow = (): void => {
     watchdog.heard();
@@ -147,7 +147,7 @@ export function useInbox(isOpen: boolean, signedOut: (error: ApiError) => void):
   const [connection, setConnection] = useState<Connection>('connecting');
   useEffect(() => {
     if (!isOpen) return;
-    return listenShared('/api/inbox/events', 'waiting', {
+    return listenShared(eventsAt('/api/inbox'), 'waiting', {
       message: (data) => {
         const pulse: InboxPulse = JSON.parse(data);
         setTrouble(pulse.trouble);
@@ -212,7 +212,7 @@ export function useTurn(turn: string): LiveTurn {
   const byPlace = useRef(new Map<number, TurnEvent>()).current;
   const isVisible = useTabVisible();
   useEffect(
-    () => (isVisible ? followTurn(`${turnPath(turn)}/events`, byPlace, setState) : undefined),
+    () => (isVisible ? followTurn(eventsAt(turnPath(turn)), byPlace, setState) : undefined),
     [turn, isVisible],
   );
   return state;

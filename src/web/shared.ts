@@ -40,6 +40,7 @@ export {
 export {
   controlConversation,
   conversationPath,
+  eventsAt,
   newDecisionId,
   readCall,
   readSession,
@@ -69,6 +70,7 @@ export { ArgumentsView, DecidedPreview } from './screens/call/content';
 export { LeftOver, whatHappened } from './screens/call/edit';
 export { Writing } from './screens/turn/steps';
 export { CallName, isWaiting } from './screens/turn/call-card';
+export { useRefused } from './screens/turn/turn';
 export { SelectBox } from './screens/inbox-list';
 export { loadTyped, NOTHING_TYPED } from './typed';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow, usePolled } from './ui/app';

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { contentDigest } from '../../src/tools/content-digest';
 import { digestJson, digestText } from '../../src/contract/digest';
-import { utf8Bytes } from '../../src/contract/text/bytes';
 
 test('digests of text are SHA-256 of its UTF-8, in the sandbox and in an activity alike', () => {
   const property = fc.property(fc.string({ unit: 'binary' }), (text) => {
@@ -47,10 +46,4 @@ test('numbers and strings are written as RFC 8785 writes them', () => {
 
 test.each([undefined, () => 1])('%p has no digest', (value) => {
   expect(() => digestJson(value)).toThrow();
-});
-
-test('counts UTF-8 bytes as Node does', () => {
-  fc.assert(
-    fc.property(fc.string({ unit: 'grapheme' }), (text) => utf8Bytes(text) === Buffer.byteLength(text)),
-  );
 });

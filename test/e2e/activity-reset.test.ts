@@ -1,6 +1,13 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { defineAgent } from '../../src/tools/define-agent';
+import { TransportError } from '../../src/tools/errors';
+import type { Tool } from '../../src/tools/types';
+import { createWorkspaceTools } from '../../src/tools/workspace';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { onCall } from '../support/operator';
 import type { ProcessWorker } from '../support/process-worker';
+import { readBack, scriptBook } from '../support/script-book';
 import { resolve, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
@@ -149,5 +156,44 @@ test.concurrent.each([
     await resolve(handle, { callId: '1.1', resolution: 'run-again', reason: 'it never ran' });
     expect(await handle.result()).toMatchObject({ counts: { calls: 1, failed: 0 } });
     expect(await fixture.effects('t')).toHaveLength(1);
+  },
+);
+
+/** The tool `edit_file` without a decision, so without a plan. The answer of its first attempt is lost after the edit. */
+const editsAtOnce = (root: string, attempts: number[]): Tool => {
+  const [edit] = createWorkspaceTools({ root }).filter(({ name }) => name === 'edit_file');
+  if (edit === undefined) throw new Error('no edit_file');
+  return Object.freeze<Tool>({
+    ...edit,
+    safety: 'cautious',
+    retry: { ...edit.retry, initialIntervalMs: 600_000, maximumIntervalMs: 600_000 },
+    handle: async (value, context) => {
+      attempts.push(context.attempt);
+      const answer = await edit.handle(value, context);
+      if (attempts.length === 1) throw new TransportError('the answer is lost');
+      return answer;
+    },
+  });
+};
+
+test.concurrent(
+  'an edit without a plan whose answer was lost is reset: attempts count from 1 again, it is not made twice',
+  async () => {
+    const fixture = await startFixture();
+    const file = join(fixture.directory, 'a.txt');
+    writeFileSync(file, 'a\n');
+    const book = scriptBook();
+    const attempts: number[] = [];
+    const tools = [editsAtOnce(fixture.directory, attempts)];
+    const agents = [defineAgent({ name: 'editor', instructions: 'do', model: book.model, tools })];
+    await fixture.addWorker({}, { agents });
+    const edits = [{ old_text: 'a', new_text: 'ab' }];
+    const call = { name: 'edit_file', arguments: { path: 'a.txt', edits } };
+    const handle = await fixture.start('editor', book.add({ toolCalls: [call] }, readBack));
+    await until('the second attempt', async () => ((await pendingOf(handle))?.attempt ?? 0) > 1);
+    await operate(handle, [['reset', ...REFRESH]]);
+    expect((await handle.result()).answer).toContain('An earlier attempt may have changed "a.txt"');
+    expect(readFileSync(file, 'utf8')).toBe('ab\n');
+    expect(attempts).toEqual([1, 1]);
   },
 );

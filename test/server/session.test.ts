@@ -47,6 +47,17 @@ it('signs out in this browser only, and removes the cookie', async () => {
 });
 
 describe('a page that shows somebody as signed in', () => {
+  it('names that person in the address of a stream, where a browser sends no header', async () => {
+    const streamed = async (shown: string): Promise<number> => {
+      const query = new URLSearchParams({ [USER_HEADER]: encodeURIComponent(shown) });
+      const response = await app().ask(`/api/inbox/events?${query}`, { cookie: cookie() });
+      await response.body?.cancel();
+      return response.status;
+    };
+    expect(await streamed('owner')).toBe(200);
+    expect(await streamed('ann é')).toBe(401);
+  });
+
   const asked = async (shown: string, json?: object): Promise<number> => {
     const path = json === undefined ? '/api/session' : '/api/turns/t/decisions';
     const headers = { [USER_HEADER]: shown };

@@ -430,7 +430,7 @@ it('gives the handler what it needs', async () => {
       );
       seen = { value, ...rest, aborted: signal.aborted, partial: typeof partial };
     },
-    { plan: { ...plan, hunks: [] }, hunks: ['1'] },
+    { plan: { ...plan, hunks: [] }, hunks: ['1'], ranBefore: true },
   );
   expect(seen).toEqual({
     value: { text: 'a' },
@@ -438,6 +438,7 @@ it('gives the handler what it needs', async () => {
     tool: 'echo',
     idempotencyKey: 'key:0',
     attempt: 2,
+    ranBefore: true,
     agent: '',
     metadata: {},
     plan,

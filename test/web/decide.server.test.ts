@@ -6,7 +6,7 @@ import type { Tool } from '../../src/tools/types';
 import { recordTool, type Effects } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide, seenOf } from '../support/turns';
-import { callPlace, listOnly, lookAtAll, VIEWER } from './web-inbox';
+import { callPlace, listOnly, lookAtAll, signOut, VIEWER } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 import { until } from '../support/until';
@@ -366,10 +366,12 @@ test('turns are found by id and by state', async () => {
 test('a viewer is shown everything and offered nothing, with the reason', async () => {
   const { workflowId: turn } = await start('refund_order', REFUND);
   const token = await web().addUser(VIEWER, ['fork-live']);
-  const page = await web().tab(callPlace(turn), {
-    extraHTTPHeaders: { authorization: `Bearer ${token}` },
-  });
-  await page.reload();
+  const page = await web().tab();
+  await signOut(page);
+  await page.getByLabel('Token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('heading', { name: /^Inbox/ }).waitFor();
+  await page.goto(`${web().url}/${callPlace(turn)}`);
   await page.getByText('You may only look: the approvers file makes you a viewer.').waitFor();
   await page.getByText('refund 129.9 EUR of order 4711').first().waitFor();
   expect(await page.getByRole('button', { name: /Approve|Deny|Change/ }).count()).toBe(0);

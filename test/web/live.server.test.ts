@@ -6,7 +6,7 @@ import { recordTool } from '../support/effects';
 import { testAddress } from '../support/server';
 import { until } from '../support/until';
 import { startCli } from '../cli/process';
-import { callPlace, listOnly, lookAtAll, signOut } from './web-inbox';
+import { callPlace, gate, holdFirst, listOnly, lookAtAll, signOut } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 
@@ -202,3 +202,35 @@ test('the list of keys has those of a call in doubt, and closes on Back', async 
   await page.getByRole('heading', { name: /^Inbox/ }).waitFor();
   await page.context().close();
 });
+
+test.each(['before', 'after'])(
+  'an older page that is asked for %s a refresh of the list stays',
+  async (when) => {
+    const handle = await ask(`older ${when}`);
+    const page = await web().tab();
+    const refresh = gate();
+    await page.route('**/api/turns?*', async (route) => {
+      const isOlder = route.request().url().includes('older=');
+      const response = await route.fetch({ url: `${web().url}/api/turns?limit=1` });
+      const { turns, ...rest } = await response.json();
+      const older = turns.map((one: object) => ({ ...one, runId: 'older', turn: 'an-older-turn' }));
+      if (isOlder && when === 'before') await refresh.opened;
+      await route.fulfill({
+        json: { ...rest, turns: isOlder ? older : turns, older: isOlder ? null : 'next' },
+      });
+    });
+    await page.goto(`${web().url}/#/turns`);
+    const more = page.getByRole('button', { name: 'Show older ones' });
+    await more.waitFor();
+    if (when === 'before') await more.click();
+    const held = await holdFirst(page, /api\/turns\?(?!.*older=)/);
+    await held.taken;
+    refresh.open();
+    if (when === 'after') await more.click();
+    await page.getByText('an-older-turn').waitFor();
+    await held.release();
+    expect(await page.getByText('an-older-turn').count()).toBe(1);
+    await handle.terminate();
+    await page.context().close();
+  },
+);

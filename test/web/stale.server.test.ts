@@ -160,24 +160,57 @@ test('a user who signs in after another one starts from nothing', async () => {
   expect(await page.getByLabel('Reason').inputValue()).toBe('');
 });
 
-test('a tab decides nothing in the name of somebody who signed in in another tab', async () => {
-  const handle = await start('two people');
-  const page = await web().tab(callPlace(handle.workflowId));
-  await lookAtAll(page);
+/** Signs somebody in in another tab of the browser of a page. */
+async function signInBeside(page: Page, name: string): Promise<Page> {
   const other = await page.context().newPage();
   await other.goto(web().url);
-  const token = await web().addUser('dora');
+  const token = await web().addUser(name);
   const status = await other.evaluate(async (given) => {
     const headers = { 'content-type': 'application/json' };
     const body = JSON.stringify({ token: given });
     return (await fetch('/api/session', { method: 'POST', headers, body })).status;
   }, token);
   expect(status).toBe(200);
+  return other;
+}
+
+test('a tab decides nothing in the name of somebody who signed in in another tab', async () => {
+  const handle = await start('two people');
+  const page = await web().tab(callPlace(handle.workflowId));
+  await lookAtAll(page);
+  await signInBeside(page, 'dora');
   await approve(page).click();
   await page.getByText('Your session has ended: dora has signed in in this browser.').waitFor();
   const view = await web().client.view(handle.workflowId);
   expect(view.calls).toMatchObject([{ phase: 'requested', decisions: [] }]);
   await handle.terminate();
+});
+
+test('a stream of a tab does not go on as that of somebody who signed in in another tab', async () => {
+  const handle = await start('two streams');
+  const page = await web().tab();
+  await signInBeside(page, 'emil');
+  await page.goto(`${web().url}/#/turns/${handle.workflowId}`);
+  await page.getByText('Your session has ended: emil has signed in in this browser.').waitFor();
+  expect(await page.locator('article.turn').count()).toBe(0);
+  await handle.terminate();
+});
+
+test('a conversation does not go on as that of somebody who signed in in another tab', async () => {
+  const page = await web().tab();
+  await signInBeside(page, 'fred');
+  await page.goto(`${web().url}/#/conversations/of-nobody`);
+  await page.getByText('Your session has ended: fred has signed in in this browser.').waitFor();
+});
+
+test('tabs of two people do not share what is new', async () => {
+  const page = await web().tab();
+  await page.getByText('live', { exact: true }).waitFor();
+  const other = await signInBeside(page, 'gina');
+  const own = other.waitForRequest(/\/api\/inbox\/events\b.*=gina$/);
+  await other.reload();
+  await own;
+  await other.getByText('live', { exact: true }).waitFor();
 });
 
 test('a wrong token is refused in words, and no secret stays in the address', async () => {

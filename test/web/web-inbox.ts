@@ -153,7 +153,7 @@ export interface HeldAnswer {
 }
 
 /** Holds the answer to the first request for a path back. */
-export async function holdFirst(page: Page, path: string): Promise<HeldAnswer> {
+export async function holdFirst(page: Page, path: string | RegExp): Promise<HeldAnswer> {
   const [held, taken] = [gate(), gate()];
   const handled = gate();
   await page.route(
@@ -177,7 +177,8 @@ export async function holdFirst(page: Page, path: string): Promise<HeldAnswer> {
   };
 }
 
-function gate(): { open: () => void; opened: Promise<void> } {
+/** What a test waits for until something opens it. */
+export function gate(): { open: () => void; opened: Promise<void> } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { open: () => open(), opened };

@@ -1,17 +1,28 @@
 import type { FileRef } from '../session/files';
-/** The length of a string in UTF-8 bytes. Works if there is neither Buffer nor TextEncoder. */
-export function utf8Bytes(text: string): number {
+/**
+ * The length of a string in UTF-8 bytes. Half of a surrogate pair counts as the three bytes of the character that
+ * replaces it.
+ */
+export const utf8Bytes: (text: string) => number =
+  typeof Buffer === 'undefined' ? countBytes : (text) => Buffer.byteLength(text);
+
+/** Workflows and the page have neither Buffer nor, in workflows, TextEncoder. Buffer is ten times as fast. */
+function countBytes(text: string): number {
   let bytes = 0;
   for (let i = 0; i < text.length; i++) {
     const unit = text.charCodeAt(i);
     if (unit < 0x80) bytes += 1;
     else if (unit < 0x800) bytes += 2;
-    else if (unit >= 0xd800 && unit < 0xdc00) {
+    else if (isPair(unit, text.charCodeAt(i + 1))) {
       bytes += 4;
       i++;
     } else bytes += 3;
   }
   return bytes;
+}
+
+function isPair(unit: number, next: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00 && next >= 0xdc00 && next < 0xe000;
 }
 
 /** A size: `12 B`, `3.4 KiB`, `5 MiB`. */

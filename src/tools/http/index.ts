@@ -3,7 +3,8 @@ import { createSecureContext, rootCertificates, type SecureContext } from 'node:
 import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
-import { defineTool } from '../define-tool';
+import type { JsonObject } from '../../contract/json';
+import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
 import { describeIssues } from '../options';
 import type { CallContext, Duration, Tool } from '../types';
@@ -107,7 +108,32 @@ export function createHttpTools({ timeout, outputLimit, taskQueue, ...rest }: Ht
     preview: (args) => describeRequest(checkRequest(args, rules), args),
     handler: (args, context) => run(checkRequest(args, rules), { args, rules, network, context }),
   });
-  return [tool];
+  return [inPlace(tool, placeOf({ ...lists, ca }))];
+}
+
+/**
+ * The rules as they count in the digest of the tool, which has `hosts` in its description. Of secrets there are only
+ * names and where they may go. Order, case and repetition do not count.
+ */
+function placeOf({
+  privateHosts,
+  others,
+  safeHeaders,
+  secrets,
+  ca,
+}: Omit<z.output<typeof optionsSchema>, 'hosts' | 'maxBytes' | 'lookup'>): JsonObject {
+  const uses = Object.entries(secrets).map(([name, use]): [string, JsonObject] => [
+    name,
+    { hosts: asSet(use.hosts), headers: asSet(use.headers) },
+  ]);
+  return {
+    ...{ privateHosts: asSet(privateHosts), others, safeHeaders: asSet(safeHeaders), ca: ca ?? null },
+    secrets: Object.fromEntries(uses),
+  };
+}
+
+function asSet(names: readonly string[]): string[] {
+  return [...new Set(names.map((name) => name.toLowerCase()))].sort();
 }
 
 function parseOptions(options: unknown): z.output<typeof optionsSchema> {

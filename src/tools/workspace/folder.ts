@@ -3,6 +3,7 @@ import { type FileHandle, lstat, mkdir, open, realpath } from 'node:fs/promises'
 import { join } from 'node:path';
 import { ToolError } from '../errors';
 import { errnoOf } from '../../contract/errors';
+import { flushFolder } from '../../files';
 import { explain } from './path';
 
 /** A folder inside the root. While it is held, it stays the same folder, whatever is renamed around it. */
@@ -76,7 +77,7 @@ function changed(): ToolError {
 
 async function syncFolder(path: string): Promise<void> {
   const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-  await handle.sync().finally(() => handle.close());
+  await flushFolder(handle).finally(() => handle.close());
 }
 
 async function makeFolders(base: string, names: readonly string[]): Promise<void> {
@@ -139,7 +140,7 @@ async function openBelow(parent: FileHandle, name: string, make: boolean): Promi
 async function makeBelow(parent: FileHandle, name: string): Promise<void> {
   try {
     await mkdir(through(parent, name));
-    await parent.sync();
+    await flushFolder(parent);
   } catch (error) {
     if (errnoOf(error) !== 'EEXIST') throw error;
   }
@@ -156,7 +157,7 @@ function toFolder(handle: FileHandle): Folder {
     at: (name) => through(handle, name),
     confirm: async () => {},
     verify: async () => {},
-    sync: () => handle.sync(),
+    sync: () => flushFolder(handle),
     close: () => handle.close(),
   };
 }

@@ -9,7 +9,16 @@ import { isObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
-import { type Change, changeFile, describeWritten, executePlan, planFile, previewOf } from './plan';
+import {
+  type Change,
+  changeFile,
+  changeFileAgain,
+  describeWritten,
+  executePlan,
+  mayBeChanged,
+  planFile,
+  previewOf,
+} from './plan';
 import { normalPath } from './path';
 import { editText, insertLine } from './edit-text';
 import { fromModel } from './text';
@@ -138,12 +147,14 @@ function contentTool(root: Root, pack: Pack) {
       effect: 'idempotent',
       preview: async (args: ArgumentsOf<P>) => previewOf(await planFile(root, pathOf(args), change(args))),
       handler: async (args: ArgumentsOf<P>, context: CallContext) => {
-        const plan = approved(pathOf(args), context);
+        const path = pathOf(args);
+        const plan = approved(path, context);
         context.signal.throwIfAborted();
-        const { hunks, attempt } = context;
-        if (plan !== undefined) return describeWritten(await executePlan(root, plan, { hunks, attempt }));
-        if (needsBase && attempt > 1) throw mayBeChanged(normalPath(pathOf(args)));
-        return describeWritten(await changeFile(root, pathOf(args), change(args)));
+        const { hunks, ranBefore } = context;
+        if (plan !== undefined) return describeWritten(await executePlan(root, plan, { hunks, ranBefore }));
+        if (needsBase && ranBefore) throw mayBeChanged(normalPath(path));
+        const write = ranBefore ? changeFileAgain : changeFile;
+        return describeWritten(await write(root, path, change(args)));
       },
     });
 }
@@ -157,9 +168,4 @@ function pathOf(args: unknown): string {
 function approved(path: string, { plan }: CallContext): FilePlan | undefined {
   if (plan === undefined || plan.path === normalPath(path)) return plan;
   throw new ToolError(`The approved plan is for "${plan.path}". Nothing was written.`, { code: 'conflict' });
-}
-
-function mayBeChanged(path: string): ToolError {
-  const message = `An earlier attempt may have changed "${path}". This attempt wrote nothing. Read the file and propose anew.`;
-  return new ToolError(message, { code: 'conflict' });
 }

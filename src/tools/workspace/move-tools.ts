@@ -36,10 +36,7 @@ function moveFile(root: Root, pack: Pack): Tool {
         withFile(source, async (handle, facts) => {
           await assertAsShown(handle, plan);
           assertNotStopped(signal);
-          const move = async (target: FileLocation): Promise<void> => {
-            await moveSeen(source, { handle, facts }, target);
-            await Promise.all([source.folder.sync(), target.folder.sync()]);
-          };
+          const move = (target: FileLocation) => moveSeen(source, { handle, facts }, target);
           await root.inParent(to, move, { make: true });
         }),
       );
@@ -77,14 +74,13 @@ function deleteFile(root: Root, pack: Pack): Tool {
     },
     handler: async ({ path }, { signal, plan }) => {
       assertWritable(splitPath(path));
-      await root.inParent(path, async (place) => {
-        await withFile(place, async (handle, facts) => {
+      await root.inParent(path, (place) =>
+        withFile(place, async (handle, facts) => {
           await assertAsShown(handle, plan);
           assertNotStopped(signal);
           await removeSeen(place, { handle, facts });
-        });
-        await place.folder.sync();
-      });
+        }),
+      );
       return `Deleted ${onOneLine(normalPath(path))}.`;
     },
   });

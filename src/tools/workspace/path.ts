@@ -68,6 +68,7 @@ const IGNORED =
  */
 const KINDS: readonly (readonly [why: string, names: readonly string[]])[] = [
   ['it could run code later. Use git itself', ['.git', '.gitconfig', '.githooks', '.husky', '.hg', '.hgrc']],
+  ['it is a file that the tools keep for a moment. A person has to move it', ['.countersign-*']],
   ['it holds the record of what ran', ['.countersign']],
   [
     'it says what agents may do. A person has to change it',
@@ -121,6 +122,7 @@ const PROTECTED: ReadonlyMap<string, string> = new Map(
 const FAMILIES: readonly (readonly [start: string, like: string])[] = [
   ['.env.', '.env'],
   ['countersign.config.', 'countersign.mcp.lock'],
+  ['.countersign-', '.countersign-*'],
 ];
 
 /** The short name that some file systems also accept for a name that begins with a dot: `git~1`. */

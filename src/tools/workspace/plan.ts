@@ -1,5 +1,5 @@
 import type { FilePlan, Hunk, Preview } from '../../contract/plan';
-import { ToolError } from '../errors';
+import { isToolError, ToolError } from '../errors';
 import { applyHunks, HunkMismatch, makeHunks, renderDiff, reverseHunks } from './hunks';
 import { assertWritable, normalPath, splitPath, unlessMissing } from './path';
 import { type FileLocation, readBytes, readIfThere, type Root } from './root';
@@ -36,6 +36,29 @@ export async function changeFile(root: Root, path: string, change: Change): Prom
   return { path: normalPath(path), bytes: bytes.length, done: 'written', rejected: [] };
 }
 
+/**
+ * Changes one file without a plan, if an earlier attempt may have done it. `change` must not depend on the text before.
+ * @throws ToolError `conflict` if the change cannot be made now. It says that the earlier attempt may have made it.
+ */
+export async function changeFileAgain(root: Root, path: string, change: Change): Promise<Written> {
+  assertWritable(splitPath(path));
+  try {
+    const current = await readIfThere(root, path);
+    const asked = encodeText(change(null, 'utf8'), 'utf8');
+    if (current === null || !current.bytes.equals(asked)) return await changeFile(root, path, change);
+    return { path: normalPath(path), bytes: asked.length, done: 'asked', rejected: [] };
+  } catch (error) {
+    throw isToolError(error) ? mayBeChanged(normalPath(path), error) : error;
+  }
+}
+
+/** The error of a later attempt that wrote nothing. `why`: the reason, unless nothing was tried. */
+export function mayBeChanged(path: string, why?: ToolError): ToolError {
+  const reason = why === undefined ? '.' : `: ${why.message}`;
+  const message = `An earlier attempt may have changed "${path}". This attempt wrote nothing${reason} Read the file and propose anew.`;
+  return new ToolError(message, { code: 'conflict', cause: why });
+}
+
 function makePlan(path: string, bytes: Buffer | null, change: Change): FilePlan {
   const { base, target, encoding } = changed(path, bytes, change);
   return {
@@ -70,8 +93,10 @@ interface Written {
   path: string;
   /** Size of the file now; 0 if nothing was written. */
   bytes: number;
-  /** `already`: the file was as approved, because an earlier attempt had written it. */
-  done: 'written' | 'already' | 'rejected';
+  /**
+   * `already`: the file was as approved, because an earlier attempt had written it. `asked`: the same without a plan.
+   */
+  done: 'written' | 'already' | 'asked' | 'rejected';
   rejected: Hunk[];
 }
 
@@ -79,8 +104,8 @@ interface Written {
 interface PlanRun {
   /** Ids of the hunks to apply. @default all */
   hunks?: readonly string[] | undefined;
-  /** @default 1 */
-  attempt?: number;
+  /** Whether an earlier attempt may have run. @default false */
+  ranBefore?: boolean;
 }
 
 /**
@@ -99,8 +124,8 @@ export async function executePlan(root: Root, plan: FilePlan, run: PlanRun = {})
 
 class Conflict extends Error {}
 
-function conflictError(path: string, why: string, { attempt = 1 }: PlanRun): ToolError {
-  const wrote = attempt > 1 ? 'This attempt wrote nothing; an earlier one may have.' : 'Nothing was written.';
+function conflictError(path: string, why: string, { ranBefore = false }: PlanRun): ToolError {
+  const wrote = ranBefore ? 'This attempt wrote nothing; an earlier one may have.' : 'Nothing was written.';
   const message = `Conflict at "${path}": ${why}. ${wrote} Read the file and propose anew.`;
   return new ToolError(message, { code: 'conflict' });
 }
@@ -177,7 +202,7 @@ export function describeWritten({ path, bytes, done, rejected }: Written): strin
   const what =
     done === 'written'
       ? `Wrote ${path} (${bytes} bytes).`
-      : `${path} already is as approved (${bytes} bytes); nothing had to be written.`;
+      : `${path} already is as ${done === 'asked' ? 'asked' : 'approved'} (${bytes} bytes); nothing had to be written.`;
   if (rejected.length === 0) return what;
   const names = rejected.map(({ id, oldStart }) => `${id} (at line ${oldStart} of the old file)`);
   const left = rejected.length === 1 ? 'this hunk, which was' : 'these hunks, which were';

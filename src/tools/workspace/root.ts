@@ -2,7 +2,7 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CountersignError, errnoOf } from '../../contract/errors';
-import { ToolError } from '../errors';
+import { ToolError, TransportError } from '../errors';
 import { explain, splitPath, unlessMissing } from './path';
 import { type Folder, type FolderAccess, openFolder } from './folder';
 
@@ -93,7 +93,7 @@ function verified<T>(use: (folder: Folder) => Promise<T>): (folder: Folder) => P
 
 /** The error of a folder that was found to be another one only after the work in it. */
 function failAfterUse(cause: unknown): never {
-  throw new ToolError(
+  throw new TransportError(
     'A folder on the way changed while it was used. Whether the work was done, and in which folder, is not known. Look at it before you try again.',
     { cause },
   );

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
-import { link, lstat, open, rename, unlink, type FileHandle } from 'node:fs/promises';
-import { ToolError } from '../errors';
+import { link, lstat, open, opendir, rename, unlink, type FileHandle } from 'node:fs/promises';
+import { isToolError, ToolError, TransportError } from '../errors';
 import { errnoOf } from '../../contract/errors';
 import type { FileLocation } from './root';
 
@@ -13,9 +13,10 @@ const TEMP = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constan
  * has to be free. Other names of a replaced file (hard links) keep the old bytes.
  *
  * @throws ToolError `conflict` if the name is taken, or the replaced file was touched since it was read.
+ * @throws TransportError if the system fails after the file has its new bytes.
  */
 export async function writeAtomic(place: FileLocation, bytes: Uint8Array, replaced?: Stats): Promise<void> {
-  const name = privateName();
+  const name = privateName('tmp');
   const temp = place.folder.at(name);
   const handle = await open(temp, TEMP, 0o600);
   try {
@@ -28,17 +29,70 @@ export async function writeAtomic(place: FileLocation, bytes: Uint8Array, replac
       await handle.close();
     }
     await place.folder.verify();
-    await (replaced === undefined ? putNew(temp, place) : putOver(temp, place, replaced));
+    // For a new file `link`, which fails if the name is taken; `rename` would replace the file.
+    await (replaced === undefined ? linkNewName(temp, place) : putOver(temp, place, replaced));
   } catch (error) {
-    await unlink(temp).catch(ignoreMissing);
+    // The first error says why nothing was written. A file that stays is removed by a later write.
+    await unlink(temp).catch(() => undefined);
     throw error;
   }
-  await place.folder.sync();
+  await orInDoubt(place, async () => {
+    // A new file was linked to its name, so it still has the temporary name, too.
+    if (replaced === undefined) await unlink(temp).catch(ignoreMissing);
+    await place.folder.sync();
+  });
+  await removeLeftovers(place).catch(() => undefined);
 }
 
-/** A random name for a temporary file. */
-function privateName(): string {
-  return `.countersign-${randomBytes(12).toString('hex')}.tmp`;
+/**
+ * A random name for a file of ours. `tmp`: it is being written, and nobody misses it. `kept`: a file of somebody else
+ * that lost its own name for a moment.
+ */
+function privateName(kind: 'tmp' | 'kept'): string {
+  return `.countersign-${randomBytes(12).toString('hex')}.${kind}`;
+}
+
+/**
+ * Does the rest of some work that may have had its effect. An error of the system then does not say that the work
+ * failed. A ToolError says what happened, and is thrown as it is.
+ */
+async function orInDoubt<T>({ shown }: FileLocation, work: () => Promise<T>, kept?: string): Promise<T> {
+  try {
+    return await work();
+  } catch (cause) {
+    if (isToolError(cause)) throw cause;
+    const where = kept === undefined ? '' : ` If it is gone, it may be kept at "${kept}".`;
+    const why = errnoOf(cause) ?? 'unknown error';
+    throw new TransportError(
+      `The system failed (${why}) while "${shown}" was changed. Whether the change was made is not known.${where} Look at it before you try again.`,
+      { cause },
+    );
+  }
+}
+
+/** A name that only a write gives. The tools themselves write no file with such a name. */
+const TEMP_NAME = /^\.countersign-[0-9a-f]{24}\.tmp$/;
+
+/** A write is over long before that, in milliseconds. If not, it fails and changes nothing. */
+const LEFT_OVER_MS = 24 * 3600 * 1000;
+
+/** The most names of a folder that are looked at. */
+const MOST_NAMES = 10_000;
+
+/** Removes the temporary files that writers left in this folder when they were killed. */
+async function removeLeftovers({ folder }: FileLocation): Promise<void> {
+  await folder.verify();
+  let looked = 0;
+  for await (const { name } of await opendir(folder.at('.'), { bufferSize: 256 })) {
+    looked += 1;
+    if (looked > MOST_NAMES) return;
+    if (TEMP_NAME.test(name)) await removeIfOld(folder.at(name));
+  }
+}
+
+async function removeIfOld(path: string): Promise<void> {
+  const facts = await lstat(path);
+  if (facts.isFile() && Date.now() - facts.mtimeMs > LEFT_OVER_MS) await unlink(path);
 }
 
 /** The mode of the new file. A replaced file keeps its permissions, but no set-user or set-group bit. */
@@ -58,12 +112,6 @@ const FACTS = ['dev', 'ino', 'size', 'mtimeMs', 'ctimeMs'] as const;
 
 /** The error codes of file systems without hard links. */
 const NO_LINKS: readonly (string | undefined)[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'];
-
-/** Uses `link`, which fails if the name is taken; `rename` would replace the file. */
-async function putNew(temp: string, place: FileLocation): Promise<void> {
-  await linkNewName(temp, place);
-  await unlink(temp).catch(ignoreMissing);
-}
 
 /**
  * Gives a file an additional name, which has to be free. On a file system without hard links, the file loses its old
@@ -111,12 +159,17 @@ export interface SeenFile {
  *
  * @throws ToolError `conflict` if another file has the name, or the file was written to since. The file then gets
  * its name back.
+ * @throws TransportError if the system fails after the file lost its name.
  */
 export async function removeSeen(place: FileLocation, seen: SeenFile): Promise<void> {
   const aside = await setAside(place);
-  if (await isSeen(aside.at, seen)) return unlink(aside.at);
-  await giveBack(aside, place);
-  throw changedNow(place, 'nothing was deleted');
+  const remove = async (): Promise<void> => {
+    if (await isSeen(aside.at, seen)) return unlink(aside.at);
+    await giveBack(aside, place);
+    throw changedNow(place, 'nothing was deleted');
+  };
+  await orInDoubt(place, remove, aside.shown);
+  await orInDoubt(place, () => place.folder.sync());
 }
 
 /**
@@ -124,14 +177,18 @@ export async function removeSeen(place: FileLocation, seen: SeenFile): Promise<v
  * so a crash in between leaves the file with both names, never with none.
  *
  * @throws ToolError `conflict` if the new name is taken, another file has the old name, or the file was written to.
+ * @throws TransportError if the system fails after the file got its new name.
  */
 export async function moveSeen(place: FileLocation, seen: SeenFile, target: FileLocation): Promise<void> {
   await linkNewName(place.at, target);
-  if (!(await isSeen(target.at, seen))) {
-    await giveBack({ at: target.at, shown: target.shown }, place);
-    throw changedNow(place, 'nothing was moved');
-  }
-  await removeOld(place, seen).catch(ignoreMissing);
+  await orInDoubt(place, async () => {
+    if (!(await isSeen(target.at, seen))) {
+      await giveBack({ at: target.at, shown: target.shown }, place);
+      throw changedNow(place, 'nothing was moved');
+    }
+    await removeOld(place, seen).catch(ignoreMissing);
+    await Promise.all([place.folder.sync(), target.folder.sync()]);
+  });
 }
 
 /** Removes the old name. Another file under the old name stays: the moved file already has its new name. */
@@ -143,7 +200,7 @@ async function removeOld(place: FileLocation, { handle }: SeenFile): Promise<voi
 
 /** Renames the file with this name to a private name in the same folder. */
 async function setAside(place: FileLocation): Promise<Pick<FileLocation, 'at' | 'shown'>> {
-  const name = privateName();
+  const name = privateName('kept');
   const at = place.folder.at(name);
   await rename(place.at, at);
   return { at, shown: [...place.names.slice(0, -1), name].join('/') };

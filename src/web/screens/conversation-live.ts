@@ -4,7 +4,7 @@ import { sessionViewOf } from '../../history/session/view';
 import { viewOf } from '../../history/view';
 import type { TurnView } from '../../history/view-types';
 import type { ApiError, SessionEvent, SessionTurnEvent, SessionView } from '../../server/api';
-import { conversationPath, whyRefused } from '../http';
+import { conversationPath, eventsAt, whyRefused } from '../http';
 import { type LiveText, useTabVisible, withDelta } from '../live';
 import { type Compacted, keptTurns } from '../model/conversation';
 import { listen } from '../stream';
@@ -35,7 +35,7 @@ export function useConversation(session: string, attempt: number): LiveConversat
   const [state, setState] = useState<LiveConversation>({});
   const isVisible = useTabVisible();
   useEffect(
-    () => (isVisible ? follow(`${conversationPath(session)}/events`, setState) : undefined),
+    () => (isVisible ? follow(eventsAt(conversationPath(session)), setState) : undefined),
     [session, attempt, isVisible],
   );
   return state;

@@ -7,6 +7,7 @@ import { useAppContext, useLate } from '../ui/app';
 import { Text } from '../ui/text';
 import { type LiveConversation, useConversation } from './conversation-live';
 import { Head, Spoken } from './conversation-view';
+import { useRefused } from './turn/turn';
 
 interface ScreenProps {
   session: string;
@@ -29,6 +30,7 @@ export function ConversationScreen({ session, start = '' }: ScreenProps): JSX.El
   const asks = useLate(loadAsks, view !== undefined);
   const composer = useLate(loadComposer, mayWrite);
   useCompacted(live);
+  useRefused(problem);
   if (view === undefined && !isNew) return <Unread live={live} />;
   return (
     <section class="conversation" aria-labelledby="conversation-title">

@@ -168,20 +168,24 @@ function useTurns(filter: TurnsFilter) {
   const wanted = useRef(filter);
   const readAt = useRef(0);
   const isVisible = useTabVisible();
-  const read = async (before: readonly TurnsPage[]): Promise<void> => {
+  const read = async (before: readonly TurnsPage[], isAnew = false): Promise<void> => {
     const older = before.at(-1)?.older ?? '';
     if (older === '') readAt.current = performance.now();
     const reply = await readTurns({ ...filter, ...daysOf(filter), older });
     // The answer to an earlier filter is ignored.
     if (wanted.current !== filter) return;
-    if (reply.ok) return setPages([...before, reply.data]);
+    if (reply.ok) {
+      const next = [...before, reply.data];
+      // Only a list that begins anew may have fewer pages: an older page may have come during a refresh.
+      return setPages((last = []) => (isAnew || next.length >= last.length ? next : last));
+    }
     // A server of another version does not know this place in the list.
-    if (reply.status === 400 && older !== '') return read([]);
+    if (reply.status === 400 && older !== '') return read([], true);
     fail(reply.status, reply.error);
   };
   useEffect(() => {
     wanted.current = filter;
-    void read([]);
+    void read([], true);
   }, [filter]);
   const mayRefresh = isVisible && pages?.length === 1 && filter.text === '';
   useEffect(() => {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/contract/json';
-import { defineAgent } from '../../../src/tools/define-agent';
+import { type Agent, defineAgent } from '../../../src/tools/define-agent';
 import { createHttpTools } from '../../../src/tools/http';
 import { startFixture, type Fixture, type TurnHandle } from '../../support/fixture';
 import { readBack, scriptBook } from '../../support/script-book';
@@ -20,21 +20,28 @@ const bank = useServer(({ url, headers }, response) => {
 const book = scriptBook();
 let fixture: Fixture;
 
-beforeAll(async () => {
-  const tools = createHttpTools({
-    hosts: [bank.host],
-    privateHosts: [bank.host],
-    secrets: { BANK: { hosts: [bank.host], headers: ['x-key'] } },
+const payer = (headers: readonly string[]): Agent =>
+  defineAgent({
+    ...{ name: 'payer', instructions: 'pay', model: book.model },
+    tools: createHttpTools({
+      hosts: [bank.host],
+      privateHosts: [bank.host],
+      secrets: { BANK: { hosts: [bank.host], headers } },
+    }),
   });
-  const agent = defineAgent({ name: 'payer', instructions: 'pay', model: book.model, tools });
-  fixture = await startFixture({ agents: [agent], secrets: () => VALUE });
+
+beforeAll(async () => {
+  fixture = await startFixture({ agents: [payer(['x-key'])], secrets: () => VALUE });
 });
 
-const ask = (args: JsonObject, host = bank.host): Promise<TurnHandle> => {
+const ask = (
+  args: JsonObject,
+  { host = bank.host, on = fixture }: { host?: string; on?: Fixture } = {},
+): Promise<TurnHandle> => {
   const url = `http://${host}${String(args['url'])}`;
   const headers = { 'x-key': '{{secret:BANK}}' };
   const call = { name: 'http_request', arguments: { headers, ...args, url } };
-  return fixture.start('payer', book.add({ toolCalls: [call] }, readBack));
+  return on.start('payer', book.add({ toolCalls: [call] }, readBack));
 };
 
 /** Asks, looks and approves. */
@@ -167,11 +174,25 @@ describe('where a person changes a request', () => {
 });
 
 test('a POST that reaches nobody fails, and is in no doubt', async () => {
-  const handle = await ask({ method: 'POST', url: '/', headers: {} }, 'nobody.invalid');
+  const handle = await ask({ method: 'POST', url: '/', headers: {} }, { host: 'nobody.invalid' });
   await waitFor(handle, '1.1');
   const { seenDigest } = await seenOf(handle);
   await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann', seenDigest });
   const { answer, counts } = await handle.result();
   expect(answer).toContain('no connection to nobody.invalid');
   expect(counts).toMatchObject({ failed: 1, inDoubt: 0 });
+});
+
+test('what was approved by the rules of one worker is not sent by a worker that has others', async () => {
+  const on = await startFixture({ agents: [payer(['x-key'])], secrets: () => VALUE });
+  const handle = await ask({ method: 'POST', url: '/pay' }, { on });
+  await waitFor(handle, '1.1');
+  const { seenDigest } = await seenOf(handle);
+  await on.addWorker({}, { agents: [payer(['x-key', 'x-other'])] });
+  await on.workers[0]?.stop();
+  await decide(handle, { callId: '1.1', decision: 'approved', approver: 'ann', seenDigest });
+  const { answer, counts } = await handle.result();
+  expect(answer).toContain('refused');
+  expect(counts).toMatchObject({ failed: 1, inDoubt: 0 });
+  expect(bank.heard).toEqual([]);
 });

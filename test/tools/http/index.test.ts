@@ -1,3 +1,4 @@
+import { rootCertificates } from 'node:tls';
 import type { JsonObject } from '../../../src/contract/json';
 import type { ToolResult } from '../../../src/contract/result';
 import { makeContext } from '../../../src/tools/context';
@@ -278,4 +279,42 @@ it.each<[string, HttpOptions]>([
   ['a time that is none', { timeout: 'soon' }],
 ])('refuses an option: %s', (_, options) => {
   expect(() => createHttpTools(options)).toThrow(expect.objectContaining({ code: 'tool_invalid' }));
+});
+
+describe('the digest', () => {
+  const secrets = (use: { hosts: string[]; headers: string[] }): HttpOptions => ({ secrets: { KEY: use } });
+  const key = { hosts: ['api.example.com'], headers: ['authorization', 'x-key'] };
+
+  it.each<[string, HttpOptions, HttpOptions]>([
+    ['nothing else', {}, {}],
+    ['what is the default, said', {}, { others: 'ask', privateHosts: [], safeHeaders: [] }],
+    ['private hosts in another order', { privateHosts: ['a', 'b'] }, { privateHosts: ['B', 'a', 'b'] }],
+    ['headers in another order', { safeHeaders: ['x-a', 'x-b'] }, { safeHeaders: ['X-B', 'x-a'] }],
+    [
+      'the same secrets, written otherwise',
+      secrets(key),
+      secrets({ hosts: ['API.example.com'], headers: ['X-Key', 'authorization'] }),
+    ],
+    ['another time, other output', {}, { timeout: '1 minute', outputLimit: 1024, maxBytes: 4096 }],
+  ])('is the same with %s', (_case, one, other) => {
+    expect(toolOf(one).digest).toBe(toolOf(other).digest);
+  });
+
+  it.each<[string, HttpOptions, HttpOptions]>([
+    ['a private host', {}, { privateHosts: ['10.0.0.7'] }],
+    ['other requests refused', {}, { others: 'refuse' }],
+    ['one more header', { safeHeaders: ['x-a'] }, { safeHeaders: ['x-a', 'x-b'] }],
+    ['one more host for a secret', secrets(key), secrets({ ...key, hosts: [...key.hosts, 'b.example.com'] })],
+    ['one less header for a secret', secrets(key), secrets({ ...key, headers: ['x-key'] })],
+    ['certificates to trust', {}, { ca: rootCertificates[0] ?? '' }],
+  ])('is another with %s', (_case, one, other) => {
+    expect(toolOf(one).digest).not.toBe(toolOf(other).digest);
+  });
+
+  it('counts for a request that runs without a question, too', () => {
+    const [one, other] = [toolOf(listed()), toolOf({ ...listed(), others: 'refuse' })];
+    const args = { url: url('/') };
+    expect(asCalled(one, args).digest).toBe(one.digest);
+    expect(asCalled(one, args).digest).not.toBe(asCalled(other, args).digest);
+  });
 });

@@ -83,8 +83,8 @@ describe('a second attempt without a plan', () => {
   ])('of %s %j does not make the change twice', async (tool, args, after) => {
     const { box, hands } = openWorkspace({ 'a.txt': 'a\n' });
     const call = { path: './a.txt', ...args };
-    expect(await hands.say(tool, call, { attempt: 1 })).toMatch(/^Wrote a.txt/);
-    expect(await hands.say(tool, call, { attempt: 2 })).toBe(lost('a.txt'));
+    expect(await hands.say(tool, call, { ranBefore: false })).toMatch(/^Wrote a.txt/);
+    expect(await hands.say(tool, call, { ranBefore: true })).toBe(lost('a.txt'));
     expect(box.text('a.txt')).toBe(after);
   });
 
@@ -96,8 +96,43 @@ describe('a second attempt without a plan', () => {
     'of %s writes if the first wrote nothing: its content does not depend on the file',
     async (tool, args) => {
       const { box, hands } = openWorkspace();
-      expect(await hands.say(tool, { path: 'a.txt', ...args }, { attempt: 2 })).toMatch(/^Wrote a.txt/);
+      expect(await hands.say(tool, { path: 'a.txt', ...args }, { ranBefore: true })).toMatch(/^Wrote a.txt/);
       expect(box.text('a.txt')).toBe('b\n');
+    },
+  );
+});
+
+describe('a second attempt without a plan, after the first one wrote and its answer was lost', () => {
+  const WHOLE: [string, JsonObject][] = [
+    ['write_file', { content: 'b\n' }],
+    ['write_file', { content: 'b\0' }],
+    ['create_file', { content: 'b\n' }],
+    ['propose_file_edit', { new_content: 'b\n' }],
+  ];
+  it.each(WHOLE)('of %s %j finds the file as it should be: a success', async (tool, args) => {
+    const { box, hands } = openWorkspace();
+    const call = { path: './a.txt', ...args };
+    expect(await hands.say(tool, call)).toBe('Wrote a.txt (2 bytes).');
+    expect(await hands.run(tool, call, { ranBefore: true })).toBe(
+      'a.txt already is as asked (2 bytes); nothing had to be written.',
+    );
+    expect(readdirSync(box.root)).toEqual(['a.txt']);
+  });
+
+  it.each<[string, JsonObject, string]>([
+    ['create_file', { content: 'b\n' }, 'another text\n'],
+    ['write_file', { content: 'b\n' }, 'now binary \0'],
+  ])(
+    'of %s does not say that nothing was written if the file is another one now',
+    async (tool, args, now) => {
+      const { box, hands } = openWorkspace();
+      const call = { path: 'a.txt', ...args };
+      await hands.run(tool, call);
+      box.write('a.txt', now);
+      expect(await hands.say(tool, call, { ranBefore: true })).toMatch(
+        /^conflict: An earlier attempt may have changed "a.txt". This attempt wrote nothing: "a.txt" (exists|is a binary file).* Read the file and propose anew\.$/,
+      );
+      expect(box.text('a.txt')).toBe(now);
     },
   );
 });

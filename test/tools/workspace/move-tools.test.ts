@@ -1,5 +1,12 @@
-import { chmodSync, readdirSync } from 'node:fs';
-import { openWorkspace } from './support';
+import { chmodSync, existsSync, readdirSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
+import type { JsonObject } from '../../../src/contract/json';
+import { runJob } from '../../../src/tools/executor';
+import type { RunOutcome } from '../../../src/tools/outcome';
+import type { FolderAccess } from '../../../src/tools/workspace/folder';
+import { createMoveTools } from '../../../src/tools/workspace/move-tools';
+import { createRoot, type Root } from '../../../src/tools/workspace/root';
+import { HOLDINGS, makeBox, openWorkspace, takeInHand } from './support';
 
 describe('move_file', () => {
   const args = { from: 'a.txt', to: 'b/c.txt' };
@@ -46,6 +53,76 @@ describe.each([
     );
     expect(box.text('a.txt')).toBe('somebody wrote this meanwhile\n');
   });
+});
+
+describe.each(HOLDINGS)('after the file was touched, in a folder held by %s', (holding) => {
+  type Flush = (flush: () => Promise<void>) => Promise<void>;
+
+  /** A root whose folders do this in place of flushing their names. */
+  const rootOf = (directory: string, access: FolderAccess, flush: Flush): Root => {
+    const root = createRoot(directory, { holding: access });
+    return {
+      ...root,
+      inParent: (path, use, options) =>
+        root.inParent(
+          path,
+          (place) => {
+            const sync = (): Promise<void> => flush(() => place.folder.sync());
+            return use({ ...place, folder: { ...place.folder, sync } });
+          },
+          options,
+        ),
+    };
+  };
+
+  /** How the call ends. */
+  const outcomeOf = async (root: Root, name: string, args: JsonObject): Promise<RunOutcome> => {
+    const tool = takeInHand(createMoveTools(root, { categories: [] })).tool(name);
+    const call = { callId: '1.1', id: 'a', arguments: args };
+    return runJob({ tool, value: args, call, approved: true, attempt: 1, idempotencyKey: 'k:0' }, {});
+  };
+
+  const CALLS: [string, JsonObject][] = [
+    ['move_file', { from: 'd/a.txt', to: 'd/b.txt' }],
+    ['delete_file', { path: 'd/a.txt' }],
+  ];
+
+  it.each(CALLS)('an error of the disk leaves %s in doubt', async (name, args) => {
+    const box = makeBox({ 'd/a.txt': 'a' });
+    const root = rootOf(box.root, holding, async () => {
+      throw Object.assign(new Error('EIO: i/o error, fsync'), { code: 'EIO' });
+    });
+    const { outcomeKnown, result } = await outcomeOf(root, name, args);
+    expect(existsSync(join(box.root, 'd/a.txt'))).toBe(false);
+    expect({ outcomeKnown, error: result.error }).toEqual({
+      outcomeKnown: false,
+      error: {
+        code: 'transport',
+        message:
+          'The system failed (EIO) while "d/a.txt" was changed. Whether the change was made is not known. Look at it before you try again; whether it took effect is not known',
+      },
+    });
+  });
+
+  it.each(CALLS)(
+    'a folder that is another one by then leaves %s in doubt, or was held',
+    async (name, args) => {
+      const box = makeBox({ 'd/a.txt': 'a', 'e/other.txt': '' });
+      let isSwapped = false;
+      const root = rootOf(box.root, holding, async (flush) => {
+        await flush();
+        if (isSwapped) return;
+        isSwapped = true;
+        renameSync(join(box.root, 'd'), join(box.root, 'was-d'));
+        renameSync(join(box.root, 'e'), join(box.root, 'd'));
+      });
+      const { outcomeKnown, result } = await outcomeOf(root, name, args);
+      expect(existsSync(join(box.root, 'was-d/a.txt'))).toBe(false);
+      expect([outcomeKnown, result.success]).toEqual(
+        holding === 'descriptors' ? [true, true] : [false, false],
+      );
+    },
+  );
 });
 
 describe('delete_file', () => {

@@ -57,19 +57,22 @@ describe('an approved plan', () => {
   });
 
   it.each([
-    [1, 'Nothing was written.'],
-    [2, 'This attempt wrote nothing; an earlier one may have.'],
-  ])('that does not fit any more at attempt %d says: %s', async (attempt, said) => {
-    const { box, run, plan } = proposal();
-    const made = await plan();
-    await run(made);
-    box.write('a.txt', `${box.text('a.txt')}more\n`);
-    const root = createRoot(box.root);
-    await expect(executePlan(root, made, { attempt })).rejects.toMatchObject({
-      code: 'conflict',
-      message: `Conflict at "a.txt": the file changed since this was proposed. ${said} Read the file and propose anew.`,
-    });
-  });
+    [false, 'Nothing was written.'],
+    [true, 'This attempt wrote nothing; an earlier one may have.'],
+  ])(
+    'that does not fit any more, an earlier attempt may have run: %j. It says: %s',
+    async (ranBefore, said) => {
+      const { box, run, plan } = proposal();
+      const made = await plan();
+      await run(made);
+      box.write('a.txt', `${box.text('a.txt')}more\n`);
+      const root = createRoot(box.root);
+      await expect(executePlan(root, made, { ranBefore })).rejects.toMatchObject({
+        code: 'conflict',
+        message: `Conflict at "a.txt": the file changed since this was proposed. ${said} Read the file and propose anew.`,
+      });
+    },
+  );
 
   it.each([[undefined], [['1']], [['2']], [['1', '3']], [['1', '2', '3']]])(
     'that an earlier attempt has written is not written again: hunks %j',

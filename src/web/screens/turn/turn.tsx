@@ -6,6 +6,7 @@ import { sumUsage } from '../../../contract/spending/usage';
 import { span } from '../../../contract/text/times';
 import type { TurnEvent } from '../../../history/events';
 import type { TurnView } from '../../../history/view-types';
+import type { ApiError } from '../../../server/api';
 import { type LiveTurn, useTurn } from '../../live';
 import { Chip } from '../../ui/widgets';
 import { Files, Text } from '../../ui/text';
@@ -20,6 +21,7 @@ import { hrefOf } from '../../model/route';
 export function TurnScreen({ turn, step }: { turn: string; step: string | undefined }): JSX.Element {
   const live = useTurn(turn);
   const { view, events, problem } = live;
+  useRefused(problem);
   const [count, setCount] = useState<number>();
   const [shown, setShown] = useState<Place>();
   const show = (place: string): void => {
@@ -57,6 +59,12 @@ export function TurnScreen({ turn, step }: { turn: string; step: string | undefi
       )}
     </article>
   );
+}
+
+/** Leads to the sign-in if a stream is refused because somebody else has signed in in this browser. */
+export function useRefused(problem: ApiError | undefined): void {
+  const { fail } = useAppContext();
+  useEffect(() => (problem?.signedIn === undefined ? undefined : fail(401, problem)), [problem]);
 }
 
 interface NowProps {
