@@ -76,7 +76,7 @@ export { loadTyped, NOTHING_TYPED } from './typed';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow, usePolled } from './ui/app';
 export { SeenEnd, SeenText, WatchSeen } from './ui/seen';
 export { Files, Reason, Text, visibleText } from './ui/text';
-export { Chip, Deadline, Dialog, Key, SearchField, Select } from './ui/widgets';
+export { Chip, Deadline, Dialog, Key, SearchField, Select, useSure } from './ui/widgets';
 export { storedTheme, storeTheme } from './theme';
 export { useTabVisible, withDelta } from './live';
 export { listen } from './stream';

@@ -11,7 +11,7 @@ import { openBrowser } from '../support/browser';
 import { ensureBuilt, lib } from '../support/build';
 import { type Fixture, startFixture } from '../support/fixture';
 import { scriptBook } from '../support/script-book';
-import { holdFirst, openAccount } from './web-inbox';
+import { confirm, holdFirst, openAccount } from './web-inbox';
 
 const complaints: string[] = [];
 const tokens = new Map<string, string>();
@@ -101,9 +101,14 @@ test('a person leaves and comes back by the keyboard alone, in the time of their
   expect(await page.getByLabel('Who votes').inputValue()).toBe('');
 
   await page.getByRole('button', { name: 'I am back …' }).focus();
-  await page.keyboard.press('Enter');
-  expect(await entries()).toHaveLength(1);
-  await page.keyboard.press('Enter');
+  await confirm(
+    page,
+    () => page.keyboard.press('Enter'),
+    async () => {
+      expect(await entries()).toHaveLength(1);
+      await page.keyboard.press('Enter');
+    },
+  );
   await page.getByText('Nobody.').waitFor();
   expect(await entries()).toEqual([]);
   expect(await page.evaluate('document.activeElement?.id')).toBe('away-title');
@@ -159,8 +164,14 @@ test('a viewer only looks, others end only their own, and an admin ends any', as
     expect(await page.getByRole('button', { name: 'I am away' }).count()).toBe(name === 'vic' ? 0 : 1);
   }
   const boss = await openScreen('boss');
-  await boss.getByRole('button', { name: 'End it …' }).click();
-  await boss.getByRole('button', { name: 'End it now' }).click();
+  await confirm(
+    boss,
+    () => boss.getByRole('button', { name: 'End it …' }).dblclick(),
+    async () => {
+      expect(await entries()).toHaveLength(1);
+      await boss.getByRole('button', { name: 'End it now' }).click();
+    },
+  );
   await boss.getByText('Nobody.').waitFor();
   expect(await entries()).toEqual([]);
 });

@@ -6,7 +6,7 @@ import type { Tool } from '../../src/tools/types';
 import { recordTool, type Effects } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide, seenOf } from '../support/turns';
-import { callPlace, listOnly, lookAtAll, signOut, VIEWER } from './web-inbox';
+import { callPlace, confirm, doubleClick, listOnly, lookAtAll, signOut, VIEWER } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 import { until } from '../support/until';
@@ -344,9 +344,23 @@ test('a turn is cancelled after a second look', async () => {
   const page = await web().tab(`#/turns/${handle.workflowId}`);
   await page.getByRole('button', { name: 'Cancel the turn' }).click();
   await page.getByRole('button', { name: 'Keep it' }).click();
-  await page.getByRole('button', { name: 'Cancel the turn' }).click();
-  await page.getByRole('button', { name: 'Cancel it' }).click();
+  await confirm(
+    page,
+    () => page.getByRole('button', { name: 'Cancel the turn' }).click(),
+    () => page.getByRole('button', { name: 'Cancel it' }).click(),
+  );
   await page.locator('.turn-facts').getByText('cancelled').waitFor();
+});
+
+test('a double click cancels no turn, also where there is little room', async () => {
+  const handle = await start('refund_order', REFUND);
+  const page = await web().tab(`#/turns/${handle.workflowId}`, { viewport: { width: 390, height: 900 } });
+  await doubleClick(page.getByRole('button', { name: 'Cancel the turn' }), async () => {
+    const keep = page.getByRole('button', { name: 'Keep it' });
+    if (await keep.isVisible()) await keep.click();
+  });
+  expect(await page.getByRole('button', { name: 'Cancel the turn' }).count()).toBe(1);
+  await handle.terminate();
 });
 
 test('turns are found by id and by state', async () => {

@@ -2,7 +2,7 @@ import { keyOfStart } from '../../src/history/view';
 import { TransportError } from '../../src/tools/errors';
 import { recordTool } from '../support/effects';
 import { decide, waitFor } from '../support/turns';
-import { callPlace } from './web-inbox';
+import { callPlace, confirm } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 
@@ -63,15 +63,17 @@ test.each([
 test('a turn with a call in doubt is given up after it was asked to end, and nothing runs again', async () => {
   const handle = await inDoubt('given up');
   const page = await web().tab(`#/turns/${handle.workflowId}`);
-  await page.getByRole('button', { name: 'Cancel the turn' }).click();
-  await page.getByRole('button', { name: 'Cancel it' }).click();
+  await confirm(
+    page,
+    () => page.getByRole('button', { name: 'Cancel the turn' }).click(),
+    () => page.getByRole('button', { name: 'Cancel it' }).click(),
+  );
   const giveUp = page.getByRole('button', { name: 'Give it up' });
   await giveUp.click();
   await page.getByText('which stays on record as unresolved').waitFor();
   await page.getByRole('button', { name: 'Keep it' }).click();
   expect((await web().client.view(handle.workflowId)).inDoubt).toHaveLength(1);
-  await giveUp.click();
-  await giveUp.click();
+  await confirm(page, () => giveUp.click());
   await page.locator('.turn-facts').getByText('cancelled').waitFor();
   await expect(handle.result()).rejects.toThrow();
   expect(await effects.lines('given up')).toHaveLength(1);
@@ -105,10 +107,15 @@ test('the keyboard stays at the button of a turn while it is asked about', async
   await page.keyboard.press('Enter');
   await page.getByRole('button', { name: 'Cancel it' }).waitFor({ state: 'detached' });
   expect(await focused()).toBe('Cancel the turn');
-  await page.keyboard.press('Enter');
-  await page.keyboard.press('Shift+Tab');
-  expect(await focused()).toBe('Cancel it');
-  await page.keyboard.press('Enter');
+  await confirm(
+    page,
+    () => page.keyboard.press('Enter'),
+    async () => {
+      await page.keyboard.press('Shift+Tab');
+      expect(await focused()).toBe('Cancel it');
+      await page.keyboard.press('Enter');
+    },
+  );
   await page.getByRole('button', { name: 'Give it up' }).waitFor();
   expect(await page.evaluate<string>('document.activeElement.id')).toBe('turn-title');
   await handle.terminate();

@@ -5,7 +5,7 @@ import type { Effects } from '../support/effects';
 import type { TurnHandle } from '../support/fixture';
 import { until } from '../support/until';
 import { expectNoComplaints, usePage } from './page-fixture';
-import { callPlace, lookAtAll } from './web-inbox';
+import { callPlace, confirm, doubleClick, lookAtAll } from './web-inbox';
 
 const CARD = {
   type: 'object',
@@ -159,9 +159,53 @@ test('the changes are dropped only when the person says so twice', async () => {
   await drop.click();
   await page.getByRole('button', { name: 'Keep it' }).click();
   expect(await seats.inputValue()).toBe('7');
-  await drop.click();
-  await page.getByRole('button', { name: 'Drop it' }).click();
+  await confirm(
+    page,
+    () => drop.click(),
+    () => page.getByRole('button', { name: 'Drop it' }).click(),
+  );
   await page.locator('.leaves').waitFor();
+});
+
+test('a double click drops no changes', async () => {
+  const { page } = await change('double click');
+  const seats = page.getByLabel('seats', { exact: true });
+  await seats.fill('7');
+  await doubleClick(page.getByRole('button', { name: 'Drop the changes' }), async () => {
+    const keep = page.getByRole('button', { name: 'Keep it' });
+    if (await keep.isVisible()) await keep.click();
+  });
+  expect(await seats.inputValue()).toBe('7');
+});
+
+test('the keyboard stays at the changes while they are begun and dropped', async () => {
+  const handle = await book('by the keyboard');
+  const page = await web().tab(callPlace(handle.workflowId));
+  const focused = (): Promise<string> => page.evaluate<string>('document.activeElement.textContent');
+  const start = page.getByRole('button', { name: /^Change/ });
+  const drop = page.getByRole('button', { name: 'Drop the changes' });
+  await start.press('Enter');
+  await drop.waitFor();
+  await page.locator('#edit :focus').waitFor();
+  await drop.press('Enter');
+  await start.and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByLabel('seats', { exact: true }).fill('7');
+  await drop.press('Enter');
+  expect(await focused()).toBe('Keep it');
+  await page.keyboard.press('Enter');
+  expect(await focused()).toBe('Drop the changes');
+  await confirm(
+    page,
+    () => page.keyboard.press('Enter'),
+    async () => {
+      await page.keyboard.press('Shift+Tab');
+      expect(await focused()).toBe('Drop it');
+      await page.keyboard.press('Enter');
+    },
+  );
+  await start.and(page.locator(':focus')).waitFor();
+  await handle.terminate();
 });
 
 test('the first click on Deny asks why, the second one denies', async () => {

@@ -10,7 +10,7 @@ import { scriptBook } from '../support/script-book';
 import { until } from '../support/until';
 import { waitFor } from '../support/turns';
 import { unnamedIn } from './accessible';
-import { callPlace, lookAtAll, openWebInbox, VIEWER, type WebInbox, signOut } from './web-inbox';
+import { callPlace, confirm, lookAtAll, openWebInbox, VIEWER, type WebInbox, signOut } from './web-inbox';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -117,9 +117,14 @@ test('a call is approved and more are allowed, by the keyboard alone, and taken 
   await page.goto(`${web.url}/#/grants`);
   await page.getByText(/499 of 500 uses left · ends in \d+ min.*given by owner, claimed/).waitFor();
   await tabTo(page, '.grants button');
-  await page.keyboard.press('Enter');
-  expect((await client.grants.list()).grants).toHaveLength(1);
-  await page.keyboard.press('Enter');
+  await confirm(
+    page,
+    () => page.locator('.grants button').dblclick(),
+    async () => {
+      expect((await client.grants.list()).grants).toHaveLength(1);
+      await page.keyboard.press('Enter');
+    },
+  );
   await page.getByText('There are none.').waitFor();
   expect((await client.grants.list()).grants).toEqual([]);
   await asked('pay', { tag: 'key-3', amount: 7 });
@@ -134,18 +139,17 @@ test('a grant of somebody else is confirmed by the keyboard alone, and allows ca
   await page.getByText('Until it is confirmed it allows nothing').waitFor();
   await page.getByText(/3 of 3 uses left .* given by ben, claimed/).waitFor();
   expect(await unnamedIn(page)).toEqual([]);
-  const confirm = page.getByRole('button', { name: /^Confirm …/ });
+  const ask = page.getByRole('button', { name: /^Confirm …/ });
   await tabTo(page, '.grants button');
   await page.keyboard.press('Enter');
   await page.getByText('You confirm: Allows clerk to run refund with exactly these arguments').waitFor();
   // Whoever goes on confirms nothing.
   await page.keyboard.press('Tab');
-  await confirm.waitFor();
+  await ask.waitFor();
   await page.keyboard.press('Shift+Tab');
-  await page.keyboard.press('Enter');
-  await page.keyboard.press('Enter');
+  await confirm(page, () => page.keyboard.press('Enter'));
   await page.getByText('confirmed by owner, claimed').waitFor();
-  await confirm.waitFor({ state: 'detached' });
+  await ask.waitFor({ state: 'detached' });
   expect(await page.evaluate('document.activeElement?.id')).toBe('grants-title');
   const next = await start('refund', { tag: 'two-1' });
   await fixture.client.workflow.getHandle(next).result();

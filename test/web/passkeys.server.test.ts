@@ -18,7 +18,7 @@ import { scriptBook } from '../support/script-book';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { unnamedIn } from './accessible';
-import { callPlace, lookAtAll } from './web-inbox';
+import { callPlace, confirm, lookAtAll } from './web-inbox';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -300,11 +300,13 @@ test('a passkey confirms the grant of somebody else on the page of grants', asyn
   const signature = { kind: 'passkey' as const, armored, at: terms.at, notAfter: terms.until };
   const { id } = await client.grants.give({ ...terms, signature, ...(authority && { authority }) });
   await page.goto(`${url}/#/grants`);
-  const confirm = async (): Promise<void> => {
-    await page.getByRole('button', { name: /^Confirm …/ }).click();
-    await page.getByRole('button', { name: /^Confirm it now/ }).click();
-  };
-  await confirm();
+  const confirmIt = (): Promise<void> =>
+    confirm(
+      page,
+      () => page.getByRole('button', { name: /^Confirm …/ }).click(),
+      () => page.getByRole('button', { name: /^Confirm it now/ }).click(),
+    );
+  await confirmIt();
   const dialog = prompt(page, 'Sign what you allow');
   await dialog.getByText(/^Allows payer to run wire .*up to 3 calls/).waitFor();
   expect(await dialog.locator('dt').allInnerTexts()).toContain('Confirmed by');
@@ -312,7 +314,7 @@ test('a passkey confirms the grant of somebody else on the page of grants', asyn
   await page.locator('.notices').getByText('Nothing was sent').waitFor();
   expect((await grants())[0]?.confirmed ?? []).toEqual([]);
 
-  await confirm();
+  await confirmIt();
   await sign(page, 'Sign what you allow');
   await page.getByText('confirmed by owner, signed').waitFor();
   const next = await start('wire', 'two');

@@ -19,7 +19,7 @@ import { scriptBook } from '../support/script-book';
 import { sshKeygen } from '../support/ssh';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
-import { callPlace, lookAtAll } from './web-inbox';
+import { callPlace, confirm, lookAtAll } from './web-inbox';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -209,8 +209,11 @@ test('a vote in a place is withdrawn by who cast it, also once the person is bac
   expect((await callOf(turn))?.votes).toMatchObject([{ voter: 'boss', inPlaceOf: { person: 'dora' } }]);
   await client.away.end({ id, by: 'dora' });
   await page.goto(`${url}/${callPlace(turn)}`);
-  await withdraw.click();
-  await page.getByRole('button', { name: 'Withdraw it now' }).click();
+  await confirm(
+    page,
+    () => withdraw.click(),
+    () => page.getByRole('button', { name: 'Withdraw it now' }).click(),
+  );
   await until('it taken back', async () => (await callOf(turn))?.votes.length === 0);
   expect(await effects.lines('withdrawn')).toEqual([]);
   await page.context().close();

@@ -15,7 +15,7 @@ import { testAddress } from '../support/server';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { unnamedIn } from './accessible';
-import { callPlace, lookAtAll } from './web-inbox';
+import { callPlace, confirm, lookAtAll } from './web-inbox';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -107,11 +107,16 @@ test('a vote is withdrawn in the page, which says first what that does, and can 
   await page.locator('.notices').getByText('It still waits').waitFor();
   await open(page, turn);
   await withdraw(page).focus();
-  await page.keyboard.press('Enter');
-  await page.getByText('Your approval counts no more then').waitFor();
-  expect(await votersOf(turn)).toEqual(['owner']);
-  expect(await unnamedIn(page)).toEqual([]);
-  await page.keyboard.press('Enter');
+  await confirm(
+    page,
+    () => page.keyboard.press('Enter'),
+    async () => {
+      await page.getByText('Your approval counts no more then').waitFor();
+      expect(await votersOf(turn)).toEqual(['owner']);
+      expect(await unnamedIn(page)).toEqual([]);
+      await page.keyboard.press('Enter');
+    },
+  );
   await page.locator('.notices').getByText('Took back the vote on pay').waitFor();
   await withdraw(page).waitFor({ state: 'detached' });
   expect(await focused(page)).toBe('call-title');
@@ -132,8 +137,10 @@ test('the buttons follow what others do meanwhile', async () => {
   await lookAtAll(page);
   expect(await withdraw(page).count()).toBe(0);
   await vote(turn, 'owner');
+  await page.clock.install();
   await withdraw(page).click();
   await page.getByRole('button', { name: 'Withdraw it now' }).waitFor();
+  await page.clock.fastForward(1_000);
   // The page has not heard yet of the last vote, so what it sends comes too late.
   let go: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (go = resolve));

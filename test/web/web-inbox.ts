@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { connect, type Countersign } from '../../src/client';
 import { defined } from '../../src/contract/defined';
 import { EVERYTHING, type Permit } from '../../src/contract/authority/permits';
@@ -182,6 +182,26 @@ export function gate(): { open: () => void; opened: Promise<void> } {
   let open = (): void => undefined;
   const opened = new Promise<void>((resolve) => (open = resolve));
   return { open: () => open(), opened };
+}
+
+/**
+ * Asks, then confirms as a person does who reads in between: a click right after the question does not count. The page
+ * has a clock of the test from then on.
+ */
+export async function confirm(page: Page, ask: () => Promise<void>, act = ask): Promise<void> {
+  await page.clock.install();
+  await ask();
+  await page.clock.fastForward(1_000);
+  await act();
+}
+
+/** Double clicks low on a button, at its ends and in its middle, which should only ask. `back` takes the question back. */
+export async function doubleClick(button: Locator, back: () => Promise<void>): Promise<void> {
+  const { width = 0, height = 0 } = (await button.boundingBox()) ?? {};
+  for (const x of [5, width / 2, width - 5]) {
+    await button.dblclick({ position: { x, y: height * 0.8 } });
+    await back();
+  }
 }
 
 /** Where a conversation is on the page. */

@@ -1,5 +1,4 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { defined } from '../../contract/defined';
 import { dateTime, relative } from '../../contract/text/times';
 import type { GrantRow } from '../../server/api';
@@ -7,6 +6,7 @@ import { send } from '../http';
 import { proofText } from '../model/labels';
 import { useAppContext, useNow, usePolled } from '../ui/app';
 import { sendSigned } from './call/send';
+import { useSure } from '../ui/widgets';
 import { Reason, Text } from '../ui/text';
 
 /** The calls that may run without asking, with buttons that revoke these grants. */
@@ -79,9 +79,7 @@ interface ConfirmProps {
 /** A button that confirms a grant. The first click repeats what the second click allows. */
 function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element {
   const { notify, fail } = useAppContext();
-  const [isAsked, setAsked] = useState(false);
   const confirm = async (): Promise<void> => {
-    if (!isAsked) return setAsked(true);
     const reply = await sendSigned('Confirm the grant', ({ grantPasskey }) =>
       send('POST', `/api/grants/${id}/confirmation`, { body: { seenDigest, ...defined({ grantPasskey }) } }),
     );
@@ -90,10 +88,11 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
     await look();
     document.getElementById('grants-title')?.focus();
   };
+  const { isAsked, click, forget } = useSure(() => void confirm());
   return (
     <>
       <p role="status">{isAsked && <Text of={`You confirm: ${sentence}`} />}</p>
-      <button class="button" type="button" onClick={() => void confirm()} onBlur={() => setAsked(false)}>
+      <button class="button" type="button" onClick={click} onBlur={forget}>
         {isAsked ? 'Confirm it now' : 'Confirm …'}
         <span class="sr-only"> {id.slice(0, 8)}</span>
       </button>
@@ -104,17 +103,16 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
 /** A button that revokes a grant. The first click only explains what the second click does. */
 function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; what: string }): JSX.Element {
   const { notify, fail } = useAppContext();
-  const [isAsked, setAsked] = useState(false);
   const revoke = async (): Promise<void> => {
-    if (!isAsked) return setAsked(true);
     const reply = await send('POST', `/api/grants/${id}/revocation`, { body: {} });
     if (!reply.ok) fail(reply.status, reply.error);
     else notify({ text: `Revoked: ${what}. Such calls ask again.`, tone: 'good' });
     await look();
     document.getElementById('grants-title')?.focus();
   };
+  const { isAsked, click, forget } = useSure(() => void revoke());
   return (
-    <button class="button danger" type="button" onClick={() => void revoke()} onBlur={() => setAsked(false)}>
+    <button class="button danger" type="button" onClick={click} onBlur={forget}>
       {isAsked ? 'Revoke it now' : 'Revoke …'}
       <span class="sr-only"> {id.slice(0, 8)}</span>
     </button>

@@ -119,6 +119,25 @@ export function Nowhere({ place }: { place: string }): JSX.Element {
   );
 }
 
+/** A click within this time after another one, in milliseconds, may be the second half of a double click. */
+const DOUBLE_MS = 400;
+
+/**
+ * Asks a person before `act`: the first click asks, and a later one acts. What asks and what acts may be in the same
+ * place, so a double click only asks.
+ */
+export function useSure(act: () => void) {
+  const [askedAt, setAskedAt] = useState(Infinity);
+  const ask = ({ timeStamp }: Event): void => setAskedAt(timeStamp);
+  const forget = (): void => setAskedAt(Infinity);
+  const click = (event: Event): void => {
+    if (event.timeStamp - askedAt <= DOUBLE_MS) return ask(event);
+    forget();
+    act();
+  };
+  return { isAsked: askedAt < Infinity, ask, click, forget };
+}
+
 interface DialogProps {
   /** The id of its heading. */
   titleId: string;

@@ -7,6 +7,7 @@ import type { Away, AwaySeen } from '../../../server/api';
 import { send } from '../../http';
 import { errorText, proofText } from '../../model/labels';
 import { useAppContext, useNow, usePolled } from '../../ui/app';
+import { useSure } from '../../ui/widgets';
 import { Reason, Text } from '../../ui/text';
 
 /** The screen on which a person says that they are away, and that shows who is. */
@@ -66,17 +67,16 @@ interface EndProps {
 /** Ends an out-of-office. The first click only says what the second one does. */
 function End({ id, from, to, isBack, look }: EndProps): JSX.Element {
   const { notify, fail } = useAppContext();
-  const [isAsked, setAsked] = useState(false);
   const end = async (): Promise<void> => {
-    if (!isAsked) return setAsked(true);
     const reply = await send('DELETE', `/api/away/${encodeURIComponent(id)}`);
     if (!reply.ok) fail(reply.status, reply.error);
     else notify({ text: `Ended. ${to} no longer votes in the place of ${from}.`, tone: 'good' });
     await look();
     document.getElementById('away-title')?.focus();
   };
+  const { isAsked, click, forget } = useSure(() => void end());
   return (
-    <button class="button danger" type="button" onClick={() => void end()} onBlur={() => setAsked(false)}>
+    <button class="button danger" type="button" onClick={click} onBlur={forget}>
       {isAsked ? 'End it now' : isBack ? 'I am back …' : 'End it …'}
       <span class="sr-only"> {from}</span>
     </button>

@@ -14,7 +14,7 @@ import { Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';
 import { byteNote } from '../../model/labels';
 import { LIMITS } from '../../../contract/limits';
-import { Reason } from './edit';
+import { focusSoon, Reason } from './edit';
 import { type DecidingProps, type KeptTyped, useSend } from './send';
 
 /** The state of a review: edits, hunks, what was seen, and what still prevents an approval. */
@@ -70,7 +70,10 @@ function useEdit(request: RequestOpened, { schema }: CallDetails, { typed, chang
     isChanged: draft !== undefined && isChanged(draft, from),
     /** The edited arguments with their defaults, as they would run. */
     edited: isEdited ? withDefaults(schema, draft.value) : undefined,
-    start: () => (draft === undefined ? set({ value: from, texts: {} }) : undefined),
+    start: () => {
+      if (draft === undefined) set({ value: from, texts: {} });
+      focusSoon('#edit :is(input, textarea, .field select)');
+    },
     drop: () => set(undefined),
     issues: draft === undefined ? [] : [...issuesOf(draft, schema), ...refused],
   };
@@ -113,16 +116,9 @@ function useReviewKeys({ showNext, startEdit, hunks: { all, toggle } }: KeyTarge
     a: () => document.getElementById('approve')?.focus(),
     d: focusReason,
     n: showNext,
-    e: () => {
-      startEdit();
-      requestAnimationFrame(focusForm);
-    },
+    e: startEdit,
     ...Object.fromEntries(digits.map((id, index) => [String(index + 1), () => toggle(id)])),
   });
-}
-
-function focusForm(): void {
-  document.querySelector<HTMLElement>('#edit :is(input, textarea, .field select)')?.focus();
 }
 
 interface BarProps extends DecidingProps {

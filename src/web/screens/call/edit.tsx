@@ -8,6 +8,7 @@ import { type Typed, typedParts } from '../../typed';
 import { SeenEnd } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { hasKeyboard } from '../../ui/app';
+import { useSure } from '../../ui/widgets';
 import { Changes, wordIn } from './content';
 import { ArgumentsForm } from './form';
 import { Issues, TextArea } from './inputs';
@@ -64,26 +65,37 @@ function leaveField(event: KeyboardEvent): void {
 
 /** Drops what was typed, but only when the person confirms it. */
 function DropButton({ isChanged, close }: EditProps): JSX.Element {
-  const [isAsked, setAsked] = useState(false);
-  const drop = (): void => (isChanged ? setAsked(true) : close());
-  if (!isAsked) {
-    return (
-      <button class="button plain" type="button" onClick={drop}>
-        Drop the changes
-      </button>
-    );
-  }
+  const drop = (): void => {
+    close();
+    focusSoon('#change');
+  };
+  const { isAsked, click, forget } = useSure(drop);
+  // One button offers and keeps, so that the focus of the keyboard stays.
   return (
-    <span class="sure" role="alert">
-      Drop what you typed?{' '}
-      <button class="button danger" type="button" onClick={close}>
-        Drop it
-      </button>{' '}
-      <button class="button" type="button" onClick={() => setAsked(false)}>
-        Keep it
+    <span class="sure">
+      {isAsked && (
+        <>
+          <span role="alert">Drop what you typed?</span>
+          <button class="button danger" type="button" onClick={click}>
+            Drop it
+          </button>
+        </>
+      )}
+      <button
+        id="change"
+        class="button plain"
+        type="button"
+        onClick={isAsked ? forget : isChanged ? click : drop}
+      >
+        {isAsked ? 'Keep it' : 'Drop the changes'}
       </button>
     </span>
   );
+}
+
+/** Moves the focus to an element that is drawn next. */
+export function focusSoon(selector: string): void {
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(selector)?.focus());
 }
 
 function RawJson({ draft, setDraft, issues }: Pick<EditProps, 'draft' | 'setDraft' | 'issues'>): JSX.Element {

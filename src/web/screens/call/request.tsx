@@ -195,7 +195,7 @@ function Arguments({ details, request, review }: ProposalProps): JSX.Element {
           </code>
         </h2>
         {draft === undefined && (
-          <button class="button" type="button" aria-keyshortcuts="e" onClick={edit.start}>
+          <button id="change" class="button" type="button" aria-keyshortcuts="e" onClick={edit.start}>
             Change <Key of="e" />
           </button>
         )}

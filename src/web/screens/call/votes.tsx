@@ -6,7 +6,7 @@ import type { RequestOpened } from '../../../history/events';
 import type { Answer, DecisionBody } from '../../../server/api';
 import { type Reply, send, sendDecision, turnPath } from '../../http';
 import { decisionText } from '../../model/review';
-import { Dialog } from '../../ui/widgets';
+import { Dialog, useSure } from '../../ui/widgets';
 import { LinesInput } from './inputs';
 import { type DecidingProps, useSend } from './send';
 
@@ -27,7 +27,6 @@ export function VoteActions(props: VotesProps): JSX.Element {
 
 /** Withdraws a vote. The first click only explains what the second click does. */
 function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): JSX.Element {
-  const [isAsked, setAsked] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
   const { isSending, send: say } = useSend(
     {
@@ -41,13 +40,11 @@ function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): J
     },
     sendDecision,
   );
-  const withdraw = (): void => {
-    if (!isAsked) return setAsked(true);
-    setAsked(false);
+  const { isAsked, click, forget } = useSure(() => {
     const { callId, callKey, seenDigest } = request;
     const body = { callId, callKey, seenDigest, decision: 'withdrawn' } as const;
     say(body, decisionText(request, body), { isNow: true });
-  };
+  });
   return (
     <div ref={ref}>
       <p role="status">
@@ -57,8 +54,8 @@ function Withdraw({ vote, request, ...props }: VotesProps & { vote: string }): J
         class="button"
         type="button"
         aria-disabled={isSending}
-        onClick={() => (isSending ? undefined : withdraw())}
-        onBlur={() => setAsked(false)}
+        onClick={isSending ? undefined : click}
+        onBlur={forget}
       >
         {isAsked ? 'Withdraw it now' : 'Withdraw my vote …'}
       </button>

@@ -8,7 +8,7 @@ import type { TurnEvent } from '../../../history/events';
 import type { TurnView } from '../../../history/view-types';
 import type { ApiError } from '../../../server/api';
 import { type LiveTurn, useTurn } from '../../live';
-import { Chip } from '../../ui/widgets';
+import { Chip, useSure } from '../../ui/widgets';
 import { Files, Text } from '../../ui/text';
 import { Late, useAppContext, useNow } from '../../ui/app';
 import { type Place, Steps, Writing } from './steps';
@@ -208,33 +208,37 @@ const WAYS = {
  */
 function CancelTurn({ view }: { view: TurnView }): JSX.Element {
   const { notify, fail } = useAppContext();
-  const [asked, setAsked] = useState<keyof typeof WAYS>();
   const now = view.cancelRequested ? 'abandon' : 'cancel';
   const way = WAYS[now];
   const act = async (): Promise<void> => {
-    setAsked(undefined);
     document.getElementById('turn-title')?.focus();
     const reply = await cancelTurn(view.turn, way.body);
     if (!reply.ok) return fail(reply.status, reply.error);
     notify({ text: way.notice, tone: 'quiet' });
   };
+  const sure = useSure(() => void act());
+  const [asked, setAsked] = useState(now);
+  const offer = (event: Event): void => {
+    setAsked(now);
+    sure.ask(event);
+  };
   if (view.cancelRequested && view.inDoubt.length === 0)
     return <span class="chip quiet">was asked to end</span>;
-  const isAsked = asked === now;
+  const isAsked = sure.isAsked && asked === now;
   // One button offers and keeps, so that the focus of the keyboard stays.
   return (
     <span class="confirm">
       {isAsked ? (
         <>
           {way.means}{' '}
-          <button class="button danger" type="button" onClick={() => void act()}>
+          <button class="button danger" type="button" onClick={sure.click}>
             {way.does}
           </button>{' '}
         </>
       ) : (
-        asked && 'It was asked to end meanwhile. '
+        sure.isAsked && 'It was asked to end meanwhile. '
       )}
-      <button class="button plain" type="button" onClick={() => setAsked(isAsked ? undefined : now)}>
+      <button class="button plain" type="button" onClick={isAsked ? sure.forget : offer}>
         {isAsked ? 'Keep it' : way.offer}
       </button>
     </span>
