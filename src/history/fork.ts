@@ -258,15 +258,8 @@ function givenReply(
     replyId,
     text,
     calls: calls.map(({ tool, arguments: args = {} }, index) => {
-      const callId = `${step}.${index + 1}`;
-      return {
-        kind: 'remote',
-        callId,
-        id: ownCallId(step, index),
-        tool,
-        raw: JSON.stringify(args),
-        taskQueue,
-      };
+      const [callId, id] = [`${step}.${index + 1}`, ownCallId(step, index)];
+      return { kind: 'remote', callId, id, tool, raw: JSON.stringify(args), taskQueue };
     }),
     schemas: {},
     model: 'given',
