@@ -49,6 +49,8 @@ export const buildWeb = async (outDir) => {
     minify: true,
     format: 'esm',
     target: TARGET,
+    // No browser has it, so what needs it is left out.
+    define: { Buffer: 'undefined' },
     legalComments: 'none',
     logLevel: 'error',
   };

@@ -137,8 +137,9 @@ const CallName = z.object({ callKey: z.string(), generation: z.number() });
 
 /**
  * Whether this run's own history proves that the call was allowed after the last reset: by its decision or, if it
- * needs none, by the reply that asked for it. Without that proof, the decision is void. Events that a reset brings along prove nothing. Events from before the
- * reset are before its mark, and messages that are applied again are between that mark and the next workflow task.
+ * needs none, by the reply that asked for it. Without that proof, the decision is void. Events that a reset brings
+ * along prove nothing. Events from before the reset are before its mark, and messages that are applied again are
+ * between that mark and the next workflow task.
  */
 export async function isAllowedHere(history: ResetHistory, input: CallInput): Promise<boolean> {
   const { own, bases } = history;

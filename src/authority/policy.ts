@@ -7,7 +7,7 @@ import { checkCovered, checkNames, checkWhen, type Known } from './check-file';
 import type { Condition } from './condition';
 import { actionBy, type RuledCall, rulesThatFit } from './matching';
 import { type Complain, type Path, readYaml, wordsOf } from './yaml';
-import { DAY } from '../contract/text/times';
+import { DAY } from '../contract/limits';
 
 /** A rule that fits a call, and its action. */
 export interface FittingRule {

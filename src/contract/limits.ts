@@ -1,4 +1,8 @@
-import { DAY, HOUR, SECOND } from './text/times';
+/** Spans of time, in milliseconds. */
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+export const DAY = 24 * HOUR;
 
 /** Sizes, in bytes. */
 export const KIB = 1024;

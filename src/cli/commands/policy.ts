@@ -15,7 +15,7 @@ import { suggestLines, testLines } from '../policy/lines';
 import { type PastCall, pastCalls } from '../policy/past';
 import { escapeText } from '../print/escape';
 import { readEachTurn } from '../progress';
-import { DAY } from '../../contract/text/times';
+import { DAY } from '../../contract/limits';
 
 const LIMIT = 1000;
 const LEAST = 3;

@@ -15,13 +15,12 @@ import {
 } from '../../contract/control/narrowing';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
-import { LIMITS, TIMES } from '../../contract/limits';
+import { DAY, LIMITS, TIMES } from '../../contract/limits';
 import type { RequestOpened } from '../../history/call-events';
 import { type CallView, type TurnView, viewOf } from '../../history/view';
 import { readTurns } from '../read-turns';
 import type { Countersign } from '../types';
 import type { ConfirmationPlan, GrantCoverage, GrantOptions, GrantPlan } from './types';
-import { DAY } from '../../contract/text/times';
 
 /**
  * The grant that somebody would give on a call.

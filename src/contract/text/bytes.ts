@@ -10,19 +10,11 @@ export const utf8Bytes: (text: string) => number =
 function countBytes(text: string): number {
   let bytes = 0;
   for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) bytes += 1;
-    else if (unit < 0x800) bytes += 2;
-    else if (isPair(unit, text.charCodeAt(i + 1))) {
-      bytes += 4;
-      i++;
-    } else bytes += 3;
+    const point = text.codePointAt(i) ?? 0;
+    bytes += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    if (point > 0xffff) i++;
   }
   return bytes;
-}
-
-function isPair(unit: number, next: number): boolean {
-  return unit >= 0xd800 && unit < 0xdc00 && next >= 0xdc00 && next < 0xe000;
 }
 
 /** A size: `12 B`, `3.4 KiB`, `5 MiB`. */

@@ -1,8 +1,4 @@
-/** Spans of time, in milliseconds. */
-export const SECOND = 1000;
-const MINUTE = 60 * SECOND;
-export const HOUR = 60 * MINUTE;
-export const DAY = 24 * HOUR;
+import { DAY, HOUR, MINUTE, SECOND } from '../limits';
 
 /** A time of day on this machine's clock, `08:12:03`. */
 export function clock(iso: string): string {

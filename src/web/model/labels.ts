@@ -1,3 +1,4 @@
+import { MINUTE, SECOND } from '../../contract/limits';
 import { needsText } from '../../history/labels';
 import type { RefusalCode, Refused, VoteSignature } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
@@ -60,8 +61,6 @@ export function byteNote(text: string, most: number): { text: string; isOver: bo
   return { isOver, text: isOver ? `${count}: make it shorter. A letter such as é takes two bytes.` : count };
 }
 
-const SECOND = 1000;
-const MINUTE = 60 * SECOND;
 const SOON_MS = 15 * MINUTE;
 
 /** How near a deadline is: `soon` within a quarter of an hour. */
