@@ -28,8 +28,7 @@ import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-
 import { requireUnpaused } from './control/pauses';
 import { LIMITS } from '../contract/limits';
 import type { Asked } from './model/model-tries';
-import type { ValuedReply } from './model/model-reply';
-import { askModel, noteUsage } from './model/model-reply';
+import { askModel, noteUsage, type ValuedReply } from './model/model-reply';
 import { ownCallId } from '../contract/names';
 
 /** Asks the model for one step and prepares the calls of its reply. A replay needs nothing but the result. */

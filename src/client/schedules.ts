@@ -30,7 +30,7 @@ import {
   type ScheduledTurns,
   type ScheduleSummary,
 } from './schedule-types';
-import { TIMES } from '../contract/limits';
+import { SECOND, TIMES } from '../contract/limits';
 import type { ScheduleRequest, Schedules } from './types';
 
 const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
@@ -200,7 +200,6 @@ async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]>
 /** The time between two looks whether the turn has started, and the longest wait. */
 const RUN_EVERY_MS = 100;
 const RUN_MS = 5_000;
-const SECOND_MS = 1_000;
 
 async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise<string | undefined> {
   const recent = async (): Promise<ScheduledTurn[]> => recentOf(await schedule.describe());
@@ -208,7 +207,7 @@ async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise
   const before = await on(context, id, 'reading', recent);
   // The name of a turn contains its second, so two turns of the same second would have the same name.
   const [{ at } = { at: '' }] = before;
-  if (Date.now() - Date.parse(at) < SECOND_MS) await delay(SECOND_MS);
+  if (Date.now() - Date.parse(at) < SECOND) await delay(SECOND);
   await on(context, id, 'running', () => schedule.trigger('ALLOW_ALL'));
   for (const until = Date.now() + RUN_MS; Date.now() < until; await delay(RUN_EVERY_MS)) {
     const after = await on(context, id, 'reading', recent);

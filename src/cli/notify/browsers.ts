@@ -11,6 +11,7 @@ import { send, systemLookup } from '../../tools/http/send';
 import { usageError } from '../options';
 import type { SettingsOf } from './channels-file';
 import type { PushKeys } from './push-keys';
+import { HOUR, SECOND } from '../../contract/limits';
 
 /** The browsers that are notified, and the push services that may be reached. */
 export interface Browsers {
@@ -58,10 +59,8 @@ export interface Posting {
   urgency: 'high' | 'normal';
 }
 
-const SECOND = 1000;
 const POST_MS = 15 * SECOND;
 const MOST_ANSWER = 64 * 1024;
-const HOUR_MS = 3600 * SECOND;
 
 /**
  * Sends a message, encrypted for one browser. If the push service says that the subscription has ended, the
@@ -87,11 +86,11 @@ export async function post(sender: PushSender, posting: Posting): Promise<void> 
   const after = Number(answer.headers.find(([name]) => name === 'retry-after')?.[1] ?? 0);
   const said = `${url.host} answered ${status}`;
   if (status === 429 || status >= 500) throw failure(said, retryIn(after));
-  throw failure(said, { retryInMs: HOUR_MS });
+  throw failure(said, { retryInMs: HOUR });
 }
 
 function retryIn(seconds: number): Record<string, unknown> {
-  return Number.isFinite(seconds) && seconds > 0 ? { retryInMs: Math.min(seconds * SECOND, HOUR_MS) } : {};
+  return Number.isFinite(seconds) && seconds > 0 ? { retryInMs: Math.min(seconds * SECOND, HOUR) } : {};
 }
 
 function sealed(

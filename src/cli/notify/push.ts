@@ -21,6 +21,7 @@ import { isPair, type PushKeys } from './push-keys';
 import { KEEP_MS, type Kept, openKept } from './sent';
 import { decidersOf } from './voters';
 import type { AwayEntries } from '../../client/control/who-is-away';
+import { SECOND } from '../../contract/limits';
 
 /** The settings of notifications in browsers. */
 export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateHosts'> {
@@ -148,7 +149,6 @@ async function deliver(board: Board, { notice, target, signal }: Delivery): Prom
   ).set(pushedKey(notice, target), { notice: keptNotice(notice), target, user, at, asked }, at);
 }
 
-const SECOND = 1000;
 const DAY = 24 * 3600;
 const LONGEST = 7 * DAY;
 const SHORTEST = 60;

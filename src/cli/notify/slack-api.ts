@@ -3,10 +3,11 @@ import type { WebClient, WebClientOptions } from '@slack/web-api';
 import { z } from 'zod';
 import { CountersignError } from '../../contract/errors';
 import { installedVersion } from '../../models/providers';
-import { attempt, failure, SECOND } from './slack-errors';
+import { attempt, failure } from './slack-errors';
 import type { Place } from './slack-posts';
 import type { Socket } from './slack-socket';
 import type { SlackText } from './slack-text';
+import { SECOND } from '../../contract/limits';
 
 /** The addresses and tokens with which Slack is reached. */
 export interface SlackAccess {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
+import { SECOND } from '../../contract/limits';
 
-export const SECOND = 1000;
 /** The time to wait after a refused token, because Slack notices repeated attempts with one. */
 const REFUSED_TOKEN_MS = 15 * 60 * SECOND;
 const REFUSED_MS = 60 * 60 * SECOND;

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError } from '../../contract/errors';
 import { untilStopped } from '../stop-signals';
-import { failure, inWords, SECOND } from './slack-errors';
+import { failure, inWords } from './slack-errors';
+import { SECOND } from '../../contract/limits';
 
 const HELLO_MS = 30 * SECOND;
 const FIRST_MS = SECOND;

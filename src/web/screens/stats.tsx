@@ -9,16 +9,16 @@ import { hrefOf, queryOf } from '../model/route';
 import { Select } from '../ui/widgets';
 import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
+import { DAY } from '../../contract/limits';
 
 /** Reads stats. `since`: how many milliseconds ago the period begins. */
 const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
   send('GET', `/api/stats?${queryOf(query)}`);
 
-const DAY_MS = 24 * 3_600_000;
 const PERIODS = [
-  [String(DAY_MS), 'the last day'],
-  [String(7 * DAY_MS), 'the last 7 days'],
-  [String(30 * DAY_MS), 'the last 30 days'],
+  [String(DAY), 'the last day'],
+  [String(7 * DAY), 'the last 7 days'],
+  [String(30 * DAY), 'the last 30 days'],
   ['', 'all time'],
 ] as const;
 
@@ -30,7 +30,7 @@ interface Filter {
 
 /** Stats of past turns: success and failure by tool, times, decisions, calls in doubt, and refused decisions. */
 export function StatsScreen(): JSX.Element {
-  const [filter, setFilter] = useState<Filter>({ since: String(7 * DAY_MS), agent: '', tool: '' });
+  const [filter, setFilter] = useState<Filter>({ since: String(7 * DAY), agent: '', tool: '' });
   const { answer, isReading } = useStats(filter);
   return (
     <section class="stats" aria-labelledby="stats-title" aria-busy={isReading}>

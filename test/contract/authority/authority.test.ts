@@ -12,6 +12,7 @@ import {
 import type { Voter } from '../../../src/contract/authority/votes';
 import type { RuleSnapshot } from '../../../src/contract/authority/rule';
 import { countVotesUnder } from '../../../src/contract/authority/votes-needed';
+import { rule as voteRule } from './support';
 
 const person = (name: string, groups: string[] = [], mail?: string): Voter => ({
   ...{ name, groups, delegates: [] },
@@ -25,12 +26,7 @@ const PEOPLE = [
 const rule = (changes: Partial<RuleSnapshot> = {}): RuleSnapshot => ({
   name: 'large',
   then: 'ask',
-  rosters: [['group:finance']],
-  need: 1,
-  groups: [],
-  notRequester: false,
-  denyNeeds: 1,
-  assurance: 'claimed',
+  ...voteRule(),
   ...changes,
 });
 const authority = (changes: Partial<RuleSnapshot> = {}, more: Partial<Authority> = {}): Authority => ({

@@ -1,20 +1,5 @@
-import {
-  actionFor,
-  isAssured,
-  stricterAction,
-  stricterRule,
-  type VoteRule,
-} from '../../../src/contract/authority/rule';
-
-const rule = (changes: Partial<VoteRule> = {}): VoteRule => ({
-  rosters: [['group:finance']],
-  need: 1,
-  groups: [],
-  notRequester: false,
-  denyNeeds: 1,
-  assurance: 'claimed',
-  ...changes,
-});
+import { actionFor, isAssured, stricterAction, stricterRule } from '../../../src/contract/authority/rule';
+import { rule } from './support';
 
 describe('the stricter of two', () => {
   it('holds on every point', () => {

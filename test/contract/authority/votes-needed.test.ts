@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { CastVote, Voter } from '../../../src/contract/authority/votes';
+import type { CastVote } from '../../../src/contract/authority/votes';
 import { stricterRule, type VoteRule } from '../../../src/contract/authority/rule';
 import { type Authority, escalatedAuthority } from '../../../src/contract/authority/authority';
 import {
@@ -10,28 +10,8 @@ import {
   stillNeededText,
   type VoteProof,
 } from '../../../src/contract/authority/votes-needed';
+import { people, person, rule } from './support';
 
-const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => ({
-  name,
-  groups,
-  delegates,
-});
-const rule = (changes: Partial<VoteRule> = {}): VoteRule => ({
-  rosters: [['group:finance']],
-  need: 1,
-  groups: [],
-  notRequester: false,
-  denyNeeds: 1,
-  assurance: 'claimed',
-  ...changes,
-});
-const people = [
-  person('anna', ['finance'], ['dora']),
-  person('bob', ['finance', 'leads']),
-  person('carl', ['finance']),
-  person('dora', [], ['emil']),
-  person('emil'),
-];
 const among = { people, requesters: ['zoe'] };
 const votes = (text: string): CastVote[] =>
   text

@@ -1,27 +1,6 @@
 import type { VoteRule } from '../../../src/contract/authority/rule';
-import { seatingOf, type Voter } from '../../../src/contract/authority/votes';
-
-const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => ({
-  name,
-  groups,
-  delegates,
-});
-const rule = (changes: Partial<VoteRule> = {}): VoteRule => ({
-  rosters: [['group:finance']],
-  need: 1,
-  groups: [],
-  notRequester: false,
-  denyNeeds: 1,
-  assurance: 'claimed',
-  ...changes,
-});
-const people = [
-  person('anna', ['finance'], ['dora']),
-  person('bob', ['finance', 'leads']),
-  person('carl', ['finance']),
-  person('dora', [], ['emil']),
-  person('emil'),
-];
+import { seatingOf } from '../../../src/contract/authority/votes';
+import { people, rule } from './support';
 
 describe('who may vote', () => {
   it.each<[string, Partial<VoteRule>, string[] | undefined, unknown]>([

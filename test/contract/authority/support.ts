@@ -1,0 +1,28 @@
+import type { VoteRule } from '../../../src/contract/authority/rule';
+import type { Voter } from '../../../src/contract/authority/votes';
+
+/** A rule by which one of finance decides, with changes. */
+export const rule = (changes: Partial<VoteRule> = {}): VoteRule => ({
+  rosters: [['group:finance']],
+  need: 1,
+  groups: [],
+  notRequester: false,
+  denyNeeds: 1,
+  assurance: 'claimed',
+  ...changes,
+});
+
+export const person = (name: string, groups: string[] = [], delegates: string[] = []): Voter => ({
+  name,
+  groups,
+  delegates,
+});
+
+/** People with groups and delegates, among whom a rule finds its voters. */
+export const people = [
+  person('anna', ['finance'], ['dora']),
+  person('bob', ['finance', 'leads']),
+  person('carl', ['finance']),
+  person('dora', [], ['emil']),
+  person('emil'),
+];
