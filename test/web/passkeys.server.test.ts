@@ -18,7 +18,7 @@ import { scriptBook } from '../support/script-book';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { unnamedIn } from './accessible';
-import { callPlace, confirm, lookAtAll } from './web-inbox';
+import { callPlace, confirm, holdFirst, lookAtAll } from './web-inbox';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -300,21 +300,25 @@ test('a passkey confirms the grant of somebody else on the page of grants', asyn
   const signature = { kind: 'passkey' as const, armored, at: terms.at, notAfter: terms.until };
   const { id } = await client.grants.give({ ...terms, signature, ...(authority && { authority }) });
   await page.goto(`${url}/#/grants`);
-  const confirmIt = (): Promise<void> =>
-    confirm(
-      page,
-      () => page.getByRole('button', { name: /^Confirm …/ }).click(),
-      () => page.getByRole('button', { name: /^Confirm it now/ }).click(),
-    );
-  await confirmIt();
+  await confirm(
+    page,
+    () => page.getByRole('button', { name: /^Confirm …/ }).click(),
+    () => page.getByRole('button', { name: /^Confirm it now/ }).click(),
+  );
   const dialog = prompt(page, 'Sign what you allow');
   await dialog.getByText(/^Allows payer to run wire .*up to 3 calls/).waitFor();
   expect(await dialog.locator('dt').allInnerTexts()).toContain('Confirmed by');
+  const looked = await holdFirst(page, '**/api/grants');
   await dialog.getByRole('button', { name: 'Do not send it' }).click();
   await page.locator('.notices').getByText('Nothing was sent').waitFor();
   expect((await grants())[0]?.confirmed ?? []).toEqual([]);
+  await looked.taken;
 
-  await confirmIt();
+  // The list is read again while the person goes on.
+  await page.getByRole('button', { name: /^Confirm …/ }).click();
+  await looked.release();
+  await page.clock.fastForward(1_000);
+  await page.getByRole('button', { name: /^Confirm it now/ }).click();
   await sign(page, 'Sign what you allow');
   await page.getByText('confirmed by owner, signed').waitFor();
   const next = await start('wire', 'two');

@@ -5,6 +5,7 @@ import type { GrantRow } from '../../server/api';
 import { send } from '../http';
 import { proofText } from '../model/labels';
 import { useAppContext, useNow, usePolled } from '../ui/app';
+import { isFocusLost } from './call/head';
 import { sendSigned } from './call/send';
 import { useSure } from '../ui/widgets';
 import { Reason, Text } from '../ui/text';
@@ -69,6 +70,11 @@ function Row({ look, ...grant }: GrantRow & { look: () => Promise<void> }): JSX.
   );
 }
 
+/** Gives the keyboard a place where the button is gone. A person who went on meanwhile keeps the focus. */
+function focusTitle(): void {
+  if (isFocusLost()) document.getElementById('grants-title')?.focus();
+}
+
 interface ConfirmProps {
   id: string;
   seenDigest: string;
@@ -86,7 +92,7 @@ function Confirm({ id, seenDigest, sentence, look }: ConfirmProps): JSX.Element 
     if (!reply.ok) fail(reply.status, reply.error);
     else notify({ text: 'Confirmed.', tone: 'good' });
     await look();
-    document.getElementById('grants-title')?.focus();
+    focusTitle();
   };
   const { isAsked, click, forget } = useSure(() => void confirm());
   return (
@@ -108,7 +114,7 @@ function Revoke({ id, look, what }: { id: string; look: () => Promise<void>; wha
     if (!reply.ok) fail(reply.status, reply.error);
     else notify({ text: `Revoked: ${what}. Such calls ask again.`, tone: 'good' });
     await look();
-    document.getElementById('grants-title')?.focus();
+    focusTitle();
   };
   const { isAsked, click, forget } = useSure(() => void revoke());
   return (

@@ -9,6 +9,7 @@ import { errorText, proofText } from '../../model/labels';
 import { useAppContext, useNow, usePolled } from '../../ui/app';
 import { useSure } from '../../ui/widgets';
 import { Reason, Text } from '../../ui/text';
+import { isFocusLost } from '../call/head';
 
 /** The screen on which a person says that they are away, and that shows who is. */
 export function AwayScreen(): JSX.Element {
@@ -72,7 +73,8 @@ function End({ id, from, to, isBack, look }: EndProps): JSX.Element {
     if (!reply.ok) fail(reply.status, reply.error);
     else notify({ text: `Ended. ${to} no longer votes in the place of ${from}.`, tone: 'good' });
     await look();
-    document.getElementById('away-title')?.focus();
+    // A person who went on meanwhile keeps the focus.
+    if (isFocusLost()) document.getElementById('away-title')?.focus();
   };
   const { isAsked, click, forget } = useSure(() => void end());
   return (
