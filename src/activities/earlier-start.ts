@@ -112,6 +112,21 @@ export async function voidDecision(input: CallInput): Promise<string | undefined
 }
 
 /**
+ * Whether a run before a reset may have run an idempotent call, which then may run again. A history that cannot be read
+ * counts as a start.
+ */
+export async function mayHaveRunBeforeReset(input: CallInput): Promise<boolean> {
+  if (input.effect !== 'idempotent' || !isResetRun(input)) return false;
+  try {
+    const history = await readResetHistory();
+    if (await wasScheduledBefore(history, input)) return true;
+    return history.isCut && !(await isOfReplyHere(history, input));
+  } catch {
+    return true;
+  }
+}
+
+/**
  * Why a call that signatures allow may have been started before. Signatures allow one start. A turn that schedules the
  * call again, through a reset or through somebody who acts in its name, gets no second start. Undefined: no history of
  * this workflow shows a start.

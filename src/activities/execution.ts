@@ -78,7 +78,7 @@ export function notRunResult(
 
 /**
  * Whether an earlier attempt may have run: on this task queue, on the queue of the worker that held the state of the
- * call, or before a person let the call run again.
+ * call, in the run that this run was reset from, or before a person let the call run again.
  */
 export function ranBefore(input: CallInput): boolean {
   return isLaterAttempt() || input.mayHaveRun === true || input.generation > 0;

@@ -7,7 +7,7 @@ import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '
 import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
-import { voidDecision, signedStart } from './earlier-start';
+import { mayHaveRunBeforeReset, voidDecision, signedStart } from './earlier-start';
 import {
   cachedOutput,
   execute,
@@ -47,8 +47,12 @@ import { contentDigest } from '../tools/content-digest';
  * start. The last checks come right before the start, because the machine may be frozen while the policy is asked.
  */
 export async function runTool(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
-  const { value: ready, since } = await whileBeating(() => makeReady(deps, input));
-  if ('output' in ready) return withEarlier(input, ready.output);
+  const { value: ready, since } = await whileBeating(async () => {
+    const known = (await mayHaveRunBeforeReset(input)) ? { ...input, mayHaveRun: true as const } : input;
+    const found = await makeReady(deps, known);
+    return 'output' in found ? { output: withEarlier(known, found.output) } : found;
+  });
+  if ('output' in ready) return ready.output;
   const { execution } = ready;
   if (execution.tool.child !== undefined)
     return withLeave(execution, await lookForChild(execution, execution.tool.child));

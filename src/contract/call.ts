@@ -247,8 +247,8 @@ export interface CallInput extends CallHead {
    */
   secret?: string;
   /**
-   * The call waited for the worker that held its state, and an attempt may have run there. Never set for an unsafe
-   * call.
+   * An attempt may have run elsewhere: on the worker that held the state of the call, or, as the worker finds itself, in
+   * the run that this run was reset from. Never set for an unsafe call.
    */
   mayHaveRun?: true;
   /**

@@ -1,8 +1,12 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
+import { defineAgent } from '../../src/tools/define-agent';
+import type { Tool } from '../../src/tools/types';
+import { createWorkspaceTools } from '../../src/tools/workspace';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { resetTurn } from '../support/operator';
+import { readBack, scriptBook } from '../support/script-book';
 import {
   decide,
   eventsOf,
@@ -76,6 +80,29 @@ test.concurrent(
     expect(await fixture.effects('t')).toHaveLength(1);
   },
 );
+
+test.concurrent('an edit without a plan that ran before a reset is not made twice', async () => {
+  const fixture = await startFixture();
+  const file = join(fixture.directory, 'a.txt');
+  await writeFile(file, 'a\n');
+  const [edit] = createWorkspaceTools({ root: fixture.directory }).filter(({ name }) => name === 'edit_file');
+  if (edit === undefined) throw new Error('no edit_file');
+  const book = scriptBook();
+  const tools = [Object.freeze<Tool>({ ...edit, safety: 'cautious' })];
+  await fixture.addWorker(
+    {},
+    { agents: [defineAgent({ name: 'editor', instructions: 'do', model: book.model, tools })] },
+  );
+  const edits = [{ old_text: 'a', new_text: 'ab' }];
+  const call = { name: 'edit_file', arguments: { path: 'a.txt', edits } };
+  const handle = current(fixture, await fixture.start('editor', book.add({ toolCalls: [call] }, readBack)));
+  await handle.result();
+  expect(await readFile(file, 'utf8')).toBe('ab\n');
+  await resetTurn(handle, '--event-id', await taskBefore(handle, 'edit_file'));
+  const { answer } = await handle.result();
+  expect(answer).toContain('An earlier attempt may have changed "a.txt"');
+  expect(await readFile(file, 'utf8')).toBe('ab\n');
+});
 
 test.concurrent('a call that is asked anew has another key and needs a decision of its own', async () => {
   const fixture = await startFixture();
