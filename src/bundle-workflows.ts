@@ -41,9 +41,15 @@ const SHARED = [
     'control/away-forms',
     'control/pauses',
   ].map((name) => `contract/${name}`),
-  ...['doubts', 'judge-decision', 'judge-resolution', 'messages', 'moving', 'state', 'transitions'].map(
-    (name) => `workflows/approvals/${name}`,
-  ),
+  ...[
+    'doubts',
+    'judge-decision',
+    'judge-resolution',
+    'messages',
+    'move-to-new-code',
+    'state',
+    'transitions',
+  ].map((name) => `workflows/approvals/${name}`),
   ...['session/state', 'summary', 'turn'].map((name) => `workflows/${name}`),
 ].map((name) => require.resolve(`./${name}`));
 

@@ -178,6 +178,14 @@ export interface VoteCheck {
  */
 export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
 
+/** The people who decide a call: by this worker's own file and by the request, whichever is stricter. */
+export function authorityFor(
+  own: Authority | undefined,
+  asked: Authority | undefined,
+): Authority | undefined {
+  return own === undefined || asked === undefined ? (own ?? asked) : stricterAuthority(asked, own);
+}
+
 /**
  * The last check of the votes, right before the handler. This worker's own approvers file says what a call needs. The
  * input of the call can only add to that. The result names the votes that do not count, so that the other votes need
@@ -190,7 +198,7 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
   const asked = input.authority === undefined ? undefined : readAuthority(input.authority);
   if (input.authority !== undefined && asked === undefined)
     return { askAgain: 'who decides it cannot be read' };
-  const authority = own === undefined || asked === undefined ? (own ?? asked) : stricterAuthority(asked, own);
+  const authority = authorityFor(own, asked);
   if (authority === undefined) return { ok: true, isSigned: false };
   const { secret, decision } = input;
   const votes = decision?.votes ?? [];

@@ -19,7 +19,7 @@ import {
 } from './execution';
 import { lackOf, notHere } from './another-worker';
 import type { AwayReader } from './control/away';
-import { authorityFor, claimGrant, type GrantedCall, voidGrant } from './control/grants';
+import { claimGrant, type GrantedCall, voidGrant } from './control/grants';
 import { lookForChild } from './check-child';
 import { heldState, withHolder } from './held-state';
 import { pausedCall } from './control/pauses';
@@ -32,7 +32,7 @@ import type { CallLog } from '../tools/call-log';
 import type { Agent } from '../tools/define-agent';
 import type { RunOutcome } from '../tools/outcome';
 import { NOTHING_RAN, policyRefusal } from '../tools/policy';
-import { askRules, checkVotes } from './authority';
+import { askRules, authorityFor, checkVotes } from './authority';
 import { readAuthority, requestersOf } from '../contract/authority/authority';
 import type { PolicyRules } from '../authority/policy';
 import { placeHere } from './reset-history';

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { canonicalJson, digestText } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
 import { LIMITS } from '../contract/limits';
-import type { InPlaceOf, Requesters } from '../contract/authority/votes';
+import type { InPlaceOf } from '../contract/authority/votes';
+import type { Requesters } from '../contract/authority/who-may-vote';
 
 /**
  * The decisions that a signed vote can make. `run-again`: a call in doubt is started once more, as the next generation.

@@ -5,7 +5,7 @@ import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { CountersignError } from '../contract/errors';
 import { type PrivateFault, readPrivateFile } from '../files';
-import { isLoopback } from '../server/address';
+import { isSecureUrl } from '../loopback';
 import type { SignInOptions } from '../server';
 import { readTextFile } from './files';
 
@@ -15,10 +15,7 @@ export type SignInFile = Omit<SignInOptions, 'people'>;
 /** An https address. Plain http is allowed on this machine only, where nobody can listen in between. */
 const address = z
   .url({ protocol: /^https?$/, error: 'must be an address such as https://login.example.com' })
-  .refine(
-    (text) => text.startsWith('https:') || isLoopback(new URL(text).hostname),
-    'must be https, except on this machine',
-  );
+  .refine((text) => isSecureUrl(new URL(text)), 'must be https, except on this machine');
 
 const entries = z
   .array(z.string().regex(/^(group:)?\S{1,200}$/, 'must be a person or group:<name>'))

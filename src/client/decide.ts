@@ -24,9 +24,9 @@ import {
 import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
 import { isTurn } from './find-turn';
-import { isServed } from './pending';
 import { requirePinned } from '../encryption/answer-keys';
 import type { Answer } from './types';
+import { isServed, updateIfServed } from './update-or-signal';
 import { is } from '../history/fold/guards';
 import { isNotFound } from './control-turn';
 import { answerAnswer, answerDecision, answerResolution, type Sent } from './ended-turn';
@@ -138,14 +138,16 @@ async function untilAnswered(
   message: Message,
 ): Promise<Answer | 'closed' | 'silence'> {
   const { turn, content } = message;
-  const first = await sendUpdate(context, message, TIMES.updateLook);
-  if (isAnswer(first)) return first;
-  if (first === 'spent') return 'silence';
-  if (!(await isServed(context, turn))) return 'silence';
   const isEdit = 'decision' in content && content.decision === 'modified';
-  const most = isEdit || first === 'full' ? TIMES.busyAnswer : TIMES.updateAnswer;
-  const second = await sendUpdate(context, message, most - TIMES.updateLook);
-  if (isAnswer(second)) return second;
+  let last: UpdateEnd = 'silence';
+  const answer = await updateIfServed(context, turn, {
+    send: async (ms) => {
+      last = await sendUpdate(context, message, ms);
+      return isAnswer(last) || last === 'spent' ? last : undefined;
+    },
+    most: () => (isEdit || last === 'full' ? TIMES.busyAnswer : TIMES.updateAnswer),
+  });
+  if (answer !== undefined) return answer === 'spent' ? 'silence' : answer;
   // The worker may have gone by now.
   if (!isEdit || !(await isServed(context, turn))) return 'silence';
   throw unanswered(turn);

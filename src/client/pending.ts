@@ -91,20 +91,8 @@ async function idleQueues(
   return [...new Set(idle.flat())];
 }
 
-/** Whether a worker polls the queue of a turn. Also true if the API key does not permit this request. */
-export async function isServed(context: ClientContext, turn: string): Promise<boolean> {
-  try {
-    const description = await describeTurn(context, turn);
-    const name = description?.executionConfig?.taskQueue?.name;
-    return !name || (await hasPoller(context, { name, half: 'turns' }));
-  } catch (error) {
-    // A key may permit decisions but not this query.
-    if (error instanceof CountersignError && error.code === 'server_failed') return true;
-    throw error;
-  }
-}
-
-async function hasPoller(context: ClientContext, queue: PolledQueue): Promise<boolean> {
+/** Whether a live worker polls a queue. */
+export async function hasPoller(context: ClientContext, queue: PolledQueue): Promise<boolean> {
   const { connection, namespace } = context;
   const live = await ask(context, `asking who works on queue ${queue.name}`, () =>
     workersOf(connection, namespace, queue),

@@ -198,11 +198,6 @@ export function createHosts({ host, port, allowHosts }: ListenAddress): Hosts {
   return { knows: (name) => known.has(name.toLowerCase()) };
 }
 
-/** Whether only this machine can reach an address. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** An address as it is written in a URL: IPv6 in brackets. */
 export function inUrl(host: string): string {
   return host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;

@@ -6,15 +6,8 @@ import { EVERYTHING } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
-import {
-  createHosts,
-  inUrl,
-  isLoopback,
-  listen,
-  type Listening,
-  type ListenOptions,
-  requireOwnOrigin,
-} from './address';
+import { isLoopback } from '../loopback';
+import { createHosts, inUrl, listen, type Listening, type ListenOptions, requireOwnOrigin } from './address';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
 import { type Codes, createCodes } from './auth/codes';

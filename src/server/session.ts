@@ -8,7 +8,7 @@ import type { Permit } from '../contract/authority/permits';
 import type { Authenticator, Credentials } from './auth/authenticator';
 import type { SignedIn } from './auth/sessions';
 import { rightsOf } from './auth/roles';
-import { isLoopback } from './address';
+import { isLoopback } from '../loopback';
 import type { Session, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
 import { USER_HEADER } from '../contract/names';

@@ -16,7 +16,7 @@ import { isTurnInput } from '../contract/payloads';
 import { ChangeNotifier } from './changes';
 import { setHandlers } from './handlers';
 import { MessageQueue } from './message-queue';
-import { movedStep, whyHeld } from './approvals/moving';
+import { movedStep, whyHeld } from './approvals/move-to-new-code';
 import { type CallState, carriedDecisions, markChanged } from './approvals/state';
 import { continueOnCurrentBuild, continueWithMemo } from './current-build';
 import { report } from './observe';

@@ -11,7 +11,7 @@ import { judgeResolution, takeResolution } from './approvals/judge-resolution';
 import { type ApprovalContext, type Approvals, markChanged, noteVerdict } from './approvals/state';
 import { FAILURES } from '../contract/names';
 import { setAskHandlers } from './ask';
-import { whyHeld } from './approvals/moving';
+import { whyHeld } from './approvals/move-to-new-code';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
 import { addWords, recordOf } from './think';

@@ -21,7 +21,7 @@ import {
 import { escalate } from './approvals/votes';
 import { releaseChild, runChild } from './child-turn';
 import { askingCalls, closeQuestions } from './ask';
-import { takeUpWaits } from './approvals/moving';
+import { takeUpWaits } from './approvals/move-to-new-code';
 import { sweepAbandoned } from './approvals/doubts';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
 import { StepObserver } from './observe';

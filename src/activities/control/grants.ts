@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Approvers } from '../../authority/approvers';
-import { type Authority, stricterAuthority } from '../../contract/authority/authority';
+import type { Authority } from '../../contract/authority/authority';
 import type { Assurance } from '../../contract/authority/rule';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../../contract/authority/votes-needed';
 import type { AskAgain, CallInput, CallSettings, GrantMark, GrantUse } from '../../contract/call';
@@ -248,14 +248,6 @@ export async function findGrant(
 
 function markOf({ id, by, until, times }: GrantTerms, { confirmedBy }: GoodGrant): GrantMark {
   return { id, by, until, times, ...(confirmedBy.length === 0 ? {} : { confirmedBy }) };
-}
-
-/** The people who decide a call without votes: by this worker's own file and by the request, whichever is stricter. */
-export function authorityFor(
-  own: Authority | undefined,
-  asked: Authority | undefined,
-): Authority | undefined {
-  return own === undefined || asked === undefined ? (own ?? asked) : stricterAuthority(asked, own);
 }
 
 /** The output that asks a person instead, if the grant of a call is void. Undefined: the grant is not void. */

@@ -1,7 +1,8 @@
 import type { Approvers, Ruling } from '../../authority/approvers';
 import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
 import type { StandIn } from '../../contract/authority/in-place-of';
-import { seatingOf, type VoteRefusal, voterText } from '../../contract/authority/votes';
+import { voterText } from '../../contract/authority/votes';
+import { seatingOf, type VoteRefusal } from '../../contract/authority/who-may-vote';
 import { assuranceText } from '../../contract/authority/rule';
 import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
 import { defined } from '../../contract/defined';

@@ -4,7 +4,7 @@ import { ApplicationFailure, WorkflowExecutionAlreadyStartedError } from '@tempo
 import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
-import { LIMITS, TIMES } from '../../contract/limits';
+import { TIMES } from '../../contract/limits';
 import { MEMO, SIGNALS, TASK_QUEUE, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
   MODES,
@@ -13,9 +13,10 @@ import {
   type SessionInput,
   type SessionMemo,
   type SessionMessage,
+  textIssue,
 } from '../../contract/session';
 import { contentOf } from '../../contract/session/files';
-import { jsonBytes, withFiles } from '../../contract/text/bytes';
+import { withFiles } from '../../contract/text/bytes';
 import {
   detailsOf,
   isNotReady,
@@ -33,10 +34,10 @@ import type { ClientContext } from '../context';
 import { isNotFound } from '../control-turn';
 import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';
-import { isServed } from '../pending';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';
 import { attach, budgetGiven, checkTurnId, drawTurnId, originGiven, priorityGiven } from '../start-turn';
 import type { FollowOptions } from '../requests';
+import { updateIfServed } from '../update-or-signal';
 import type { SendRequest, SentMessage, Session, SessionOptions } from './types';
 
 /** Draws an id for a session. The id begins with the time, so that newer sessions sort after older ones. */
@@ -86,12 +87,8 @@ async function sendMessage(context: ClientContext, place: Place, request: SendRe
     throw sessionNotFound(place.session);
   };
   return retry(waits, async () => {
-    const first = await update(TIMES.updateLook);
-    if (first !== undefined) return first;
-    if (await isServed(context, place.session)) {
-      const second = await update(TIMES.updateAnswer - TIMES.updateLook);
-      if (second !== undefined) return second;
-    }
+    const taken = await updateIfServed(context, place.session, { send: update });
+    if (taken !== undefined) return taken;
     await signalOnce(context, place, { name: SIGNALS.send, content });
     return { status: 'recorded', messageId: content.messageId };
   });
@@ -101,10 +98,10 @@ function checkMessage(
   { text, mode = 'queue', messageId, sender }: SendRequest,
   agent?: string,
 ): SessionMessage {
-  if (text.trim() === '') throw new CountersignError('usage', 'a message needs words');
-  if (jsonBytes(text) > LIMITS.sessionTextBytes) {
-    const hint = 'put the text into a file that the agent can read';
-    throw new CountersignError('usage', 'the message is over 1 MiB', { hint });
+  const issue = textIssue(text);
+  if (issue !== undefined) {
+    const hint = 'put a long text into a file that the agent can read';
+    throw new CountersignError('usage', issue, { hint });
   }
   if (!MODES.includes(mode))
     throw new CountersignError('usage', `a message has no mode ${JSON.stringify(mode)}`);
@@ -115,12 +112,11 @@ async function sendControl(context: ClientContext, session: string, content: Ses
   const place = { session, options: {} };
   // A second update of another id could cancel the next turn.
   const control = { name: UPDATES.control, content, updateId: randomUUID() };
-  if ((await updateOnce(context, place, { ...control, ms: TIMES.updateLook })) !== SILENCE) return;
-  if (await isServed(context, session)) {
-    const ms = TIMES.updateAnswer - TIMES.updateLook;
-    if ((await updateOnce(context, place, { ...control, ms })) !== SILENCE) return;
-  }
-  await signalOnce(context, place, { name: SIGNALS.control, content });
+  const isTaken = await updateIfServed(context, session, {
+    send: async (ms) =>
+      (await updateOnce(context, place, { ...control, ms })) === SILENCE ? undefined : true,
+  });
+  if (isTaken !== true) await signalOnce(context, place, { name: SIGNALS.control, content });
 }
 
 /** Stands for an update without an answer: no worker answered in time, or the run takes no more updates. */

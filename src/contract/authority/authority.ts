@@ -2,7 +2,8 @@ import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
-import { type Among, type CastVote, type InPlaceOf, seatingOf, type Voter, type VoteRefusal } from './votes';
+import type { CastVote, InPlaceOf, Voter } from './votes';
+import { type Among, seatingOf, type VoteRefusal } from './who-may-vote';
 import { type Assurance, ASSURANCES, RULE_ACTIONS, type RuleSnapshot, stricterRule } from './rule';
 
 /**

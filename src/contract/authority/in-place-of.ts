@@ -1,6 +1,7 @@
 import { type Away, isOpenAt } from '../control/away';
 import { type Authority, personIn, voterIn, votingOf } from './authority';
-import { deputiesOf, type Deputy, type InPlaceOf, isSameName } from './votes';
+import { type InPlaceOf, isSameName } from './votes';
+import { deputiesOf, type Deputy } from './who-may-vote';
 
 /** A person in whose place somebody may decide, and until when. */
 export interface Place extends InPlaceOf {

@@ -2,7 +2,8 @@ import type { VotesNeeded } from '../decision';
 import { defined } from '../defined';
 import { utf8Bytes } from '../text/bytes';
 import { type Authority, ruleInForce, votersOf } from './authority';
-import { type CastVote, deputiesOf, type Deputy, type SeatingFor, seatingOf, type Voter } from './votes';
+import type { CastVote, Voter } from './votes';
+import { deputiesOf, type Deputy, type SeatingFor, seatingOf } from './who-may-vote';
 import { countVotesUnder, MOST_NAMED, stillNeeded } from './votes-needed';
 
 /**

@@ -1,7 +1,8 @@
 import type { VotesNeeded } from '../decision';
 import { defined } from '../defined';
 import { type Authority, type AuthorityNow, ruleInForce, someNames, votingOf, WHY_NOT } from './authority';
-import { type Among, type CastVote, seatingOf, type Voter } from './votes';
+import type { CastVote, Voter } from './votes';
+import { type Among, seatingOf } from './who-may-vote';
 import { type Assurance, ASSURANCES, assuranceText, isAssured, type VoteRule } from './rule';
 
 /** Whether votes are enough, and who has to vote yet. */

@@ -6,6 +6,8 @@ import { type FileRef, FILES } from './files';
 import type { CarriedSpending } from '../spending/carried';
 import type { Usage } from '../spending/usage';
 import { childStem } from '../digest';
+import { LIMITS } from '../limits';
+import { jsonBytes } from '../text/bytes';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
 
@@ -41,6 +43,12 @@ export const SESSION_MESSAGE = {
 
 /** A person's message in a session. */
 export interface SessionMessage extends MessageOf<typeof SESSION_MESSAGE> {}
+
+/** Why a text cannot be the text of a message, in words. Undefined: it can. */
+export function textIssue(text: string): string | undefined {
+  if (text.trim() === '') return 'a message needs words';
+  return jsonBytes(text) > LIMITS.sessionTextBytes ? 'the text of a message is over 1 MiB' : undefined;
+}
 
 export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'compact', 'close'] as const;
 

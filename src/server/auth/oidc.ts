@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { isObject } from '../../contract/json';
-import { isLoopback } from '../address';
+import { isPlainLocal } from '../../loopback';
 import { cacheClock } from './cache-clock';
 import type { Identity } from './people';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
@@ -202,7 +202,7 @@ async function discovered(
   const client = await import('openid-client');
   const skew = Math.round((now() - Date.now()) / 1000);
   const metadata = { [client.clockTolerance]: CLOCK_S, [client.clockSkew]: skew };
-  const isPlain = isLoopback(new URL(issuer).hostname) && issuer.startsWith('http:');
+  const isPlain = isPlainLocal(new URL(issuer));
   try {
     const config = await client.discovery(
       new URL(issuer),

@@ -1,7 +1,7 @@
 import { ECDH } from 'node:crypto';
 import { z } from 'zod';
 import { digestText } from '../../contract/digest';
-import { isLoopback } from '../address';
+import { isSecureUrl } from '../../loopback';
 
 const MOST_ENDPOINT = 2048;
 /** The length of an uncompressed point on P-256, in bytes. */
@@ -37,9 +37,8 @@ export function subscriptionId({ endpoint }: Pick<Subscription, 'endpoint'>): st
  */
 function isEndpoint(text: string): boolean {
   if (!URL.canParse(text)) return false;
-  const { protocol, hostname, username, password, hash } = new URL(text);
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
-  return isSafe && `${username}${password}${hash}` === '';
+  const url = new URL(text);
+  return isSecureUrl(url) && `${url.username}${url.password}${url.hash}` === '';
 }
 
 function isPoint(text: string): boolean {

@@ -5,6 +5,7 @@ import { defined } from '../../contract/defined';
 import { errnoOf, errorMessage } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { escapeHidden } from '../../contract/text/unsafe-text';
+import { isSecureUrl } from '../../loopback';
 import { isTransportError } from '../errors';
 import { isPrivateHost } from '../http/address';
 import type { Secrets } from '../secrets';
@@ -115,13 +116,8 @@ export function requireSafe(place: string | URL, account: Account): void {
   const url = URL.canParse(String(place)) ? new URL(place) : undefined;
   const isOwn = url?.origin === new URL(account.url).origin;
   const isPrivate = url !== undefined && isPrivateHost(url);
-  const isSecure = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url));
-  if (url === undefined || !isSecure)
+  if (url === undefined || !isSecureUrl(url))
     throw new Error(`${escapeHidden(String(place))} is neither https nor on this machine`);
   if (isPrivate && !isOwn && !isPrivateHost(new URL(account.url)))
     throw new Error(`the server leads to the private address ${escapeHidden(url.host)}`);
-}
-
-function isLoopback({ hostname }: URL): boolean {
-  return /^(127(\.\d+){3}|\[::1\]|localhost)$/.test(hostname);
 }

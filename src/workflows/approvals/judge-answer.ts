@@ -6,6 +6,7 @@ import { describeIssues } from '../../contract/read-json';
 import {
   accept,
   checkMessage,
+  isTooLate,
   type Judged,
   parseAnswer,
   readNew,
@@ -30,7 +31,7 @@ export function judgeAnswer(approvals: Approvals, message: unknown, now: number)
   const state = approvals.calls.get(answer.callId);
   const question = state?.phase === 'question' ? state.call.question : undefined;
   if (state === undefined || question === undefined) return refusal(notAsked(approvals, answer, state));
-  if (state.deadline !== null && now >= state.deadline) return refusal(expired(answer));
+  if (isTooLate(state, now)) return refusal(expired(answer));
   const unfit = checkMessage(answer, state);
   if (unfit !== undefined) return refusal(unfit);
   if (answer.answer === 'declined') return { kind: 'take', message: answer, state, contentDigest };

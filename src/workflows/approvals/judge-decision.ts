@@ -17,6 +17,7 @@ import { describeIssues } from '../../contract/read-json';
 import {
   accept,
   checkMessage,
+  isTooLate,
   type Judged,
   parseDecision,
   readNew,
@@ -81,7 +82,7 @@ function checkPhase(
     return refuse('cancelled', 'the turn was cancelled before this decision came', decision);
   }
   if (state?.phase === 'request') {
-    return state.deadline !== null && now >= state.deadline ? expired(decision) : undefined;
+    return isTooLate(state, now) ? expired(decision) : undefined;
   }
   const standing = state?.standing ?? closed?.standing;
   return standing === undefined ? undefined : alreadyDecided(standing, decision);

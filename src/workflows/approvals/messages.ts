@@ -226,6 +226,11 @@ export function repeatOf(
   return refusal(refuse('malformed', why, message));
 }
 
+/** Whether a request is over at `now` (ms), even if its timer has not fired yet: at its deadline it is. */
+export function isTooLate({ deadline }: Pick<CallState, 'deadline'>, now: number): boolean {
+  return deadline !== null && now >= deadline;
+}
+
 /** Why a message does not fit its call. Checks only the call key and the length of the reason. */
 export function checkMessage(
   message: Pick<Decision, 'callKey' | 'reason'>,

@@ -10,6 +10,7 @@ import {
   type SessionMessage,
   type SessionRefusal,
   type SessionRefused,
+  textIssue,
 } from '../../contract/session';
 import { contentOf } from '../../contract/session/files';
 import { jsonBytes, utf8Bytes, withFiles } from '../../contract/text/bytes';
@@ -64,8 +65,8 @@ function whyUnfit(
   { agent }: MessagesOf,
   { text, sender, agent: wanted }: SessionMessage,
 ): string | undefined {
-  if (text.trim() === '') return 'a message needs words';
-  if (jsonBytes(text) > LIMITS.sessionTextBytes) return 'the text of a message is over 1 MiB';
+  const unfit = textIssue(text);
+  if (unfit !== undefined) return unfit;
   if (wanted !== undefined && wanted !== agent)
     return `this session is of agent ${JSON.stringify(agent)}, not ${JSON.stringify(wanted)}`;
   const issues = originIssues(defined({ requester: sender }));

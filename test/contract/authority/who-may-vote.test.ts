@@ -1,5 +1,5 @@
 import type { VoteRule } from '../../../src/contract/authority/rule';
-import { seatingOf } from '../../../src/contract/authority/votes';
+import { seatingOf } from '../../../src/contract/authority/who-may-vote';
 import { people, rule } from './support';
 
 describe('who may vote', () => {

@@ -1,6 +1,6 @@
 import type { ThinkOutput } from '../../../src/contract/think';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
-import { movedStep, takeUpWaits, whyHeld } from '../../../src/workflows/approvals/moving';
+import { movedStep, takeUpWaits, whyHeld } from '../../../src/workflows/approvals/move-to-new-code';
 import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
 import { cancelAll, settle, start } from '../../../src/workflows/approvals/transitions';
 import { result, thinkOutput } from '../../history/script';

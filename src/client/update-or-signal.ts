@@ -1,0 +1,40 @@
+import { CountersignError } from '../contract/errors';
+import { TIMES } from '../contract/limits';
+import { describeTurn } from '../history/read';
+import type { ClientContext } from './context';
+import { hasPoller } from './pending';
+
+/** An update that may go unanswered. */
+export interface Sending<T> {
+  /** Sends the update, again with the same id, and waits so many milliseconds. Undefined: no answer came. */
+  send(ms: number): Promise<T | undefined>;
+  /** The longest wait in all, in milliseconds, where a worker polls the queue. @default TIMES.updateAnswer */
+  most?(): number;
+}
+
+/**
+ * Sends an update and waits for its answer: a moment at first, and longer only if a worker polls the queue of the
+ * workflow. Undefined: nobody answered, so the message goes by signal. The record then has it without a verdict.
+ */
+export async function updateIfServed<T>(
+  context: ClientContext,
+  workflowId: string,
+  { send, most = () => TIMES.updateAnswer }: Sending<T>,
+): Promise<T | undefined> {
+  const first = await send(TIMES.updateLook);
+  if (first !== undefined || !(await isServed(context, workflowId))) return first;
+  return send(most() - TIMES.updateLook);
+}
+
+/** Whether a worker polls the queue of a turn. Also true if the API key does not permit this request. */
+export async function isServed(context: ClientContext, turn: string): Promise<boolean> {
+  try {
+    const description = await describeTurn(context, turn);
+    const name = description?.executionConfig?.taskQueue?.name;
+    return !name || (await hasPoller(context, { name, half: 'turns' }));
+  } catch (error) {
+    // A key may permit decisions but not this query.
+    if (error instanceof CountersignError && error.code === 'server_failed') return true;
+    throw error;
+  }
+}

@@ -1,0 +1,14 @@
+/** Whether only this machine can reach a host, as `URL` names it or as it is given for listening. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+/** Whether nobody can listen in between: https, or plain http on this machine. */
+export function isSecureUrl({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || isPlainLocal({ protocol, hostname });
+}
+
+/** Whether a URL is plain http on this machine. */
+export function isPlainLocal({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean {
+  return protocol === 'http:' && isLoopback(hostname);
+}
