@@ -151,7 +151,7 @@ describe('contract', () => {
 describe('the rooms of lib', () => {
   /** Beside the rooms, and know none but the contract. */
   const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
-  const [TRACES, STORE, RACE] = ['lib/traces', 'lib/store', 'lib/race'];
+  const [TRACES, STORE, RACE, LOOPBACK] = ['lib/traces', 'lib/store', 'lib/race', 'lib/loopback'];
   const reached = (folder: string): Set<string> =>
     new Set(
       filesOf(lib(folder))
@@ -168,7 +168,7 @@ describe('the rooms of lib', () => {
     ['workflows', ['contract']],
     ['history', ['contract']],
     ['engine', ['contract', LOCK, PROBE]],
-    ['tools', ['contract', FILES, LOCK, TRACES, RACE]],
+    ['tools', ['contract', FILES, LOCK, TRACES, RACE, LOOPBACK]],
     ['models', ['contract', 'tools']],
     ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
     // What is sent to a web inbox: by workers, and in part by the client.
@@ -179,7 +179,7 @@ describe('the rooms of lib', () => {
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
     ['store', ['contract', FILES]],
-    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE, RACE]],
+    ['server', ['client', 'contract', 'history', FILES, LOCK, PROBE, RACE, LOOPBACK]],
   ])('%s requires only %j', (folder, allowed) => {
     expect([...reached(folder)].filter((name) => !allowed.includes(name))).toEqual([]);
   });
