@@ -59,6 +59,29 @@ it('lets the reader of the inbox take turns with all others', async () => {
   expect(times.map(([lane]) => lane)).toEqual(['others', 'reader', 'others', 'reader', 'others', 'others']);
 });
 
+it.each([-3_600_000, 3_600_000])('keeps its pace where the time of day jumps by %d ms', async (jump) => {
+  const limit = strict();
+  await limit.run('others', 60_000, async () => undefined);
+  jest.setSystemTime(Date.now() + jump);
+  const since = performance.now();
+  const times: number[] = [];
+  for (let count = 0; count < 3; count++)
+    void limit.run('others', 60_000, async () => void times.push(performance.now() - since));
+  await jest.advanceTimersByTimeAsync(10_000);
+  expect(times).toEqual([500, 1_000, 1_500]);
+});
+
+it('ends its pause in time where the time of day is set back', async () => {
+  const limit = strict();
+  const call = jest.fn((): Promise<unknown> => Promise.reject(refused()));
+  await limit.run('reader', 0, call).catch(() => undefined);
+  jest.setSystemTime(Date.now() - 3_600_000);
+  expect(limit.pauseMs).toBe(1000);
+  await jest.advanceTimersByTimeAsync(1_000);
+  call.mockResolvedValue('at last');
+  expect(await limit.run('reader', 0, call)).toBe('at last');
+});
+
 it('waits twice as long after each refusal, and asks again by itself', async () => {
   const limit = strict();
   const times: number[] = [];
