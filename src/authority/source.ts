@@ -32,7 +32,8 @@ const LOOK_MS = 1000;
 export async function openApprovers({ file, known, warn }: SourceOptions): Promise<ApproversSource> {
   let mark = await markOf(file);
   let good = await loadApprovers(file, known);
-  let lookedAt = Date.now();
+  // A clock that nobody sets: if the time of day is set back, a change must not stay unread for so long.
+  let lookedAt = performance.now();
   let looking: Promise<void> | undefined;
   const look = async (): Promise<void> => {
     const now = await markOf(file);
@@ -48,9 +49,9 @@ export async function openApprovers({ file, known, warn }: SourceOptions): Promi
   };
   return {
     async current() {
-      if (looking === undefined && Date.now() - lookedAt >= LOOK_MS)
+      if (looking === undefined && performance.now() - lookedAt >= LOOK_MS)
         looking = look().finally(() => {
-          lookedAt = Date.now();
+          lookedAt = performance.now();
           looking = undefined;
         });
       await looking;
