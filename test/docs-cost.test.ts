@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { temporal } from '@temporalio/proto';
+import { TIMING } from '../src/worker-options';
 
 /** docs/cost.md, compared with the recorded turns that it names. */
 const root = join(__dirname, '..');
@@ -50,4 +51,22 @@ test.each(rows)('$name costs what the page says', ({ file, actions }) => {
 
 test('a turn with one dangerous call costs nine actions at most, beside heartbeats', () => {
   expect(actionsOf(recorded('test/histories/edited.json'))).toBeLessThanOrEqual(9);
+});
+
+/** The heartbeats of one model call, which the SDK lets through only so often: the first after a second. */
+const heartbeatsOf = (seconds: number): number =>
+  Math.ceil((seconds - 1) / (parseInt(TIMING.maxHeartbeatThrottleInterval) || NaN));
+
+test.each([1, 10, 60])('a model of %d s costs the heartbeats that the page says', (seconds) => {
+  const row = new RegExp(
+    `^\\| ${seconds} s +\\| (?:0 to )?(\\d+) +\\| (?:\\d+ to )?(\\d+) actions +\\|$`,
+    'm',
+  );
+  const [, heartbeats, actions] = row.exec(page) ?? [];
+  // A model that takes a second may just miss its first heartbeat.
+  const most = Math.max(1, heartbeatsOf(seconds));
+  expect(Number(heartbeats)).toBe(most);
+  // Two steps, and the call's own heartbeat before it starts.
+  const turn = actionsOf(recorded('test/histories/edited.json'));
+  expect(Number(actions)).toBe(turn + 2 * most + 1);
 });
