@@ -9,6 +9,8 @@ export interface CrewPlace {
   address: string;
   ledger: string;
   directory: string;
+  /** So many turns stay in the memory of each. @default what the SDK works out */
+  cached: number | undefined;
 }
 
 /** Two workers, each a process of its own. */
@@ -30,8 +32,8 @@ export class Crew {
 
   /** Starts both, and waits until they work. */
   async start(): Promise<void> {
-    const { address, ledger, directory } = this.place;
-    const args = [address, ledger, join(directory, 'state')];
+    const { address, ledger, directory, cached } = this.place;
+    const args = [address, ledger, join(directory, 'state'), String(cached ?? '')];
     const starts = Array.from({ length: WORKERS }, () => startScript(SCRIPT, args, { TMPDIR: directory }));
     this.workers = await Promise.all(starts);
     for (const { died } of this.workers) died.catch(this.fail);

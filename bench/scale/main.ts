@@ -1,7 +1,7 @@
 /**
  * `npm run bench:scale`: what so many waiting turns cost, on the cluster that `npm run test:cluster` runs on, with two
  * workers. `-- --sizes 1000,10000` says how many; a size that does not fit into `--minutes` is worked out from the
- * smaller ones and marked. `--write` puts the result into docs/scale.md. Exit code 1 where a figure does not hold.
+ * smaller ones and marked. `--cached 200` lets each worker keep so many turns in memory. `--write` puts the result into docs/scale.md. Exit code 1 where a figure does not hold.
  */
 import { loadavg } from 'node:os';
 import { endAll } from './ending';
@@ -19,12 +19,12 @@ const say = (line: string): void =>
       .padStart(4)} s  ${line}\n`,
   );
 
-async function run({ sizes, minutes, write }: ScaleOptions): Promise<number> {
+async function run({ sizes, minutes, cached, write }: ScaleOptions): Promise<number> {
   const [load = NaN] = loadavg();
   const facts = { day: new Date().toISOString().slice(0, 10), load };
   const columns: Column[] = [];
   for (const size of sizes) {
-    columns.push(await columnOf(size, columns, minutes * 60));
+    columns.push(await columnOf(size, columns, { seconds: minutes * 60, cached }));
     // After each, so that a run that is ended early leaves what it has.
     if (write) writeScale(columns, facts);
   }
@@ -32,7 +32,17 @@ async function run({ sizes, minutes, write }: ScaleOptions): Promise<number> {
   return allHold(columns.filter(isMeasured)) ? 0 : 1;
 }
 
-async function columnOf(size: number, columns: readonly Column[], seconds: number): Promise<Column> {
+interface Limits {
+  /** The time for all sizes. */
+  seconds: number;
+  cached: number | undefined;
+}
+
+async function columnOf(
+  size: number,
+  columns: readonly Column[],
+  { seconds, cached }: Limits,
+): Promise<Column> {
   const measured = columns.filter(isMeasured);
   const largest = measured.at(-1);
   const predicted = largest === undefined ? 0 : predictSeconds(largest, size);
@@ -43,7 +53,7 @@ async function columnOf(size: number, columns: readonly Column[], seconds: numbe
     return extrapolate(measured, size);
   }
   say(`${size} turns${largest === undefined ? '' : `, some ${minutes} minutes`}`);
-  return measure(size, (line) => say(`${size} turns: ${line}`));
+  return measure({ size, cached, say: (line) => say(`${size} turns: ${line}`) });
 }
 
 /** Ctrl-C and SIGTERM end the run as a failure does. */

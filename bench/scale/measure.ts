@@ -15,8 +15,16 @@ import { measureSize, startAll } from './phases/start';
 import { watch } from './phases/watch';
 import type { Phase, Values } from './rows';
 
+/** What is measured, and how. */
+interface Asked {
+  size: number;
+  /** So many turns stay in the memory of each worker. @default what the SDK works out */
+  cached: number | undefined;
+  say(line: string): void;
+}
+
 /** Measures one size on a cluster of its own, phase after phase. @throws Error where an effect did not happen once, or a turn was lost. */
-export async function measure(size: number, say: (line: string) => void): Promise<Measured> {
+export async function measure({ size, cached, say }: Asked): Promise<Measured> {
   const ledger = await Ledger.open();
   let cluster: Cluster | undefined;
   const seconds = (await timed(async () => (cluster = await startCluster()))) / 1000;
@@ -24,7 +32,7 @@ export async function measure(size: number, say: (line: string) => void): Promis
   // What the bench itself writes goes with the cluster as well.
   process.env['TMPDIR'] = cluster.directory;
   const { address, directory } = cluster;
-  const crew = new Crew({ address, ledger: ledger.url, directory });
+  const crew = new Crew({ address, ledger: ledger.url, directory, cached });
   const endCrew = endWithRun(() => crew.end());
   const countersign = await connect({ address });
   const connection = await Connection.connect({ address });

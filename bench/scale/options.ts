@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-const USAGE = 'npm run bench:scale -- [--sizes 1000,10000] [--minutes 60] [--write]';
+const USAGE = 'npm run bench:scale -- [--sizes 1000,10000] [--minutes 60] [--cached 200] [--write]';
 /** Below this there are no twenty decisions of which each is one of many. */
 const LEAST = 100;
 const MOST = 1_000_000;
@@ -12,20 +12,27 @@ export interface ScaleOptions {
   sizes: readonly number[];
   /** A size that would take longer than what is left of these is not run. */
   minutes: number;
+  /** So many turns stay in the memory of each worker. Absent: as many as the SDK works out for the machine. */
+  cached?: number;
   /** The result goes into its page. */
   write: boolean;
 }
 
 /** Reads the arguments. @throws Error that says what is wrong with them, and what they look like. */
 export function readOptions(args: readonly string[]): ScaleOptions {
-  const { sizes, minutes, write } = parse(args);
-  return { sizes: readSizes(sizes), minutes: whole(minutes, '--minutes', [1, DAY_MINUTES]), write };
+  const { sizes, minutes, cached, write } = parse(args);
+  const read = { sizes: readSizes(sizes), minutes: whole(minutes, '--minutes', [1, DAY_MINUTES]), write };
+  if (cached === undefined) return read;
+  // The page shows workers as users have them.
+  if (write) throw refused('--cached does not go with --write');
+  return { ...read, cached: whole(cached, '--cached', [1, MOST]) };
 }
 
-function parse(args: readonly string[]): { sizes: string; minutes: string; write: boolean } {
+function parse(args: readonly string[]): { sizes: string; minutes: string; cached?: string; write: boolean } {
   const options = {
     sizes: { type: 'string', default: '1000,10000,100000' },
     minutes: { type: 'string', default: '60' },
+    cached: { type: 'string' },
     write: { type: 'boolean', default: false },
   } as const;
   try {

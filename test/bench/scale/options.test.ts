@@ -9,7 +9,13 @@ it('takes sizes in any order, and measures the smallest first', () => {
   expect(readOptions(args)).toEqual({ sizes: [1000, 3000], minutes: 5, write: true });
 });
 
+it('lets each worker keep fewer turns in memory', () => {
+  expect(readOptions(['--cached', '200'])).toMatchObject({ cached: 200, write: false });
+});
+
 it.each([
+  [['--cached', '0'], "--cached takes whole numbers from 1 to 1000000, and not '0'"],
+  [['--cached', '200', '--write'], '--cached does not go with --write'],
   [['--sizes', ''], "--sizes takes whole numbers from 100 to 1000000, and not ''"],
   [['--sizes', '1000,'], "--sizes takes whole numbers from 100 to 1000000, and not ''"],
   [['--sizes', '99'], "--sizes takes whole numbers from 100 to 1000000, and not '99'"],
@@ -27,5 +33,7 @@ it.each([
 ])('refuses %j and shows what is right', (args, what) => {
   const run = (): unknown => readOptions(args);
   expect(run).toThrow(what);
-  expect(run).toThrow('usage: npm run bench:scale -- [--sizes 1000,10000] [--minutes 60] [--write]');
+  expect(run).toThrow(
+    'usage: npm run bench:scale -- [--sizes 1000,10000] [--minutes 60] [--cached 200] [--write]',
+  );
 });
