@@ -10,6 +10,7 @@ const HOUSE = [
   'engine',
   'history',
   'models',
+  'sealing',
   'server',
   'store',
   'testing',
@@ -80,7 +81,7 @@ const boundaries = [
   }),
   boundary({
     from: 'client',
-    folders: ['contract', 'history', 'encryption', 'store'],
+    folders: ['contract', 'history', 'encryption', 'sealing', 'store'],
     // Names and definitions of workflows are types here: their code belongs to the sandbox.
     types: ['workflows'],
     packages: [
@@ -107,6 +108,12 @@ const boundaries = [
       forbid(`^(${[...NATIVE, ...WORKFLOW_ONLY].join('|')})`, 'Clients without a native module encrypt too.'),
     ],
     message: 'Encryption serves worker and client, and knows neither.',
+  }),
+  boundary({
+    from: 'sealing',
+    folders: ['contract'],
+    packages: [forbid('^@temporalio', 'Pages encrypt answers too.')],
+    message: 'Sealing serves clients and pages, and knows neither.',
   }),
   boundary({
     from: 'store',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
-import { link, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
+import { link, mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { errnoOf } from './contract/errors';
@@ -11,6 +11,11 @@ import { errnoOf } from './contract/errors';
  */
 export function userStateDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'countersign');
+}
+
+/** Makes the folder of a file, for this user only, if it is not there. */
+export async function makeFolderOf(file: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
 }
 
 /** The result of a read, or undefined if the file does not exist. */

@@ -1,6 +1,12 @@
 import type { Logger } from '@temporalio/common';
 import { errorMessage } from './contract/errors';
-import { NEWS, type SendNews, type StreamPlace, type TurnNews } from './contract/streamed-text';
+import {
+  NEWS,
+  type SendNews,
+  type StreamPlace,
+  streamRetryMs,
+  type TurnNews,
+} from './contract/streamed-text';
 
 /**
  * Sends a web inbox the names of turns in which a request began or ceased to wait for a person. Never throws, and
@@ -14,9 +20,6 @@ export interface News {
   /** Sends the names that are left, and ends. */
   close(): void;
 }
-
-/** The waits after news that did not arrive, in milliseconds. Each wait is twice the wait before. */
-const RETRY_MS = { first: 500, most: 15_000 } as const;
 
 /**
  * Makes a sender of news. It sends one batch at a time. While the web inbox does not answer, it keeps the names of
@@ -62,7 +65,7 @@ class NewsSender implements News {
   private plan(): void {
     if (this.isSending || this.namespace === undefined) return;
     const now = performance.now();
-    const at = this.failures > 0 ? this.sentAt + retryMs(this.failures) : now + this.usualMs(now);
+    const at = this.failures > 0 ? this.sentAt + streamRetryMs(this.failures) : now + this.usualMs(now);
     if (this.planned !== undefined && this.planned.at <= at) return;
     clearTimeout(this.planned?.timer);
     const timer = setTimeout(() => void this.flush(), Math.max(0, at - now)).unref();
@@ -105,10 +108,6 @@ class NewsSender implements News {
       else this.isPart = true;
     }
   }
-}
-
-function retryMs(failures: number): number {
-  return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));
 }
 
 /** The longest time for a batch, in milliseconds. */

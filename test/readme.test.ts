@@ -1,5 +1,5 @@
-import { accessSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, posix } from 'node:path';
 
 const root = join(__dirname, '..');
 const read = (path: string): string => readFileSync(join(root, path), 'utf8');
@@ -27,3 +27,28 @@ it('links only to what is there', () => {
 function readdirOrFile(path: string): void {
   accessSync(join(root, path));
 }
+
+/** The names by which links name the headings of a page. */
+const anchorsOf = (page: string): string[] =>
+  [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .trim()
+      .replace(/\s/g, '-'),
+  );
+
+const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => posix.join('docs', name))
+  .concat('README.md', 'CONTRIBUTING.md', 'SECURITY.md');
+
+it.each(pages)('links of %s lead to pages and headings that exist', (page) => {
+  const links = [...read(page).matchAll(/\]\((?!https?:|mailto:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
+  const lost = links.filter(([, path = '', anchor]) => {
+    const target = path === '' ? page : posix.join(posix.dirname(page), path);
+    if (!existsSync(join(root, target))) return true;
+    return anchor !== undefined && target.endsWith('.md') && !anchorsOf(target).includes(anchor);
+  });
+  expect(lost.map(([link]) => link)).toEqual([]);
+});

@@ -5,6 +5,7 @@ import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { CountedVote } from '../authority/roster';
 import type { ApproversSource } from '../authority/source';
 import type { CallFacts } from '../authority/statement';
+import { errorMessage } from '../contract/errors';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
 import { stricterAction } from '../contract/authority/rule';
@@ -178,12 +179,23 @@ export interface VoteCheck {
  */
 export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
 
-/** The people who decide a call: by this worker's own file and by the request, whichever is stricter. */
-export function authorityFor(
+/**
+ * The authority that decides a call: the stricter of this worker's own and of the one that its input names. `askAgain`:
+ * nobody can read the one in the input.
+ */
+export function authorityOfCall(
   own: Authority | undefined,
-  asked: Authority | undefined,
-): Authority | undefined {
-  return own === undefined || asked === undefined ? (own ?? asked) : stricterAuthority(asked, own);
+  input: Pick<CallInput, 'authority'>,
+): { authority: Authority | undefined } | { askAgain: string } {
+  if (input.authority === undefined) return { authority: own };
+  const asked = readAuthority(input.authority);
+  if (asked === undefined) return { askAgain: 'who decides it cannot be read' };
+  return { authority: own === undefined ? asked : stricterAuthority(asked, own) };
+}
+
+/** Why votes that could not be checked count neither as valid nor as invalid. */
+export function votesUnchecked(error: unknown): string {
+  return `whose votes they are could not be checked: ${errorMessage(error)}`;
 }
 
 /**
@@ -195,10 +207,9 @@ export function authorityFor(
  */
 export async function checkVotes(check: VoteCheck, input: CallInput): Promise<CheckedVotes> {
   const { own } = check;
-  const asked = input.authority === undefined ? undefined : readAuthority(input.authority);
-  if (input.authority !== undefined && asked === undefined)
-    return { askAgain: 'who decides it cannot be read' };
-  const authority = authorityFor(own, asked);
+  const known = authorityOfCall(own, input);
+  if ('askAgain' in known) return known;
+  const { authority } = known;
   if (authority === undefined) return { ok: true, isSigned: false };
   const { secret, decision } = input;
   const votes = decision?.votes ?? [];

@@ -1,5 +1,6 @@
 import { defined } from '../contract/defined';
 import type { CallSettings, InvalidCall, PreparedCall, TurnOrigin, ValidCall } from '../contract/call';
+import { argumentsOf } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
@@ -306,7 +307,7 @@ function excessOf(call: PreparedCall, used: Used): string | undefined {
 
 function argumentBytes(call: PreparedCall): number {
   if (call.kind === 'remote') return utf8Bytes(call.raw);
-  return jsonBytes(call.kind === 'invalid' || call.kind === 'recorded' ? call.proposed : call.arguments);
+  return jsonBytes(argumentsOf(call));
 }
 
 function jsonBytes(value: unknown): number {

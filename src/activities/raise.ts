@@ -3,13 +3,12 @@ import { requestersOf } from '../contract/authority/authority';
 import type { Roster } from '../contract/authority/roster';
 import type { CallInput, CallOutput, PreparedCall } from '../contract/call';
 import { defined } from '../contract/defined';
-import { errorMessage } from '../contract/errors';
 import { isJsonObject, type JsonObject } from '../contract/json';
 import { makeSuccess } from '../contract/result';
 import { raisedText, raiseSchema } from '../contract/spending/budget';
 import { raiseCall, raisedKind } from '../contract/spending/raise';
 import type { PrepareInput, PrepareOutput } from '../contract/think';
-import { checkVotes, refusalBy } from './authority';
+import { checkVotes, refusalBy, votesUnchecked } from './authority';
 import type { ActivityDeps } from './deps';
 import { voidDecision } from './earlier-start';
 import { cachedOutput, notRunResult } from './execution';
@@ -80,7 +79,7 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
     const spent = votes.isSigned ? await spentBefore(input) : undefined;
     if (spent !== undefined) return spent;
   } catch (error) {
-    return notHere(input, `whose votes they are could not be checked: ${errorMessage(error)}`);
+    return notHere(input, votesUnchecked(error));
   }
   const voided = await voidDecision(input);
   if (voided !== undefined) return { askAgain: voided };

@@ -32,8 +32,8 @@ import type { CallLog } from '../tools/call-log';
 import type { Agent } from '../tools/define-agent';
 import type { RunOutcome } from '../tools/outcome';
 import { NOTHING_RAN, policyRefusal } from '../tools/policy';
-import { askRules, authorityFor, checkVotes } from './authority';
-import { readAuthority, requestersOf } from '../contract/authority/authority';
+import { askRules, authorityOfCall, checkVotes, votesUnchecked } from './authority';
+import { requestersOf } from '../contract/authority/authority';
 import type { PolicyRules } from '../authority/policy';
 import { placeHere } from './reset-history';
 import type { ApproversSource } from '../authority/source';
@@ -252,10 +252,9 @@ export async function recheck(
     return refused('it needs a decision and has none');
   const { authority: own, file, ruling } = verdict;
   if (isGranted) {
-    const asked = input.authority === undefined ? undefined : readAuthority(input.authority);
-    if (input.authority !== undefined && asked === undefined)
-      return { askAgain: 'who decides it cannot be read', ...defined({ secret: input.secret }) };
-    const authority = authorityFor(own, asked);
+    const known = authorityOfCall(own, input);
+    if ('askAgain' in known) return { ...known, ...defined({ secret: input.secret }) };
+    const { authority } = known;
     const about = { agent: agent.name, tool, args: input.arguments, policyDigest: ruling?.digest };
     const isSigned = authority !== undefined && authority.rule.assurance !== 'claimed';
     return { ok: true, value: parsed.value, isSigned, granted: { ...about, authority, file, away } };
@@ -264,8 +263,7 @@ export async function recheck(
     const votes = await checkVotes({ own, file, away, place: placeHere, now: Date.now() }, input);
     return 'askAgain' in votes ? votes : { ...votes, value: parsed.value };
   } catch (error) {
-    // Votes that could not be checked count neither as valid nor as invalid.
-    return { lack: `whose votes they are could not be checked: ${errorMessage(error)}` };
+    return { lack: votesUnchecked(error) };
   }
 }
 

@@ -2,7 +2,13 @@ import { Context } from '@temporalio/activity';
 import type { Logger } from '@temporalio/common';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
-import { type SendText, STREAM, type StreamedText, type StreamGap } from '../contract/streamed-text';
+import {
+  type SendText,
+  STREAM,
+  type StreamedText,
+  type StreamGap,
+  streamRetryMs,
+} from '../contract/streamed-text';
 import type { HidingStream, Secrets } from '../tools/secrets';
 
 /** Takes the text of one attempt to ask a model, for people who watch. Never throws and never waits. */
@@ -129,9 +135,6 @@ function wellFormed(text: string): string {
   return text.replace(HALVES, '\ufffd');
 }
 
-/** The waits after a batch that could not be sent, in milliseconds. Each wait is twice the wait before. */
-const RETRY_MS = { first: 500, most: 15_000 } as const;
-
 /** Sends one batch at a time. A receiver that is slow or gone only misses text. */
 function createSender(send: SendText, log: Pick<Logger, 'warn'>): { send(stream: Stream): void } {
   const open = new Set<Stream>();
@@ -141,7 +144,8 @@ function createSender(send: SendText, log: Pick<Logger, 'warn'>): { send(stream:
   let batchAt = -Infinity;
   const plan = (): void => {
     if (isSending || timer !== undefined || open.size === 0) return;
-    const wait = failures > 0 ? retryMs(failures) : Math.max(0, batchAt + STREAM.batchMs - performance.now());
+    const wait =
+      failures > 0 ? streamRetryMs(failures) : Math.max(0, batchAt + STREAM.batchMs - performance.now());
     timer = setTimeout(() => {
       timer = undefined;
       void flush();
@@ -173,10 +177,6 @@ function createSender(send: SendText, log: Pick<Logger, 'warn'>): { send(stream:
       plan();
     },
   };
-}
-
-function retryMs(failures: number): number {
-  return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));
 }
 
 interface Sending {

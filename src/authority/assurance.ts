@@ -18,7 +18,7 @@ import {
   statementOf,
   statementText,
 } from './statement';
-import type { Vote as KeptVote } from '../contract/authority/authority';
+import type { Vote } from '../contract/authority/authority';
 import type { Assurance } from '../contract/authority/rule';
 import { SIGNATURE_KINDS } from '../contract/decision';
 import { TIMES } from '../contract/limits';
@@ -47,10 +47,10 @@ const voteSchema = z.object({
 });
 
 /** A vote as it arrived. */
-export type Vote = z.input<typeof voteSchema>;
+export type SentVote = z.input<typeof voteSchema>;
 
 /** Converts a kept vote into the form in which votes are judged. */
-export function judgedVote(vote: KeptVote): Vote {
+export function judgedVote(vote: Vote): SentVote {
   const { voter: approver, at: takenAt, runsAgain, signature: signed, ...said } = vote;
   const decision = runsAgain === true ? ('run-again' as const) : vote.decision;
   const { reason, inPlaceOf, seenDigest } = said;

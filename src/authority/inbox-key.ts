@@ -1,6 +1,4 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { InPlaceOf } from '../contract/authority/votes';
 import type { AwayTerms } from '../contract/control/away';
 import type { SaysOfGrant } from '../contract/control/grant-votes';
@@ -8,7 +6,7 @@ import type { GrantTerms } from '../contract/control/grants';
 import type { VoteSignature } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
-import { createWhole, type PrivateFault, readPrivateFile } from '../files';
+import { createWhole, makeFolderOf, type PrivateFault, readPrivateFile } from '../files';
 import { awayText } from './away-statement';
 import { grantText } from './grant-statement';
 import { ed25519Line, readKeyLine } from './ssh-key';
@@ -46,7 +44,7 @@ export async function openInboxKey(file: string): Promise<InboxKey> {
   if ('text' in read) return inboxKeyOf(read.text, file);
   if (read.fault !== 'missing') throw refused(file, FAULTS[read.fault], read.cause);
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolderOf(file);
     await createWhole(file, `${newKey()}\n`);
   } catch (cause) {
     // Another web inbox has just created the file.

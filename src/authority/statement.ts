@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { canonicalJson, digestText } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
+import { isMoment } from '../contract/control/forms';
 import { LIMITS } from '../contract/limits';
 import type { InPlaceOf } from '../contract/authority/votes';
 import type { Requesters } from '../contract/authority/who-may-vote';
@@ -23,15 +24,6 @@ const moment = z
   .string()
   .max(30)
   .refine(isMoment, 'must be a time in UTC with milliseconds, such as 2026-11-24T12:00:00.000Z');
-
-/**
- * Whether a text is the one allowed form of a moment. A signature covers the text, so each moment may have only one
- * text.
- */
-function isMoment(value: string): boolean {
-  const at = Date.parse(value);
-  return !Number.isNaN(at) && new Date(at).toISOString() === value;
-}
 
 const statementFields = z.strictObject({
   /** The version of this form. Within one version, fields are neither added nor left out. Version 2 has `inPlaceOf`. */

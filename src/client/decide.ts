@@ -4,7 +4,7 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Decision, QuestionAnswer, Refused, Resolution } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
-import { describeIssues } from '../contract/read-json';
+import { misfitText } from '../contract/read-json';
 import { sealIssues } from '../contract/secret/sealed';
 import { TIMES } from '../contract/limits';
 import { SIGNALS, UPDATES } from '../contract/names';
@@ -109,7 +109,7 @@ async function refuseBare(context: ClientContext, { turn, content }: Message): P
   const asked = view.calls.find(({ callId }) => callId === content.callId)?.question;
   const issues = asked === undefined ? [] : sealIssues(asked.question, content.content, asked.callKey);
   if (issues.length === 0) return undefined;
-  const message = `the answer does not fit the question: ${describeIssues(issues)}`;
+  const message = misfitText(issues);
   const { callId, decisionId } = content;
   return {
     status: 'refused',

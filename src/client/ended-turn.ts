@@ -1,3 +1,4 @@
+import { noCall, REQUEST_EXPIRED } from '../contract/decision';
 import type { Accepted, Decision, QuestionAnswer, RefusalCode, Resolution } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { digestJson } from '../contract/digest';
@@ -22,8 +23,7 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
   const final = repeated ?? call?.settledBy;
   if (final !== undefined) return answerRepeat(view, decision, final);
   if (call?.request === undefined) return refused(decision, 'unknown_call', noRequest(decision.callId));
-  if (call.phase === 'expired')
-    return refused(decision, 'expired', 'this request expired; this decision starts nothing');
+  if (call.phase === 'expired') return refused(decision, 'expired', REQUEST_EXPIRED);
   return refused(
     decision,
     'cancelled',
@@ -39,8 +39,7 @@ export function answerResolution(view: TurnView, resolution: Resolution): Answer
   const call = view.calls.find((one) => one.callId === resolution.callId);
   const final = call?.resolutions.findLast((one) => one.judgement.accepted === true);
   if (final !== undefined) return answerRepeat(view, resolution, final);
-  if (call === undefined)
-    return refused(resolution, 'unknown_call', `there is no call ${resolution.callId} in this turn`);
+  if (call === undefined) return refused(resolution, 'unknown_call', noCall(resolution.callId));
   if (!isUnresolved(call)) return refused(resolution, 'not_in_doubt', `call ${call.callId} is not in doubt`);
   return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
 }

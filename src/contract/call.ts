@@ -204,6 +204,12 @@ export function isValidCall(call: PreparedCall): call is ValidCall {
   return call.kind === 'run' || call.kind === 'ask';
 }
 
+/** The arguments of a call: those that would run or, if it cannot run, those that the model asked for. */
+export function argumentsOf(call: PreparedCall): JsonObject {
+  if (call.kind === 'remote') return {};
+  return isValidCall(call) ? call.arguments : call.proposed;
+}
+
 /** The person who asked for a turn, and further facts. Whoever starts the turn only claims them. */
 export interface TurnOrigin {
   requester?: string;

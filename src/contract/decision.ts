@@ -226,6 +226,14 @@ export interface Refused {
   standing?: { decision: string; approver: string; at: string };
 }
 
+/** The refusal of a decision that came after the deadline. */
+export const REQUEST_EXPIRED = 'this request expired; this decision starts nothing';
+
+/** The refusal of a resolution for a call that the turn never made. */
+export function noCall(callId: string): string {
+  return `there is no call ${callId} in this turn`;
+}
+
 /** One verdict on a signal, as the memo keeps it. */
 export interface SignalVerdict {
   callId: string;

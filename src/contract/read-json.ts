@@ -35,6 +35,11 @@ export function describeIssues(issues: readonly Issue[]): string {
   return lines.join('; ') + (issues.length > 5 ? `; and ${issues.length - 5} more` : '');
 }
 
+/** The refusal of an answer with these problems. */
+export function misfitText(issues: readonly Issue[]): string {
+  return `the answer does not fit the question: ${describeIssues(issues)}`;
+}
+
 /**
  * Whether a number, as written, has the value that JavaScript reads. So `1.0`, `1e2` and `0.10` are exact.
  * 9007199254740993, `1e400` and 0.1000000000000000055 are not.

@@ -204,6 +204,17 @@ export function validationFailure(issues: readonly Issue[]): ToolFailure {
   };
 }
 
+/** The ids, tool and arguments of the call that a result belongs to. */
+export function resultHead({ call, effective }: CallOfResult): ResultHead {
+  return { id: call.id, callId: call.callId, tool: call.tool, arguments: effective };
+}
+
+interface CallOfResult {
+  call: Pick<ResultHead, 'id' | 'callId' | 'tool'>;
+  /** The arguments that ran, or would have run. */
+  effective: JsonObject;
+}
+
 function toHead({ id, callId, tool, server = 'local', arguments: args }: ResultHead) {
   return { id, callId, tool, server, arguments: args };
 }

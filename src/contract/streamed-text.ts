@@ -112,3 +112,11 @@ export function isLaterStream(
     (one.scheduledAt === other.scheduledAt && one.revision > other.revision)
   );
 }
+
+/** The waits after a batch that did not arrive, in milliseconds. Each wait is twice the wait before. */
+const RETRY_MS = { first: 500, most: 15_000 } as const;
+
+/** How long a worker waits after so many failures in a row, before it sends to a web inbox again. In milliseconds. */
+export function streamRetryMs(failures: number): number {
+  return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));
+}

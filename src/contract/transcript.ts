@@ -74,6 +74,11 @@ export function entryBytes(entry: TranscriptEntry): number {
   return utf8Bytes(JSON.stringify(entry));
 }
 
+/** The bytes that entries count for. */
+export function bytesOfEntries(entries: readonly TranscriptEntry[]): number {
+  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+}
+
 /**
  * Cuts a text so that it takes at most `mostBytes` as JSON. Head and tail are kept, and a mark replaces the middle. No
  * character is split. If the mark alone is longer, only the mark is left. Cutting twice changes nothing.

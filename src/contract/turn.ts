@@ -97,6 +97,11 @@ export interface TurnCounts {
   inDoubt: number;
 }
 
+/** The counts of a turn that has done nothing yet. */
+export function noCounts(): TurnCounts {
+  return { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 };
+}
+
 /**
  * Result of `agentTurn`. A cancelled turn and a turn whose model failed for good have no result: they close as
  * Cancelled and Failed.
@@ -205,8 +210,6 @@ export type ChildEnd =
   | { kind: 'completed'; result: unknown }
   | { kind: 'failed' | 'foreign'; message: string }
   | { kind: 'cancelled' | 'terminated' | 'timed_out' };
-
-export const CHILD_ENDS = ['completed', 'failed', 'foreign', 'cancelled', 'terminated', 'timed_out'] as const;
 
 /** The id of a child turn, and the facts of its call that go into the result. */
 export interface ChildOf {

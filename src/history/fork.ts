@@ -1,8 +1,10 @@
 import { defined } from '../contract/defined';
-import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } from '../contract/call';
+import { argumentsOf, isValidCall } from '../contract/call';
+import type { PreparedCall, RecordedCall, RemoteCall } from '../contract/call';
 import { dryResult, type ForkOrigin, type World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
 import { isSoundJson, type JsonObject } from '../contract/json';
+import { describeIssues } from '../contract/read-json';
 import { LIMITS } from '../contract/limits';
 import { applyDefaults, checkSchema } from '../contract/schema/schema';
 import type { ThinkOutput } from '../contract/think';
@@ -22,9 +24,8 @@ import {
 } from './fork-record';
 import { answered, declined, denied as denial, ENDINGS } from '../contract/call-messages';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../contract/result';
-import { argumentsOf } from './fold/think';
 import type { Answered } from './events';
-import type { TurnInput } from '../contract/turn';
+import { noCounts, type TurnInput } from '../contract/turn';
 import { transcriptOf } from './transcript';
 import { ownCallId } from '../contract/names';
 
@@ -76,7 +77,7 @@ function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
     // The texts of the results are in the transcript already.
     results: step.results.map(({ text: _text, ...ref }) => ref),
     spent: [],
-    counts: { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 },
+    counts: noCounts(),
     usage: {},
     signalVerdicts: [],
     ...(states.length === 0 ? {} : { states }),
@@ -187,9 +188,7 @@ function changed(making: ForkInputs, call: PreparedCall): PreparedCall {
   const { change } = making.request;
   if (change?.what === 'arguments') return otherArguments(making, call, change.arguments);
   if (change?.what === 'decision') return otherDecision(making, call, change);
-  return call.kind === 'invalid' || call.kind === 'recorded'
-    ? recordedCall(call, call.result)
-    : asked(making, call);
+  return asked(making, call);
 }
 
 function otherArguments(making: ForkInputs, call: PreparedCall, args: JsonObject): RemoteCall {
@@ -198,10 +197,7 @@ function otherArguments(making: ForkInputs, call: PreparedCall, args: JsonObject
     throw refused(`the arguments are not plain JSON of at most ${LIMITS.argumentsBytes} bytes`);
   const schema = isValidCall(call) ? point.step.schemas.get(call.toolDigest) : undefined;
   const issues = schema === undefined ? [] : checkSchema(schema, applyDefaults(schema, args));
-  if (issues.length > 0) {
-    const lines = issues.slice(0, 5).map(({ path, message }) => `${path || '(arguments)'}: ${message}`);
-    throw refused(`the arguments do not fit ${call.tool}: ${lines.join('; ')}`);
-  }
+  if (issues.length > 0) throw refused(`the arguments do not fit ${call.tool}: ${describeIssues(issues)}`);
   return remote(making, call, JSON.stringify(args));
 }
 
@@ -221,10 +217,14 @@ function otherDecision(
   return recordedCall(call, dryResult(call, 'would_run', new Date(now).toISOString()));
 }
 
-/** A call that the fork makes again. It is prepared anew, because tools, policy and files may have changed. */
-function asked(making: ForkInputs, call: PreparedCall): RemoteCall {
-  if (call.kind === 'remote') return remote(making, call, call.raw);
-  return remote(making, call, JSON.stringify(isValidCall(call) ? (call.proposed ?? call.arguments) : {}));
+/**
+ * A call that the fork makes again. It is prepared anew, because tools, policy and files may have changed. A call that
+ * has its result already keeps it.
+ */
+function asked(making: ForkInputs, call: PreparedCall): PreparedCall {
+  if (call.kind === 'invalid' || call.kind === 'recorded') return recordedCall(call, call.result);
+  const raw = call.kind === 'remote' ? call.raw : JSON.stringify(call.proposed ?? call.arguments);
+  return remote(making, call, raw);
 }
 
 function remote(making: ForkInputs, call: PreparedCall, raw: string): RemoteCall {

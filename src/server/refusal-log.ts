@@ -1,12 +1,11 @@
 import { constants } from 'node:fs';
-import { mkdir, open, rename, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { open, rename, stat } from 'node:fs/promises';
 import { z } from 'zod';
 import { isSeenBy, type Permit, UNKNOWN_AGENT } from '../contract/authority/permits';
 import { REFUSAL_CODES, type RefusalCode } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
-import { readIfThere, unlessMissing } from '../files';
+import { makeFolderOf, readIfThere, unlessMissing } from '../files';
 
 /** A refused decision, resolution or answer. Its arguments and its reason are not stored. */
 export interface Refusal {
@@ -95,7 +94,7 @@ export async function readRefusals(
 }
 
 async function append(file: string, refusal: Refusal, rotateAt: number): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolderOf(file);
   if ((await sizeOf(file)) >= rotateAt) await rename(file, `${file}.1`);
   const handle = await open(file, HOW, 0o600);
   try {

@@ -43,8 +43,8 @@ import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
 import { LIMITS, OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, WORKFLOWS } from '../contract/names';
-import type { ToolResult } from '../contract/result';
-import { factsOf, headOf, noted } from './approvals/transitions';
+import { resultHead, type ToolResult } from '../contract/result';
+import { factsOf, noted } from './approvals/transitions';
 import type { CallState } from './approvals/state';
 import { rawResult, valueOf } from './messages';
 import type { Turn } from './turn';
@@ -149,7 +149,7 @@ export async function runChild(turn: Turn, state: CallState, ready: ChildReady):
       : await endOf(turn, state, { child, settings, ready });
   if (end.kind === 'completed' && isTurnResult(end.result))
     turn.spending.spent = addSpent(turn.spending.spent, spentBy(end.result));
-  const of = { child, head: headOf(state), facts: factsOf(state, Date.now()), outputBytes };
+  const of = { child, head: resultHead(state), facts: factsOf(state, Date.now()), outputBytes };
   return noted(state, childResult(end, of));
 }
 

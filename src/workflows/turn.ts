@@ -8,7 +8,7 @@ import type { GateMode, MovedStep, ResultRef, SessionRef, ThinkOutput } from '..
 import type { TurnRecord, TurnWords } from '../contract/session';
 import type { FileRef } from '../contract/session/files';
 import { type CarriedSpending, NOTHING_REPEATED, type Repeated } from '../contract/spending/carried';
-import type { TurnCounts, TurnInput } from '../contract/turn';
+import { noCounts, type TurnCounts, type TurnInput } from '../contract/turn';
 import { type Budget, noSpending, smallerOf } from '../contract/spending/budget';
 import { type ApprovalContext, makeApprovals } from './approvals/state';
 import type { TurnOrigin, Ancestor } from '../contract/call';
@@ -17,6 +17,7 @@ import type { MessageQueue } from './message-queue';
 import type { Publisher } from './publish';
 import { StateHolders } from './state-holders';
 import {
+  bytesOfEntries,
   cutContent,
   dropOutput,
   entryBytes,
@@ -44,7 +45,7 @@ export class Transcript {
     private dropped = 0,
   ) {
     this.list = [...entries];
-    this.bytes = bytesOf(entries);
+    this.bytes = bytesOfEntries(entries);
   }
 
   /** The index before which outputs are dropped. See `dropOutputs`. */
@@ -78,7 +79,7 @@ export class Transcript {
   add(...entries: TranscriptEntry[]): void {
     const fixed = this.list.length;
     this.list.push(...entries);
-    this.bytes += bytesOf(entries);
+    this.bytes += bytesOfEntries(entries);
     while (this.full && this.dropped < fixed) this.dropNext();
   }
 
@@ -94,7 +95,7 @@ export class Transcript {
     const room = sizes.reduce((sum, size) => sum + size, 0) - (this.bytes - LIMITS.transcriptBytes);
     const cutTo = fairShare(sizes, room);
     const cut = results.map((entry) => ({ ...entry, content: cutContent(entry.content, cutTo) }));
-    this.bytes += bytesOf(cut) - bytesOf(results);
+    this.bytes += bytesOfEntries(cut) - bytesOfEntries(results);
     this.list.splice(-results.length, results.length, ...cut);
     return cutTo;
   }
@@ -125,10 +126,6 @@ export class Transcript {
   page(first: number): TranscriptPage {
     return pageOf(this.list, first);
   }
-}
-
-function bytesOf(entries: readonly TranscriptEntry[]): number {
-  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
 /**
@@ -252,11 +249,6 @@ function forkOf({ fork }: TurnInput): Pick<Turn, 'fork' | 'given'> {
   if (fork === undefined) return {};
   const { given } = fork;
   return { fork: originOf(fork), ...defined({ given }) };
-}
-
-/** Counts of a turn that has done nothing yet. */
-function noCounts(): TurnCounts {
-  return { calls: 0, failed: 0, requests: 0, denied: 0, modified: 0, expired: 0, inDoubt: 0 };
 }
 
 /** The parts that the steps of a turn use. The steps run in a scope that is cancelled with the turn. */

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
-import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { digestJson } from '../../contract/digest';
+import { userStateDir } from '../../files';
 import { withLock } from '../../lock';
 import type { Context } from '../context';
 import { addInboxFilters, type InboxFilters, readInboxQuery, readTime, usageError } from '../options';
@@ -160,8 +160,7 @@ function stateFile(
   { namespace }: Countersign,
   { env, options }: Context,
 ): string {
-  const base = env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state');
   const address = options().address ?? env['TEMPORAL_ADDRESS'] ?? '';
   const name = digestJson([notify ?? resolve(channels), address, namespace]).slice(0, 16);
-  return join(base, 'countersign', `notices-${name}.json`);
+  return join(userStateDir(env), `notices-${name}.json`);
 }

@@ -1,9 +1,7 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import { readIfThere, replaceFile } from '../../files';
+import { makeFolderOf, readIfThere, replaceFile } from '../../files';
 
 /** Values about notices, by key. `set` resolves only after the value is on disk. */
 export interface Kept<T> {
@@ -71,7 +69,7 @@ export async function openKept<T>(
  */
 export async function makeFolder(file: string): Promise<void> {
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolderOf(file);
   } catch (cause) {
     const hint = 'Name a file in a folder of your own with --state.';
     const message = `nothing can be kept in ${file}: ${errorMessage(cause)}`;

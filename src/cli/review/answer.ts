@@ -7,7 +7,7 @@ import type { SealedQuestion } from '../../sealing/seal-answer';
 import type { Json, JsonObject } from '../../contract/json';
 import { checkAnswer } from '../../contract/schema/form';
 import { fieldsOf, type Question, type QuestionField } from '../../contract/question';
-import { describeIssues } from '../../contract/read-json';
+import { misfitText } from '../../contract/read-json';
 import type { QuestionOpened } from '../../history/events';
 import { escapeText } from '../print/escape';
 import { fieldLines } from '../print/question';
@@ -145,5 +145,5 @@ export function assertFits(question: Question, content: JsonObject): void {
   const { issues } = checkAnswer(question, content);
   if (issues.length === 0) return;
   const hint = 'countersign show <turn>/<call> lists the fields.';
-  throw usageError(`the answer does not fit the question: ${describeIssues(issues)}`, hint);
+  throw usageError(misfitText(issues), hint);
 }

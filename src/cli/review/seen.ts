@@ -1,5 +1,5 @@
-import { mkdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
 import type { Countersign } from '../../client';
 import { CountersignError } from '../../contract/errors';
@@ -13,7 +13,7 @@ import { hiddenIn } from '../print/request';
 import { escapeText } from '../print/escape';
 import { confirmInFull } from './confirm';
 import type { Terminal } from './terminal';
-import { replaceFile, userStateDir } from '../../files';
+import { makeFolderOf, replaceFile, userStateDir } from '../../files';
 import { defined } from '../../contract/defined';
 import { toFileError } from '../files';
 import { usageError } from '../options';
@@ -129,7 +129,7 @@ export async function notePrinted(requests: readonly Printed[], env: Env): Promi
   const before = (await readPrinted(env)).filter((name) => !names.has(name));
   const file = fileIn(env);
   try {
-    await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolderOf(file);
     const printed = [...before, ...names].slice(-MOST);
     await replaceFile(file, `${JSON.stringify({ version: 1, printed })}\n`);
   } catch (error) {

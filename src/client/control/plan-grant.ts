@@ -5,7 +5,7 @@ import { termsDigest } from '../../contract/control/confirmations';
 import { confirmerOf, grantStanding } from '../../contract/control/grant-votes';
 import { covers } from '../../contract/control/covers';
 import { grantSentence, heldSentence } from '../../contract/control/grant-text';
-import type { GrantSeen, GrantTerms } from '../../contract/control/grants';
+import { GRANT_TOO_LONG, type GrantSeen, type GrantTerms } from '../../contract/control/grants';
 import {
   type Condition,
   exactly,
@@ -37,7 +37,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
   if (forMs === undefined) throw usage('a grant says for how long, or for how many calls');
   if (!Number.isInteger(times) || times < 1 || times > LIMITS.grantTimes)
     throw usage(`a grant is for 1 to ${LIMITS.grantTimes} calls`);
-  if (!(forMs > 0) || forMs > TIMES.grantMost) throw usage('a grant holds for at most 30 days');
+  if (!(forMs > 0) || forMs > TIMES.grantMost) throw usage(GRANT_TOO_LONG);
   const narrowing = narrowed(request, options.narrowing ?? {});
   const { by, authority } = giverOf(call, request, options.by);
   const now = Date.now();

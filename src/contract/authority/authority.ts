@@ -121,7 +121,7 @@ export function personIn(people: readonly Voter[], approver: string): string | u
 }
 
 /** Whether somebody may vote under an authority, and as whom. */
-export type Voting = { ok: true; voter: string } | { ok: false; why: VoteRefusal };
+export type Eligibility = { ok: true; voter: string } | { ok: false; why: VoteRefusal };
 
 /** The person whom an approver's name means under an authority. This person need not be allowed to vote. */
 export function voterIn({ people }: Partial<Authority> = {}, approver: string): string {
@@ -129,7 +129,7 @@ export function voterIn({ people }: Partial<Authority> = {}, approver: string): 
 }
 
 /** Looks up an approver among the people who may vote. */
-export function votingOf(authority: AuthorityNow, approver: string, place?: InPlaceOf): Voting {
+export function votingOf(authority: AuthorityNow, approver: string, place?: InPlaceOf): Eligibility {
   const voter = voterIn(authority, approver);
   if (authority.people === undefined && place !== undefined) return { ok: false, why: 'no_places' };
   // Each person of the file decides alone, whoever they are.

@@ -71,7 +71,7 @@ function needsPlace(authority: Authority, approver: string): boolean {
 }
 
 /** A person who votes, and the place that they name. */
-interface Voting {
+interface VoterAsked {
   /** Absent: no rule says who decides. */
   authority: Authority | undefined;
   approver: string;
@@ -83,7 +83,7 @@ interface Voting {
 }
 
 /** Whether a vote depends on who is away. If it does not, nobody has to look that up. */
-export function asksForPlace({ authority, approver, named }: Voting): boolean {
+export function asksForPlace({ authority, approver, named }: VoterAsked): boolean {
   return named !== undefined || (authority !== undefined && needsPlace(authority, approver));
 }
 
@@ -99,7 +99,7 @@ export type ChosenPlace =
  * Chooses the place in which somebody votes: the place that they name. Without a name, and if the rule does not name
  * the voter, it is the only place in which they may vote.
  */
-export function choosePlace(voting: Voting, away: AwayNow): ChosenPlace {
+export function choosePlace(voting: VoterAsked, away: AwayNow): ChosenPlace {
   const { authority, approver, named } = voting;
   if (!asksForPlace(voting)) return {};
   if (authority === undefined) return { why: 'no_rule' };

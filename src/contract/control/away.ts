@@ -1,5 +1,5 @@
 import { isSameName } from '../authority/votes';
-import { LIMITS, TIMES } from '../limits';
+import { DAY, LIMITS, TIMES } from '../limits';
 import { utf8Bytes } from '../text/bytes';
 import type { Away, AwayAsked, AwayTerms } from './away-terms';
 import { isLeftAt, reasonIssue } from './grants';
@@ -84,7 +84,8 @@ function whyNotTaken(state: AwayState, asked: AwayAsked, now: number): AwayRefus
   if (Date.parse(asked.at) > now + TIMES.clockSkew)
     return refuse('away_refused', 'it is dated in the future: the clock of who is away is wrong');
   if (!(start < end) || end <= now) return refuse('away_refused', 'it would be over already');
-  if (end - start > TIMES.grantMost) return refuse('away_refused', 'one lasts at most 30 days');
+  if (end - start > TIMES.grantMost)
+    return refuse('away_refused', `one lasts at most ${TIMES.grantMost / DAY} days`);
   if (start - now > MOST_AHEAD_MS) return refuse('away_refused', 'it starts in more than a year');
   if (state.ended.some((one) => one.id === id)) return refuse('away_refused', 'it was ended');
   const other = state.entries.find(

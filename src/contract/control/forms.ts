@@ -49,7 +49,8 @@ function areMoments(value: unknown): boolean {
 
 const MOMENTS: readonly string[] = ['at', 'until', 'takenAt', 'floor', 'notAfter', 'start', 'end'];
 
-function isMoment(text: string): boolean {
+/** Whether a text is the one allowed form of a moment that exists. */
+export function isMoment(text: string): boolean {
   const at = Date.parse(text);
   return !Number.isNaN(at) && new Date(at).toISOString() === text;
 }

@@ -1,6 +1,6 @@
 import { reasonProblem } from '../call-messages';
 import { defined } from '../defined';
-import { LIMITS, TIMES } from '../limits';
+import { DAY, LIMITS, TIMES } from '../limits';
 import { utf8Bytes } from '../text/bytes';
 import { type GrantVotes, lackingOn } from './grant-votes';
 import { type Narrowing, narrowingProblem } from './narrowing';
@@ -155,6 +155,17 @@ export function addGrant(
   return refuse('grant_refused', 'there is another grant of this id');
 }
 
+/** Why a text cannot be the reason for a pause, a grant or an absence. Undefined if it can. */
+export function reasonIssue(text: string): string | undefined {
+  if (utf8Bytes(text) > LIMITS.pauseReasonBytes)
+    return `the reason has over ${LIMITS.pauseReasonBytes} bytes`;
+  const problem = reasonProblem(text);
+  return problem && `the reason cannot be taken: ${problem}`;
+}
+
+/** The refusal of a grant that would hold too long. */
+export const GRANT_TOO_LONG = `a grant holds for at most ${TIMES.grantMost / DAY} days`;
+
 function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantRefused | undefined {
   const { id, at, until, times, reason = '', narrowing } = asked;
   const [given, ends] = [Date.parse(at), Date.parse(until)];
@@ -166,7 +177,7 @@ function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantR
     return refuse('grant_refused', 'it is dated in the future: the clock of who gives it is wrong');
   if (ends <= now || ends <= given) return refuse('grant_refused', 'it would be over already');
   if (ends - given > TIMES.grantMost || ends - now > TIMES.grantMost + TIMES.clockSkew)
-    return refuse('grant_refused', 'a grant holds for at most 30 days');
+    return refuse('grant_refused', GRANT_TOO_LONG);
   if (state.revoked.some((one) => one.id === id)) return refuse('grant_refused', 'it was revoked');
   if (isBelowFloor(state, at))
     return refuse('grant_refused', `all grants given before ${state.floor} are void`);
@@ -180,14 +191,6 @@ export function whyFull(grants: readonly Grant[]): GrantRefused | undefined {
   return size > LIMITS.grantsBytes
     ? refuse('grants_full', 'the grants that there are leave no room')
     : undefined;
-}
-
-/** Why a reason cannot be kept. Undefined: it can. */
-export function reasonIssue(reason: string): string | undefined {
-  if (utf8Bytes(reason) > LIMITS.pauseReasonBytes)
-    return `the reason has over ${LIMITS.pauseReasonBytes} bytes`;
-  const problem = reasonProblem(reason);
-  return problem && `the reason cannot be taken: ${problem}`;
 }
 
 function isBelowFloor({ floor }: { floor?: string }, at: string): boolean {

@@ -1,11 +1,10 @@
-import { reasonProblem } from '../call-messages';
 import { LIMITS } from '../limits';
 import { defined } from '../defined';
 import { isObject } from '../json';
 import type { MessageOf, MessageSchema } from '../schema/message';
 import { utf8Bytes } from '../text/bytes';
 import type { AwayState } from './away';
-import type { GrantsState } from './grants';
+import { type GrantsState, reasonIssue } from './grants';
 
 const name = { type: 'string', minLength: 1, maxLength: 200 } as const;
 
@@ -102,7 +101,7 @@ export function addPause(
   asked: PauseAsked,
   { id, at }: { id: string; at: string },
 ): Changed {
-  const why = reasonIssue(asked.reason);
+  const why = asked.reason.trim() === '' ? 'say why: a pause needs a reason' : reasonIssue(asked.reason);
   if (why !== undefined) return { code: 'malformed', message: why };
   if (asked.models === true && asked.tool !== undefined)
     return { code: 'malformed', message: 'a tool has no model calls; pause those of an agent, or of all' };
@@ -119,14 +118,6 @@ export function addPause(
 /** Whether all pauses fit the memo, which every worker reads before each call with an effect. */
 function fits(pauses: readonly Pause[]): boolean {
   return utf8Bytes(JSON.stringify(pauses)) <= LIMITS.memoBytes;
-}
-
-function reasonIssue(reason: string): string | undefined {
-  if (reason.trim() === '') return 'say why: a pause needs a reason';
-  if (utf8Bytes(reason) > LIMITS.pauseReasonBytes)
-    return `the reason has over ${LIMITS.pauseReasonBytes} bytes`;
-  const problem = reasonProblem(reason);
-  return problem && `the reason cannot be taken: ${problem}`;
 }
 
 /** Ends the pause with exactly this scope, or all pauses. */

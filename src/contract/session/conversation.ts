@@ -15,6 +15,7 @@ import type {
   TurnRecord,
 } from './index';
 import {
+  bytesOfEntries,
   cutContent,
   DROPPED_OUTPUT,
   entryBytes,
@@ -164,11 +165,6 @@ function shareWords(entry: Extract<TranscriptEntry, { kind: 'words' }>, share: n
   if (entryBytes(wordsEntry({ text: '', files })) <= share)
     return wordsEntry({ text: cutContent(text, share), files });
   return wordsEntry({ text: `${cutContent(text, share)}\n[${files.length} files are left out here]` });
-}
-
-/** Bytes of entries, as JSON. */
-export function bytesOfEntries(entries: readonly TranscriptEntry[]): number {
-  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
 /** The entry that tells the model that a turn ended without an answer. */

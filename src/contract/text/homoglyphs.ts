@@ -1,5 +1,5 @@
 import { CONFUSABLES } from './confusables';
-import { codeOf, type LookAlike, signsIn } from './signs';
+import { codeOf, CONFUSABLE, LETTER, type LookAlike, signsIn } from './signs';
 
 /** A script whose letters pass for Latin letters. */
 interface Script {
@@ -16,7 +16,6 @@ interface Script {
   doubles?: RegExp;
 }
 
-const CONFUSABLE = new RegExp(`[${CONFUSABLES}]`, 'u');
 const ONLY_CONFUSABLE = new RegExp(`^[${CONFUSABLES}]+$`, 'u');
 const CYRILLIC_DOUBLES = /^[асеорхуѕіјһӏԁԛԝѵАВЕКМНОРСТУХЅІЈӀԚԜҮ]+$/u;
 const GREEK_DOUBLES = /^[ονρυϲϳΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹͿ]+$/u;
@@ -56,7 +55,6 @@ const STRANGE_DIGIT = /(?!\p{Script=Common})\p{Nd}/gu;
 const NOT_ASCII = /[^\0-\x7f]/;
 const LATIN = /\p{Script=Latin}/u;
 const WORD = /[\p{L}\p{M}\p{N}]+/gu;
-const LETTER = /\p{L}/u;
 /** Letters and digits of which a whole word of look-alikes may consist. */
 const FOREIGN = new RegExp(`(?![${HOME}${EAST}])[\\p{L}\\p{N}]`, 'gu');
 

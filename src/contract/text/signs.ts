@@ -10,11 +10,11 @@ export interface LookAlike {
   name: string;
 }
 
-const CONFUSABLE = new RegExp(`[${CONFUSABLES}]`, 'u');
+export const CONFUSABLE = new RegExp(`[${CONFUSABLES}]`, 'u');
 const ASCII_TEXT = /^[!-~]+$/;
 /** Text that passes for ASCII. A character whose compatibility form matches this passes for ASCII, too. */
 const PASSES = new RegExp(`^[!-~${CONFUSABLES}]+$`, 'u');
-const LETTER = /\p{L}/u;
+export const LETTER = /\p{L}/u;
 /** Letters of East Asia. */
 export const EAST =
   /[ー\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Bopomofo}]/u;

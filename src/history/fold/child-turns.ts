@@ -2,6 +2,7 @@ import { isValidCall } from '../../contract/call';
 import { callOfChild, type ChildEnd, childResult, readChildEnd } from '../../contract/turn';
 import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
+import { resultHead } from '../../contract/result';
 import type { EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import type { EventHeader, TurnEvent } from '../events';
@@ -59,11 +60,11 @@ function endChild(
   held: CallFold,
   { child, end }: { child: string; end: ChildEnd },
 ): TurnEvent[] {
-  const { call, approved, effective, remark } = held;
+  const { call, approved, remark } = held;
   const settings = isValidCall(call) ? call.settings : undefined;
   const of = {
     child,
-    head: { id: call.id, callId: call.callId, tool: call.tool, arguments: effective },
+    head: resultHead(held),
     facts: { timestamp: head.at, safety: settings?.safety ?? null, approved },
     outputBytes: settings?.child?.outputBytes ?? LIMITS.outputBytes,
   };

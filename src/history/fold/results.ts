@@ -15,7 +15,13 @@ import {
   type OpenTimes,
   unstarted,
 } from '../../contract/call-messages';
-import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../../contract/result';
+import {
+  makeFailure,
+  makeSuccess,
+  resultHead,
+  type ToolFailure,
+  type ToolResult,
+} from '../../contract/result';
 import { FAILURES } from '../../contract/names';
 import { rootOf } from '../decode/failure';
 import type { DecodedFailure } from '../decode/events';
@@ -38,10 +44,6 @@ function successResult(held: CallFold, content: string, at: string): ToolResult 
 /** The same result, with the words that the model finally read. */
 function withText(result: ToolResult, text: string | undefined): ToolResult {
   return text === undefined ? result : { ...result, content: text };
-}
-
-function resultHead({ call, effective }: CallFold) {
-  return { id: call.id, callId: call.callId, tool: call.tool, arguments: effective };
 }
 
 function factsOf({ call, approved }: CallFold, at: string) {

@@ -1,4 +1,4 @@
-import { type PreparedCall, isValidCall } from '../../contract/call';
+import { argumentsOf, type PreparedCall, isValidCall } from '../../contract/call';
 import { resultWithoutRun } from '../../contract/fork';
 import type { ToolResult } from '../../contract/result';
 import type { ThinkOutput } from '../../contract/think';
@@ -114,12 +114,6 @@ export function newCall(call: PreparedCall, schema?: JsonSchema): CallFold {
 /** The schema of a call's tool. Only calls that wait for a decision have it on record, and not in every release. */
 function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefined): JsonSchema | undefined {
   return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
-}
-
-/** The arguments that the model asked for, if they could be parsed. */
-export function argumentsOf(call: PreparedCall): CallFold['effective'] {
-  if (call.kind === 'remote') return {};
-  return call.kind === 'invalid' || call.kind === 'recorded' ? call.proposed : call.arguments;
 }
 
 /** A call in short, for events. */

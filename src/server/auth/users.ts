@@ -1,9 +1,7 @@
-import { mkdir } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { z } from 'zod';
 import { PERSON_NAME } from '../../contract/authority/votes';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
-import { readPrivateFile, replaceFile } from '../../files';
+import { makeFolderOf, readPrivateFile, replaceFile } from '../../files';
 import { withLock } from '../../lock';
 import type { Right } from '../api';
 import { digestSecret, drawSecret, sameDigest } from './secrets';
@@ -47,7 +45,7 @@ export function createUsers(file: string): Users {
  * other.
  */
 async function alone<T>(file: string, change: () => Promise<T>): Promise<T> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolderOf(file);
   return withLock(`${file}.lock`, { progress: () => undefined, what: 'The users are changed' }, change);
 }
 

@@ -1,11 +1,11 @@
-import { mkdir, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { shellWord } from '../../contract/text/shell-word';
-import { type PrivateFault, readPrivateFile, replaceFile, userStateDir } from '../../files';
+import { makeFolderOf, type PrivateFault, readPrivateFile, replaceFile, userStateDir } from '../../files';
 import { withLock } from '../../lock';
 import type { Secrets } from '../secrets';
 
@@ -81,7 +81,7 @@ export function readLogin(account: Account, secrets: Secrets): Login | undefined
 /** Does work under a lock, so that no other process changes the login of the account. */
 export async function aloneWith<T>(account: Account, work: () => Promise<T>): Promise<T> {
   const file = loginFile(account);
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await makeFolderOf(file);
   return withLock(`${file}.lock`, { progress: () => undefined, what: 'The login is changed' }, work);
 }
 

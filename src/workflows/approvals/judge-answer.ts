@@ -1,8 +1,8 @@
 import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract/decision';
 import { answered, declined } from '../../contract/call-messages';
+import { misfitText } from '../../contract/read-json';
 import { checkAnswer } from '../../contract/schema/form';
 import { sealIssues, splitAnswer } from '../../contract/secret/sealed';
-import { describeIssues } from '../../contract/read-json';
 import {
   accept,
   checkMessage,
@@ -38,7 +38,7 @@ export function judgeAnswer(approvals: Approvals, message: unknown, now: number)
   const { content, issues: unfitting, work } = checkAnswer(question, answer.content ?? {});
   const issues = [...unfitting, ...sealIssues(question, content, state.callKey)];
   if (issues.length > 0) {
-    const message = `the answer does not fit the question: ${describeIssues(issues)}`;
+    const message = misfitText(issues);
     return { ...refusal({ ...refuse('invalid_answer', message, answer), issues }), work };
   }
   return { kind: 'take', message: { ...answer, content }, state, contentDigest, work };

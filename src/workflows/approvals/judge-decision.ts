@@ -5,6 +5,7 @@ import {
   isDenial,
   type RefusalCode,
   type Refused,
+  REQUEST_EXPIRED,
 } from '../../contract/decision';
 import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
@@ -89,7 +90,7 @@ function checkPhase(
 }
 
 function expired(decision: Decision): Refused {
-  return refuse('expired', 'this request expired; this decision starts nothing', decision);
+  return refuse('expired', REQUEST_EXPIRED, decision);
 }
 
 function checkSeen(decision: Decision, state: CallState): Refused | undefined {

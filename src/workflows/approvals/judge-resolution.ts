@@ -1,4 +1,4 @@
-import type { Accepted, Refused, Resolution } from '../../contract/decision';
+import { type Accepted, noCall, type Refused, type Resolution } from '../../contract/decision';
 import { didNot, happened } from '../../contract/call-messages';
 import { closeCall, failureOf, successOf } from './transitions';
 import { defined } from '../../contract/defined';
@@ -37,7 +37,7 @@ export function judgeResolution(approvals: Approvals, message: unknown): Judged<
 function notInDoubt(approvals: Approvals, resolution: Resolution, state: CallState | undefined): Refused {
   const closed = approvals.closed.get(resolution.callId);
   if (state === undefined && closed === undefined) {
-    return refuse('unknown_call', `there is no call ${resolution.callId} in this turn`, resolution);
+    return refuse('unknown_call', noCall(resolution.callId), resolution);
   }
   return refuse(
     'not_in_doubt',

@@ -22,7 +22,7 @@ import {
   makeFailure,
   makeSuccess,
   type ResultFacts,
-  type ResultHead,
+  resultHead,
   type ToolFailure,
   type ToolResult,
 } from '../../contract/result';
@@ -256,12 +256,12 @@ export function denialOf(state: CallState, denial: Denial): ToolResult {
  */
 export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
   const said = state.generation > 0 || state.mayHaveRun === true ? afterDoubt(failure) : failure;
-  return noted(state, makeFailure(headOf(state), said, factsOf(state, now)));
+  return noted(state, makeFailure(resultHead(state), said, factsOf(state, now)));
 }
 
 /** A success that a person confirms. */
 export function successOf(state: CallState, content: string, now: number): ToolResult {
-  return noted(state, makeSuccess(headOf(state), { content, contentType: 'text' }, factsOf(state, now)));
+  return noted(state, makeSuccess(resultHead(state), { content, contentType: 'text' }, factsOf(state, now)));
 }
 
 /** Puts a note about what a person changed in front of a result, if a decision allowed the call. */
@@ -270,11 +270,6 @@ export function noted(state: CallState, result: ToolResult): ToolResult {
   if (held === undefined || edit === undefined || proposed === undefined) return result;
   const call = { decision: { ...held, edit }, proposed, arguments: effective };
   return { ...result, content: withDecisionNote(call, result.content) };
-}
-
-/** The ids, tool and arguments of the call that a result belongs to. */
-export function headOf({ call, effective }: CallState): ResultHead {
-  return { id: call.id, callId: call.callId, tool: call.tool, arguments: effective };
 }
 
 /** The facts about how a call ran, at workflow time `now` (ms). */

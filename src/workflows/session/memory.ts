@@ -1,4 +1,4 @@
-import { bytesOfEntries, digestAfter, entriesOf } from '../../contract/session/conversation';
+import { digestAfter, entriesOf } from '../../contract/session/conversation';
 import { digestText } from '../../contract/digest';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
@@ -19,7 +19,12 @@ import {
 import type { SessionRef } from '../../contract/think';
 import { originIssues } from '../../contract/turn';
 import { utf8Bytes } from '../../contract/text/bytes';
-import { DROPPED_OUTPUT, isTranscriptEntry, type TranscriptEntry } from '../../contract/transcript';
+import {
+  bytesOfEntries,
+  DROPPED_OUTPUT,
+  isTranscriptEntry,
+  type TranscriptEntry,
+} from '../../contract/transcript';
 import {
   compactionLimit,
   type OldestPart,

@@ -11,7 +11,8 @@ import {
 import { defined } from '../../contract/defined';
 import { OWN_RETRY, TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds } from '../../contract/names';
-import { bytesOfEntries, readCompactOutput } from '../../contract/session/conversation';
+import { readCompactOutput } from '../../contract/session/conversation';
+import { bytesOfEntries } from '../../contract/transcript';
 import { addSpent, countedInReply } from '../../contract/spending/budget';
 import { estimatedTokens } from '../../contract/spending/usage';
 import type { CompactInput } from '../../contract/session';

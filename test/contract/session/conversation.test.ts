@@ -1,6 +1,6 @@
-import { bytesOfEntries, NO_RESULT, recordEntries } from '../../../src/contract/session/conversation';
+import { NO_RESULT, recordEntries } from '../../../src/contract/session/conversation';
 import { LIMITS } from '../../../src/contract/limits';
-import type { TranscriptEntry } from '../../../src/contract/transcript';
+import { bytesOfEntries, type TranscriptEntry } from '../../../src/contract/transcript';
 
 const reply = (n: number, args: object = {}, calls = 1): TranscriptEntry => ({
   kind: 'reply',

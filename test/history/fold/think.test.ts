@@ -1,6 +1,6 @@
 import type { PreparedCall } from '../../../src/contract/call';
 import type { DecodedFailure } from '../../../src/history/decode/events';
-import { argumentsOf, proposedOf } from '../../../src/history/fold/think';
+import { proposedOf } from '../../../src/history/fold/think';
 import { ask, run, Script } from '../script';
 
 const asked = () => new Script().started().task();
@@ -57,9 +57,4 @@ test('a call in short', () => {
   });
   expect(proposedOf(ask('1.1', { proposed: { n: 0 } }))).toMatchObject({ kind: 'ask', proposed: { n: 0 } });
   expect(proposedOf(run('1.1'))).not.toHaveProperty('proposed');
-});
-
-test('the arguments of a call that nobody has parsed yet are empty', () => {
-  expect(argumentsOf(remote)).toEqual({});
-  expect(argumentsOf(ask('1.1'))).toEqual({ n: 1 });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { LIMITS } from '../../../src/contract/limits';
-import { bytesOfEntries } from '../../../src/contract/session/conversation';
+import { bytesOfEntries } from '../../../src/contract/transcript';
 import type { TurnMemory } from '../../../src/contract/session';
 import { SessionMemory } from '../../../src/workflows/session/memory';
 import type { TranscriptEntry } from '../../../src/contract/transcript';

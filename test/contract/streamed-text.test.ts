@@ -1,0 +1,11 @@
+import { streamRetryMs } from '../../src/contract/streamed-text';
+
+it.each([
+  [1, 500],
+  [2, 1_000],
+  [5, 8_000],
+  [6, 15_000],
+  [1_000, 15_000],
+])('streamRetryMs after %i failures is %i ms', (failures, ms) => {
+  expect(streamRetryMs(failures)).toBe(ms);
+});
