@@ -29,7 +29,7 @@ export interface WorkerGroup {
 }
 
 /** Workers that run. */
-export interface Running {
+export interface RunningWorkers {
   /** Drains all workers, then closes the resources that they share. Rejects as `done` does. */
   stop(): Promise<void>;
   done: Promise<void>;
@@ -41,7 +41,7 @@ export interface Running {
  * @returns `done` resolves when all workers have drained. It rejects with CountersignError `worker_failed` within 12 s
  * of the first failure, however the other workers end.
  */
-export function runWorkers(group: WorkerGroup): Running {
+export function runWorkers(group: WorkerGroup): RunningWorkers {
   const watch = watchOver(group.workers);
   const runs = group.workers.map((worker) => worker.run());
   let cause: unknown;

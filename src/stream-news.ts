@@ -12,7 +12,7 @@ import {
  * Sends a web inbox the names of turns in which a request began or ceased to wait for a person. Never throws, and
  * nobody waits for it.
  */
-export interface News {
+export interface InboxNews {
   /** Sends the name of a turn soon. */
   note(turn: string): void;
   /** Begins to send news about the turns of this namespace, and the news that this worker is there. */
@@ -25,11 +25,11 @@ export interface News {
  * Makes a sender of news. It sends one batch at a time. While the web inbox does not answer, it keeps the names of
  * turns, up to a limit. If there are more turns, it says so, and the web inbox finds the other turns by itself.
  */
-export function createNews(send: SendNews, log: Pick<Logger, 'warn'>): News {
+export function createNews(send: SendNews, log: Pick<Logger, 'warn'>): InboxNews {
   return new NewsSender(send, log);
 }
 
-class NewsSender implements News {
+class NewsSender implements InboxNews {
   private readonly turns = new Set<string>();
   private namespace: string | undefined;
   private isPart = false;
@@ -116,12 +116,16 @@ const SEND_MS = 5_000;
 /** Sends news to the process of a web inbox. Throws the errors of `post`. */
 export function sendNewsTo(place: StreamPlace): SendNews {
   return async (news) => {
-    await (await post(place, '/api/stream/news', news)).body?.cancel();
+    await (await postToInbox(place, '/api/stream/news', news)).body?.cancel();
   };
 }
 
 /** Sends a request to the process of a web inbox. An error says why it failed, without the token. */
-export async function post({ url, token }: StreamPlace, path: string, body: unknown): Promise<Response> {
+export async function postToInbox(
+  { url, token }: StreamPlace,
+  path: string,
+  body: unknown,
+): Promise<Response> {
   const response = await fetch(`${url}${path}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },

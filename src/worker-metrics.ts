@@ -1,7 +1,7 @@
 import type { MetricCounter, MetricHistogram, MetricMeter, MetricTags } from '@temporalio/common';
 import type { TelemetryOptions } from '@temporalio/worker';
 import type { Journal } from './activities/journal';
-import type { Fact, Observe } from './activities/observed';
+import type { ObservedFact, Observe } from './activities/observed';
 import { CountersignError } from './contract/errors';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from './contract/names';
 import type { Usage } from './contract/spending/usage';
@@ -87,7 +87,7 @@ function namesOf(config: Pick<Config, 'agents' | 'taskQueue'>): Names {
 }
 
 /** A fact in which labels have only registered names. */
-function bounded(fact: Fact, { agents, tools }: Names): Fact {
+function bounded(fact: ObservedFact, { agents, tools }: Names): ObservedFact {
   if (fact.kind === 'journal') return fact;
   const agent = agents.has(fact.agent) ? fact.agent : UNKNOWN;
   if (!('tool' in fact)) return { ...fact, agent };
@@ -119,7 +119,7 @@ function makeInstruments(meter: MetricMeter) {
   };
 }
 
-function count(to: Instruments, fact: Fact): void {
+function count(to: Instruments, fact: ObservedFact): void {
   switch (fact.kind) {
     case 'waited':
       return countWait(to, fact);
@@ -140,7 +140,7 @@ function count(to: Instruments, fact: Fact): void {
   }
 }
 
-function countWait({ decisions, wait }: Instruments, fact: Extract<Fact, { kind: 'waited' }>): void {
+function countWait({ decisions, wait }: Instruments, fact: Extract<ObservedFact, { kind: 'waited' }>): void {
   const of = labels(fact, 'agent', 'tool', 'outcome');
   decisions.add(1, of);
   wait.record(seconds(fact.at - fact.since), of);

@@ -21,7 +21,7 @@ import { agentPlugin, formatTools } from './contract/worker-tools';
 import { deploymentOptions, digestsOf, identityOn } from './worker-names';
 import { ENCODES_FAILURES } from './encryption/bundle-converters';
 import { requireOneSdk } from './sdk-copies';
-import { createNews, type News } from './stream-news';
+import { createNews, type InboxNews } from './stream-news';
 import { createMetrics, type WorkerMetrics } from './worker-metrics';
 import type { OwnWorkerOptions, TurnWorkerSettings } from './worker-settings';
 import { hasOwnSlots, makeTuner } from './worker-slots';
@@ -131,7 +131,7 @@ export type Shared = Omit<ActivityDeps, OfQueue> & {
   secrets: Secrets;
   encryption: Encryption;
   /** Sends the web inbox the names of turns that have changed. Undefined: no web inbox is configured. */
-  news?: News;
+  news?: InboxNews;
 };
 
 /** The resources that the workers of one process share. */
@@ -259,7 +259,10 @@ async function workflowSide(
 }
 
 /** The sinks for the reports of workflows. Replayed code does not report a second time. */
-function ourSinks(observe: ReturnType<typeof observing>, news?: News): NonNullable<WorkerOptions['sinks']> {
+function ourSinks(
+  observe: ReturnType<typeof observing>,
+  news?: InboxNews,
+): NonNullable<WorkerOptions['sinks']> {
   const changed = ({ workflowId }: { workflowId: string }): void => news?.note(workflowId);
   return {
     countersign: {

@@ -11,6 +11,8 @@ const LIMITS = {
   singleHelperPercent: 12,
   mirroredPercent: 78,
   cycles: 0,
+  /** Exported names with more than one home. */
+  sharedNames: 20,
 };
 
 /** Files that name entries, one a topic: nobody else has to import one. */
@@ -205,4 +207,18 @@ it('exports no name with a private word', () => {
       .map((name) => `${file}#${name}`),
   );
   expect(found).toEqual([]);
+});
+
+it('gives an exported name one home', () => {
+  const homes = new Map<string, string[]>();
+  for (const file of sources)
+    for (const name of new Set(exportedNames(file))) homes.set(name, [...(homes.get(name) ?? []), file]);
+  const found = [...homes].filter(([, files]) => files.length > 1).sort();
+  const lines = found.map(([name, files]) => `${name}: ${files.join(', ')}`);
+  const advice =
+    found.length > LIMITS.sharedNames
+      ? `at most ${LIMITS.sharedNames} names may have two homes; rename yours by what it means, or import the other`
+      : `fewer names have two homes: lower LIMITS.sharedNames to ${found.length}`;
+  const isAtLimit = found.length === LIMITS.sharedNames;
+  expect(isAtLimit ? [] : [advice, ...lines]).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { NEWS, type TurnNews } from '../src/contract/streamed-text';
-import { createNews, type News } from '../src/stream-news';
+import { createNews, type InboxNews } from '../src/stream-news';
 import './support/properties';
 
 /** A web inbox that may be away, and the news of a worker to it. */
@@ -20,7 +20,7 @@ function webInbox() {
   return { taken, state, warnings, news, named: () => taken.flatMap(({ turns }) => turns) };
 }
 
-const note = (news: News, ...turns: string[]): void => turns.forEach((turn) => news.note(turn));
+const note = (news: InboxNews, ...turns: string[]): void => turns.forEach((turn) => news.note(turn));
 const pass = (ms: number): Promise<void> => jest.advanceTimersByTimeAsync(ms);
 
 beforeEach(() => jest.useFakeTimers());

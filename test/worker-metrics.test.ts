@@ -1,4 +1,4 @@
-import type { Fact } from '../src/activities/observed';
+import type { ObservedFact } from '../src/activities/observed';
 import type { JournalEntry } from '../src/activities/journal';
 import { noopMetricMeter, type MetricMeter, type MetricTags } from '@temporalio/common';
 import { scriptedModel } from '../src/models/scripted';
@@ -37,7 +37,7 @@ const call = { agent: 'clerk', tool: 'pay', callId: '1.1', callKey: 'k:1.1' };
 const of = { agent: 'clerk', tool: 'pay' };
 const asked = { agent: 'clerk', model: 'm' };
 
-it.each<[string, Fact, unknown[]]>([
+it.each<[string, ObservedFact, unknown[]]>([
   [
     'a call',
     { kind: 'ended', ...call, outcome: 'denied', at: 5 },

@@ -4,7 +4,7 @@ import type { RuledCall } from '../authority/matching';
 import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { CountedVote } from '../authority/roster';
 import type { ApproversSource } from '../authority/source';
-import type { CallFacts } from '../authority/statement';
+import type { SignedCallFacts } from '../authority/statement';
 import { errorMessage } from '../contract/errors';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
@@ -157,7 +157,7 @@ export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: s
 }
 
 /** Where a call belongs, as the server reports it. What the call's input says does not count. */
-export type SignedPlace = Pick<CallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
+export type SignedPlace = Pick<SignedCallFacts, 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
 
 /** The data for checking votes. */
 export interface VoteCheck {

@@ -1,8 +1,8 @@
 import { Context } from '@temporalio/activity';
 import { temporal } from '@temporalio/proto';
 import type { CallInput } from '../contract/call';
+import type { HistoryEvent } from '../history/decode/decode';
 import {
-  type HistoryEvent,
   isAllowedHere,
   isGivenBack,
   isOfReplyHere,

@@ -263,7 +263,7 @@ type Report = (result: ToolResult) => Promise<void>;
  * person was first.
  */
 function lateReporter(execution: Execution): Report {
-  const signal = outcomeSignal(execution);
+  const signal = outcomeReporter(execution);
   return async (result) => {
     if (execution.tool.effect !== 'unsafe') return;
     const noted = withNote(execution.input, result);
@@ -276,7 +276,7 @@ function lateReporter(execution: Execution): Report {
  * Makes the function that signals the outcome to the current run of the turn. A reset may have made another run, but
  * the key says which call the outcome is for. The turn may be closed by then. The journal has the outcome all the same.
  */
-export function outcomeSignal({ input }: Pick<Execution, 'input'>): Report {
+export function outcomeReporter({ input }: Pick<Execution, 'input'>): Report {
   // The context is read now: when the outcome comes, the activity and its context are over.
   const context = Context.current();
   const { callKey, generation, callId, secret = '' } = input;

@@ -36,13 +36,13 @@ export interface Journal {
  * Encrypts the outcomes that are kept. `place` says where a text belongs, and the text can be read only with the same
  * `place`.
  */
-export interface Sealer {
+export interface OutcomeSealer {
   seal(text: string, place: string): Promise<string>;
   /** Decrypts a text. Undefined if the keys here cannot read it, or if it should be encrypted and is not. */
   open(sealed: string, place: string): Promise<string | undefined>;
 }
 
-const OPEN: Sealer = { seal: async (text) => text, open: async (text) => text };
+const OPEN: OutcomeSealer = { seal: async (text) => text, open: async (text) => text };
 
 /**
  * Whether an outcome belongs to this call. After a reset, a person may have changed the arguments of a call that had
@@ -56,7 +56,7 @@ export function isOutcomeOf(outcome: ToolResult, call: { arguments: JsonObject }
  * A journal with one file for each call in `directory`. Keys are hashed, so that file names reveal nothing. `sealer`
  * encrypts the outcomes, which hold the arguments and output of calls. Without `sealer` they are kept in plain text.
  */
-export function createJournal(directory: string, sealer: Sealer = OPEN): Journal {
+export function createJournal(directory: string, sealer: OutcomeSealer = OPEN): Journal {
   const nameOf = (key: string): string => createHash('sha256').update(key).digest('hex');
   const fileOf = (key: string): string => join(directory, nameOf(key));
   return {

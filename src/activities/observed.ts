@@ -35,7 +35,7 @@ export type WaitEnd = (typeof WAIT_ENDS)[number];
  * - `usage`: a reply used tokens of a model.
  * - `journal`: the intent or outcome of an unsafe call was written, or could not be written.
  */
-export type Fact =
+export type ObservedFact =
   | ({
       kind: 'waited';
       outcome: WaitEnd;
@@ -62,10 +62,12 @@ export type Fact =
   | { kind: 'journal'; write: 'intent' | 'outcome'; outcome: 'success' | 'failed'; ms: number };
 
 /** Called with each fact. It must not throw. */
-export type Observe = (fact: Fact) => void;
+export type Observe = (fact: ObservedFact) => void;
 
 /**
  * The sinks with which workflows report to their worker. Replayed code reports nothing. `observe` takes several facts
  * that happened together. `changed`: a request began or ceased to wait for a person in the workflow.
  */
-export type ObserveSinks = { countersign: { observe: (...facts: Fact[]) => void; changed: () => void } };
+export type ObserveSinks = {
+  countersign: { observe: (...facts: ObservedFact[]) => void; changed: () => void };
+};

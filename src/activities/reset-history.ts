@@ -6,12 +6,12 @@ import type { CallInput } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { isSoundJson } from '../contract/json';
 import { ACTIVITIES, callKey, SIGNALS, UPDATES } from '../contract/names';
+import type { HistoryEvent } from '../history/decode/decode';
 import { firstRunIn, readHistory } from '../history/run';
 import { unlessGone } from '../history/server-errors';
 import { contentDigest } from '../tools/content-digest';
 import type { SignedPlace } from './authority';
 
-export type HistoryEvent = temporal.api.history.v1.IHistoryEvent;
 type Payload = temporal.api.common.v1.IPayload;
 
 const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;

@@ -19,7 +19,7 @@ import {
   type Execution,
   aboutTurn,
   notRunResult,
-  outcomeSignal,
+  outcomeReporter,
   secretsOf,
   withNote,
   writeOutcome,
@@ -138,7 +138,7 @@ async function recordOutcome(
   await writeOutcome(execution, noted(result));
   if (lostReason !== 'late' && !(await isGivenUp(result))) return cachedOutput(execution.deps, noted(result));
   const lateResult = result.success ? markLate(result, 'it was given up') : result;
-  await outcomeSignal(execution)(noted(lateResult));
+  await outcomeReporter(execution)(noted(lateResult));
   return cachedOutput(execution.deps, noted(lateResult));
 }
 

@@ -6,7 +6,7 @@ import { ModelError } from '../models/model';
 import type { RunOutcome } from '../tools/outcome';
 import type { NewSpan, OpenSpan, SpanFacts, SpanPlace, Traces } from '../traces';
 import type { ActivityDeps } from './deps';
-import type { Fact, Observe } from './observed';
+import type { ObservedFact, Observe } from './observed';
 
 /** The most characters of a text in a span, because collectors refuse large texts. */
 const MOST_CHARACTERS = 16_384;
@@ -138,7 +138,7 @@ const NEVER_RAN = new Set(['denied', 'expired', 'refused', 'validation', 'tool_n
 
 /** Takes the facts that workflows report, for metrics and, if traces are on, for spans. */
 export function observing(observe: Observe, traces: Traces | undefined) {
-  return (turn: OfWorkflow, ...facts: Fact[]): void => {
+  return (turn: OfWorkflow, ...facts: ObservedFact[]): void => {
     for (const fact of facts) {
       observe(fact);
       if (traces !== undefined) recordFact(traces, turn, fact);
@@ -157,7 +157,7 @@ interface OfWorkflow {
  * that is over. Replayed code reports nothing, so no span comes twice. But a workflow task that fails after the report
  * and is tried again may repeat a span. Both spans then have the same `countersign.call_key`.
  */
-function recordFact(traces: Traces, turn: OfWorkflow, fact: Fact): void {
+function recordFact(traces: Traces, turn: OfWorkflow, fact: ObservedFact): void {
   if (fact.kind !== 'waited' && fact.kind !== 'ended' && fact.kind !== 'turn') return;
   const place: SpanPlace = {
     namespace: turn.namespace,
@@ -183,7 +183,7 @@ function recordFact(traces: Traces, turn: OfWorkflow, fact: Fact): void {
   traces.record(place, { name: `decision ${tool}`, facts: { ...facts, ...decided, ...waited }, since, at });
 }
 
-function turnSpan(fact: Extract<Fact, { kind: 'turn' }>, turn: string) {
+function turnSpan(fact: Extract<ObservedFact, { kind: 'turn' }>, turn: string) {
   const { agent, outcome, since, at, usage = {}, steps } = fact;
   const facts = {
     'gen_ai.operation.name': 'invoke_agent',

@@ -27,7 +27,7 @@ import { aboutTurn } from './execution';
 import { type AskedCall, fitStep, prepareCall, prepareFitting } from './prepare-call';
 import { requireUnpaused } from './control/pauses';
 import { LIMITS } from '../contract/limits';
-import type { Asked } from './model/model-tries';
+import type { AgentModel } from './model/model-tries';
 import { askModel, noteUsage, type ValuedReply } from './model/model-reply';
 import { ownCallId } from '../contract/names';
 
@@ -65,7 +65,13 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
 
 async function prepareStep(
   deps: ActivityDeps,
-  { agent, model, input, reply, bytes }: Asked & { input: ThinkInput; reply: ValuedReply; bytes: number },
+  {
+    agent,
+    model,
+    input,
+    reply,
+    bytes,
+  }: AgentModel & { input: ThinkInput; reply: ValuedReply; bytes: number },
 ): Promise<ThinkOutput> {
   // The text is cut so that the calls still fit into the result.
   const text = cutOutput(deps.run.secrets?.hide(reply.text) ?? reply.text, STREAM.textBytes);

@@ -6,8 +6,8 @@ import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
-import { checkFile, type Known } from './check-file';
-import type { Condition } from './condition';
+import { checkFile, type KnownNames } from './check-file';
+import type { RuleCondition } from './condition';
 import type { CheckedPasskeys, Passkey, PasskeySite } from './passkeys/passkey';
 import { agentsIn, permitsOf } from './roles-and-visibility';
 import { actionBy, type RuledCall, rulesThatFit } from './matching';
@@ -83,7 +83,7 @@ export interface Approvers {
  * @throws CountersignError `approvers_invalid` with each mistake, its line and column; `file_failed` if there is none
  * to read.
  */
-export async function loadApprovers(file: string, known?: Known): Promise<Approvers> {
+export async function loadApprovers(file: string, known?: KnownNames): Promise<Approvers> {
   let text: string;
   try {
     text = await readFile(file, 'utf8');
@@ -95,7 +95,7 @@ export async function loadApprovers(file: string, known?: Known): Promise<Approv
 }
 
 /** Like `loadApprovers`, but takes the text of the file. */
-export function parseApprovers(text: string, file: string, known?: Known): Approvers {
+export function parseApprovers(text: string, file: string, known?: KnownNames): Approvers {
   const read = readApproversFile(text);
   if (!read.ok) throw invalid(file, read.mistakes);
   const { conditions, keys, passkeys, revoked, mistakes } = checkFile(read.file, known);
@@ -232,10 +232,10 @@ interface Ruled {
   digest: string;
   tools: readonly string[] | undefined;
   agents: readonly string[] | undefined;
-  condition: Condition | undefined;
+  condition: RuleCondition | undefined;
 }
 
-function ruledBy(rule: RuleContent, condition: Condition | undefined): Ruled {
+function ruledBy(rule: RuleContent, condition: RuleCondition | undefined): Ruled {
   const { approvers, escalate, expires: expiresMs } = rule;
   const snapshot: RuleSnapshot = Object.freeze({
     name: rule.name,

@@ -10,7 +10,7 @@ import {
   verifySshSignature,
 } from './ssh-signature';
 import {
-  type CallFacts,
+  type SignedCallFacts,
   readStatement,
   SIGNED_DECISIONS,
   type Statement,
@@ -98,7 +98,7 @@ type PasskeyParts = 'passkeysOf' | 'passkeySite' | 'ownerOfPasskey';
 
 /** The facts that the worker itself knows and checks a vote against. */
 export interface Judge {
-  facts: CallFacts;
+  facts: SignedCallFacts;
   approvers: Pick<Approvers, 'personOf' | 'keysOf' | 'ownerOf' | 'inboxKeys' | 'revoked' | PasskeyParts>;
   /** Milliseconds since 1970, by the worker's clock. */
   now: number;

@@ -2,7 +2,7 @@ import { isObject } from '../contract/json';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import { BUDGET_KINDS, raiseSchema } from '../contract/spending/budget';
 import type { JsonSchema, Safety } from '../contract/tool';
-import { type Condition, readCondition } from './condition';
+import { type RuleCondition, readCondition } from './condition';
 import { type CheckedKeys, checkKeys, checkRevoked, type RevokedKeys } from './check-keys';
 import { type CheckedPasskeys, checkPasskeys } from './passkeys/passkey';
 import { checkPeople, checkRoster } from './check-people';
@@ -17,7 +17,7 @@ export interface RuledTool {
 }
 
 /** The tools and agents that a file may name. Without them, every name of a tool or an agent is accepted. */
-export interface Known {
+export interface KnownNames {
   tools: ReadonlyMap<string, RuledTool>;
   agents: readonly string[];
   /**
@@ -32,7 +32,7 @@ export const RULE_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect'] as c
 /** The checked parts of a file, and all mistakes in it. */
 export interface Checked {
   /** Each condition by the position of its rule. */
-  conditions: ReadonlyMap<number, Condition>;
+  conditions: ReadonlyMap<number, RuleCondition>;
   keys: CheckedKeys;
   passkeys: CheckedPasskeys;
   revoked: RevokedKeys;
@@ -40,7 +40,7 @@ export interface Checked {
 }
 
 /** Checks the meaning of a file. Finds all mistakes in one pass, in the order of the file. */
-export function checkFile(file: ReadFile, known: Known | undefined): Checked {
+export function checkFile(file: ReadFile, known: KnownNames | undefined): Checked {
   const mistakes: Mistake[] = [];
   const complain: Complain = (path, message, into) => void mistakes.push(file.mistakeAt(path, message, into));
   const { people, rules, groups } = file.content;
@@ -50,7 +50,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
   const keys = checkKeys(file, complain);
   const passkeys = checkPasskeys(file, complain);
   const revoked = checkRevoked(file, complain);
-  const conditions = new Map<number, Condition>();
+  const conditions = new Map<number, RuleCondition>();
   for (const [at, rule] of rules.entries()) {
     checkRoster(rule, at, { file, named, complain });
     if (known !== undefined) checkNames(rule, at, { known: withRaises(known), complain });
@@ -67,7 +67,7 @@ export function checkFile(file: ReadFile, known: Known | undefined): Checked {
  * Adds the requests for more budget to the tools, as dangerous tools. A turn asks for more budget as for a dangerous
  * call, and rules can name these requests like tools.
  */
-function withRaises({ tools, ...known }: Known): Known {
+function withRaises({ tools, ...known }: KnownNames): KnownNames {
   const safety: Safety = 'dangerous';
   const kinds = BUDGET_KINDS.map((kind) => raiseSchema(kind)['properties']);
   const schema: JsonSchema = { properties: Object.assign({}, ...kinds), additionalProperties: false };
@@ -85,7 +85,7 @@ export interface Matching {
 }
 
 interface AboutTools {
-  known: Known | undefined;
+  known: KnownNames | undefined;
   complain: Complain;
 }
 
@@ -95,7 +95,7 @@ interface AboutTools {
 export function checkNames(
   rule: Matching,
   at: number,
-  { known, complain, mayRun }: { known: Known; complain: Complain; mayRun?: boolean },
+  { known, complain, mayRun }: { known: KnownNames; complain: Complain; mayRun?: boolean },
 ): void {
   for (const [index, tool] of (rule.tools ?? []).entries()) {
     const path = ['rules', at, 'tools', index];
@@ -117,7 +117,7 @@ export function checkWhen(
   rule: Matching,
   at: number,
   { known, complain }: AboutTools,
-): Condition | undefined {
+): RuleCondition | undefined {
   if (rule.when === undefined) return undefined;
   const path = ['rules', at, 'when'];
   const read = readCondition(rule.when, RULE_VARIABLES);
@@ -163,7 +163,7 @@ function mayHave({ properties, additionalProperties, ...schema }: JsonSchema, fi
  */
 export function checkCovered<R extends Matching>(
   rules: readonly R[],
-  { conditions, complain }: { conditions: ReadonlyMap<number, Condition>; complain: Complain },
+  { conditions, complain }: { conditions: ReadonlyMap<number, RuleCondition>; complain: Complain },
   takes: (rule: R) => boolean = () => true,
 ): void {
   for (const [at, rule] of rules.entries()) {

@@ -1,8 +1,8 @@
-import { PASSKEY, type Passkey, readPasskeyLine } from './passkeys/passkey';
+import { PASSKEY_WORD, type Passkey, readPasskeyLine } from './passkeys/passkey';
 import type { ReadFile } from './read-file';
 import { readKeyLine, type SignerKey } from './ssh-key';
 import { SIGNATURE_NAMESPACE } from './ssh-signature';
-import type { Complain, Path } from './yaml';
+import type { Complain, YamlPath } from './yaml';
 
 /** The keys that may sign, of people and of web inboxes. */
 export interface CheckedKeys {
@@ -13,7 +13,7 @@ export interface CheckedKeys {
 /** Reads all keys. A key belongs to one person only, or to web inboxes. */
 export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKeys {
   const owners = new Map<string, string>();
-  const readAll = (lines: readonly string[], owner: string, place: Path): SignerKey[] =>
+  const readAll = (lines: readonly string[], owner: string, place: YamlPath): SignerKey[] =>
     lines.flatMap((line, index) => {
       const read = readKeyLine(line);
       const path = [...place, index];
@@ -87,7 +87,7 @@ function marksOf(
   line: string,
   { ssh, passkeys }: { ssh: SignerKey[]; passkeys: Passkey[] },
 ): string[] | { why: string; at: number } {
-  if (line.startsWith(`${PASSKEY} `)) {
+  if (line.startsWith(`${PASSKEY_WORD} `)) {
     const read = readPasskeyLine(line);
     if (!read.ok) return read;
     passkeys.push(read.passkey);

@@ -1,6 +1,6 @@
 import { GROUP } from '../contract/authority/votes';
 import { type FileContent, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
-import type { Complain, Path } from './yaml';
+import type { Complain, YamlPath } from './yaml';
 
 /** Checks people, their groups and delegates. */
 export function checkPeople(
@@ -9,7 +9,7 @@ export function checkPeople(
   complain: Complain,
 ): void {
   const taken = new Map<string, string>();
-  const claim = (what: string, label: string, { by, path }: { by: string; path: Path }): void => {
+  const claim = (what: string, label: string, { by, path }: { by: string; path: YamlPath }): void => {
     const owner = taken.get(what);
     if (owner !== undefined && owner !== by)
       complain(path, `${label} is that of ${owner}, too: one is one person's`);
@@ -87,7 +87,7 @@ export function checkRoster(rule: RuleContent, at: number, { file, named, compla
   const path = ['rules', at];
   const members = (group: string): string[] =>
     Object.keys(people).filter((name) => people[name]?.groups.includes(group));
-  const who = (list: readonly string[], place: Path): Set<string> => {
+  const who = (list: readonly string[], place: YamlPath): Set<string> => {
     const found = new Set<string>();
     for (const [index, entry] of list.entries()) {
       checkEntry(entry, [...place, index], { people, named, complain });
@@ -114,7 +114,12 @@ export function checkRoster(rule: RuleContent, at: number, { file, named, compla
 function checkNumbers(
   { approvers, name }: RuleContent,
   all: ReadonlySet<string>,
-  by: { path: Path; complain: Complain; members: (group: string) => string[]; named: ReadonlySet<string> },
+  by: {
+    path: YamlPath;
+    complain: Complain;
+    members: (group: string) => string[];
+    named: ReadonlySet<string>;
+  },
 ): void {
   const { path, complain, members, named } = by;
   const place = approvers?.any === undefined ? path : [...path, 'approvers', 'any'];
@@ -140,7 +145,7 @@ export function groupIn(entry: string): string | undefined {
 /** Complains if the file has no person or group with the name of an entry. */
 export function checkEntry(
   entry: string,
-  path: Path,
+  path: YamlPath,
   {
     people,
     named,

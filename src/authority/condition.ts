@@ -5,14 +5,14 @@ import { findReference } from '../contract/schema/reference';
 import type { JsonSchema } from '../contract/tool';
 
 /** The variables that a condition can name. */
-export const VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect', 'turn', 'age'] as const;
-type Variable = (typeof VARIABLES)[number];
+export const CONDITION_VARIABLES = ['args', 'tool', 'agent', 'safety', 'effect', 'turn', 'age'] as const;
+type Variable = (typeof CONDITION_VARIABLES)[number];
 
 /** The values of the variables that are known when a condition is evaluated. */
-export type Facts = Readonly<Partial<Record<Variable, CelInput>>>;
+export type ConditionFacts = Readonly<Partial<Record<Variable, CelInput>>>;
 
 /** A condition that was read and can be evaluated. */
-export interface Condition {
+export interface RuleCondition {
   text: string;
   /**
    * The fields of `args` that the condition reads. A field that the condition only tests with `has` is not among them.
@@ -21,7 +21,7 @@ export interface Condition {
   /** The condition names no variable, so it has the same result for every call. */
   isConstant: boolean;
   /** The result of the condition: true or false, or the reason why it could not be evaluated. */
-  evaluate(facts: Facts): boolean | { failed: string };
+  evaluate(facts: ConditionFacts): boolean | { failed: string };
 }
 
 /** A mistake in a condition, and its position in characters from 0. */
@@ -37,7 +37,7 @@ const env = celEnv({});
 export function readCondition(
   text: string,
   known: readonly Variable[],
-): { ok: true; condition: Condition } | { ok: false; mistake: ConditionMistake } {
+): { ok: true; condition: RuleCondition } | { ok: false; mistake: ConditionMistake } {
   if (text.length > LONGEST) return wrong(`a condition has at most ${LONGEST} characters`, LONGEST);
   try {
     const parsed = parse(text);
@@ -48,7 +48,7 @@ export function readCondition(
     if (stranger !== undefined)
       return wrong(`'${stranger}' is not known; there are ${known.join(', ')}`, text.indexOf(stranger));
     const planned = plan(env, parsed);
-    const evaluate: Condition['evaluate'] = (facts) => {
+    const evaluate: RuleCondition['evaluate'] = (facts) => {
       if (seen.goesThrough && Object.values(facts).some(isTooLong))
         return { failed: `a list has over ${MOST_ENTRIES} entries` };
       return outcomeOf(() => planned(facts));

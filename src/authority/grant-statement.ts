@@ -18,7 +18,11 @@ export interface GrantPlace {
  * so a check of decisions never accepts it. The text of a confirmation has all terms of the grant, and also the person
  * who confirms it and the time.
  */
-export function grantText(terms: GrantTerms, place: GrantPlace, says: SaysOfGrant = givenBy(terms)): string {
+export function signedGrantText(
+  terms: GrantTerms,
+  place: GrantPlace,
+  says: SaysOfGrant = givenBy(terms),
+): string {
   const { installation, namespace } = place;
   const confirms = says.voter === terms.by ? {} : { confirmedBy: says.voter, confirmedAt: says.at };
   return canonicalJson({ v: 1, kind: 'grant', installation, namespace, ...termsIn(terms), ...confirms });
@@ -43,7 +47,7 @@ export function assuranceOfGrant(
 ): VoteJudgement {
   const { until } = grant;
   return assuranceOfText(
-    { signature, signer: name, at, until, text: grantText(grant, place, { voter: name, at }) },
+    { signature, signer: name, at, until, text: signedGrantText(grant, place, { voter: name, at }) },
     { approvers, now, uses: { own: GRANT_NAMESPACE, inbox: INBOX_GRANT_NAMESPACE } },
   );
 }

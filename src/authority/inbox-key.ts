@@ -8,7 +8,7 @@ import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
 import { createWhole, makeFolderOf, type PrivateFault, readPrivateFile } from '../files';
 import { awayText } from './away-statement';
-import { grantText } from './grant-statement';
+import { signedGrantText } from './grant-statement';
 import { ed25519Line, readKeyLine } from './ssh-key';
 import {
   armorOf,
@@ -179,7 +179,7 @@ export function inboxGrantSigner({
     const { installation, personOf } = await approvers.current();
     // The grant comes from a workflow, so it may name anybody as the person who signs.
     if (personOf(user) !== (says?.voter ?? terms.by)) return undefined;
-    const armored = key.signGrant(grantText(terms, { installation, namespace }, says));
+    const armored = key.signGrant(signedGrantText(terms, { installation, namespace }, says));
     return { kind: 'inbox', armored, at: (says ?? terms).at, notAfter: terms.until };
   };
 }

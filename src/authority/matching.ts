@@ -1,6 +1,6 @@
 import type { JsonObject } from '../contract/json';
 import type { Effect, JsonSchema, Safety } from '../contract/tool';
-import { type Condition, conditionArguments, type Facts } from './condition';
+import { type RuleCondition, conditionArguments, type ConditionFacts } from './condition';
 
 /** A call to which rules are applied. */
 export interface RuledCall {
@@ -17,13 +17,13 @@ export interface RuledCall {
 interface Matching {
   tools?: readonly string[] | undefined;
   agents?: readonly string[] | undefined;
-  condition?: Condition | undefined;
+  condition?: RuleCondition | undefined;
 }
 
 /** A rule that was checked, and whether it fits the call. `failed`: the condition could not be evaluated. */
-export interface Look<R> {
+export interface CheckedRule<R> {
   rule: R;
-  outcome: ReturnType<Condition['evaluate']>;
+  outcome: ReturnType<RuleCondition['evaluate']>;
 }
 
 /**
@@ -31,7 +31,7 @@ export interface Look<R> {
  * the rule does not fit.
  */
 export function actionBy<Action extends string>(
-  outcome: Look<unknown>['outcome'],
+  outcome: CheckedRule<unknown>['outcome'],
   then: Action,
 ): { action: Action | 'refuse'; failed?: string } | undefined {
   if (outcome === false) return undefined;
@@ -44,7 +44,7 @@ export function actionBy<Action extends string>(
  */
 export function rulesThatFit<R extends Matching>(
   rules: readonly R[],
-): (call: RuledCall) => Iterable<Look<R>> {
+): (call: RuledCall) => Iterable<CheckedRule<R>> {
   const named = new Set(rules.flatMap(({ tools = [] }) => tools));
   const others = rules.filter(({ tools }) => tools === undefined);
   const byTool = new Map(
@@ -53,7 +53,7 @@ export function rulesThatFit<R extends Matching>(
   return (call) => looks(byTool.get(call.tool) ?? others, call);
 }
 
-function* looks<R extends Matching>(rules: readonly R[], call: RuledCall): Generator<Look<R>> {
+function* looks<R extends Matching>(rules: readonly R[], call: RuledCall): Generator<CheckedRule<R>> {
   const facts = factsOf(call);
   for (const rule of rules) {
     const { agents, condition } = rule;
@@ -62,7 +62,7 @@ function* looks<R extends Matching>(rules: readonly R[], call: RuledCall): Gener
   }
 }
 
-function factsOf({ args, schema, tool, agent, safety, effect }: RuledCall): () => Facts {
-  let facts: Facts | undefined;
+function factsOf({ args, schema, tool, agent, safety, effect }: RuledCall): () => ConditionFacts {
+  let facts: ConditionFacts | undefined;
   return () => (facts ??= { args: conditionArguments(args, schema), tool, agent, safety, effect });
 }

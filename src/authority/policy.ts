@@ -3,10 +3,10 @@ import { z } from 'zod';
 import { POLICY_ACTIONS, type PolicyAction, type PolicyRule } from '../contract/authority/policy';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
-import { checkCovered, checkNames, checkWhen, type Known } from './check-file';
-import type { Condition } from './condition';
+import { checkCovered, checkNames, checkWhen, type KnownNames } from './check-file';
+import type { RuleCondition } from './condition';
 import { actionBy, type RuledCall, rulesThatFit } from './matching';
-import { type Complain, type Path, readYaml, wordsOf } from './yaml';
+import { type Complain, type YamlPath, readYaml, schemaMistakes } from './yaml';
 import { DAY } from '../contract/limits';
 
 /** A rule that fits a call, and its action. */
@@ -70,7 +70,7 @@ function endOf(day: string): number {
 /** The facts against which the rules of a policy are checked. */
 export interface PolicyCheck {
   /** The known tools and agents. Absent: every name of a tool or an agent is accepted. */
-  known?: Known;
+  known?: KnownNames;
   /** Milliseconds. @default now */
   now?: number;
 }
@@ -108,10 +108,13 @@ export function parsePolicy(text: string, file: string, check: PolicyCheck = {})
 }
 
 function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules {
-  const place = (path: Path, message: string): string => `config: \`policy\`: ${path.join('.')}: ${message}`;
+  const place = (path: YamlPath, message: string): string =>
+    `config: \`policy\`: ${path.join('.')}: ${message}`;
   const parsed = policySchema.safeParse({ rules });
   if (!parsed.success)
-    throw invalid(parsed.error.issues.flatMap(wordsOf).map(({ path, message }) => place(path, message)));
+    throw invalid(
+      parsed.error.issues.flatMap(schemaMistakes).map(({ path, message }) => place(path, message)),
+    );
   return checked(parsed.data.rules, { ...check, from: 'config' }, place);
 }
 
@@ -129,7 +132,7 @@ interface Ruled {
   rule: PolicyRule;
   tools: readonly string[] | undefined;
   agents: readonly string[] | undefined;
-  condition: Condition | undefined;
+  condition: RuleCondition | undefined;
   /** The end of its last day, in milliseconds. From this time on the rule fits no call. */
   endsAt: number;
 }
@@ -137,11 +140,11 @@ interface Ruled {
 function checked(
   rules: readonly RuleContent[],
   { known, now = Date.now(), from }: PolicyCheck & { from: string },
-  place: (path: Path, message: string, into?: number) => string,
+  place: (path: YamlPath, message: string, into?: number) => string,
 ): PolicyRules {
   const mistakes: string[] = [];
   const complain: Complain = (path, message, into) => void mistakes.push(place(path, message, into));
-  const conditions = new Map<number, Condition>();
+  const conditions = new Map<number, RuleCondition>();
   for (const [at, one] of rules.entries()) {
     checkUntil(one, at, { now, complain });
     if (known !== undefined) checkNames(one, at, { known, complain, mayRun: one.until !== undefined });

@@ -1,7 +1,7 @@
 import { EVERYTHING, type Permit } from '../contract/authority/permits';
 import { checkEntry, groupIn } from './check-people';
 import type { FileContent, ReadFile } from './read-file';
-import type { Complain, Path } from './yaml';
+import type { Complain, YamlPath } from './yaml';
 
 /** Returns the permit of a person. Takes the name in the file, or undefined for somebody who is not in the file. */
 export type Permits = (person: string | undefined) => Permit;
@@ -44,7 +44,7 @@ export function agentsIn({ visibility = {} }: Pick<FileContent, 'visibility'>): 
 export function checkPermits({ content }: ReadFile, named: ReadonlySet<string>, complain: Complain): void {
   const { people, roles, visibility = {} } = content;
   const about = { people, named, complain };
-  const checkOnce = (list: readonly string[], path: Path): void => {
+  const checkOnce = (list: readonly string[], path: YamlPath): void => {
     for (const [at, entry] of list.entries())
       if (list.indexOf(entry) !== at) complain([...path, at], `'${entry}' is listed twice`);
   };

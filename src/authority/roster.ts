@@ -3,7 +3,7 @@ import type { Away } from '../contract/control/away';
 import { defined } from '../contract/defined';
 import type { Approvers } from './approvers';
 import type { Judge } from './assurance';
-import { PASSKEY, readPasskeyLine } from './passkeys/passkey';
+import { PASSKEY_WORD, readPasskeyLine } from './passkeys/passkey';
 import { NONE_REVOKED } from './check-keys';
 import { readKeyLine } from './ssh-key';
 
@@ -83,7 +83,7 @@ export function approversOfLine({ person, mail, line, site }: RosterLine): Judge
     passkeySite: site,
     revoked: NONE_REVOKED,
   };
-  if (line.startsWith(`${PASSKEY} `)) {
+  if (line.startsWith(`${PASSKEY_WORD} `)) {
     const read = readPasskeyLine(line);
     return read.ok ? { ...none, passkeysOf: () => [read.passkey] } : undefined;
   }

@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { type Approvers, loadApprovers } from './approvers';
-import type { Known } from './check-file';
+import type { KnownNames } from './check-file';
 import type { PolicyRule } from '../contract/authority/policy';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
@@ -15,7 +15,7 @@ export interface ApproversSource {
 /** The options of a source. */
 export interface SourceOptions {
   file: string;
-  known?: Known;
+  known?: KnownNames;
   /** Called with a line that says why the file cannot be used, once for each change of the file. */
   warn(line: string): void;
 }
@@ -64,7 +64,7 @@ export async function openApprovers({ file, known, warn }: SourceOptions): Promi
 export interface AuthoritySources {
   file: string | undefined;
   policy: string | readonly PolicyRule[] | undefined;
-  known: Known;
+  known: KnownNames;
   warn: SourceOptions['warn'];
 }
 

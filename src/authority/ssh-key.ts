@@ -69,7 +69,7 @@ function keyOf(line: string): SignerKey {
   if (type.includes('-cert-v')) throw new KeyFault(CERTIFICATE, end);
   const blob = readBase64(body);
   if (blob === undefined || blob.length === 0) throw new KeyFault(NOT_A_KEY, end);
-  const found = readPublicKey(blob);
+  const found = readSshPublicKey(blob);
   if (!found.ok) throw new KeyFault(found.why, end);
   if (found.key.type !== type) throw new KeyFault(NOT_A_KEY, end);
   return { ...found.key, ...options, line };
@@ -128,7 +128,7 @@ function momentOf({ value, at }: { value: string; at: number }): number {
 }
 
 /** Reads a key in the wire form of OpenSSH, or says why it may not sign. Never throws. */
-export function readPublicKey(blob: Buffer): { ok: true; key: PublicKey } | { ok: false; why: string } {
+export function readSshPublicKey(blob: Buffer): { ok: true; key: PublicKey } | { ok: false; why: string } {
   try {
     const wire = readWire(blob);
     const type = wire.text();

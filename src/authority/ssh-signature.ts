@@ -1,5 +1,5 @@
 import { constants, createHash, verify } from 'node:crypto';
-import { type PublicKey, readPublicKey, type SignerKey } from './ssh-key';
+import { type PublicKey, readSshPublicKey, type SignerKey } from './ssh-key';
 import { readBase64, readWire, type WireReader, wireString } from './ssh-wire';
 
 /**
@@ -151,7 +151,7 @@ function signatureIn(blob: Buffer, known: readonly PublicKey[]): ReturnType<type
 }
 
 function keyIn(blob: Buffer): PublicKey | undefined {
-  const read = readPublicKey(blob);
+  const read = readSshPublicKey(blob);
   return read.ok ? read.key : undefined;
 }
 

@@ -74,7 +74,7 @@ function sorted(names: readonly string[]): string[] {
 }
 
 /** The facts of a call that do not depend on the voter. */
-export interface CallFacts
+export interface SignedCallFacts
   extends
     Pick<
       Statement,
@@ -91,7 +91,7 @@ export interface SignableVote extends Pick<Statement, 'decision' | 'approver' | 
 }
 
 /** The statement of a vote on a call. Undefined if a part does not have its form. */
-export function statementOf(facts: CallFacts, vote: SignableVote): Statement | undefined {
+export function statementOf(facts: SignedCallFacts, vote: SignableVote): Statement | undefined {
   const { installation, namespace, workflowId, firstExecutionRunId, callKey, generation } = facts;
   const { agent, tool, toolDigest, seenDigest, effectiveDigest, ruleDigest, requesters } = facts;
   const { decision, reason = '', approver, inPlaceOf, at, notAfter } = vote;

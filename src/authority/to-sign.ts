@@ -3,10 +3,13 @@ import type { Authority } from '../contract/authority/authority';
 import type { VoteSignature } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
-import type { CallFacts, Statement } from './statement';
+import type { SignedCallFacts, Statement } from './statement';
 
 /** Where a call belongs, as the server names it, and the installation of the approvers file. */
-export type SignedAt = Pick<CallFacts, 'installation' | 'namespace' | 'workflowId' | 'firstExecutionRunId'>;
+export type SignedAt = Pick<
+  SignedCallFacts,
+  'installation' | 'namespace' | 'workflowId' | 'firstExecutionRunId'
+>;
 
 /** The parts of a call that a signature covers, as a person is shown them. */
 export interface ShownCall {
@@ -30,10 +33,10 @@ export interface ShownCall {
  * the call, because nobody would check a signature.
  */
 export function factsToSign(
-  { agent }: Pick<CallFacts, 'agent'>,
+  { agent }: Pick<SignedCallFacts, 'agent'>,
   { phase, tool, request, doubt, generation: last }: ShownCall,
   at: SignedAt,
-): CallFacts | undefined {
+): SignedCallFacts | undefined {
   const authority = request?.authority;
   if (request === undefined || authority === undefined) return undefined;
   const isAgain = phase === 'in_doubt' && doubt !== undefined;

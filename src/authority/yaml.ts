@@ -2,7 +2,7 @@ import { isNode, isScalar, LineCounter, parseDocument, type Document } from 'yam
 import type { z } from 'zod';
 
 /** A place in a file: the keys and positions that lead to it. */
-export type Path = readonly (string | number)[];
+export type YamlPath = readonly (string | number)[];
 
 /** A mistake in a file. Lines and columns count from 1. */
 export interface Mistake {
@@ -14,7 +14,7 @@ export interface Mistake {
 /**
  * Reports a mistake at a path. `into`: the number of characters between the beginning of a text and the mistake in it.
  */
-export type Complain = (path: Path, message: string, into?: number) => void;
+export type Complain = (path: YamlPath, message: string, into?: number) => void;
 
 /** The content of a file, and the position of each part in its text. */
 export interface ReadYaml<T> {
@@ -23,7 +23,7 @@ export interface ReadYaml<T> {
    * A mistake at the position of a path, or of the nearest existing part around it. `into`: the number of characters
    * between the beginning of a text and the mistake in it.
    */
-  mistakeAt(path: Path, message: string, into?: number): Mistake;
+  mistakeAt(path: YamlPath, message: string, into?: number): Mistake;
 }
 
 const MOST_BYTES = 4 * 1024 * 1024;
@@ -45,7 +45,7 @@ export function readYaml<T>(
     placed(lines, offsetOf(document, path, into), message);
   const parsed = schema.safeParse(contentOf(document));
   if (parsed.success) return { ok: true, file: { content: parsed.data, mistakeAt } };
-  const mistakes = parsed.error.issues.flatMap(wordsOf);
+  const mistakes = parsed.error.issues.flatMap(schemaMistakes);
   return { ok: false, mistakes: mistakes.map(({ path, message }) => mistakeAt(path, message)) };
 }
 
@@ -63,7 +63,7 @@ function placed(lines: LineCounter, offset: number, message: string): Mistake {
   return { line: Math.max(1, line), column: Math.max(1, col), message };
 }
 
-function offsetOf(document: Document, path: Path, into = 0): number {
+function offsetOf(document: Document, path: YamlPath, into = 0): number {
   for (let length = path.length; length > 0; length--) {
     const node: unknown = document.getIn(path.slice(0, length), true);
     if (!isNode(node) || node.range == null) continue;
@@ -77,7 +77,7 @@ function offsetOf(document: Document, path: Path, into = 0): number {
 }
 
 /** A mistake of the schema in the words of the file, with its path. */
-export function wordsOf(issue: z.core.$ZodIssue): { path: Path; message: string }[] {
+export function schemaMistakes(issue: z.core.$ZodIssue): { path: YamlPath; message: string }[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
   const what = path.length === 0 ? 'the file' : `\`${path.join('.')}\``;
   if (issue.code === 'unrecognized_keys')

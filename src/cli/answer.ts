@@ -6,7 +6,7 @@ import type { Screen } from './print/screen';
 import { escapeText } from './print/escape';
 
 /** The call that an answer is about, and how to print the answer. */
-export interface Asked {
+export interface AnsweredCall {
   /** `<turn>/<call>`. */
   id: string;
   json: boolean;
@@ -19,7 +19,7 @@ export interface Asked {
  *
  * @throws CountersignError `decision_refused` for a refusal.
  */
-export function reportAnswer(answer: Answer, { id, json, what }: Asked, screen: Screen): void {
+export function reportAnswer(answer: Answer, { id, json, what }: AnsweredCall, screen: Screen): void {
   if (json) screen.json(answer);
   assertTaken(answer, id);
   if (json) return;

@@ -178,7 +178,7 @@ export function resultLine({ turn, callId, answer }: BatchResult, style: Style):
 }
 
 /** Options of a command that can decide many calls together. */
-export interface BatchOptions extends InboxFilters {
+export interface BatchFlags extends InboxFilters {
   all?: boolean;
   where?: string;
   yes?: boolean;
@@ -203,7 +203,7 @@ export function addBatchOptions(command: Command, yes = 'with --all: do not ask'
  * @throws CountersignError `usage` if they choose nothing in particular, or do not fit together.
  */
 export async function readBatch(
-  options: BatchOptions,
+  options: BatchFlags,
   decision: 'approved' | 'denied',
   target?: string,
 ): Promise<Batch> {
@@ -227,7 +227,7 @@ export async function readBatch(
 }
 
 /** @throws CountersignError `usage` for options of a batch without `--all`. */
-export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: BatchOptions): void {
+export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: BatchFlags): void {
   const [given] = Object.keys(defined({ where, yes, tool, agent, 'older-than': olderThan, limit }));
   if (given !== undefined)
     throw usageError(`--${given} goes with --all`, 'Name one call, or choose many with --all.');

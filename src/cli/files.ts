@@ -25,7 +25,7 @@ export function toFileError(error: unknown, doing: string): unknown {
  *
  * @throws CountersignError `file_failed`.
  */
-export async function withFile<T>(doing: string, work: () => Promise<T>): Promise<T> {
+export async function withFileErrors<T>(doing: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -39,7 +39,7 @@ export async function withFile<T>(doing: string, work: () => Promise<T>): Promis
  * @throws CountersignError `file_failed`.
  */
 export function readTextFile(path: string): Promise<string> {
-  return withFile(`reading ${path}`, () => readFile(path, 'utf8'));
+  return withFileErrors(`reading ${path}`, () => readFile(path, 'utf8'));
 }
 
 /**
@@ -48,7 +48,7 @@ export function readTextFile(path: string): Promise<string> {
  * @throws CountersignError `file_failed`, also if the file exists.
  */
 export function writeNewFile(path: string, text: string, mode = 0o600): Promise<void> {
-  return withFile(`writing ${path}`, () => writeFile(path, text, { flag: 'wx', mode }));
+  return withFileErrors(`writing ${path}`, () => writeFile(path, text, { flag: 'wx', mode }));
 }
 
 /**
@@ -58,7 +58,7 @@ export function writeNewFile(path: string, text: string, mode = 0o600): Promise<
  */
 export function readAttached(given: string): Promise<NewFile> {
   const path = given.startsWith('~/') ? join(homedir(), given.slice(2)) : given;
-  return withFile(`reading ${path}`, async () => {
+  return withFileErrors(`reading ${path}`, async () => {
     const { size } = await stat(path);
     if (size > LIMITS.fileBytes)
       throw new CountersignError('usage', `${path} is over ${sizeText(LIMITS.fileBytes)}`);

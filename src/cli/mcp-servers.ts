@@ -60,7 +60,7 @@ export interface ServerReport {
 }
 
 /** @throws CountersignError `config_invalid` if a server cannot be started as it is declared. */
-export function checkStart(name: string, start: McpStart): void {
+export function checkMcpStart(name: string, start: McpStart): void {
   const why = whyNotStarted(start);
   if (why === undefined) return;
   throw new CountersignError('config_invalid', `MCP server ${name}: ${why}`, {

@@ -147,7 +147,7 @@ export function readInboxQuery({ tool, agent, olderThan, limit }: InboxFilters):
 }
 
 /** The facts for which a condition is evaluated. */
-export interface Facts {
+export interface WhereFacts {
   args: JsonObject;
   /** The schema of the tool, if the record has it. */
   schema?: JsonSchema | undefined;
@@ -163,7 +163,7 @@ export interface Facts {
  * not match either. For example, a call without an amount is chosen neither by `args.amount < 50` nor by `!(args.amount
  * >= 50)`.
  */
-export type Where = (facts: Facts) => boolean;
+export type Where = (facts: WhereFacts) => boolean;
 
 /**
  * Reads a condition in CEL about one call: `args`, `tool`, `agent`, `turn`, and `age`, a duration.

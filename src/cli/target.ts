@@ -41,12 +41,12 @@ export function findCall(view: TurnView, named: string | undefined): CallView {
 }
 
 /** The calls of a turn that wait for a person, as `<turn>/<call>`. */
-export function openCalls(view: TurnView): string[] {
+export function waitingCallIds(view: TurnView): string[] {
   return [...view.requests, ...view.questions, ...view.inDoubt].map(({ callId }) => `${view.turn}/${callId}`);
 }
 
 function noCallNamed(view: TurnView): CountersignError {
-  const open = openCalls(view);
+  const open = waitingCallIds(view);
   return new CountersignError('usage', `${view.turn} is a turn; name the call as well`, {
     hint: open.length === 0 ? 'No call of it waits for a person.' : `Open: ${open.join(', ')}`,
     data: { open },
@@ -54,7 +54,7 @@ function noCallNamed(view: TurnView): CountersignError {
 }
 
 function noSuchCall(view: TurnView, named: string): CountersignError {
-  const open = openCalls(view);
+  const open = waitingCallIds(view);
   const all = view.calls.map(({ callId }) => callId);
   return new CountersignError('call_not_found', `${view.turn} has no call ${named}`, {
     hint: open.length > 0 ? `Open: ${open.join(', ')}` : `Its calls: ${all.join(', ') || 'none'}`,

@@ -12,7 +12,7 @@ import { eventLines } from './print/event';
 import { wrap } from './print/format';
 import type { Screen } from './print/screen';
 import { openLines, pendingLines } from './print/turn';
-import { openCalls } from './target';
+import { waitingCallIds } from './target';
 import { createView, type TurnView } from '../history/view';
 
 /** The turn to watch, and how to print it. */
@@ -165,7 +165,7 @@ function conclude(end: FollowEnd, view: TurnView, context: Context): void {
     return;
   }
   if (end === 'waiting') {
-    const open = openCalls(view);
+    const open = waitingCallIds(view);
     throw new CountersignError('still_waiting', `${view.turn} still waits for a person`, {
       hint: `Open: ${open.join(', ')}. The turn goes on once it is decided.`,
       data: { open },

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { temporal } from '@temporalio/proto';
 import { CountersignError } from '../contract/errors';
 import { DEPLOYMENT, SEARCH_ATTRIBUTES, WORKFLOWS } from '../contract/names';
-import { ask, detailsOf, retry, STATUS, statusOf, toCountersignError } from '../history/server-errors';
+import { ask, detailsOf, retry, STATUS, grpcStatusOf, toCountersignError } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { quoted } from './list';
 import type { Build, BuildId, Builds } from './types';
@@ -94,7 +94,7 @@ async function describe(context: ClientContext, deploymentName: string) {
     return workerDeploymentInfo ?? undefined;
   });
   return asked.catch((error: unknown) => {
-    if (statusOf(error) === STATUS.notFound) return undefined;
+    if (grpcStatusOf(error) === STATUS.notFound) return undefined;
     throw error;
   });
 }
@@ -148,7 +148,7 @@ export async function makeCurrent(
   const { identity } = client.options;
   const request = { namespace, deploymentName: deployment, buildId: build, identity };
   const passes = (error: unknown): boolean =>
-    statusOf(error) === STATUS.notFound || statusOf(error) === STATUS.failedPrecondition;
+    grpcStatusOf(error) === STATUS.notFound || grpcStatusOf(error) === STATUS.failedPrecondition;
   try {
     await retry({ passes, forMs: KNOWN_MS, everyMs: 500 }, () =>
       connection.withDeadline(Date.now() + KNOWN_MS, () =>
@@ -163,8 +163,8 @@ export async function makeCurrent(
 
 function refusal(error: unknown, { deployment, build }: Required<BuildId>): CountersignError {
   const data = { deployment, build };
-  if (statusOf(error) === STATUS.notFound) return buildNotFound({ deployment, build }, error);
-  if (statusOf(error) !== STATUS.failedPrecondition)
+  if (grpcStatusOf(error) === STATUS.notFound) return buildNotFound({ deployment, build }, error);
+  if (grpcStatusOf(error) !== STATUS.failedPrecondition)
     return toCountersignError(error, `making build ${build} current`);
   const message = `build ${build} cannot be the current one: ${detailsOf(error)}`;
   const hint = 'start its workers on every queue that the current build has: countersign worker --build-id';

@@ -13,7 +13,7 @@ import { refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
 import { makeDecode } from '../history/decode/decode';
 import { defined } from '../contract/defined';
 import { reasonOfNoAnswer } from '../server-probe';
-import { detailsOf, isUpdateLimit, STATUS, statusOf } from '../history/server-errors';
+import { detailsOf, isUpdateLimit, STATUS, grpcStatusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { openFileStore } from '../store';
 import { Outbox } from './outbox';
@@ -162,7 +162,7 @@ async function noServer(settings: Settings, cause: unknown): Promise<Countersign
 
 /** Whether the server answered and refuses this key. */
 function isRefused(error: unknown): boolean {
-  const status = statusOf(error);
+  const status = grpcStatusOf(error);
   return status === STATUS.permissionDenied || status === STATUS.unauthenticated;
 }
 

@@ -3,7 +3,7 @@ import { temporal } from '@temporalio/proto';
 import type { Abandonment } from '../contract/decision';
 import { escalatedAuthority, whyMayNot } from '../contract/authority/authority';
 import { SIGNALS } from '../contract/names';
-import { STATUS, statusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
+import { STATUS, grpcStatusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
 import { isTurn } from './find-turn';
 import { CountersignError } from '../contract/errors';
 import { decodeRuns, describeTurn, readHistories, readTimeline } from '../history/read';
@@ -78,7 +78,8 @@ async function unlessEnded(context: ClientContext, turn: string, act: () => Prom
 /** Whether an error says that a workflow does not exist or is closed. The server answers both cases in the same way. */
 export function isNotFound(error: unknown): boolean {
   return (
-    statusOf(error) === STATUS.notFound || (error instanceof Error && error.name === 'WorkflowNotFoundError')
+    grpcStatusOf(error) === STATUS.notFound ||
+    (error instanceof Error && error.name === 'WorkflowNotFoundError')
   );
 }
 

@@ -1,5 +1,5 @@
 /** Lets at most `size` jobs run at the same time. Further jobs wait in the order in which they came. */
-export class Pool {
+export class JobLimiter {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
@@ -41,11 +41,11 @@ const AT_ONCE_PER_TURN = 8;
 
 /** Sends the messages of one client: at most 50 at the same time, and at most 8 to the same turn. */
 export class Outbox {
-  private readonly all = new Pool(AT_ONCE);
-  private readonly turns = new Map<string, Pool>();
+  private readonly all = new JobLimiter(AT_ONCE);
+  private readonly turns = new Map<string, JobLimiter>();
 
   async send<T>(turn: string, job: () => Promise<T>): Promise<T> {
-    const own = this.turns.get(turn) ?? new Pool(AT_ONCE_PER_TURN);
+    const own = this.turns.get(turn) ?? new JobLimiter(AT_ONCE_PER_TURN);
     this.turns.set(turn, own);
     try {
       // A message waits for its turn first. So many messages to one turn do not hold the places of others while they

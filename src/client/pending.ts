@@ -5,7 +5,7 @@ import { CountersignError } from '../contract/errors';
 import { defined } from '../contract/defined';
 import { toIso } from '../history/decode/proto';
 import { purposeOf } from '../history/fold/activities';
-import { STATUS, statusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
+import { STATUS, grpcStatusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
 import type { ClientContext } from './context';
 
 import { type PolledQueue, workersOf } from './pollers';
@@ -204,7 +204,7 @@ export async function changedTools(
   } catch (error) {
     // There is no worker, the answer takes too long, or the workflow is not a turn.
     if (error instanceof Error && SILENT.includes(error.name)) return undefined;
-    if (NO_ANSWER.includes(statusOf(error) ?? -1)) return undefined;
+    if (NO_ANSWER.includes(grpcStatusOf(error) ?? -1)) return undefined;
     throw toCountersignError(error, `asking for the tools of turn ${turn}`);
   }
 }

@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import type { ConnectionLike } from '@temporalio/client';
-import { STATUS, statusOf } from '../history/server-errors';
+import { STATUS, grpcStatusOf } from '../history/server-errors';
 import { agentsAmong } from '../contract/worker-tools';
 import { toIso } from '../history/decode/proto';
 
@@ -124,7 +124,7 @@ async function heartbeatsOf(
       if (one !== undefined && (known === undefined || isLater(one, known))) heartbeats.set(identity, one);
     }
   } catch (error) {
-    if (!NO_HEARTBEATS.includes(statusOf(error))) throw error;
+    if (!NO_HEARTBEATS.includes(grpcStatusOf(error))) throw error;
   }
   return heartbeats;
 }

@@ -19,7 +19,7 @@ import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/name
 import { isTurnInput } from '../contract/payloads';
 import { codecOfSchedule } from '../encryption/codec';
 import { toIso } from '../history/decode/proto';
-import { ask, STATUS, statusOf } from '../history/server-errors';
+import { ask, STATUS, grpcStatusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { startOf } from '../contract/turn';
 import { attach, checkTurnId, inputOf, priorityGiven } from './start-turn';
@@ -176,7 +176,7 @@ function errorOf(error: unknown, id: string): unknown {
       data: { schedule: id },
       cause: error,
     });
-  if (error instanceof ScheduleNotFoundError || statusOf(error) === STATUS.notFound)
+  if (error instanceof ScheduleNotFoundError || grpcStatusOf(error) === STATUS.notFound)
     return new CountersignError('schedule_not_found', `there is no schedule ${id}`, {
       hint: 'countersign schedule list shows those there are',
       data: { schedule: id },

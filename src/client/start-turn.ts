@@ -18,7 +18,7 @@ import type { ClientContext } from './context';
 import type { StartRequest } from './requests';
 import type { ForkTurnRequest, StartedFork, StartedTurn } from './types';
 import { planFork } from '../history/fork';
-import { recordOf } from '../history/fork-record';
+import { forkRecordOf } from '../history/fork-record';
 import { parseExport } from '../history/exported';
 import { decodeRuns, readHistories } from '../history/read';
 
@@ -198,7 +198,7 @@ function turnExists(turn: string): CountersignError {
 export async function forkTurn(context: ClientContext, request: ForkTurnRequest): Promise<StartedFork> {
   const { id, taskQueue: queue } = request;
   const turn = id === undefined ? drawTurnId() : checkTurnId(id);
-  const record = recordOf(await decodeRuns(context.source, await historiesOf(context, request)));
+  const record = forkRecordOf(await decodeRuns(context.source, await historiesOf(context, request)));
   const taskQueue = queue ?? record.taskQueue;
   const input = await inTrace(
     planFork(record, request, { now: Date.now(), replyId: randomUUID(), taskQueue }),

@@ -10,7 +10,7 @@ import { purposeOf } from '../history/fold/activities';
 import { is } from '../history/fold/guards';
 import { Payloads } from '../history/decode/payloads';
 import { describeTurn, readTurn } from '../history/read';
-import { post, sendNewsTo } from '../stream-news';
+import { postToInbox, sendNewsTo } from '../stream-news';
 import type { ClientContext } from './context';
 import type { FollowOptions } from './requests';
 
@@ -70,7 +70,7 @@ const gaps = z.array(
 
 /** Sends text to the process of a web inbox. Throws the errors of `post`. */
 export function sendTextTo(place: StreamPlace): SendText {
-  return async (pieces) => gaps.parse(await (await post(place, '/api/stream', pieces)).json());
+  return async (pieces) => gaps.parse(await (await postToInbox(place, '/api/stream', pieces)).json());
 }
 
 /**

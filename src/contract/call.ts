@@ -47,7 +47,7 @@ export const CHILD_LOOKS = ['absent', 'there'] as const;
 export type ChildLook = (typeof CHILD_LOOKS)[number];
 
 /** The fields of every call, whatever its result. */
-export interface CallHead {
+export interface CallBase {
   /** `<step>.<n>`, unique in its turn. */
   callId: string;
   /** The model's own id. An id is made up if the model gave no id, or the same id twice. So it is unique. */
@@ -118,7 +118,7 @@ export interface GrantUse extends GrantMark {
 }
 
 /** A call that cannot run. Its result is ready and says why. */
-export interface InvalidCall extends CallHead {
+export interface InvalidCall extends CallBase {
   kind: 'invalid';
   /** The verdicts of the policy rules, if one fitted. */
   ruling?: CallRuling;
@@ -130,7 +130,7 @@ export interface InvalidCall extends CallHead {
 }
 
 /** A call that may run: immediately (`run`) or when a person has decided (`ask`). */
-export interface ValidCall extends CallHead {
+export interface ValidCall extends CallBase {
   kind: 'run' | 'ask';
   /** The arguments with defaults filled in. The call runs with them unless a person changes them. */
   arguments: JsonObject;
@@ -171,7 +171,7 @@ export interface ValidCall extends CallHead {
 }
 
 /** A call whose tool lives on another queue: a `countersign.prepare` activity there makes it valid or invalid. */
-export interface RemoteCall extends CallHead {
+export interface RemoteCall extends CallBase {
   kind: 'remote';
   taskQueue: string;
   /** Arguments as the model wrote them. */
@@ -188,7 +188,7 @@ export interface RemoteCall extends CallHead {
  * A call whose result is taken from a record: in a fork from the record of the other turn, and after a move to another
  * build from the previous run. It never runs.
  */
-export interface RecordedCall extends CallHead {
+export interface RecordedCall extends CallBase {
   kind: 'recorded';
   /** The text that the model wrote as arguments, if it could not be parsed. */
   raw?: string;
@@ -221,7 +221,7 @@ export interface TurnOrigin {
 }
 
 /** Input of a tool's activity. */
-export interface CallInput extends CallHead {
+export interface CallInput extends CallBase {
   agent: string;
   /** The key of this call of this reply. It stays the same when a reset keeps the reply. */
   callKey: string;
@@ -407,7 +407,7 @@ export interface InDoubt {
 }
 
 /** Input of `countersign.verify`. */
-export interface VerifyInput extends CallHead {
+export interface VerifyInput extends CallBase {
   agent: string;
   origin?: TurnOrigin;
   callKey: string;

@@ -72,7 +72,7 @@ function isBroken({ type, message }: FailureText): boolean {
 }
 
 /** The return value of the user's own activity, as the content of a result. */
-export function contentOf(value: unknown): { content: string; contentType: string } {
+export function contentOfReturn(value: unknown): { content: string; contentType: string } {
   if (value === undefined) return { content: '', contentType: 'text' };
   if (typeof value === 'string') return { content: value, contentType: 'text' };
   return { content: JSON.stringify(value), contentType: 'json' };

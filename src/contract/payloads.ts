@@ -1,6 +1,6 @@
 import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
 import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
-import { type CallHead, type CallOutput, type PreparedCall, type VerifyOutput, CHILD_LOOKS } from './call';
+import { type CallBase, type CallOutput, type PreparedCall, type VerifyOutput, CHILD_LOOKS } from './call';
 import { isObject, isSoundJson } from './json';
 import { LIMITS, TIMES } from './limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
@@ -179,7 +179,7 @@ export function readThinkOutput(value: unknown): ThinkOutput | undefined {
 }
 
 /** Reads a prepared call. Undefined if it cannot be read, or is another call. */
-export function readPrepareOutput(value: unknown, of: Omit<CallHead, 'id'>): PrepareOutput | undefined {
+export function readPrepareOutput(value: unknown, of: Omit<CallBase, 'id'>): PrepareOutput | undefined {
   // A request for more budget has to be one still, and no other call may become one.
   const read = isRaise(of.tool) ? isRaiseOutput : isPrepareOutput;
   return read(value) && value.call.callId === of.callId && value.call.tool === of.tool ? value : undefined;

@@ -44,7 +44,7 @@ export function misfitText(issues: readonly Issue[]): string {
  * Whether a number, as written, has the value that JavaScript reads. So `1.0`, `1e2` and `0.10` are exact.
  * 9007199254740993, `1e400` and 0.1000000000000000055 are not.
  */
-export function isExact(written: string): boolean {
+export function isExactNumber(written: string): boolean {
   if (/^-?\d{1,15}$/.test(written)) return true;
   const value = Number(written);
   if (!Number.isFinite(value)) return false;
@@ -188,7 +188,7 @@ function tornIn(text: string): string | undefined {
 }
 
 function checkNumber(token: string): string | undefined {
-  if (isExact(token)) return undefined;
+  if (isExactNumber(token)) return undefined;
   const value = Number(token);
   if (!Number.isFinite(value)) return 'this number is too large; write it as text';
   return `this number would become ${value}; write it as text`;

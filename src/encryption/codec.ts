@@ -2,7 +2,7 @@ import type { Payload, PayloadCodec, SerializationContext } from '@temporalio/co
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import { CountersignError } from '../contract/errors';
-import { type Key, KEY_ID } from './keys';
+import { type RingKey, KEY_ID } from './keys';
 import { REFUSED, WAITS } from './bundle-converters';
 
 /**
@@ -14,7 +14,7 @@ export type OnRefusal = 'throw' | 'mark' | 'blank';
 /** The options of a codec. */
 export interface CodecOptions {
   /** The keys, newest first. The first key encrypts, and each of them decrypts. Empty: nothing is encrypted. */
-  keys: readonly Key[];
+  keys: readonly RingKey[];
   /** Whether payloads that are not encrypted are refused. */
   required: boolean;
   /**
@@ -31,7 +31,7 @@ const encoder = new TextEncoder();
 
 /** Encrypts and decrypts payloads. Never throws on `encode`. */
 export class EncryptionCodec implements PayloadCodec {
-  private readonly byId: ReadonlyMap<string, Key>;
+  private readonly byId: ReadonlyMap<string, RingKey>;
 
   constructor(private readonly options: CodecOptions) {
     this.byId = new Map(options.keys.map((key) => [key.id, key]));
@@ -85,7 +85,7 @@ export class EncryptionCodec implements PayloadCodec {
     }
   }
 
-  private keyOf({ keyId, keyCheck }: Head): Key {
+  private keyOf({ keyId, keyCheck }: Head): RingKey {
     const key = this.byId.get(keyId);
     if (key === undefined || key.check !== keyCheck) throw keyMissing(keyId, [...this.byId.keys()]);
     return key;
@@ -198,7 +198,7 @@ const PREFIX = 'encryption-';
 const { Payload: ProtoPayload } = temporal.api.common.v1;
 
 /** Encrypts a payload with its metadata: `iv | ciphertext | tag`, authenticated together with every field of the head. */
-function seal(payload: Payload, key: Key, binding: Binding): Payload {
+function seal(payload: Payload, key: RingKey, binding: Binding): Payload {
   const head: Head = { encoding: ENCODING, cipher: CIPHER, keyId: key.id, keyCheck: key.check, ...binding };
   const metadata = toMetadata(head);
   const iv = randomBytes(IV_BYTES);
@@ -213,7 +213,7 @@ function seal(payload: Payload, key: Key, binding: Binding): Payload {
  *
  * @throws if any bit was changed, or if `seal` used another key.
  */
-function unseal({ metadata, data }: Payload, key: Key): Payload {
+function unseal({ metadata, data }: Payload, key: RingKey): Payload {
   const bytes = data ?? new Uint8Array();
   if (bytes.length < IV_BYTES + TAG_BYTES) throw new Error('the ciphertext is cut short');
   const tagAt = bytes.length - TAG_BYTES;

@@ -18,12 +18,12 @@ export interface EncryptionOptions {
 
 /** The keys, and whether encryption is required. */
 export interface EncryptionSettings {
-  keys: readonly Key[];
+  keys: readonly RingKey[];
   required: boolean;
 }
 
 /** The variables we read. */
-export const VARIABLES = {
+export const KEY_VARIABLES = {
   keys: 'COUNTERSIGN_ENCRYPTION_KEYS',
   keyFile: 'COUNTERSIGN_ENCRYPTION_KEY_FILE',
   required: 'COUNTERSIGN_ENCRYPTION_REQUIRED',
@@ -45,7 +45,7 @@ export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv)
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success) throw invalid('the encryption options are not { keys, keyFile, required }');
   const keys = keysOf(given, env);
-  const required = given.required ?? readFlag(env[VARIABLES.required]) ?? keys.length > 0;
+  const required = given.required ?? readFlag(env[KEY_VARIABLES.required]) ?? keys.length > 0;
   if (required && keys.length === 0) throw invalid('encryption is required, and there are no keys');
   return { keys, required };
 }
@@ -54,12 +54,12 @@ export function readEncryption(given: EncryptionOptions, env: NodeJS.ProcessEnv)
  * Reads the keys. The options replace the environment completely. With both a list and a file it would be unclear which
  * key is newest.
  */
-function keysOf(given: EncryptionOptions, env: NodeJS.ProcessEnv): Key[] {
+function keysOf(given: EncryptionOptions, env: NodeJS.ProcessEnv): RingKey[] {
   const isGiven = given.keys !== undefined || given.keyFile !== undefined;
-  const list = isGiven ? given.keys?.join('\n') : env[VARIABLES.keys] || undefined;
-  const file = isGiven ? given.keyFile : env[VARIABLES.keyFile] || undefined;
+  const list = isGiven ? given.keys?.join('\n') : env[KEY_VARIABLES.keys] || undefined;
+  const file = isGiven ? given.keyFile : env[KEY_VARIABLES.keyFile] || undefined;
   if (list !== undefined && file !== undefined) throw invalid('keys are given both as a list and as a file');
-  if (list !== undefined) return parseKeys(list, isGiven ? 'the option keys' : VARIABLES.keys);
+  if (list !== undefined) return parseKeys(list, isGiven ? 'the option keys' : KEY_VARIABLES.keys);
   return file === undefined ? [] : parseKeys(readKeyFile(file), file);
 }
 
@@ -67,16 +67,16 @@ function readFlag(text: string | undefined): boolean | undefined {
   if (text === undefined || text === '') return undefined;
   if (['true', '1'].includes(text)) return true;
   if (['false', '0'].includes(text)) return false;
-  throw invalid(`${VARIABLES.required} is neither true nor false`);
+  throw invalid(`${KEY_VARIABLES.required} is neither true nor false`);
 }
 
 function invalid(message: string): CountersignError {
-  const hint = `Set ${VARIABLES.keys} or ${VARIABLES.keyFile}, not both; ${VARIABLES.required} is true or false.`;
+  const hint = `Set ${KEY_VARIABLES.keys} or ${KEY_VARIABLES.keyFile}, not both; ${KEY_VARIABLES.required} is true or false.`;
   return new CountersignError('encryption_invalid', message, { hint });
 }
 
 /** One key of a ring. */
-export interface Key {
+export interface RingKey {
   /** The id of the key. Every payload that the key encrypts contains it, so it is not secret. */
   id: string;
   secret: KeyObject;
@@ -98,7 +98,7 @@ const HINT =
  * @param source names the text in messages, which never show the text itself.
  * @throws CountersignError `encryption_invalid`.
  */
-function parseKeys(text: string, source: string): Key[] {
+function parseKeys(text: string, source: string): RingKey[] {
   const entries = text
     .split('\n')
     .filter((line) => !line.trimStart().startsWith('#'))
@@ -110,7 +110,7 @@ function parseKeys(text: string, source: string): Key[] {
   return keys;
 }
 
-function parseKey(entry: string, which: string): Key {
+function parseKey(entry: string, which: string): RingKey {
   const colon = entry.indexOf(':');
   const id = entry.slice(0, Math.max(0, colon)).trim();
   const encoded = entry.slice(colon + 1).trim();
@@ -128,7 +128,7 @@ function checkOf(secret: KeyObject): string {
   return createHmac('sha256', secret).update('countersign key check').digest('hex').slice(0, 16);
 }
 
-function assertDifferent(keys: readonly Key[], source: string): void {
+function assertDifferent(keys: readonly RingKey[], source: string): void {
   if (keys.length === 0) throw invalidKey(`${source} has no key`);
   const same = keys.some((key, index) =>
     keys.slice(0, index).some((other) => other.id === key.id || other.check === key.check),
@@ -165,7 +165,7 @@ export function readKeyFile(path: string): string {
 }
 
 function hintFor(fault: PrivateFault, path: string): string {
-  if (fault === 'missing' || fault === 'unreadable') return `Check ${VARIABLES.keyFile}.`;
+  if (fault === 'missing' || fault === 'unreadable') return `Check ${KEY_VARIABLES.keyFile}.`;
   if (fault === 'open_to_others') return `Run: chmod 600 ${path}`;
   return 'Keep the keys in a file of your own that only you can read (chmod 600).';
 }

@@ -15,7 +15,7 @@ import {
   GO_OLDEST,
   installBinary,
 } from './binary';
-import type { Attempt, Progress, Route } from './engine';
+import type { Attempt, Progress, EngineRoute } from './engine';
 import { describeError, every, run, type RunResult } from './run';
 import { errnoOf } from '../contract/errors';
 import { MIB } from '../contract/limits';
@@ -50,7 +50,7 @@ const Info = z.object({
  * Downloads the official binary into the cache. Unlike the SDK's downloader, this route shows progress, uses https
  * only, and unpacks only an archive whose SHA-256 is pinned here.
  */
-export const downloadRoute = (options: DownloadOptions): Route => ({
+export const downloadRoute = (options: DownloadOptions): EngineRoute => ({
   name: 'download',
   acquires: true,
   attempt: async (): Promise<Attempt> => {
@@ -186,7 +186,7 @@ interface GoOptions {
 }
 
 /** The last route: builds the official command line from its published source. */
-export const goRoute = (options: GoOptions): Route => ({
+export const goRoute = (options: GoOptions): EngineRoute => ({
   name: 'go',
   acquires: true,
   attempt: async (): Promise<Attempt> => {

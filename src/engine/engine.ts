@@ -4,8 +4,8 @@ import type { ClientConnectConfig } from '@temporalio/envconfig';
 export type Progress = (line: string) => void;
 
 /** The ways to a Temporal server, in the order in which they are tried. */
-export const ROUTES = ['existing', 'setting', 'path', 'cache', 'download', 'go'] as const;
-export type RouteName = (typeof ROUTES)[number];
+export const ENGINE_ROUTES = ['existing', 'setting', 'path', 'cache', 'download', 'go'] as const;
+export type RouteName = (typeof ENGINE_ROUTES)[number];
 
 /** A server that already runs, so that nothing is started. */
 export interface ExistingEngine {
@@ -38,7 +38,7 @@ export interface Miss {
 export type Attempt = { engine: Engine } | Miss;
 
 /** One way to an engine. `attempt` throws only for a wrong setting, which stops the search. */
-export interface Route {
+export interface EngineRoute {
   name: RouteName;
   /** True if this route downloads or builds a binary, so that a search without side effects can skip it. */
   acquires: boolean;

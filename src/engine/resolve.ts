@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import { CountersignError } from '../contract/errors';
 import { downloadRoute, goRoute } from './acquire';
-import type { Attempt, BinaryEngine, Engine, ExistingEngine, Progress, Route } from './engine';
+import type { Attempt, BinaryEngine, Engine, ExistingEngine, Progress, EngineRoute } from './engine';
 import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './binary';
 import { describeError } from './run';
 
@@ -14,7 +14,7 @@ export interface ResolveOptions {
   /** False: nothing is downloaded or built. @default true */
   acquire?: boolean;
   /** The routes in order. Tests pass their own routes. */
-  routes?: Route[];
+  routes?: EngineRoute[];
 }
 
 /**
@@ -37,7 +37,7 @@ export const resolveEngine = async (
   throw noServer(tried);
 };
 
-const allRoutes = (env: NodeJS.ProcessEnv, progress: Progress): Route[] => [
+const allRoutes = (env: NodeJS.ProcessEnv, progress: Progress): EngineRoute[] => [
   existingRoute(env),
   settingRoute(env),
   pathRoute(env),
@@ -63,7 +63,7 @@ const noServer = (tried: string[]): CountersignError =>
  * that binary.
  * @throws CountersignError `no_server`
  */
-export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
+export const settingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
   name: 'setting',
   acquires: false,
   attempt: async (): Promise<Attempt> => {
@@ -78,7 +78,7 @@ export const settingRoute = (env: NodeJS.ProcessEnv): Route => ({
 });
 
 /** The route of `temporal` on PATH. */
-export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
+export const pathRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
   name: 'path',
   acquires: false,
   attempt: async (): Promise<Attempt> => {
@@ -91,7 +91,7 @@ export const pathRoute = (env: NodeJS.ProcessEnv): Route => ({
  * The route of a binary that an earlier run downloaded or built. A broken binary is removed, so that a later route
  * replaces it.
  */
-export const cacheRoute = (env: NodeJS.ProcessEnv, progress: Progress): Route => ({
+export const cacheRoute = (env: NodeJS.ProcessEnv, progress: Progress): EngineRoute => ({
   name: 'cache',
   acquires: false,
   attempt: async (): Promise<Attempt> => {
@@ -137,7 +137,7 @@ export const existingServer = (env: NodeJS.ProcessEnv): ExistingEngine | undefin
 };
 
 /** The first route: a server that is there already. */
-export const existingRoute = (env: NodeJS.ProcessEnv): Route => ({
+export const existingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
   name: 'existing',
   acquires: false,
   attempt: async (): Promise<Attempt> => {

@@ -130,7 +130,7 @@ export async function turnEventsOfRuns(
  * @throws CountersignError `newer_version`.
  */
 export function refuseNewer(run: History): void {
-  if (typeOf(run) !== WORKFLOWS.turn) return;
+  if (workflowTypeOf(run) !== WORKFLOWS.turn) return;
   const unknown = run.events?.flatMap(patchIn).find((id) => !PATCHES.includes(id));
   if (unknown !== undefined)
     throw newerVersion(`the turn has the change ${JSON.stringify(unknown)}, which is not known here`);
@@ -143,7 +143,7 @@ function patchIn({ markerRecordedEventAttributes: marker }: HistoryEvent): strin
 
 /** Refuses a workflow that is not a turn. A user's own workflow is accepted if its gate asked for a call. */
 function refuseOthers([first]: readonly History[], events: readonly TurnEvent[]): void {
-  const type = first === undefined ? '' : typeOf(first);
+  const type = first === undefined ? '' : workflowTypeOf(first);
   if (type === WORKFLOWS.turn || events.some((event) => event.type === 'call_prepared')) return;
   const hint = 'export the history of a turn; countersign list shows the turns there are';
   const message = `this is a history of the workflow ${JSON.stringify(type)}, not of a turn`;
@@ -151,7 +151,7 @@ function refuseOthers([first]: readonly History[], events: readonly TurnEvent[])
 }
 
 /** The type of a run's workflow. */
-export function typeOf(run: History): string {
+export function workflowTypeOf(run: History): string {
   return run.events?.[0]?.workflowExecutionStartedEventAttributes?.workflowType?.name ?? '';
 }
 

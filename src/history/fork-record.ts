@@ -37,7 +37,7 @@ interface RecordedStep {
 }
 
 /** The record of a turn that a fork needs: the replies and results in full, with their times. */
-export interface TurnRecord {
+export interface ForkRecord {
   turn: string;
   agent: string;
   prompt: string;
@@ -60,7 +60,7 @@ export interface TurnRecord {
  *
  * @throws CountersignError `not_a_turn`; `bad_history` for a history that is cut at its beginning or cannot be read.
  */
-export function recordOf(runs: Runs): TurnRecord {
+export function forkRecordOf(runs: Runs): ForkRecord {
   const fold = createFold();
   const reading: TurnReading = { events: [], steps: new Map() };
   for (const run of runs) {
@@ -233,7 +233,7 @@ export interface ForkPoint {
  *
  * @throws CountersignError `call_not_found`.
  */
-export function findForkPoint(record: TurnRecord, at: string): ForkPoint {
+export function findForkPoint(record: ForkRecord, at: string): ForkPoint {
   const [, number, call] = /^(\d+)(\.\d+)?$/.exec(at) ?? [];
   const step = record.steps.get(Number(number));
   if (step === undefined) throw notFound(record, at);
@@ -248,7 +248,7 @@ export function callsOf({ reply, prepared }: RecordedStep): PreparedCall[] {
   return (reply?.calls ?? []).map((call) => prepared.get(call.callId) ?? call);
 }
 
-function notFound({ turn, steps }: TurnRecord, at: string): CountersignError {
+function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
   const calls = [...steps.values()].flatMap((step) => callsOf(step).map(({ callId }) => callId));
   const hint =
     calls.length === 0
@@ -294,7 +294,7 @@ export function startedIn(events: readonly TurnEvent[]): Set<string> {
 
 /** The state that calls before the point kept in memory. It stays with the other turn, so it is lost for the fork. */
 export function statesLost(
-  { steps, events, sessionStates }: TurnRecord,
+  { steps, events, sessionStates }: ForkRecord,
   { step, call }: ForkPoint,
 ): [string, KnownState][] {
   const before = call === undefined ? events.slice(0, step.at) : eventsBefore(events, call.callId);
@@ -311,7 +311,7 @@ export function contextAt({ step }: ForkPoint): string | undefined {
 }
 
 /** Adds the opaque data that providers want back with their replies. No event has this data. */
-export function withOpaque(entries: readonly TranscriptEntry[], { steps }: TurnRecord): TranscriptEntry[] {
+export function withOpaque(entries: readonly TranscriptEntry[], { steps }: ForkRecord): TranscriptEntry[] {
   const opaques = new Map([...steps.values()].map(({ reply }) => [reply?.replyId, reply?.opaque]));
   return entries.map((entry) =>
     entry.kind === 'reply' ? { ...defined({ opaque: opaques.get(entry.replyId) }), ...entry } : entry,

@@ -18,7 +18,7 @@ import {
   settledIn,
   startedIn,
   statesLost,
-  type TurnRecord,
+  type ForkRecord,
   contextAt,
   withOpaque,
 } from './fork-record';
@@ -36,7 +36,7 @@ import { ownCallId } from '../contract/names';
  * @throws CountersignError `call_not_found`; `fork_refused` for a step that still runs, arguments that do not fit, a
  * decision on a call that asks nobody, or a record that is too large.
  */
-export function planFork(record: TurnRecord, request: ForkRequest, now: NewFork): TurnInput {
+export function planFork(record: ForkRecord, request: ForkRequest, now: NewFork): TurnInput {
   const point = findForkPoint(record, request.at);
   const given = givenStep({ record, point, request, ...now });
   const carried = carriedTo(record, point);
@@ -53,7 +53,7 @@ export function planFork(record: TurnRecord, request: ForkRequest, now: NewFork)
 }
 
 function forkOriginOf(
-  { turn, lineage }: TurnRecord,
+  { turn, lineage }: ForkRecord,
   { at, world = 'dry', change, model }: ForkRequest,
 ): ForkOrigin {
   return { of: turn, from: at, world, ...defined({ changed: change?.what, model, lineage }) };
@@ -64,7 +64,7 @@ type Carried = NonNullable<TurnInput['carried']>;
 /**
  * The state with which the fork begins at this step. Counts and tokens begin at 0, because they count only the fork.
  */
-function carriedTo(record: TurnRecord, point: ForkPoint): Carried {
+function carriedTo(record: ForkRecord, point: ForkPoint): Carried {
   const { step } = point;
   const states = statesLost(record, point);
   const { entries } = transcriptOf(record.events.slice(0, step.at));
@@ -142,7 +142,7 @@ interface NewFork {
 
 /** Everything that is needed to make the first step of a fork. */
 interface ForkInputs extends NewFork {
-  record: TurnRecord;
+  record: ForkRecord;
   point: ForkPoint;
   request: ForkRequest;
 }
@@ -179,7 +179,7 @@ function callsOfStep(making: ForkInputs, target: PreparedCall): PreparedCall[] {
 }
 
 /** Whether a call has started and its outcome is not known yet. */
-function isOpen(record: TurnRecord, callId: string): boolean {
+function isOpen(record: ForkRecord, callId: string): boolean {
   return startedIn(record.events).has(callId) && record.results.get(callId) === undefined;
 }
 
@@ -294,7 +294,7 @@ function failedCall(call: PreparedCall, failure: ToolFailure, now: number): Reco
  *
  * @throws CountersignError `fork_refused` while its outcome is not known.
  */
-function callFromRecord(record: TurnRecord, call: PreparedCall, now: number): RecordedCall {
+function callFromRecord(record: ForkRecord, call: PreparedCall, now: number): RecordedCall {
   const { callId } = call;
   const result = record.results.get(callId);
   if (result !== undefined) return recordedCall(call, result);
@@ -318,7 +318,7 @@ function answeredCall(call: PreparedCall, said: Answered, now: number): Recorded
 }
 
 /** The refusal of a fork whose record is not complete yet. */
-function stillRunning({ turn }: TurnRecord, callId: string): CountersignError {
+function stillRunning({ turn }: ForkRecord, callId: string): CountersignError {
   const message = `${turn} still runs this step: the outcome of ${callId} is not known`;
   return refused(message, 'Wait until it ended, or resolve it if it is in doubt.');
 }

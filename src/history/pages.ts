@@ -2,7 +2,7 @@ import type { ConnectionLike } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import type { HistoryEvent } from './decode/decode';
 import { toNumber } from './decode/proto';
-import { answerTooLarge, isTooLarge, STATUS, statusOf } from './server-errors';
+import { answerTooLarge, isTooLarge, STATUS, grpcStatusOf } from './server-errors';
 
 /** The server that holds the histories. */
 export interface HistoryServer {
@@ -125,7 +125,7 @@ export class Pages {
       // next attempt.
       return await orLate(this.ask(token, { size: this.size, ms: patienceMs }), patienceMs);
     } catch (error) {
-      if (isTooLarge(error) || statusOf(error) === STATUS.deadlineExceeded) return undefined;
+      if (isTooLarge(error) || grpcStatusOf(error) === STATUS.deadlineExceeded) return undefined;
       throw error;
     }
   }
@@ -172,7 +172,7 @@ export class Pages {
   private async explained(error: unknown): Promise<unknown> {
     const what = `reading turn ${this.run.turn}`;
     if (isTooLarge(error)) return answerTooLarge(what, error);
-    if (statusOf(error) !== STATUS.deadlineExceeded) return error;
+    if (grpcStatusOf(error) !== STATUS.deadlineExceeded) return error;
     return this.count().then(
       () => answerTooLarge(what, error),
       () => error,

@@ -6,7 +6,16 @@ import { refuseNewer } from './exported';
 import { defined } from '../contract/defined';
 import type { HistoryServer, RunIds } from './pages';
 import { readFirst, readHistory, readIfAlone, readRun, wholeRun } from './run';
-import { ask, ASK_MS, isTransient, retry, STATUS, statusOf, turnNotFound, unlessGone } from './server-errors';
+import {
+  ask,
+  ASK_MS,
+  isTransient,
+  retry,
+  STATUS,
+  grpcStatusOf,
+  turnNotFound,
+  unlessGone,
+} from './server-errors';
 
 /** A server, and the decoder of its payloads. */
 export interface HistorySource extends HistoryServer {
@@ -165,7 +174,7 @@ export async function describeTurn(server: HistoryServer, turn: string) {
       ask(server, `reading turn ${turn}`, describe),
     );
   } catch (error) {
-    if (statusOf(error) === STATUS.notFound) return undefined;
+    if (grpcStatusOf(error) === STATUS.notFound) return undefined;
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { CountersignError } from '../contract/errors';
 import type { History, HistoryEvent } from './decode/decode';
 import { toNumber } from './decode/proto';
 import { type HistoryServer, NO_TOKEN, type Page, Pages, type RunIds, type RunToRead } from './pages';
-import { isTransient, STATUS, statusOf, toCountersignError, turnNotFound } from './server-errors';
+import { isTransient, STATUS, grpcStatusOf, toCountersignError, turnNotFound } from './server-errors';
 
 /** The time for which a reader that does not wait for new events retries, if the server is gone. */
 const GIVE_UP_MS = 15_000;
@@ -165,7 +165,7 @@ async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promi
  * for too long.
  */
 async function recover(error: unknown, run: RunToRead, progress: Progress): Promise<void> {
-  if (statusOf(error) === STATUS.notFound) throw turnNotFound(run.turn);
+  if (grpcStatusOf(error) === STATUS.notFound) throw turnNotFound(run.turn);
   progress.failures += 1;
   const over = Date.now() - progress.since > (run.live ? GIVE_UP_LIVE_MS : GIVE_UP_MS);
   const passes = isTransient(error) && !(error instanceof CountersignError);

@@ -26,12 +26,12 @@ export const STATUS = {
  * may reset its stream before the client's own time is over, and gRPC then says in these words that the call was
  * cancelled. For a call that we cancel ourselves, it uses other words.
  */
-export function statusOf(error: unknown): number | undefined {
+export function grpcStatusOf(error: unknown): number | undefined {
   if (isGrpcServiceError(error))
     return error.code === STATUS.cancelled && error.details === 'Call cancelled'
       ? STATUS.deadlineExceeded
       : error.code;
-  return error instanceof Error && error.cause !== undefined ? statusOf(error.cause) : undefined;
+  return error instanceof Error && error.cause !== undefined ? grpcStatusOf(error.cause) : undefined;
 }
 
 /** The message of the server, without the stack and without gRPC's prefix. */
@@ -43,7 +43,7 @@ export function detailsOf(error: unknown): string {
 
 /** Whether the same call may work in a moment: the server restarts, is busy, or did not answer in time. */
 export function isTransient(error: unknown): boolean {
-  const status = statusOf(error);
+  const status = grpcStatusOf(error);
   const passing: readonly number[] = [
     STATUS.unavailable,
     STATUS.deadlineExceeded,
@@ -57,12 +57,12 @@ export function isTransient(error: unknown): boolean {
 
 /** Whether the answer was larger than the connection accepts. Asking again for the same does not help. */
 export function isTooLarge(error: unknown): boolean {
-  return statusOf(error) === STATUS.resourceExhausted && /larger than max/i.test(detailsOf(error));
+  return grpcStatusOf(error) === STATUS.resourceExhausted && /larger than max/i.test(detailsOf(error));
 }
 
 /** Whether the server refused a call because it got too many of them. */
 export function isLimited(error: unknown): boolean {
-  return statusOf(error) === STATUS.resourceExhausted && !isTooLarge(error);
+  return grpcStatusOf(error) === STATUS.resourceExhausted && !isTooLarge(error);
 }
 
 /** The error for a server that limits the number of requests. `retryInMs`: the time until we ask again ourselves. */
@@ -90,14 +90,14 @@ export function answerTooLarge(what: string, cause: unknown): CountersignError {
 /** Whether no worker answered an update in time. */
 export function isSilence(error: unknown): boolean {
   if (error instanceof Error && error.name === 'WorkflowUpdateRPCTimeoutOrCancelledError') return true;
-  return statusOf(error) === STATUS.deadlineExceeded;
+  return grpcStatusOf(error) === STATUS.deadlineExceeded;
 }
 
 /**
  * Whether a worker fails at the workflow's tasks. The server takes no update for the workflow until a task succeeds.
  */
 export function isTaskFailing(error: unknown): boolean {
-  return statusOf(error) === STATUS.failedPrecondition && /workflow task/i.test(detailsOf(error));
+  return grpcStatusOf(error) === STATUS.failedPrecondition && /workflow task/i.test(detailsOf(error));
 }
 
 /** Whether a run has had as many updates as the server allows for one run. Such a run never takes another update. */
@@ -113,7 +113,7 @@ export function isUpdateLimit(details: string): boolean {
 /** Whether a run has had as many signals as the server allows for one run. Such a run never takes another signal. */
 export function isSignalLimit(error: unknown): boolean {
   return (
-    statusOf(error) === STATUS.invalidArgument &&
+    grpcStatusOf(error) === STATUS.invalidArgument &&
     /exceeded workflow execution limit for signal events/i.test(detailsOf(error))
   );
 }
@@ -125,7 +125,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
   if (error instanceof CountersignError) return error;
   if (isTooLarge(error)) return answerTooLarge(what, error);
   if (isLimited(error)) return serverBusy(what, { cause: error });
-  const status = statusOf(error);
+  const status = grpcStatusOf(error);
   if (status === STATUS.unavailable || status === STATUS.deadlineExceeded) return noServer(what, error);
   if (isNotReady(error)) return notReady(error);
   const details = detailsOf(error);
@@ -144,7 +144,7 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
 
 /** Whether the server answers that the namespace does not know one of our search attributes. */
 export function isNotReady(error: unknown): boolean {
-  return statusOf(error) === STATUS.invalidArgument && /search ?attribute/i.test(detailsOf(error));
+  return grpcStatusOf(error) === STATUS.invalidArgument && /search ?attribute/i.test(detailsOf(error));
 }
 
 /** The error for a namespace that no worker has prepared yet. */

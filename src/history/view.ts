@@ -27,7 +27,7 @@ import {
   statusOf,
   type TurnView,
 } from './view-types';
-import { decided, forgetVotes, voted } from './votes';
+import { foldDecision, forgetVotes, voted } from './votes';
 import { addSpent, noSpending, raised, smallerOf, spentInReply } from '../contract/spending/budget';
 import { RAISE_BUDGET } from '../contract/names';
 import { defined } from '../contract/defined';
@@ -258,7 +258,7 @@ function viewDecision(view: TurnView, event: TurnEvent): void {
   switch (event.type) {
     case 'decision':
       judged(view, event);
-      return onKnown(view, event.callId, (call) => decided(call, event));
+      return onKnown(view, event.callId, (call) => foldDecision(call, event));
     case 'resolved':
       judged(view, event);
       return onKnown(view, event.callId, (call) => resolved(call, event));

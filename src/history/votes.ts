@@ -7,7 +7,7 @@ import type { DecisionMade } from './events';
 import type { CallView } from './view-types';
 
 /** Takes a decision. It decides the call, or counts as one vote of several. */
-export function decided(call: CallView, event: DecisionMade): void {
+export function foldDecision(call: CallView, event: DecisionMade): void {
   call.decisions.push(event);
   if (event.judgement.accepted !== true || call.phase !== 'requested') return;
   if (event.asksAgain !== true) voted(call, event, event.decision);

@@ -7,7 +7,7 @@ import type {
 import type { ForkChange } from '../history/fork';
 import type { Stats } from '../history/stats';
 import type { DecidedAnswer, DecidedCall } from '../client/decided';
-import type { Refusal, RefusalCounts } from './refusal-log';
+import type { LoggedRefusal, RefusalCounts } from './refusal-log';
 import type { Answer, InboxItem, Pending, TurnsPage, TurnsQuery, TurnSummary } from '../client/types';
 import type { Decision, QuestionAnswer, Resolution } from '../contract/decision';
 import type { GrantOptions } from '../client/control/types';
@@ -131,7 +131,7 @@ export interface PushMessage {
 }
 
 /** The signed-in user, and the web inbox. Decisions are recorded under `user`. */
-export interface Session {
+export interface InboxSession {
   user: string;
   /** The user's rights, apart from looking, deciding, stopping and forking without effects. */
   rights: readonly Right[];
@@ -446,7 +446,7 @@ export type {
   PasskeyAsk,
   PasskeyPlace,
   Pending,
-  Refusal,
+  LoggedRefusal,
   SignedByPasskey,
   TurnsPage,
   TurnsQuery as TurnsPageQuery,

@@ -5,18 +5,18 @@ import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '
 import { defined } from '../contract/defined';
 import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
-import { type Placed, placedVoter, placeOf } from './voter';
-import type { Refusal } from './refusal-log';
-import { messageBody, PASSKEY, readBody, reason } from './request-body';
+import { type Placed, placedVoter, votingPlaceOf } from './voter';
+import type { LoggedRefusal } from './refusal-log';
+import { messageBody, PASSKEY_FIELDS, readBody, reason } from './request-body';
 import { type Env, senderOf } from './session';
 import { signableBy } from './shown-calls';
-import { type SignedInVote, signVote } from './signer';
+import { type VoteToSign, signVote } from './signer';
 import { findExactly } from './turns';
 
 /** A decision, with what the approver's passkey signed. */
 export const SIGNED_DECISION = {
   ...DECISION,
-  properties: { ...DECISION.properties, passkey: PASSKEY },
+  properties: { ...DECISION.properties, passkey: PASSKEY_FIELDS },
 } as const satisfies MessageSchema;
 
 /** The session says which person decides. A body that names a person is refused. */
@@ -29,7 +29,7 @@ const renewalSchema = messageBody(DECISION, ['seenDigest', 'callKey', 'reason'])
   'this route asks again',
 );
 const resolutionSchema = messageBody(
-  { ...RESOLUTION, properties: { ...RESOLUTION.properties, passkey: PASSKEY } },
+  { ...RESOLUTION, properties: { ...RESOLUTION.properties, passkey: PASSKEY_FIELDS } },
   ['callKey'],
 );
 const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
@@ -38,7 +38,7 @@ const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() })
 /** The routes for decisions, resolutions and answers, and for cancelling a turn. */
 export function decisionRoutes(deps: AppDeps): Hono<Env> {
   const { signer, passkeys, shown } = deps;
-  const sign = (c: Context<Env>, vote: Omit<SignedInVote, 'approver'> & { callKey?: string | undefined }) => {
+  const sign = (c: Context<Env>, vote: Omit<VoteToSign, 'approver'> & { callKey?: string | undefined }) => {
     const client = signableBy(shown, c.get('reader'), vote);
     return signVote({ client, signer, passkeys }, { ...vote, approver: senderOf(c).approver });
   };
@@ -50,7 +50,7 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
     const callOf = async () => (await c.get('reader').view(turn)).calls.find((one) => one.callId === callId);
     const { approver } = senderOf(c);
     if (decision === 'withdrawn') return placedVoter(deps, { callOf, approver });
-    return placeOf(deps, { callOf, approver, named });
+    return votingPlaceOf(deps, { callOf, approver, named });
   };
   return new Hono<Env>()
     .post('/:turn/decisions', async (c) => {
@@ -110,7 +110,7 @@ function answerRoutes(deps: AppDeps): Hono<Env> {
 }
 
 /** A decision that was sent, and the turn's answer to it. */
-interface Sent extends Pick<Refusal, 'turn' | 'callId' | 'what'> {
+interface Sent extends Pick<LoggedRefusal, 'turn' | 'callId' | 'what'> {
   answer: Answer;
 }
 

@@ -16,7 +16,7 @@ import { createOidc, type OidcOptions } from './auth/oidc';
 import { type Access, createDirectory, type People } from './auth/people';
 import { createProxy, type ProxyOptions } from './auth/proxy';
 import { requireRole } from './auth/roles';
-import { createSessions } from './auth/sessions';
+import { createSignInSessions } from './auth/sessions';
 import { createUsers } from './auth/users';
 import { conversationRoutes } from './conversations';
 import type { AppDeps } from './deps';
@@ -208,7 +208,7 @@ function authenticatorOf({
   local,
 }: Ways & Pick<WebOptions, 'signIn' | 'people'>): Authenticator {
   const directory = signIn && createDirectory(signIn);
-  const parts = { users, sessions: createSessions(), attempts: createAttempts() };
+  const parts = { users, sessions: createSignInSessions(), attempts: createAttempts() };
   return createAuthenticator({
     ...parts,
     ...defined({ local, directory, people, signInAt: signIn?.oidc && SIGN_IN }),

@@ -8,7 +8,7 @@ import { parseJson } from '../contract/json';
 import { makeFolderOf, readIfThere, unlessMissing } from '../files';
 
 /** A refused decision, resolution or answer. Its arguments and its reason are not stored. */
-export interface Refusal {
+export interface LoggedRefusal {
   /** When the message was refused, as ISO 8601. */
   at: string;
   namespace: string;
@@ -31,11 +31,11 @@ export type RefusalCounts = Partial<Record<RefusalCode, number>>;
 /** Keeps refusals, because a refused update leaves no event in history. */
 export interface RefusalLog {
   /** Adds a refusal. Never rejects, because the answer is already known. A failure goes to `report`. */
-  add(refusal: Refusal): Promise<void>;
+  add(refusal: LoggedRefusal): Promise<void>;
   /** The number of refusals by code. Rejects if the file cannot be read. */
   counts(query: RefusalQuery): Promise<RefusalCounts>;
   /** The refusals, newest first. Rejects if the file cannot be read. */
-  list(query: RefusalQuery): Promise<Refusal[]>;
+  list(query: RefusalQuery): Promise<LoggedRefusal[]>;
 }
 
 /** The refusals to read: from one namespace and since one moment (ISO 8601), if these are given. */
@@ -64,7 +64,7 @@ const HOW = constants.O_APPEND | constants.O_CREAT | constants.O_WRONLY | consta
 export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: RefusalLogOptions): RefusalLog {
   // Refusals are written one after the other, because two rotations at the same time would lose a file.
   let written = Promise.resolve();
-  const read = async (query: RefusalQuery): Promise<Refusal[]> => {
+  const read = async (query: RefusalQuery): Promise<LoggedRefusal[]> => {
     await written;
     return readRefusals(file, query);
   };
@@ -83,17 +83,17 @@ export function createRefusalLog({ file, rotateAt = ROTATE_AT, report }: Refusal
 export async function readRefusals(
   file: string,
   { namespace, since = '', agents = 'all' }: RefusalQuery,
-): Promise<Refusal[]> {
+): Promise<LoggedRefusal[]> {
   const lines = [...(await linesOf(`${file}.1`)), ...(await linesOf(file))];
   const all = lines.flatMap(parseLine);
-  const isWanted = (one: Refusal): boolean =>
+  const isWanted = (one: LoggedRefusal): boolean =>
     one.namespace === (namespace ?? one.namespace) &&
     one.at >= since &&
     isSeenBy({ agents }, { ...one, agent: one.agent ?? UNKNOWN_AGENT });
   return all.filter(isWanted).reverse();
 }
 
-async function append(file: string, refusal: Refusal, rotateAt: number): Promise<void> {
+async function append(file: string, refusal: LoggedRefusal, rotateAt: number): Promise<void> {
   await makeFolderOf(file);
   if ((await sizeOf(file)) >= rotateAt) await rename(file, `${file}.1`);
   const handle = await open(file, HOW, 0o600);
@@ -120,7 +120,7 @@ const refusalSchema = z.object({
 });
 
 /** Reads a line. A line that was cut off when the machine died, or that comes from a newer version, is skipped. */
-function parseLine(line: string): Refusal[] {
+function parseLine(line: string): LoggedRefusal[] {
   const parsed = refusalSchema.safeParse(parseJson(line));
   return parsed.success ? [defined(parsed.data)] : [];
 }

@@ -125,7 +125,7 @@ export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S
 }
 
 /** The data that a passkey signed. The web inbox makes a signature from it. */
-export const PASSKEY = {
+export const PASSKEY_FIELDS = {
   type: 'object',
   properties: {
     assertion: { type: 'string', maxLength: LIMITS.signatureCharacters },
@@ -136,7 +136,7 @@ export const PASSKEY = {
   additionalProperties: false,
 } as const satisfies MessageSchema;
 
-const passkeyIssues = messageCheck(PASSKEY);
+const passkeyIssues = messageCheck(PASSKEY_FIELDS);
 /** `PASSKEY` as a zod schema, for a field of another body. */
 export const signedByPasskey = z.custom<SignedByPasskey>(
   (value) => passkeyIssues(value).length === 0,

@@ -9,7 +9,7 @@ import type { Authenticator, Credentials } from './auth/authenticator';
 import type { SignedIn } from './auth/sessions';
 import { rightsOf } from './auth/roles';
 import { isLoopback } from '../loopback';
-import type { Session, SignedOut, SignIn } from './api';
+import type { InboxSession, SignedOut, SignIn } from './api';
 import { CountersignError } from '../contract/errors';
 import { USER_HEADER } from '../contract/names';
 import type { AppDeps, Env, VotersFile } from './deps';
@@ -100,7 +100,7 @@ function credentialsOf(c: Context, header: string | undefined): Credentials {
 }
 
 /** Opens a session for somebody who has just signed in. */
-export function openSession(c: Context, { secret }: { secret: string }): void {
+export function openInboxSession(c: Context, { secret }: { secret: string }): void {
   setSession(c, secret);
   if (signInCookie(c).isAnew()) deleteCookie(c, anewName(c), { path: '/', secure: !isPlainLoopback(c) });
 }
@@ -180,7 +180,7 @@ export function signInRoutes(deps: AppDeps): Hono<Env> {
   return new Hono<Env>().post('/', async (c) => {
     const signIn = await readBody(c, signInSchema);
     const opened = await deps.authenticator.signIn(signIn, addressOf(c));
-    openSession(c, opened);
+    openInboxSession(c, opened);
     return c.json(await sessionOf(deps, opened.who, await deps.authenticator.permitOf(opened.who)));
   });
 }
@@ -214,7 +214,7 @@ async function sessionOf(
   { client, version, undoMs, files, voters }: AppDeps,
   { user, rights }: SignedIn,
   { role, agents }: Permit,
-): Promise<Session> {
+): Promise<InboxSession> {
   const seen = agents === 'all' ? {} : { agents };
   const inFile = inFileAs(user, await voters?.());
   return {
@@ -230,7 +230,7 @@ async function sessionOf(
   };
 }
 
-function inFileAs(user: string, file: VotersFile | undefined): Session['inFile'] {
+function inFileAs(user: string, file: VotersFile | undefined): InboxSession['inFile'] {
   const person = file?.personOf(user);
   const known = file?.people.find(({ name }) => name === person);
   return known && { person: known.name, groups: known.groups };

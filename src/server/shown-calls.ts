@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
-import type { SignableTurn, SignableTurns, SignedInVote } from './signer';
+import type { SignableTurn, SignableTurns, VoteToSign } from './signer';
 
 /** A vote that names the request that the page showed, by digest and key. */
-type VoteOnShown = Pick<SignedInVote, 'turn' | 'callId' | 'decision' | 'seenDigest'> & {
+type VoteOnShown = Pick<VoteToSign, 'turn' | 'callId' | 'decision' | 'seenDigest'> & {
   callKey?: string | undefined;
 };
 

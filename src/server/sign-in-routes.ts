@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { ErrorResponse } from './failure';
 import { CALLBACK } from './auth/oidc';
 import type { AppDeps } from './deps';
-import { type Env, openSession, signInCookie } from './session';
+import { type Env, openInboxSession, signInCookie } from './session';
 
 /** The page at which signing in at the issuer begins. */
 export const SIGN_IN = '/sign-in';
@@ -32,7 +32,7 @@ export function issuerRoutes(deps: AppDeps): Hono<Env> {
       const secret = cookie.read();
       cookie.clear();
       const identity = await oidc.finish(new URL(c.req.url).search, secret);
-      openSession(c, await authenticator.signInAs(identity));
+      openInboxSession(c, await authenticator.signInAs(identity));
       return c.redirect('/');
     })
     .onError((error, c) => {

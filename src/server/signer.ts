@@ -21,7 +21,7 @@ interface ToSign {
   agent: string;
   call: CallView;
   place: Awaited<ReturnType<Countersign['placeOf']>>;
-  decision: SignedInVote['decision'];
+  decision: VoteToSign['decision'];
   approver: string;
   reason?: string;
   inPlaceOf?: InPlaceOf;
@@ -78,7 +78,7 @@ export type AwaySigner = (away: {
 }) => Promise<VoteSignature | undefined>;
 
 /** The vote of a signed-in person on a call. */
-export interface SignedInVote {
+export interface VoteToSign {
   turn: string;
   callId: string;
   /** The decision. A resolution is signed only if it runs the call again. */
@@ -122,7 +122,7 @@ export interface Signers {
  */
 export async function signVote(
   { client, signer, passkeys }: Signers & { client: SignableTurns },
-  vote: SignedInVote,
+  vote: VoteToSign,
 ): Promise<{ signature?: VoteSignature }> {
   const { turn, callId, decision, seenDigest } = vote;
   // A denial lets nothing run, so it needs no signature.

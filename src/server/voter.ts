@@ -65,7 +65,7 @@ export interface Placed {
  *
  * @throws CountersignError `not_allowed` for a place that the person does not have, `usage` if they have to choose one.
  */
-export async function placeOf(
+export async function votingPlaceOf(
   { away, voters }: Pick<AppDeps, 'away' | 'voters'>,
   { callOf, approver: user, named }: Asked,
 ): Promise<Placed> {

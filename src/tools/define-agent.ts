@@ -7,7 +7,7 @@ import type { GateMode } from '../contract/think';
 import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
 import { MODEL_PROVIDERS } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
-import { describeIssues, durability, duration, invalidDefinition, toGateMode } from './options';
+import { describeZodIssues, durability, duration, invalidDefinition, toGateMode } from './options';
 import {
   FIND_TOOLS,
   findToolsSchema,
@@ -306,7 +306,7 @@ export function isAgent(value: unknown): value is Agent {
 
 function makeAgent(options: AgentOptions): Agent {
   const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw new Error(describeIssues(parsed.error));
+  if (!parsed.success) throw new Error(describeZodIssues(parsed.error));
   const { name, instructions, model, models = {}, policy, context } = parsed.data;
   const { order = 'lane', limits = {}, fallback = NO_FALLBACK } = parsed.data;
   const findTools = toFindSettings(parsed.data.findTools);

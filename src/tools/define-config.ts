@@ -8,7 +8,7 @@ import { type ModelPrice, priceOf, type Pricing } from '../contract/spending/usa
 import { LOG_LEVELS, type CallLogOptions } from './call-log';
 import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent, modelsOf } from './define-agent';
-import { describeIssues, duration } from './options';
+import { describeZodIssues, duration } from './options';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
 import { LOCK_FILE } from './mcp/lock';
 import type { Hooks } from './hooks';
@@ -184,7 +184,7 @@ const optionsSchema = z.strictObject({
  */
 export function defineConfig(options: ConfigOptions): Config {
   const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const { taskQueue = TASK_QUEUE, log = {}, stateDir, files, agentWait } = parsed.data;
   const { runner = inProcess, secrets, mcpLock = LOCK_FILE, approvers, policy } = parsed.data;
   const { mcpServers, mcpTools = {}, metrics, prices } = options;

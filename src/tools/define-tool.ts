@@ -9,7 +9,7 @@ import type { CallContext, Classified, Parameters, Tool, ToolOptions, Verificati
 import { LIMITS, TIMES } from '../contract/limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
-import { describeIssues, duration, invalidDefinition } from './options';
+import { describeZodIssues, duration, invalidDefinition } from './options';
 
 /** The functions of a tool, with arguments of an unknown type. */
 interface Functions {
@@ -308,5 +308,5 @@ const optionsSchema = z.strictObject({
 function parseOptions(options: unknown): z.output<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(options);
   if (parsed.success) return parsed.data;
-  throw new Error(describeIssues(parsed.error));
+  throw new Error(describeZodIssues(parsed.error));
 }

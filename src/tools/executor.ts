@@ -8,7 +8,7 @@ import { prepare, uniqueIds } from './prepare';
 import type { Registry } from './registry';
 import { failureResult, type OutcomeFacts, type RunOutcome, toOutcome } from './outcome';
 import { type HookEndEvent, type HookEvent, type Hooks, runHook } from './hooks';
-import { type Ending, type Interrupted, runHandler, type Runner } from './run-handler';
+import { type Ending, type InterruptedRun, runHandler, type Runner } from './run-handler';
 import { messageOf } from './format-result';
 import type { CallFacts, Live } from './context';
 import { createSecrets, type SecretProvider, type Secrets } from './secrets';
@@ -286,7 +286,7 @@ interface LateReport {
 /** Facts about a run that an outcome needs besides the job. */
 type AboutRun = Pick<OutcomeFacts, 'timeoutMs' | 'hide'> & { startedAt: number };
 
-async function reportLate(ended: Interrupted, { job, deps, about }: LateReport): Promise<void> {
+async function reportLate(ended: InterruptedRun, { job, deps, about }: LateReport): Promise<void> {
   const finished = await ended.late;
   try {
     const outcome = outcomeOf({ ...ended, finished }, job, about);

@@ -73,7 +73,7 @@ export function toGateMode(given: {
 }
 
 /** The errors in options: each with its path and the broken rule. */
-export function describeIssues({ issues }: z.ZodError): string {
+export function describeZodIssues({ issues }: z.ZodError): string {
   return issues.map(describeIssue).join('; ');
 }
 

@@ -13,7 +13,7 @@ import { cutContent } from '../contract/transcript';
 import { cutOutput } from './cut-output';
 import { describeFailure, formatResult, type Hide, messageOf } from './format-result';
 import { isNetworkError, isToolError, isTransportError, type Proven, provenBy } from './errors';
-import type { Ending, Finished, Interrupted } from './run-handler';
+import type { Ending, Finished, InterruptedRun } from './run-handler';
 
 /** How one execution ended. */
 export interface RunOutcome {
@@ -103,7 +103,7 @@ function mayRunAgain(error: unknown): boolean {
 
 const UNKNOWN = 'whether it took effect is not known';
 
-function ended(ending: Interrupted, about: OutcomeFacts): ToolResult {
+function ended(ending: InterruptedRun, about: OutcomeFacts): ToolResult {
   const { finished } = ending;
   if (finished?.kind === 'returned') return markLate(returned(finished, about), lateness(ending));
   const { head, facts, limitBytes } = about;
@@ -115,7 +115,7 @@ function ended(ending: Interrupted, about: OutcomeFacts): ToolResult {
   );
 }
 
-function endMessage(ending: Interrupted, { timeoutMs, unsafe, ranBefore, hide }: OutcomeFacts): string {
+function endMessage(ending: InterruptedRun, { timeoutMs, unsafe, ranBefore, hide }: OutcomeFacts): string {
   if (!ending.started) return 'cancelled before it started; nothing ran';
   const why = ending.kind === 'timeout' ? `timed out after ${timeoutMs} ms` : 'cancelled while it ran';
   const parts = [
@@ -145,7 +145,7 @@ const PROVEN_TEXT: Readonly<Record<Proven, string>> = {
   stopped: 'it was stopped, and a part of its work may be done',
 };
 
-function lateness({ kind }: Interrupted): string {
+function lateness({ kind }: InterruptedRun): string {
   return kind === 'timeout' ? 'its time was over' : 'it was asked to stop';
 }
 

@@ -17,7 +17,7 @@ export interface PoolPlan<T> {
 }
 
 /** A resource in use by a call. Contract: the call ends with `release` or `drop`. */
-export interface Taken<T> {
+export interface TakenResource<T> {
   one: T;
   /**
    * Why the previous resource of this key was closed. The reason is kept until a call releases the resource without
@@ -37,7 +37,7 @@ export interface Pool<T> {
    *
    * @throws ToolError that proves that nothing was done, if all `most` resources are in use; and errors of `open`.
    */
-  take(key: string): Promise<Taken<T>>;
+  take(key: string): Promise<TakenResource<T>>;
   /** Closes all resources. */
   close(): Promise<void>;
 }
@@ -67,7 +67,7 @@ class OpenPool<T> implements Pool<T> {
 
   constructor(private readonly plan: PoolPlan<T>) {}
 
-  async take(key: string): Promise<Taken<T>> {
+  async take(key: string): Promise<TakenResource<T>> {
     const before = this.held.get(key);
     if (before !== undefined && this.isDead(before)) await this.drop(key, before, 'it had ended by itself');
     const held = this.held.get(key) ?? this.begin(key);

@@ -52,7 +52,7 @@ export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | Unf
   const tool = named.forCall?.(value) ?? named;
   const args = structuredClone(applyDefaults(tool.schema, proposed));
   if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value };
-  const filled = fillIn(args, value);
+  const filled = fillInDefaults(args, value);
   const again = tool.parse(filled);
   // A transform may add values that the schema does not allow. Then the arguments stay without them.
   return again.ok
@@ -130,7 +130,7 @@ function wrong(message: string): ArgumentsText {
  * The arguments, with the keys that their parser added to objects, at every depth. Given values stay, even if the
  * parser changed them. Added values that are not JSON are left out.
  */
-export function fillIn(args: JsonObject, parsed: unknown): JsonObject {
+export function fillInDefaults(args: JsonObject, parsed: unknown): JsonObject {
   if (!isPlainObject(parsed)) return args;
   const kept = Object.entries(args).map(([key, own]) => [key, filled(own, ownOf(parsed, key))] as const);
   const added = addedKeys(args, parsed).flatMap((key) => {
@@ -143,7 +143,7 @@ export function fillIn(args: JsonObject, parsed: unknown): JsonObject {
 function filled(own: Json, parsed: unknown): Json {
   if (Array.isArray(own))
     return isSameLength(own, parsed) ? own.map((one, at) => filled(one, parsed[at])) : own;
-  return isObject(own) ? fillIn(own, parsed) : own;
+  return isObject(own) ? fillInDefaults(own, parsed) : own;
 }
 
 /** The JSON pointer of the first key that a parsed value has and its arguments lack. Undefined if there is none. */

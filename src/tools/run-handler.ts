@@ -14,9 +14,9 @@ export type Finished =
   { kind: 'returned'; value: unknown } | { kind: 'threw'; error: unknown; partial?: string };
 
 /** How a run ended: by itself, by a timeout, or by a cancellation. */
-export type Ending = Finished | Interrupted;
+export type Ending = Finished | InterruptedRun;
 
-export interface Interrupted {
+export interface InterruptedRun {
   kind: 'timeout' | 'cancelled';
   /** False: the run was cancelled before its handler was called. */
   started: boolean;
@@ -159,7 +159,7 @@ async function start(run: HandlerRun, signal: AbortSignal, own: Live): Promise<F
   }
 }
 
-function neverStarted(reason: unknown): Interrupted {
+function neverStarted(reason: unknown): InterruptedRun {
   const finished: Finished = { kind: 'threw', error: reason };
   return {
     kind: 'cancelled',

@@ -14,7 +14,7 @@ import { stopped, ToolError, TransportError } from './errors';
 import type { CallContext, Duration, Tool } from './types';
 import { type Folder, FOLDER_ACCESS } from './workspace/folder';
 import { hasLoneSurrogate, normalPath, onOneLine } from './workspace/path';
-import { describeFile } from './workspace/move-tools';
+import { describeFileToApprove } from './workspace/move-tools';
 import { createRoot, type Root } from './workspace/root';
 import { type ProcessEnd, runProcess } from './run-process';
 import { CountersignError } from '../contract/errors';
@@ -142,7 +142,7 @@ async function filesIn(root: Root, { argv, cwd }: Command): Promise<string[]> {
     const isLookedUp = index === 0 && !word.includes('/');
     const path = isLookedUp ? undefined : await fileAt(base, resolve(root.directory, normalPath(cwd), word));
     if (path === undefined) continue;
-    found.push((await root.inParent(path, describeFile)).line);
+    found.push((await root.inParent(path, describeFileToApprove)).line);
     if (index > 0 && argv[index - 1]?.startsWith('-') === false) break;
   }
   return found;

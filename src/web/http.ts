@@ -14,7 +14,7 @@ import type {
   MessageBody,
   ResolutionBody,
   SentMessage,
-  Session,
+  InboxSession,
   SignedOut,
   SignIn,
   StartedForkAnswer,
@@ -53,13 +53,13 @@ const READ_MS = 20_000;
 /** The status of a refused decision. The body of such an answer is an Answer. */
 const REFUSED = 409;
 
-export const readSession = (): Promise<Reply<Session>> => send('GET', '/api/session');
+export const readSession = (): Promise<Reply<InboxSession>> => send('GET', '/api/session');
 
 /** Reads the session for a caller who cannot wait long. The status is 0 if the web inbox does not answer in time. */
-export const askSession = (): Promise<Reply<Session>> =>
+export const askSession = (): Promise<Reply<InboxSession>> =>
   send('GET', '/api/session', { signal: AbortSignal.timeout(ASK_MS) });
 
-export const signIn = (body: SignIn): Promise<Reply<Session>> => send('POST', '/api/session', { body });
+export const signIn = (body: SignIn): Promise<Reply<InboxSession>> => send('POST', '/api/session', { body });
 
 export const signOut = (): Promise<Reply<SignedOut | null>> => send('DELETE', '/api/session');
 

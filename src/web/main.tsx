@@ -1,6 +1,6 @@
 import { type JSX, render } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
-import type { ApiError, Session } from '../server/api';
+import type { ApiError, InboxSession } from '../server/api';
 import { defined } from '../contract/defined';
 import { readSession, showUser, signIn, signOut } from './http';
 import { type LiveInbox, useInbox } from './live';
@@ -21,14 +21,14 @@ import {
   useNotices,
   useRoute,
 } from './ui/app';
-import { News, Paused, useFollowed } from './ui/news';
+import { News, PausedNews, useFollowed } from './ui/news';
 import { useCareful, useHeld } from './ui/held';
 import { Text, visibleText } from './ui/text';
 import { storedTheme } from './theme';
 
 interface State {
   /** The last session. During a new sign-in the page stays visible below the form, with everything that was typed. */
-  session?: Session;
+  session?: InboxSession;
   isOpen: boolean;
   /** True until the first answer comes. Until then the page shows nothing. */
   isAsking?: boolean;
@@ -52,7 +52,7 @@ export function App(): JSX.Element {
     [],
   );
   if (state.isAsking === true) return <p class="opening">Opening the web inbox …</p>;
-  const enter = (entered: Session): void => {
+  const enter = (entered: InboxSession): void => {
     forgetTyped(entered.user);
     setState({ session: entered, isOpen: true });
   };
@@ -90,7 +90,7 @@ async function openSession(): Promise<State> {
 
 interface SignInProps {
   problem: string | undefined;
-  enter: (session: Session) => void;
+  enter: (session: InboxSession) => void;
 }
 
 /** The form that asks for a token. */
@@ -139,7 +139,7 @@ function SignInScreen({ problem, enter }: SignInProps): JSX.Element {
 }
 
 interface PageProps {
-  session: Session;
+  session: InboxSession;
   /** False while the page asks for a new sign-in. */
   isOpen: boolean;
   signedOut: (error: ApiError) => void;
@@ -179,7 +179,7 @@ function Page({ session, isOpen, signedOut, signOut }: PageProps): JSX.Element {
         Skip to the content
       </a>
       <Header {...{ session, route, inbox }} signOut={() => signOut(leave())} />
-      <Paused of={inbox.pulse?.paused} />
+      <PausedNews of={inbox.pulse?.paused} />
       <News of={news} clear={clear} />
       {session.role === 'viewer' && (
         <p class="banner">You may only look: the approvers file makes you a viewer.</p>
@@ -199,7 +199,7 @@ function skip(event: Event): void {
 }
 
 interface HeaderProps {
-  session: Session;
+  session: InboxSession;
   route: Route;
   inbox: LiveInbox;
   signOut: () => void;

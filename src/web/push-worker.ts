@@ -1,4 +1,4 @@
-import type { Answer, ApiError, DecisionBody, PushMessage, Session } from '../server/api';
+import type { Answer, ApiError, DecisionBody, PushMessage, InboxSession } from '../server/api';
 import { USER_HEADER } from '../contract/names';
 
 /** The service worker's own scope, which the types of pages do not have. */
@@ -134,7 +134,7 @@ async function whyNot(user: string): Promise<string | undefined> {
     const response = await ask('GET', 'api/session');
     if (response.status === 401)
       return 'Nobody is signed in here any more. Sign in, and decide it in the page.';
-    const session: Session | ApiError = await response.json();
+    const session: InboxSession | ApiError = await response.json();
     if ('code' in session) return said(session);
     return session.user === user
       ? undefined

@@ -23,12 +23,12 @@ import { report } from './observe';
 import { makeTurn, type Turn, type TurnRuntime } from './turn';
 import { Publisher, publishScheduled } from './publish';
 import { currentDetails } from './summary';
-import { modelFailure } from './outcome';
+import { turnModelFailure } from './outcome';
 import { isLoop, isRepeated } from '../contract/spending/repeats';
 import { Step, noteStep } from './step';
 import { askForMore, usedUp } from './spending';
 import { hasRemote, keepSchemas, prepareRemote } from './call-activities';
-import { appendResults, applySeedStep, countCall, recordOf, statesOf } from './think';
+import { appendResults, applySeedStep, countCall, turnRecordOf, statesOf } from './think';
 import { LIMITS } from '../contract/limits';
 import { utf8Bytes } from '../contract/text/bytes';
 
@@ -75,7 +75,7 @@ async function runTurn(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
     return result;
   } catch (error) {
     if (turn.approvals.cancelled || isCancellation(error)) return endCancelled(turn, publisher);
-    const why = error instanceof ActivityFailure ? modelFailure(error) : error;
+    const why = error instanceof ActivityFailure ? turnModelFailure(error) : error;
     // Any other error, such as continue-as-new or a bug, is not the end of the turn.
     if (why instanceof ApplicationFailure) end(turn, publisher, 'failed');
     throw why;
@@ -158,7 +158,7 @@ function resultOf(
   why?: string,
 ): TurnResult {
   const { step: steps, counts, usage, session, spending } = turn;
-  const conversation = session && recordOf(turn);
+  const conversation = session && turnRecordOf(turn);
   const some = defined({ value, why, conversation });
   return { status, answer: text, steps, counts, usage, spent: spending.spent, ...some };
 }

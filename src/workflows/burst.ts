@@ -16,15 +16,15 @@ import {
   type FirstInput,
   spanOf,
 } from '../contract/burst/burst';
-import type { Fact } from '../activities/observed';
+import type { ObservedFact } from '../activities/observed';
 import { addTime } from '../contract/spending/budget';
 import { readBurstOutput } from '../contract/burst/read';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { readThinkOutput } from '../contract/payloads';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import type { GateMode, ThinkInput, ThinkOutput } from '../contract/think';
-import { countReply, limitsOf } from './spending';
-import { rawResult, valueOf } from './messages';
+import { countReply, budgetsOf } from './spending';
+import { rawResult, decodedValueOf } from './messages';
 import { endedFact, report } from './observe';
 import { noteStep } from './step';
 import { appendResults, MOST_ASKED, takeReply, think, thinkInput } from './think';
@@ -47,7 +47,7 @@ export function askForSteps(turn: Turn, asked: number): Promise<RawValue> {
   const { gate, spending, repeated, step } = turn;
   const input = thinkInput(turn);
   if (gate === undefined) return think(turn, spending.isSet ? input : firstInput(turn, input), asked);
-  const burst = { ...gate, ...placeOf(turn), repeated, limits: limitsOf(turn) };
+  const burst = { ...gate, ...placeOf(turn), repeated, limits: budgetsOf(turn) };
   const all: BurstInput = { ...input, burst };
   return scheduleActivity<RawValue>(ACTIVITIES.burst, [all], optionsOf(step, gate, asked), rawResult);
 }
@@ -58,7 +58,7 @@ function firstInput(turn: Turn, input: ThinkInput): FirstInput {
   const { budget, spent } = spending;
   const isFree = ofSession === undefined && spent.time === 0;
   const isUnlimited = isFree && Object.keys({ ...cap, ...budget }).length === 0;
-  const limits = isUnlimited ? {} : { limits: limitsOf(turn) };
+  const limits = isUnlimited ? {} : { limits: budgetsOf(turn) };
   return { ...input, burst: { ...placeOf(turn), ...limits, ...(repeated.times === 0 ? {} : { repeated }) } };
 }
 
@@ -86,7 +86,7 @@ function optionsOf(step: number, { commitMs }: GateMode, asked: number): Activit
  * @param since When the model was asked, as workflow time in ms.
  */
 export function takeSteps(turn: Turn, result: RawValue, asked: number, since: number): Taken | undefined {
-  const value = valueOf(result);
+  const value = decodedValueOf(result);
   const burst = readBurstOutput(value);
   if (burst !== undefined) return takeBurst(turn, burst);
   const reply = readThinkOutput(value);
@@ -116,7 +116,7 @@ export function untilAskedAgain({ message, waitMs = 0 }: NonNullable<Taken['fail
 
 function apply(turn: Turn, { steps }: BurstOutput): Taken {
   let taken: Taken | undefined;
-  const facts: Fact[] = [];
+  const facts: ObservedFact[] = [];
   for (const step of steps) {
     if (taken !== undefined) turn.step += 1;
     takeReply(turn, step.reply);

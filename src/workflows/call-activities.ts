@@ -12,7 +12,7 @@ import {
 import type { RawValue } from '@temporalio/common';
 import { defined } from '../contract/defined';
 import type {
-  CallHead,
+  CallBase,
   CallInput,
   InvalidCall,
   NotHere,
@@ -31,7 +31,7 @@ import { readPrepareOutput } from '../contract/payloads';
 import { failureOf } from './approvals/transitions';
 import type { CallState, Settlement } from './approvals/state';
 import { authorityOf } from './approvals/votes';
-import { rawResult, valueOf } from './messages';
+import { rawResult, decodedValueOf } from './messages';
 import { roundOf } from './held-call';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
@@ -273,7 +273,7 @@ async function prepared(input: PrepareInput, taskQueue: string | undefined): Pro
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
     const options = optionsOf(input, taskQueue, asked);
     const result = await scheduleActivity<RawValue>(ACTIVITIES.prepare, [input], options, rawResult);
-    const output = readPrepareOutput(valueOf(result), input);
+    const output = readPrepareOutput(decodedValueOf(result), input);
     if (output !== undefined) return output;
   }
   throw new Error('what was prepared cannot be read');
@@ -293,7 +293,7 @@ function optionsOf(input: PrepareInput, taskQueue: string | undefined, asked: nu
 }
 
 /** The error result of a call that no worker could prepare. Nothing ran. */
-function withoutWorker({ callId, id, tool }: CallHead, error: unknown): InvalidCall {
+function withoutWorker({ callId, id, tool }: CallBase, error: unknown): InvalidCall {
   const why =
     error instanceof Error ? (error.cause instanceof Error ? error.cause.message : error.message) : '';
   const facts = { timestamp: new Date(Date.now()).toISOString() };

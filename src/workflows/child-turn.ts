@@ -46,11 +46,11 @@ import { ACTIVITIES, activityIds, WORKFLOWS } from '../contract/names';
 import { resultHead, type ToolResult } from '../contract/result';
 import { factsOf, noted } from './approvals/transitions';
 import type { CallState } from './approvals/state';
-import { rawResult, valueOf } from './messages';
+import { rawResult, decodedValueOf } from './messages';
 import type { Turn } from './turn';
 
 /** How a turn is started as the child of another workflow. */
-export interface ChildTurn {
+export interface ChildTurnStart {
   turn: string;
   input: TurnInput;
   /** Absent: the task queue of the parent. */
@@ -61,7 +61,7 @@ export interface ChildTurn {
  * The options with which a workflow starts a turn as its child. Lists show it like a turn that the client started. Its
  * id is used only once. When its parent closes, the child is asked to end.
  */
-function childTurnOptions({ turn, input, taskQueue }: ChildTurn): ChildWorkflowOptions & {
+function childTurnOptions({ turn, input, taskQueue }: ChildTurnStart): ChildWorkflowOptions & {
   args: [TurnInput];
 } {
   return {
@@ -82,7 +82,7 @@ type TurnWorkflow = (input: TurnInput) => Promise<TurnResult>;
  * Starts a turn as a child, which is cancelled with the scope that starts it. The SDK would cancel only the first run
  * of the child. If that run has continued as new, the server does nothing, so this function cancels the current run.
  */
-export async function startChildTurn(child: ChildTurn): Promise<ChildWorkflowHandle<TurnWorkflow>> {
+export async function startChildTurn(child: ChildTurnStart): Promise<ChildWorkflowHandle<TurnWorkflow>> {
   const scope = CancellationScope.current();
   if (scope.consideredCancelled) throw new CancelledFailure('the child turn was not started');
   const start = () => startChild<TurnWorkflow>(WORKFLOWS.turn, childTurnOptions(child));
@@ -233,5 +233,5 @@ async function waitFor(turn: Turn, state: CallState, child: string): Promise<Chi
     },
     rawResult,
   );
-  return readChildEnd(valueOf(result)) ?? { kind: 'completed', result: undefined };
+  return readChildEnd(decodedValueOf(result)) ?? { kind: 'completed', result: undefined };
 }

@@ -47,7 +47,7 @@ import type { MessageOf, MessageSchema } from '../contract/schema/message';
 import { whyUnreadable } from '../contract/unreadable';
 import { misfit } from './check-start';
 import { type HeldAway, awayInput, takeAway } from './control/away';
-import { readAs, refusal, take, takenOf } from './control/take';
+import { readAs, refusalFailure, take, takenOf } from './control/take';
 import {
   type Bounds,
   confirmUpdate,
@@ -179,11 +179,11 @@ function heldIn(input: unknown): Held {
 function read<S extends MessageSchema>(message: RawValue, schema: S, what: string): MessageOf<S> {
   const bounds: Bounds = { what, bytes: BYTES, fields: Object.keys(schema.properties) };
   const found = readMessage(message, bounds);
-  if (!found.ok) throw refusal({ code: 'malformed', message: found.message }, FAILURES.pause);
+  if (!found.ok) throw refusalFailure({ code: 'malformed', message: found.message }, FAILURES.pause);
   const { value } = found;
   if (messageGuard(schema)(value)) return value;
   const issues = describeIssues(messageCheck(schema)(value));
-  throw refusal({ code: 'malformed', message: `not a ${what}: ${issues}` }, FAILURES.pause);
+  throw refusalFailure({ code: 'malformed', message: `not a ${what}: ${issues}` }, FAILURES.pause);
 }
 
 const BY_GRANTS = { failure: FAILURES.grant };

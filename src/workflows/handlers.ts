@@ -3,7 +3,7 @@ import type { RawValue, UpdateDefinition } from '@temporalio/common';
 import type { Accepted, Decision, QuestionAnswer, Refused, Resolution, Verdict } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
 import { MOST_WORK } from '../contract/schema/check-value';
-import { report, takeAbandonment } from './approvals/doubts';
+import { takeOutcome, takeAbandonment } from './approvals/doubts';
 import { judgeAnswer, takeAnswer } from './approvals/judge-answer';
 import { judgeDecision, takeDecision } from './approvals/judge-decision';
 import { type Judged, parseAbandonment, parseOutcome, refuse, type TakenAt } from './approvals/messages';
@@ -14,7 +14,7 @@ import { setAskHandlers } from './ask';
 import { whyHeld } from './approvals/move-to-new-code';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
-import { addWords, recordOf } from './think';
+import { addWords, turnRecordOf } from './think';
 import type { Turn } from './turn';
 
 /**
@@ -23,8 +23,8 @@ import type { Turn } from './turn';
  * arrived.
  */
 export function setHandlers(turn: Turn, queue: MessageQueue): void {
-  setVerdictHandlers(turn, queue, DECISIONS);
-  setVerdictHandlers(turn, queue, RESOLUTIONS);
+  setVerdictHandlers(turn, queue, DECISION_MESSAGES);
+  setVerdictHandlers(turn, queue, RESOLUTION_MESSAGES);
   setVerdictHandlers(turn, queue, ANSWERS);
   setHandler(messages.outcomeSignal, (message) =>
     queue.add({ weight: messages.weightOf(message), judge: () => applyLateOutcome(turn, message) }),
@@ -41,7 +41,7 @@ export function setHandlers(turn: Turn, queue: MessageQueue): void {
       }),
     { description: 'New words of a person, which the model reads before its next step' },
   );
-  setHandler(messages.recordQuery, () => recordOf(turn), {
+  setHandler(messages.recordQuery, () => turnRecordOf(turn), {
     description: 'What a session keeps of this turn',
   });
   setHandler(messages.toolsQuery, () => changedTools(turn), {
@@ -100,7 +100,7 @@ interface VerdictMessage<M> {
 }
 
 /** The messages with which a person decides on a request. */
-export const DECISIONS: VerdictMessage<Decision> = {
+export const DECISION_MESSAGES: VerdictMessage<Decision> = {
   update: messages.decideUpdate,
   signal: messages.approvalSignal,
   bounds: messages.DECISION_BOUNDS,
@@ -111,7 +111,7 @@ export const DECISIONS: VerdictMessage<Decision> = {
 };
 
 /** The messages with which a person resolves a call in doubt. */
-export const RESOLUTIONS: VerdictMessage<Resolution> = {
+export const RESOLUTION_MESSAGES: VerdictMessage<Resolution> = {
   update: messages.resolveUpdate,
   signal: messages.resolutionSignal,
   bounds: messages.RESOLUTION_BOUNDS,
@@ -187,7 +187,7 @@ export function setVerdictHandlers<M extends { decisionId?: string }>(
 function applyLateOutcome(turn: Turn, message: RawValue): void {
   const read = messages.readMessage(message, messages.OUTCOME_BOUNDS);
   const parsed = read.ok ? parseOutcome(read.value) : read;
-  if (parsed.ok && report(turn.approvals, parsed.value)) markChanged(turn);
+  if (parsed.ok && takeOutcome(turn.approvals, parsed.value)) markChanged(turn);
 }
 
 /** Sets the handler of the signal that ends a cancelled workflow although some of its calls are in doubt. */

@@ -131,7 +131,7 @@ const MOST_LEVELS = 100;
 
 /** Reads a raw message from any sender. Checks the length first, so the time is bounded. Never throws. */
 export function readMessage(message: RawValue | undefined, { what, bytes, fields }: Bounds): ReadMessage {
-  const size = bytesOf(message);
+  const size = messageBytes(message);
   if (size > bytes)
     return { ok: false, message: `a ${what} has at most ${bytes} bytes, this one has ${size}` };
   const text = textOf(message);
@@ -161,7 +161,7 @@ export function readWords(message: RawValue | undefined): TurnWords | undefined 
 
 /** The weight of a message in the queue, which depends only on its length. */
 export function weightOf(message: RawValue | undefined): number {
-  return LEAST_WEIGHT + Math.min(bytesOf(message), LIMITS.outcomeBytes) / 1024;
+  return LEAST_WEIGHT + Math.min(messageBytes(message), LIMITS.outcomeBytes) / 1024;
 }
 
 /**
@@ -171,7 +171,7 @@ export function weightOf(message: RawValue | undefined): number {
 const LEAST_WEIGHT = 0.2;
 
 /** The length of a message in bytes. The message is not decoded for this. */
-export function bytesOf(message: RawValue | undefined): number {
+export function messageBytes(message: RawValue | undefined): number {
   return message?.payload.data?.length ?? 0;
 }
 
@@ -200,7 +200,7 @@ function decode(bytes: Uint8Array): string {
 export const rawResult = { outputType: rawValueTypeInfo };
 
 /** The value of an activity's result. Undefined if the result is missing or cannot be decoded. Never throws. */
-export function valueOf(result: RawValue | undefined): unknown {
+export function decodedValueOf(result: RawValue | undefined): unknown {
   try {
     const text = textOf(result);
     if (text !== undefined) return JSON.parse(text);
@@ -212,7 +212,7 @@ export function valueOf(result: RawValue | undefined): unknown {
 
 /** The index from which a query asks for the transcript. 0 if it names none. Never throws. */
 export function firstAsked(message: RawValue | undefined): number {
-  const read = bytesOf(message) <= LIMITS.messageBytes ? readJson(textOf(message) ?? 'null') : undefined;
+  const read = messageBytes(message) <= LIMITS.messageBytes ? readJson(textOf(message) ?? 'null') : undefined;
   const value = read?.ok === true ? read.value : undefined;
   const from = isObject(value) ? value['from'] : undefined;
   return Number.isSafeInteger(from) ? Number(from) : 0;

@@ -1,5 +1,5 @@
 import { proxySinks, workflowInfo } from '@temporalio/workflow';
-import type { Fact, ObserveSinks, WaitEnd } from '../activities/observed';
+import type { ObservedFact, ObserveSinks, WaitEnd } from '../activities/observed';
 import type { PreparedCall } from '../contract/call';
 import type { TurnOrigin } from '../contract/call';
 import type { EndedOf } from '../contract/burst/burst';
@@ -11,7 +11,7 @@ import type { Approvals, CallState } from './approvals/state';
 const { countersign } = proxySinks<ObserveSinks>();
 
 /** Reports facts to the worker. In a replay nothing is sent, because the facts were reported before. */
-export function report(...facts: Fact[]): void {
+export function report(...facts: ObservedFact[]): void {
   if (facts.length > 0 && !workflowInfo().unsafe.isReplaying) countersign.observe(...facts);
 }
 
@@ -26,7 +26,7 @@ export function endedFact(
   { agent, origin }: { agent: string; origin?: TurnOrigin },
   { call: { tool, callId, kind }, result }: EndedOf,
   replyId: string,
-): Fact {
+): ObservedFact {
   const key = kind === 'invalid' ? {} : { callKey: callKey(replyId, callId) };
   const of = { agent, tool, callId, ...key, ...defined({ trace: origin?.trace }) };
   return { kind: 'ended', ...of, outcome: result.error?.code ?? 'success', at: Date.now() };

@@ -14,7 +14,7 @@ import { readCallOutput, readResult, readVerifyOutput } from '../contract/payloa
 import { failureOf } from './approvals/transitions';
 import { settleDoubt } from './approvals/doubts';
 import { type CallState, markChanged, type Settlement } from './approvals/state';
-import { valueOf } from './messages';
+import { decodedValueOf } from './messages';
 import { MOST_ASKED } from './think';
 import { verifyCall } from './call-activities';
 import type { Turn } from './turn';
@@ -68,7 +68,7 @@ async function askVerify(turn: Turn, state: CallState): Promise<void> {
  */
 async function verified(turn: Turn, state: CallState): Promise<VerifyOutput | undefined> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
-    const answer = readVerifyOutput(valueOf(await verifyCall(turn, state, asked)), state.call.callId);
+    const answer = readVerifyOutput(decodedValueOf(await verifyCall(turn, state, asked)), state.call.callId);
     if (answer !== undefined) return answer;
   }
   return undefined;
@@ -81,7 +81,7 @@ function ignoreCancellation(error: unknown): void {
 /** Reads what the activity of a call returned. A result that cannot be read leaves an unsafe call in doubt. */
 export function settlementIn(state: CallState, result: RawValue): Settlement | NotHere | Paused | ChildReady {
   const { callId, settings } = state.call;
-  const output = readCallOutput(valueOf(result), { callId, secret: state.secret });
+  const output = readCallOutput(decodedValueOf(result), { callId, secret: state.secret });
   // Only outputs of the known forms count: anybody may have written the result.
   if (output !== undefined && 'result' in output) {
     const { contentDigest, holder } = output;
@@ -153,7 +153,7 @@ function lastResult(cause: unknown, callId: string): ToolResult | undefined {
  * The failure of a turn whose model failed for good. No other activity can fail a turn, because the calls of a step
  * never throw.
  */
-export function modelFailure({ cause, message }: ActivityFailure): ApplicationFailure {
+export function turnModelFailure({ cause, message }: ActivityFailure): ApplicationFailure {
   return ApplicationFailure.create({
     type: FAILURES.model,
     message: cause?.message ?? message,

@@ -84,7 +84,7 @@ export function usedUp({ spending, cap, ofSession }: Turn): UsedUp | undefined {
 }
 
 /** All budgets that hold for the next steps, with their spending so far. */
-export function limitsOf({ spending, cap, ofSession }: Turn): Limited[] {
+export function budgetsOf({ spending, cap, ofSession }: Turn): Limited[] {
   const { spent } = spending;
   const limits: Limited[] = [
     { budget: cap, spent },

@@ -152,7 +152,7 @@ export function statesOf({ states, originalRunId }: Turn): [string, KnownState][
 }
 
 /** The record that a session keeps of a turn. In the middle of a step it has the results so far. */
-export function recordOf(turn: Turn): TurnRecord {
+export function turnRecordOf(turn: Turn): TurnRecord {
   const { transcript, approvals, words, window, ofSession, spending } = turn;
   const { entries } = transcript;
   const last = entries.at(-1);

@@ -9,7 +9,7 @@ import type { CallInput, SpentDecision } from '../../src/contract/call';
 import { awayText } from '../../src/authority/away-statement';
 import { AWAY_NAMESPACE } from '../../src/authority/ssh-signature';
 import type { Away } from '../../src/contract/control/away';
-import { type CallFacts, statementOf, statementText } from '../../src/authority/statement';
+import { type SignedCallFacts, statementOf, statementText } from '../../src/authority/statement';
 import { newSigner, type TestSigner } from '../support/ssh';
 import { defineTool } from '../../src/tools/define-tool';
 import type { Policy } from '../../src/tools/types';
@@ -345,7 +345,7 @@ describe('votes, right before the handler', () => {
     const digest = 'c'.repeat(64);
     const call = { argsDigest: digest, toolDigest: digest };
 
-    const signedVote = (voter: string, key: TestSigner, more: Partial<CallFacts> = {}): Vote => {
+    const signedVote = (voter: string, key: TestSigner, more: Partial<SignedCallFacts> = {}): Vote => {
       const facts = {
         ...{ installation: file.installation, ...PLACE, callKey: 'k', generation: 0, agent: 'clerk' },
         ...{ tool: 'pay', toolDigest: digest, seenDigest: SEEN, effectiveDigest: digest },

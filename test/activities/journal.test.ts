@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { appendFile, chmod, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createJournal, type Journal, type Sealer } from '../../src/activities/journal';
+import { createJournal, type Journal, type OutcomeSealer } from '../../src/activities/journal';
 import { makeSuccess } from '../../src/contract/result';
 import { loadEncryption } from '../../src/encryption/load';
 
@@ -50,7 +50,7 @@ it.each(['', '{"ended":', '{"ended":null}', 'no json', '\u0000\u0000'])(
 );
 
 describe('with keys', () => {
-  const ring = (...ids: string[]): Sealer => {
+  const ring = (...ids: string[]): OutcomeSealer => {
     const keys = ids.map((id) => `${id}:${createHash('sha256').update(id).digest('base64')}`);
     const sealer = loadEncryption({ keys }, {}).sealer();
     if (sealer === undefined) throw new Error('there are keys');

@@ -1,4 +1,4 @@
-import type { Fact } from '../../src/activities/observed';
+import type { ObservedFact } from '../../src/activities/observed';
 import { observing } from '../../src/activities/spans';
 import type { PastSpan, SpanPlace, Traces } from '../../src/traces';
 
@@ -6,7 +6,7 @@ const of = { agent: 'clerk', tool: 'pay', callId: '1.1', callKey: 'k:1.1' };
 const workflow = { namespace: 'default', workflowId: 'turn-1' };
 
 /** The spans that these facts become. */
-const spansOf = (...facts: Fact[]): [SpanPlace, PastSpan][] => {
+const spansOf = (...facts: ObservedFact[]): [SpanPlace, PastSpan][] => {
   const spans: [SpanPlace, PastSpan][] = [];
   const traces: Traces = {
     hasContent: false,

@@ -7,7 +7,7 @@ import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../src/authorit
 import { TIMES } from '../../src/contract/limits';
 import { type InboxKey, openInboxKey } from '../../src/authority/inbox-key';
 import {
-  type CallFacts,
+  type SignedCallFacts,
   type SignableVote,
   type Statement,
   statementOf,
@@ -41,7 +41,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 interface Case {
   /** What was signed, in place of what the worker knows. */
-  facts?: Partial<CallFacts>;
+  facts?: Partial<SignedCallFacts>;
   words?: Partial<SignableVote>;
   signer?: { sign(message: Buffer, changes?: Changes): string };
   changes?: Changes;

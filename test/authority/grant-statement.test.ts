@@ -1,6 +1,6 @@
 import { parseApprovers } from '../../src/authority/approvers';
 import { assuranceOf } from '../../src/authority/assurance';
-import { assuranceOfGrant, grantText } from '../../src/authority/grant-statement';
+import { assuranceOfGrant, signedGrantText } from '../../src/authority/grant-statement';
 import { GRANT_NAMESPACE, SIGNATURE_NAMESPACE } from '../../src/authority/ssh-signature';
 import { readStatement, statementOf, statementText } from '../../src/authority/statement';
 import type { GrantAsked } from '../../src/contract/control/grants';
@@ -41,7 +41,7 @@ interface Case {
 }
 
 function judged({ said, signer = anna, namespace = GRANT_NAMESPACE, now = JUDGE.now, text }: Case) {
-  const armored = signer.sign(text ?? grantText(TERMS, PLACE), { namespace });
+  const armored = signer.sign(text ?? signedGrantText(TERMS, PLACE), { namespace });
   const signature = { kind: 'ssh' as const, armored, at: TERMS.at, notAfter: TERMS.until };
   const grant = { ...TERMS, signature, ...said };
   return assuranceOfGrant(grant, giver(grant), { ...JUDGE, now });
@@ -69,7 +69,7 @@ it.each<[string, Case, string]>([
   ['a key for decisions alone', { signer: narrow }, 'key_for_other_use'],
   ['the namespace of decisions', { namespace: SIGNATURE_NAMESPACE }, 'wrong_namespace'],
   ['the text of a decision', { text: statementText(call) }, 'does_not_match'],
-  ['another cluster', { text: grantText(TERMS, { ...PLACE, namespace: 'other' }) }, 'does_not_match'],
+  ['another cluster', { text: signedGrantText(TERMS, { ...PLACE, namespace: 'other' }) }, 'does_not_match'],
   ['a grant that is over', { now: AT + 1_800_000 }, 'expired'],
   ['a date far ahead', { now: AT - 11 * 60_000 }, 'in_future'],
 ])('refuses a signature for %s', (_case, one, why) => {
@@ -77,7 +77,7 @@ it.each<[string, Case, string]>([
 });
 
 it('never serves as a decision', () => {
-  const text = grantText(TERMS, PLACE);
+  const text = signedGrantText(TERMS, PLACE);
   expect(readStatement(text)).toBeUndefined();
   const { decision, reason, approver, at, notAfter, seenDigest } = call;
   for (const namespace of [GRANT_NAMESPACE, SIGNATURE_NAMESPACE]) {
@@ -99,15 +99,21 @@ describe('a confirmation', () => {
   };
 
   it('is over the grant, and who confirms it when', () => {
-    expect(judge(grantText(TERMS, PLACE, says))).toMatchObject({ ok: true, voter: 'bob' });
+    expect(judge(signedGrantText(TERMS, PLACE, says))).toMatchObject({ ok: true, voter: 'bob' });
   });
 
   it.each<[string, string, Partial<typeof says>, typeof anna, string]>([
-    ['by who gave it', grantText(TERMS, PLACE), {}, anna, 'other_persons_key'],
-    ['over the grant alone', grantText(TERMS, PLACE), {}, bob, 'does_not_match'],
-    ['of another time', grantText(TERMS, PLACE, says), { at: iso(AT + 600) }, bob, 'does_not_match'],
-    ['in the name of who gave it', grantText(TERMS, PLACE, says), { voter: 'anna' }, anna, 'does_not_match'],
-    ['of another grant', grantText({ ...TERMS, times: 4 }, PLACE, says), {}, bob, 'does_not_match'],
+    ['by who gave it', signedGrantText(TERMS, PLACE), {}, anna, 'other_persons_key'],
+    ['over the grant alone', signedGrantText(TERMS, PLACE), {}, bob, 'does_not_match'],
+    ['of another time', signedGrantText(TERMS, PLACE, says), { at: iso(AT + 600) }, bob, 'does_not_match'],
+    [
+      'in the name of who gave it',
+      signedGrantText(TERMS, PLACE, says),
+      { voter: 'anna' },
+      anna,
+      'does_not_match',
+    ],
+    ['of another grant', signedGrantText({ ...TERMS, times: 4 }, PLACE, says), {}, bob, 'does_not_match'],
   ])('does not count %s', (_case, text, said, signer, why) => {
     expect(judge(text, said, signer)).toEqual({ ok: false, why });
   });
@@ -136,7 +142,7 @@ rules: [{ name: default, then: by_safety }]
   const judge = ({
     said,
     signer = own,
-    text = grantText(TERMS, PLACE),
+    text = signedGrantText(TERMS, PLACE),
     changes,
     now = JUDGE.now,
   }: Signed) => {
@@ -152,7 +158,7 @@ rules: [{ name: default, then: by_safety }]
 
   test('a confirmation names who confirms and when', () => {
     const says = { voter: 'bob', at: iso(AT + 500) };
-    const armored = others.sign(grantText(TERMS, PLACE, says));
+    const armored = others.sign(signedGrantText(TERMS, PLACE, says));
     const signature = { kind: 'passkey' as const, armored, at: says.at, notAfter: TERMS.until };
     const place = { ...PLACE, approvers: file, now: JUDGE.now };
     expect(assuranceOfGrant(TERMS, { ...says, signature }, place)).toMatchObject({ assurance: 'signed' });
@@ -174,7 +180,7 @@ rules: [{ name: default, then: by_safety }]
     ['the passkey of somebody else', { signer: others }, 'other_persons_key'],
     ['a passkey that is not in the file', { signer: gone }, 'key_removed'],
     ['the text of a decision', { text: statementText(call) }, 'does_not_match'],
-    ['another cluster', { text: grantText(TERMS, { ...PLACE, namespace: 'other' }) }, 'does_not_match'],
+    ['another cluster', { text: signedGrantText(TERMS, { ...PLACE, namespace: 'other' }) }, 'does_not_match'],
     ['another page', { changes: { origin: 'https://evil.example.com' } }, 'wrong_origin'],
     ['a page within another', { changes: { client: { crossOrigin: true } } }, 'wrong_origin'],
     ['another domain', { changes: { rpId: 'evil.example.com' } }, 'wrong_site'],

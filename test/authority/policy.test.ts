@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import type { Known } from '../../src/authority/check-file';
+import type { KnownNames } from '../../src/authority/check-file';
 import type { RuledCall } from '../../src/authority/matching';
 import { loadPolicy, parsePolicy, type PolicyRules } from '../../src/authority/policy';
 import type { PolicyRule } from '../../src/contract/authority/policy';
@@ -14,7 +14,7 @@ const schema = {
   properties: { cents: { type: 'integer' } },
   additionalProperties: false,
 } as const;
-const KNOWN: Known = {
+const KNOWN: KnownNames = {
   tools: new Map([
     ['refund_order', { safety: 'dangerous', schema }],
     ['look', { safety: 'safe', schema: { type: 'object', properties: {} } }],

@@ -1,10 +1,10 @@
-import type { CallFacts, SignableVote } from '../../src/authority/statement';
+import type { SignedCallFacts, SignableVote } from '../../src/authority/statement';
 
 /** The moment at which the votes of these tests were given. */
 export const AT = Date.UTC(2026, 10, 24, 12);
 
 /** A call, as its worker knows it. */
-export const FACTS: CallFacts = {
+export const FACTS: SignedCallFacts = {
   installation: 'ab'.repeat(16),
   namespace: 'default',
   workflowId: 'turn-1',

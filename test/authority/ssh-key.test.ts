@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { ed25519Line, readKeyLine, readPublicKey, type SignerKey } from '../../src/authority/ssh-key';
+import { ed25519Line, readKeyLine, readSshPublicKey, type SignerKey } from '../../src/authority/ssh-key';
 import { wireString } from '../../src/authority/ssh-wire';
 import { scratchDirectory } from '../support/scratch';
 import { KEY_KINDS, mpint, newSigner, SIGNERS, sshKeygen } from '../support/ssh';
@@ -136,13 +136,13 @@ it.each<[string, () => string, string, number?]>([
 it('never throws, whatever the line or the bytes', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (line) => expect(readKeyLine(line).ok).toBe(false)));
   fc.assert(
-    fc.property(fc.uint8Array(), (bytes) => expect(readPublicKey(Buffer.from(bytes)).ok).toBe(false)),
+    fc.property(fc.uint8Array(), (bytes) => expect(readSshPublicKey(Buffer.from(bytes)).ok).toBe(false)),
   );
   fc.assert(
     fc.property(fc.nat(BLOB.length - 1), fc.integer({ min: 1, max: 255 }), (at, change) => {
       const blob = Buffer.from(BLOB);
       blob[at] = (blob[at] ?? 0) ^ change;
-      const read = readPublicKey(blob);
+      const read = readSshPublicKey(blob);
       expect(read.ok && read.key.blob.equals(BLOB)).toBe(false);
     }),
   );

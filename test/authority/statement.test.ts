@@ -1,5 +1,5 @@
 import {
-  type CallFacts,
+  type SignedCallFacts,
   readStatement,
   type SignableVote,
   type Statement,
@@ -10,7 +10,7 @@ import {
 import { digestText } from '../../src/contract/digest';
 import { FACTS, VOTE } from './signed';
 
-const made = (facts: Partial<CallFacts> = {}, vote: Partial<SignableVote> = {}): Statement => {
+const made = (facts: Partial<SignedCallFacts> = {}, vote: Partial<SignableVote> = {}): Statement => {
   const statement = statementOf({ ...FACTS, ...facts }, { ...VOTE, ...vote });
   if (statement === undefined) throw new Error('not a statement');
   return statement;
@@ -49,7 +49,7 @@ it('says another text for each spelling of the same letters', () => {
   expect(statementDigest(composed ?? made())).not.toBe(statementDigest(apart ?? made()));
 });
 
-it.each<[string, Partial<CallFacts>, Partial<SignableVote>]>([
+it.each<[string, Partial<SignedCallFacts>, Partial<SignableVote>]>([
   ['a digest that is none', { seenDigest: 'abc' }, {}],
   ['a digest in capitals', { toolDigest: 'A'.repeat(64) }, {}],
   ['no namespace', { namespace: '' }, {}],

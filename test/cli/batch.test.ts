@@ -1,5 +1,5 @@
 import {
-  type BatchOptions,
+  type BatchFlags,
   type BatchWish,
   type Candidate,
   checkNoBatch,
@@ -16,7 +16,7 @@ import { ruled } from './notify/support';
 import { call, inboxItem, NOW, proposal, request, testScreen } from './support';
 
 describe('the batch that options mean', () => {
-  it.each<[string, BatchOptions, 'approved' | 'denied', string | undefined, RegExp]>([
+  it.each<[string, BatchFlags, 'approved' | 'denied', string | undefined, RegExp]>([
     ['a call beside --all', { tool: 'pay' }, 'approved', 't/1.1', /--all and a call exclude each other/],
     ['approving without a tool', { agent: 'clerk' }, 'approved', undefined, /approve --all needs --tool/],
     ['denying everything', {}, 'denied', undefined, /deny --all needs --tool, --agent or --where/],
@@ -43,7 +43,7 @@ describe('the batch that options mean', () => {
   });
 });
 
-it.each<[keyof BatchOptions, BatchOptions]>([
+it.each<[keyof BatchFlags, BatchFlags]>([
   ['where', { where: 'true' }],
   ['tool', { tool: 'pay' }],
   ['limit', { limit: '5' }],

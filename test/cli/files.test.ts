@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readTextFile, toFileError, withFile, writeNewFile } from '../../src/cli/files';
+import { readTextFile, toFileError, withFileErrors, writeNewFile } from '../../src/cli/files';
 import { CountersignError } from '../../src/contract/errors';
 import { scratchDirectory } from '../support/scratch';
 
@@ -29,7 +29,7 @@ it.each([new Error('something else'), new CountersignError('usage', 'x'), 'text'
 );
 
 it('gives what was done, or what failed', async () => {
-  await expect(withFile('x', async () => 7)).resolves.toBe(7);
+  await expect(withFileErrors('x', async () => 7)).resolves.toBe(7);
   await expect(readTextFile(join(directory(), 'no'))).rejects.toMatchObject({ code: 'file_failed' });
   await expect(readTextFile(directory())).rejects.toMatchObject({
     message: expect.stringContaining('it is a folder'),

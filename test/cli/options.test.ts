@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import {
-  type Facts,
+  type WhereFacts,
   readArguments,
   readCount,
   readMoment,
@@ -115,7 +115,7 @@ describe('moments', () => {
   });
 });
 
-const facts: Facts = {
+const facts: WhereFacts = {
   args: {
     amount: 10,
     to: 'ann@example.org',

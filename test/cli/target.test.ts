@@ -1,4 +1,4 @@
-import { findCall, openCalls, parseTarget } from '../../src/cli/target';
+import { findCall, waitingCallIds, parseTarget } from '../../src/cli/target';
 import { call, request, turn } from './support';
 
 describe('naming a turn or a call', () => {
@@ -45,7 +45,7 @@ describe('finding a call', () => {
 
   it('says when nothing is open', () => {
     const done = turn([call({ phase: 'done' })]);
-    expect(openCalls(done)).toEqual([]);
+    expect(waitingCallIds(done)).toEqual([]);
     expect(() => findCall(done, undefined)).toThrow(
       expect.objectContaining({ hint: 'No call of it waits for a person.' }),
     );

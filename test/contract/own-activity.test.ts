@@ -1,5 +1,5 @@
 import type { LostActivity } from '../../src/contract/call-messages';
-import { contentOf, settleOwn } from '../../src/contract/own-activity';
+import { contentOfReturn, settleOwn } from '../../src/contract/own-activity';
 import type { Effect } from '../../src/contract/tool';
 
 const TIMES = { openMs: 5000, heartbeatMs: 10_000, startWithinMs: 3_600_000 };
@@ -72,5 +72,5 @@ it.each<[string, unknown, string, string]>([
   ['another value', { paid: 40 }, '{"paid":40}', 'json'],
   ['null', null, 'null', 'json'],
 ])('what it returned as content: %s', (_, value, content, contentType) => {
-  expect(contentOf(value)).toEqual({ content, contentType });
+  expect(contentOfReturn(value)).toEqual({ content, contentType });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Issue } from '../../src/contract/tool';
-import { isExact, readJson, describeIssues } from '../../src/contract/read-json';
+import { isExactNumber, readJson, describeIssues } from '../../src/contract/read-json';
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
@@ -69,7 +69,7 @@ describe('exact numbers', () => {
   it.each(['0', '-0', '0.0', '0e999999999999', '1.0', '1e2', '0.10', '100e-2', '1e22', '9007199254740992'])(
     '%s stays what it is',
     (written) => {
-      expect(isExact(written)).toBe(true);
+      expect(isExactNumber(written)).toBe(true);
     },
   );
 
@@ -82,7 +82,7 @@ describe('exact numbers', () => {
     '1e-400',
     '0.30000000000000001',
   ])('%s does not', (written) => {
-    expect(isExact(written)).toBe(false);
+    expect(isExactNumber(written)).toBe(false);
   });
 
   it('are those whose digits are those that are written back', () => {
@@ -90,13 +90,15 @@ describe('exact numbers', () => {
     fc.assert(
       fc.property(digits, digits, fc.integer({ min: -330, max: 330 }), (whole, fraction, power) => {
         const written = `${Number(whole[0])}${whole.slice(1)}.${fraction}e${power}`;
-        expect(isExact(written)).toBe(scaled(written) === scaled(String(Number(written))));
+        expect(isExactNumber(written)).toBe(scaled(written) === scaled(String(Number(written))));
       }),
     );
   });
 
   it('are found among every number that JavaScript writes', () => {
-    fc.assert(fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (n) => isExact(String(n))));
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (n) => isExactNumber(String(n))),
+    );
   });
 });
 

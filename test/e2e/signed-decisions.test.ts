@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { openInboxKey, type InboxKey } from '../../src/authority/inbox-key';
 import { signStatement } from '../../src/authority/sign-statement';
-import { type CallFacts, type Statement, statementText } from '../../src/authority/statement';
+import { type SignedCallFacts, type Statement, statementText } from '../../src/authority/statement';
 import { factsToSign, signatureOf, timesToSign } from '../../src/authority/to-sign';
 import { connect, type Countersign } from '../../src/client';
 import type { Answer } from '../../src/client/types';
@@ -101,7 +101,7 @@ const callOf = async (turn: string): Promise<CallView> => {
   return call;
 };
 
-const factsOf = async (turn: string): Promise<CallFacts> => {
+const factsOf = async (turn: string): Promise<SignedCallFacts> => {
   const place = client.placeOf(await client.view(turn));
   const facts = factsToSign({ agent: 'clerk' }, await callOf(turn), { installation: INSTALLATION, ...place });
   if (facts === undefined) throw new Error('nothing to sign');

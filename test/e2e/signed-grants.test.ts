@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { grantText } from '../../src/authority/grant-statement';
+import { signedGrantText } from '../../src/authority/grant-statement';
 import { signText } from '../../src/authority/sign-statement';
 import { GRANT_NAMESPACE } from '../../src/authority/ssh-signature';
 import { connect, type Countersign, type GrantPlan } from '../../src/client';
@@ -91,7 +91,7 @@ async function planOn(name: string, tag: string, by = 'anna'): Promise<GrantPlan
 
 /** Signs with OpenSSH's own program. */
 async function sign(terms: GrantTerms, key: string, says?: SaysOfGrant): Promise<VoteSignature> {
-  const text = grantText(terms, { installation: INSTALLATION, namespace: client.namespace }, says);
+  const text = signedGrantText(terms, { installation: INSTALLATION, namespace: client.namespace }, says);
   const { armored } = await signText(text, { keyFile: join(keys, key), namespace: GRANT_NAMESPACE });
   return { kind: 'ssh', armored, at: (says ?? terms).at, notAfter: terms.until };
 }
@@ -107,7 +107,7 @@ function signByPasskey(
   key: keyof typeof passkeys,
   { says, ...changes }: PasskeyChanges & { says?: SaysOfGrant } = {},
 ): VoteSignature {
-  const text = grantText(terms, { installation: INSTALLATION, namespace: client.namespace }, says);
+  const text = signedGrantText(terms, { installation: INSTALLATION, namespace: client.namespace }, says);
   const armored = passkeys[key].sign(text, changes);
   return { kind: 'passkey', armored, at: (says ?? terms).at, notAfter: terms.until };
 }

@@ -1,6 +1,6 @@
 import { scriptedModel } from '../../src/models/scripted';
 import { connect, type Countersign } from '../../src/client';
-import { type Judged, judgeRuns, type NamedRun } from '../../src/cli/replay/judge-runs';
+import { type JudgedRun, judgeRuns, type NamedRun } from '../../src/cli/replay/judge-runs';
 import { fetchRuns, newestRuns } from '../../src/cli/replay/replay';
 import { makeDecode } from '../../src/history/decode/decode';
 import { replayRuns } from '../../src/history/replay/replayer';
@@ -120,7 +120,7 @@ test('a turn that continued as new is shown and replayed as one', async () => {
   expect(timeline.steps.map(({ step }) => step)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
   const runs = await newestRuns(there, { turn: handle.workflowId }, 10);
   const progress = { runs: runs.length, done: 0, gone: 0 };
-  const judged: Judged[] = [];
+  const judged: JudgedRun[] = [];
   const options = { workflowBundle: { codePath: testBundle() } };
   const replay = (all: AsyncIterable<NamedRun>) => replayRuns(options, all);
   for await (const one of judgeRuns({ replay, decode: makeDecode() }, fetchRuns(there, runs, progress)))

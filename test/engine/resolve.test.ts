@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { CountersignError } from '../../src/contract/errors';
 import { cachedBinary, cacheDirectory } from '../../src/engine/binary';
 import { existingServer, resolveEngine } from '../../src/engine/resolve';
-import { type Engine, type Route, type RouteName, ROUTES } from '../../src/engine/engine';
+import { type Engine, type EngineRoute, type RouteName, ENGINE_ROUTES } from '../../src/engine/engine';
 import { fakeTemporal, scratchDirectory, writeScript } from '../support/scratch';
 
 const scratch = scratchDirectory();
@@ -14,8 +14,8 @@ const engineOf = (name: RouteName): Engine =>
     : { kind: 'binary', binary: `/${name}`, version: '1.8.2', route: name };
 
 /** Injected routes: those in `working` lead somewhere; `asked` records the order. */
-const routes = (working: readonly RouteName[], asked: RouteName[] = []): Route[] =>
-  ROUTES.map((name) => ({
+const routes = (working: readonly RouteName[], asked: RouteName[] = []): EngineRoute[] =>
+  ENGINE_ROUTES.map((name) => ({
     name,
     acquires: name === 'download' || name === 'go',
     attempt: async () => {
@@ -25,12 +25,12 @@ const routes = (working: readonly RouteName[], asked: RouteName[] = []): Route[]
   }));
 
 describe('the order of the routes', () => {
-  it.each(ROUTES.map((name, index) => [name, ROUTES.slice(index)] as const))(
+  it.each(ENGINE_ROUTES.map((name, index) => [name, ENGINE_ROUTES.slice(index)] as const))(
     '%s comes before the later ones',
     async (name, working) => {
       const asked: RouteName[] = [];
       expect(await resolveEngine({}, { routes: routes(working, asked) })).toEqual(engineOf(name));
-      expect(asked).toEqual(ROUTES.slice(0, ROUTES.indexOf(name) + 1));
+      expect(asked).toEqual(ENGINE_ROUTES.slice(0, ENGINE_ROUTES.indexOf(name) + 1));
     },
   );
 
@@ -57,7 +57,7 @@ describe('the order of the routes', () => {
     const said: string[] = [];
     const [first, second, ...rest] = routes(['cache']);
     if (first === undefined || second === undefined) throw new Error('there are six');
-    const absent: Route = { ...first, attempt: async () => ({ missed: 'nothing set', absent: true }) };
+    const absent: EngineRoute = { ...first, attempt: async () => ({ missed: 'nothing set', absent: true }) };
     await resolveEngine({}, { routes: [absent, second, ...rest], progress: (line) => said.push(line) });
     expect(said).toEqual(['setting missed', 'path missed']);
   });

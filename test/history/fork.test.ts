@@ -9,7 +9,7 @@ import { startOf, type TurnInput } from '../../src/contract/turn';
 import { makeDecode } from '../../src/history/decode/decode';
 import type { DecodedEvent } from '../../src/history/decode/events';
 import { type ForkRequest, planFork } from '../../src/history/fork';
-import { recordOf, startedIn, type TurnRecord } from '../../src/history/fork-record';
+import { forkRecordOf, startedIn, type ForkRecord } from '../../src/history/fork-record';
 import { parseExport } from '../../src/history/exported';
 import { decodeRuns } from '../../src/history/read';
 import { accepted, ask, item, result, run, Script } from './script';
@@ -17,7 +17,7 @@ import { accepted, ask, item, result, run, Script } from './script';
 const NOW = { now: Date.parse('2026-02-01T00:00:00.000Z'), replyId: 'fresh', taskQueue: 'mine' };
 
 const plan = (script: Script, request: ForkRequest): TurnInput =>
-  planFork(recordOf([script.events]), request, NOW);
+  planFork(forkRecordOf([script.events]), request, NOW);
 
 const givenOf = ({ fork }: TurnInput): readonly PreparedCall[] => fork?.given?.calls ?? [];
 
@@ -223,14 +223,14 @@ const eventsOf = async (file: string): Promise<readonly DecodedEvent[]> => {
   return run;
 };
 
-const placesOf = ({ steps }: TurnRecord): string[] =>
+const placesOf = ({ steps }: ForkRecord): string[] =>
   [...steps.values()].flatMap(({ step, reply }) => [
     String(step),
     ...(reply?.calls ?? []).map(({ callId }) => callId),
   ]);
 
 test.each(files)('%s: at every call the messages are those that the model saw', async (file) => {
-  const record = recordOf([await eventsOf(file)]);
+  const record = forkRecordOf([await eventsOf(file)]);
   expect(placesOf(record).length).toBeGreaterThan(0);
   for (const at of placesOf(record)) {
     const { carried, fork } = planFork(record, { at, world: 'live' }, NOW);
@@ -263,5 +263,5 @@ test.each<[string, (events: readonly DecodedEvent[]) => DecodedEvent[], string, 
 ])('a history %s is refused', async (_, change, code, words) => {
   const events = await eventsOf(join(__dirname, '..', 'histories', 'approved.json'));
   const error = expect.objectContaining({ code, message: expect.stringContaining(words) });
-  expect(() => recordOf([change(events)])).toThrow(error);
+  expect(() => forkRecordOf([change(events)])).toThrow(error);
 });

@@ -12,7 +12,7 @@ import {
   isUpdateLimit,
   isUpdateTotal,
   STATUS,
-  statusOf,
+  grpcStatusOf,
   toCountersignError,
   retry,
   turnNotFound,
@@ -24,17 +24,17 @@ const grpc = (code: number, details: string): Error =>
 
 test('the status is found in the error and in what caused it', () => {
   const error = grpc(STATUS.notFound, 'gone');
-  expect(statusOf(error)).toBe(STATUS.notFound);
-  expect(statusOf(new ServiceError('failed', { cause: error }))).toBe(STATUS.notFound);
-  expect(statusOf(new Error('other'))).toBeUndefined();
-  expect(statusOf('text')).toBeUndefined();
+  expect(grpcStatusOf(error)).toBe(STATUS.notFound);
+  expect(grpcStatusOf(new ServiceError('failed', { cause: error }))).toBe(STATUS.notFound);
+  expect(grpcStatusOf(new Error('other'))).toBeUndefined();
+  expect(grpcStatusOf('text')).toBeUndefined();
   expect(detailsOf(new ServiceError('failed', { cause: error }))).toBe('gone');
   expect(detailsOf(new Error('other'))).toBe('other');
 });
 
 test('a stream that the server resets was late; a call that we cancel was not', () => {
-  expect(statusOf(grpc(STATUS.cancelled, 'Call cancelled'))).toBe(STATUS.deadlineExceeded);
-  expect(statusOf(grpc(STATUS.cancelled, 'Cancelled on client'))).toBe(STATUS.cancelled);
+  expect(grpcStatusOf(grpc(STATUS.cancelled, 'Call cancelled'))).toBe(STATUS.deadlineExceeded);
+  expect(grpcStatusOf(grpc(STATUS.cancelled, 'Cancelled on client'))).toBe(STATUS.cancelled);
 });
 
 test.each([

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { defined } from '../../src/contract/defined';
-import { createRefusalLog, type Refusal } from '../../src/server/refusal-log';
+import { createRefusalLog, type LoggedRefusal } from '../../src/server/refusal-log';
 
 let directory: string;
 let file: string;
@@ -23,7 +23,7 @@ const log = (rotateAt?: number) =>
     ...defined({ rotateAt }),
   });
 
-const refusal = (more: Partial<Refusal> = {}): Refusal => ({
+const refusal = (more: Partial<LoggedRefusal> = {}): LoggedRefusal => ({
   ...{ at: '2026-01-02T00:00:00.000Z', namespace: 'default', user: 'ann', turn: 't', callId: '1.1' },
   ...{ what: 'decision', code: 'stale_args' },
   ...more,

@@ -11,7 +11,7 @@ import { SIGN_IN } from '../../src/server/sign-in-routes';
 import { createAttempts } from '../../src/server/auth/attempts';
 import { type AuthenticatorParts, createAuthenticator } from '../../src/server/auth/authenticator';
 import { type Codes, createCodes } from '../../src/server/auth/codes';
-import { createSessions } from '../../src/server/auth/sessions';
+import { createSignInSessions } from '../../src/server/auth/sessions';
 import { createUsers, type Users } from '../../src/server/auth/users';
 import { createErrorFormatter } from '../../src/server/failure';
 import { createHosts } from '../../src/server/address';
@@ -99,7 +99,7 @@ export async function createTestApp(
   const authenticator = createAuthenticator({
     users,
     local,
-    sessions: createSessions(now),
+    sessions: createSignInSessions(now),
     attempts: createAttempts(now),
     now,
     ...defined({

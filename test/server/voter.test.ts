@@ -1,6 +1,6 @@
 import type { Authority } from '../../src/contract/authority/authority';
 import type { Away } from '../../src/contract/control/away';
-import { placeOf } from '../../src/server/voter';
+import { votingPlaceOf } from '../../src/server/voter';
 import { call, request } from '../cli/support';
 
 const HOUR = 3_600_000;
@@ -35,8 +35,8 @@ const find = (
     approver = 'xena',
     named,
     from = callOf,
-  }: Partial<Parameters<typeof placeOf>[1]> & { from?: typeof callOf } = {},
-) => placeOf({ away: async () => entries, voters }, { callOf: from, approver, named });
+  }: Partial<Parameters<typeof votingPlaceOf>[1]> & { from?: typeof callOf } = {},
+) => votingPlaceOf({ away: async () => entries, voters }, { callOf: from, approver, named });
 
 beforeEach(() => callOf.mockClear());
 

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
-import { PASSKEY } from '../../src/authority/passkeys/passkey';
+import { PASSKEY_WORD } from '../../src/authority/passkeys/passkey';
 
 /** What a test wants to be otherwise than an honest browser and authenticator say it. */
 export interface PasskeyChanges {
@@ -40,7 +40,7 @@ export function newPasskey(kind: keyof typeof KINDS = 'ES256'): TestPasskey {
   const spki = publicKey.export({ type: 'spki', format: 'der' }).toString('base64url');
   return {
     id,
-    line: `${PASSKEY} ${id} ${spki}`,
+    line: `${PASSKEY_WORD} ${id} ${spki}`,
     sign: (text, changes = {}) => {
       const { type = 'webauthn.get', origin = SITE.origin, rpId = SITE.rpId, flags = 0x05 } = changes;
       const challenge = sha256(text).toString('base64url');

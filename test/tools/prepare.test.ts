@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { LIMITS } from '../../src/contract/limits';
 import {
   asCalled,
-  fillIn,
+  fillInDefaults,
   fitArguments,
   parseArguments,
   uniqueIds,
@@ -172,7 +172,7 @@ describe('what a parser fills in', () => {
     ['what JSON cannot write', Number.NaN],
     ['a map in a list', [new Map()]],
   ])('%s is not an argument', (_, at) => {
-    expect(fillIn({ a: 1 }, { a: 1, at })).toEqual({ a: 1 });
+    expect(fillInDefaults({ a: 1 }, { a: 1, at })).toEqual({ a: 1 });
     expect(unshownIn({ a: 1 }, { a: 1, at })).toBe('/at');
   });
 

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
-import { grantText } from '../../src/authority/grant-statement';
+import { signedGrantText } from '../../src/authority/grant-statement';
 import { inboxGrantSigner, inboxSigner, openInboxKey } from '../../src/authority/inbox-key';
 import { passkeyGrantSigner } from '../../src/authority/passkeys/passkey-grants';
 import { passkeySigner } from '../../src/authority/passkeys/passkey-votes';
@@ -295,7 +295,7 @@ test('a passkey confirms the grant of somebody else on the page of grants', asyn
   await enrol(page);
   const turn = await asked('wire', 'two');
   const { authority, terms } = await client.grants.plan(turn, '1.1', { by: 'ben', times: 3 });
-  const text = grantText(terms, { installation: INSTALLATION, namespace: client.namespace });
+  const text = signedGrantText(terms, { installation: INSTALLATION, namespace: client.namespace });
   const armored = ben.sign(text, { origin: url, rpId: 'localhost' });
   const signature = { kind: 'passkey' as const, armored, at: terms.at, notAfter: terms.until };
   const { id } = await client.grants.give({ ...terms, signature, ...(authority && { authority }) });

@@ -46,7 +46,7 @@ test('any payload is read or refused, by every door, and weighed before', () => 
         expect(read.ok || read.message.length < 1000).toBe(true);
       }
       expect(Number.isSafeInteger(messages.firstAsked(message))).toBe(true);
-      messages.valueOf(message);
+      messages.decodedValueOf(message);
       messages.readWords(message);
     }),
     RUNS,

@@ -1,5 +1,5 @@
 import { RawValue } from '@temporalio/common';
-import { firstAsked, valueOf, weightOf } from '../../src/workflows/messages';
+import { firstAsked, decodedValueOf, weightOf } from '../../src/workflows/messages';
 
 const ofBytes = (bytes: number): RawValue =>
   RawValue.fromPayload({ metadata: {}, data: new Uint8Array(bytes) });
@@ -22,6 +22,6 @@ it.each(['encoding', 'data'])(
     expect(firstAsked(RawValue.fromPayload(payload))).toBe(3);
     Reflect.set(field === 'data' ? payload : metadata, field, []);
     const message = RawValue.fromPayload(payload);
-    expect([firstAsked(message), valueOf(message)]).toEqual([0, undefined]);
+    expect([firstAsked(message), decodedValueOf(message)]).toEqual([0, undefined]);
   },
 );

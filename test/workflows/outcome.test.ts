@@ -13,7 +13,7 @@ import type { Effect } from '../../src/contract/tool';
 import type { CallState } from '../../src/workflows/approvals/state';
 import { settleDoubt } from '../../src/workflows/approvals/doubts';
 import { settle as settleCall, start } from '../../src/workflows/approvals/transitions';
-import { modelFailure, settlementIn, settlementOf, startVerify } from '../../src/workflows/outcome';
+import { turnModelFailure, settlementIn, settlementOf, startVerify } from '../../src/workflows/outcome';
 import { makeTurn, type Turn } from '../../src/workflows/turn';
 import { result } from '../history/script';
 import { approvalsWith } from '../support/calls';
@@ -210,7 +210,7 @@ it.each([
 });
 
 it('a turn whose model failed for good fails with what the model said', () => {
-  const failure = modelFailure(activityFailure(application(FAILURES.model)));
+  const failure = turnModelFailure(activityFailure(application(FAILURES.model)));
   expect(failure).toMatchObject({ type: FAILURES.model, message: 'broken', nonRetryable: true });
 });
 

@@ -9,7 +9,7 @@ import { type Model, ModelError } from '../../models/model';
 import type { Agent } from '../../tools/define-agent';
 
 /** An agent, and the model that is asked for it. */
-export interface Asked {
+export interface AgentModel {
   agent: Agent;
   model: Model;
 }

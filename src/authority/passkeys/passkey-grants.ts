@@ -4,7 +4,7 @@ import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { VOTE_FAULTS } from '../assurance';
-import { assuranceOfGrant, givenBy, grantFault, grantText } from '../grant-statement';
+import { assuranceOfGrant, givenBy, grantFault, signedGrantText } from '../grant-statement';
 import type { SignedInGrant } from '../inbox-key';
 import type { ApproversSource } from '../source';
 
@@ -36,7 +36,7 @@ export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSign
       if (site === undefined || personOf(user) !== says.voter) return undefined;
       const ids = passkeysOf(says.voter).map(({ id }) => id);
       if (ids.length === 0) return undefined;
-      const statement = grantText(terms, { installation, namespace }, says);
+      const statement = signedGrantText(terms, { installation, namespace }, says);
       return { statement, rpId: site.rpId, ids, sentence: grantSentence(terms) };
     },
     take: async ({ terms, namespace, user, says = givenBy(terms) }, { assertion }) => {

@@ -10,7 +10,7 @@ import { statementOf, statementText } from '../statement';
 import { factsToSign, signatureOf, timesToSign } from '../to-sign';
 
 /** Asks signed-in people for signatures with their passkeys, and checks these signatures. */
-export interface PasskeySigner {
+export interface PasskeyVotes {
   /**
    * The site at which a person creates a passkey. Takes the name under which they are signed in. Undefined: the file
    * does not name the person, or has no site for passkeys.
@@ -33,7 +33,7 @@ export interface PasskeySigner {
  * Reads the current approvers file for each request. It keeps no state, because the answer brings back everything that
  * is needed to rebuild the signed statement.
  */
-export function passkeySigner(approvers: ApproversSource): PasskeySigner {
+export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
   const read = async ({ agent, call, place, approver: user }: SignedInVote) => {
     const file = await approvers.current();
     const approver = file.personOf(user);

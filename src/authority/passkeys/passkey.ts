@@ -24,7 +24,7 @@ export type PasskeySite = RosterSite;
 export type ReadPasskeyLine = { ok: true; passkey: Passkey } | { ok: false; why: string; at: number };
 
 /** The first word of a passkey's line. */
-export const PASSKEY = 'passkey';
+export const PASSKEY_WORD = 'passkey';
 const NOT_A_PASSKEY =
   'this is not the line of a passkey, passkey <id> <public key>; the page of the web inbox prints one';
 /** The longest credential id that WebAuthn allows. */
@@ -40,7 +40,7 @@ export function readPasskeyLine(line: string): ReadPasskeyLine {
   const bad = (why: string, at = 0): ReadPasskeyLine => ({ ok: false, why, at });
   if (/[\p{Cc}\p{Zl}\p{Zp}]/u.test(line)) return bad('a passkey is one line, without control characters');
   const [word, id = '', body = ''] = line.split(' ');
-  if (word !== PASSKEY) return bad(NOT_A_PASSKEY);
+  if (word !== PASSKEY_WORD) return bad(NOT_A_PASSKEY);
   const idBytes = readBase64url(id);
   if (idBytes === undefined || idBytes.length > MOST_ID_BYTES) return bad(NOT_A_PASSKEY, word.length + 1);
   const at = word.length + id.length + 2;

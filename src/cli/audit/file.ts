@@ -13,13 +13,13 @@ import {
   type Expected,
   type ExportedRuns,
   firstLine,
-  type Verified,
+  type VerifiedFile,
   type Verifier,
 } from '../../history/audit/chain';
 import { syncFolder } from '../../files';
-import { chunksOf, readTextFile, withFile } from '../files';
+import { chunksOf, readTextFile, withFileErrors } from '../files';
 import type { RecordChecker } from './signatures';
-import { readLine, type ReadLine, splitLines } from '../../history/audit/read';
+import { readLine, type ReadLine, linesOfStream } from '../../history/audit/read';
 import { redactLine } from '../../history/audit/redact';
 
 /** An audit file that is being continued. */
@@ -73,9 +73,9 @@ const BUFFER_CHARS = 1024 * 1024;
  */
 export async function openAuditFile(path: string, owner: Owner): Promise<AuditFile> {
   const doing = `writing ${path}`;
-  const handle = await withFile(doing, () => open(path, 'a+', 0o600));
+  const handle = await withFileErrors(doing, () => open(path, 'a+', 0o600));
   try {
-    return await withFile(doing, () => continueFile(handle, path, owner));
+    return await withFileErrors(doing, () => continueFile(handle, path, owner));
   } catch (error) {
     await handle.close();
     throw error;
@@ -97,10 +97,10 @@ async function continueFile(handle: FileHandle, path: string, owner: Owner): Pro
     add: (record) => {
       if (known.take(record)) return DONE;
       added += 1;
-      return withFile(doing, () => lines.write(chain, record));
+      return withFileErrors(doing, () => lines.write(chain, record));
     },
     finish: (at) =>
-      withFile(doing, async () => {
+      withFileErrors(doing, async () => {
         if (lines.held() > 0 || (found.signed === undefined && added === 0)) await lines.flush(chain, at);
         await handle.sync();
         await handle.close();
@@ -108,7 +108,7 @@ async function continueFile(handle: FileHandle, path: string, owner: Owner): Pro
         const records = (found.signed?.records ?? 0) + added;
         return { added, dropped: found.unsigned, records, head: lastOf(chain) };
       }),
-    abandon: () => withFile(doing, () => handle.close()),
+    abandon: () => withFileErrors(doing, () => handle.close()),
   };
 }
 
@@ -162,7 +162,7 @@ function otherNamespace(path: string, namespace: string): CountersignError {
 /** The records of a file up to its last signed head, and the records after it. */
 export interface ReadThrough {
   /** The result of the check at the last head. Undefined if there is no head. */
-  signed?: Verified;
+  signed?: VerifiedFile;
   /** The bytes up to the end of the last head. */
   bytes: number;
   /** The number of whole records after the last head. */
@@ -186,7 +186,7 @@ export async function readThrough(
   const found: ReadThrough = { bytes: 0, unsigned: 0 };
   let whole = 0;
   const chunks = handle.createReadStream({ start: 0, autoClose: false, highWaterMark: 1024 * 1024 });
-  for await (const { lines, cut } of splitLines(chunks)) {
+  for await (const { lines, cut } of linesOfStream(chunks)) {
     for (const bytes of lines) {
       const line = verifier.push(bytes);
       whole += bytes.length + 1;
@@ -224,10 +224,10 @@ export function verifyFile(
   file: string,
   expected: Expected,
   onLine?: RecordChecker<unknown>['push'],
-): Promise<Verified> {
-  return withFile(`reading ${file}`, async () => {
+): Promise<VerifiedFile> {
+  return withFileErrors(`reading ${file}`, async () => {
     const verifier = createVerifier(expected);
-    for await (const { lines, cut } of splitLines(chunksOf(file))) {
+    for await (const { lines, cut } of linesOfStream(chunksOf(file))) {
       for (const line of lines.map(verifier.push)) onLine?.(line);
       if (cut !== undefined) verifier.cut();
     }
@@ -278,7 +278,7 @@ export interface Redacted {
 export async function redactFile(file: string, redaction: Redaction): Promise<Redacted> {
   const { out } = redaction;
   const draft = `${out}.redacting`;
-  return withFile(`writing ${out}`, async () => {
+  return withFileErrors(`writing ${out}`, async () => {
     try {
       const { taken, isFound, verified } = await copy(file, draft, redaction);
       if (!isFound) throw noSuchTurn(redaction.turn ?? '', file);
@@ -298,7 +298,7 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
   let taken = 0;
   let isFound = turn === undefined;
   try {
-    for await (const { lines, cut } of splitLines(chunksOf(file))) {
+    for await (const { lines, cut } of linesOfStream(chunksOf(file))) {
       const texts = lines.map((bytes) => {
         const line = verifier.push(bytes);
         const text = bytes.toString('latin1');
@@ -314,7 +314,7 @@ async function copy(file: string, draft: string, { fields, turn }: Redaction) {
   } finally {
     await target.close();
   }
-  const verified: Verified = verifier.finish();
+  const verified: VerifiedFile = verifier.finish();
   return { taken, isFound, verified };
 }
 

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
-import type { CallFacts } from '../../authority/statement';
+import type { SignedCallFacts } from '../../authority/statement';
 import type { Judge, VoteFault } from '../../authority/assurance';
 import { NONE_REVOKED } from '../../authority/check-keys';
 import type { RosterLine } from '../../contract/authority/roster';
@@ -11,7 +11,7 @@ import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { readKeyFile } from '../../encryption/keys';
-import { readPrivateKey, readPublicKey } from '../../history/audit/keys';
+import { readPrivateKey, readAuditKeyId } from '../../history/audit/keys';
 import { frameOf, type ReadLine } from '../../history/audit/read';
 import { readTextFile } from '../files';
 import { isTakenOut, valueOf } from './lines';
@@ -36,7 +36,7 @@ interface Signed {
 /** A signed vote, with the facts that its signature is over. It has to hold when the server recorded it. */
 export interface SignedVote extends Signed {
   /** The facts without the installation, which comes from an approvers file or from the carried line. */
-  facts: Omit<CallFacts, 'installation'>;
+  facts: Omit<SignedCallFacts, 'installation'>;
   /** The vote as it is in the record. `approver` has the name that the record has. */
   vote: { approver: string };
 }
@@ -259,5 +259,5 @@ function readGuarded(path: string): string {
  */
 export async function readPinnedKey(given: string): Promise<string> {
   const isId = /^[0-9a-f]{64}$/i.test(given);
-  return readPublicKey(isId ? given : await readTextFile(given), given);
+  return readAuditKeyId(isId ? given : await readTextFile(given), given);
 }

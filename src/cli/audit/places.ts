@@ -10,11 +10,11 @@ import { defined } from '../../contract/defined';
 import { parseJson } from '../../contract/json';
 import { frameOf, type ReadLine } from '../../history/audit/read';
 import type { ScreenFormat } from '../print/screen';
-import type { Fact } from '../print/table';
+import type { TableFact } from '../print/table';
 import { awayKeyJudge, carriedIn, type KeyJudge, type KeyVerdict, type SignedAway } from './keys';
 import { isDecision, isTakenOut, namespaceIn, valueOf } from './lines';
 import type { RecordChecker } from './signatures';
-import { countsText, createTally, type Kind, type Remark, remarkFacts, type Tallied } from './tally';
+import { countsText, createTally, type TallyKind, type Remark, remarkFacts, type Tallied } from './tally';
 import { createWaiting, type Explained } from './waiting';
 
 /**
@@ -29,7 +29,7 @@ type PlaceState = KeyVerdict['state'] | 'claimed' | 'missing' | 'taken_out';
 /** The results for all votes in somebody's place. */
 export type PlaceReport = Tallied<PlaceState>;
 
-const KINDS: readonly Kind<PlaceState>[] = [
+const KINDS: readonly TallyKind<PlaceState>[] = [
   { state: 'verified', words: 'verified' },
   { state: 'carried', words: 'key in this file only' },
   { state: 'removed', words: 'key removed since', list: 'marked' },
@@ -256,7 +256,7 @@ function momentIn({ end }: Pick<Away, 'end'>, moment: number): number {
 }
 
 /** The facts to print about votes in somebody's place. None if there are no such votes. */
-export function placeFacts(report: PlaceReport, format: Pick<ScreenFormat, 'style'>): Fact[] {
+export function placeFacts(report: PlaceReport, format: Pick<ScreenFormat, 'style'>): TableFact[] {
   if (Object.values(report.counts).every((times) => times === 0)) return [];
   return [['in a place', countsText(KINDS, report)], ...remarkFacts(KINDS, report, format)];
 }

@@ -7,7 +7,7 @@ import { SIGNED_FIELDS } from '../../history/audit/signatures';
 import { escapeText } from '../print/escape';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
-import type { Fact } from '../print/table';
+import type { TableFact } from '../print/table';
 import {
   type Carried,
   carriedIn,
@@ -17,7 +17,7 @@ import {
   voteKeyJudge,
 } from './keys';
 import { isTakenOut, namespaceIn, valueOf } from './lines';
-import { countsText, createTally, type Kind, type Remark, remarkFacts, type Tallied } from './tally';
+import { countsText, createTally, type TallyKind, type Remark, remarkFacts, type Tallied } from './tally';
 import { createWaiting, type Explained } from './waiting';
 
 /** The result for the signature of a decision. `taken_out`: signed values are no longer in the file. */
@@ -44,7 +44,7 @@ export interface RecordChecker<Report> {
   finish(): Report;
 }
 
-const KINDS: readonly Kind<SignatureState>[] = [
+const KINDS: readonly TallyKind<SignatureState>[] = [
   { state: 'verified', words: 'verified' },
   { state: 'carried', words: 'key in this file only' },
   { state: 'removed', words: 'key removed since', list: 'marked' },
@@ -165,7 +165,7 @@ const CARRIED_ONLY =
   'as this file carries them: whoever wrote it could have put in others; compare them with --approvers <path>';
 
 /** The facts to print about the signatures of decisions: the counts of each result, and the people who signed. */
-export function signatureFacts(report: SignatureReport, { style }: Pick<ScreenFormat, 'style'>): Fact[] {
+export function signatureFacts(report: SignatureReport, { style }: Pick<ScreenFormat, 'style'>): TableFact[] {
   const { keys, counts, verified } = report;
   const by = Object.entries(verified).map(([name, times]) => `${escapeText(name)}: ${count(times)}`);
   const isCarriedOnly = keys === 'carried' && counts.carried > 0;

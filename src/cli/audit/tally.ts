@@ -1,7 +1,7 @@
 import { escapeText } from '../print/escape';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
-import type { Fact } from '../print/table';
+import type { TableFact } from '../print/table';
 
 /** A decision, and a remark on what was found about it. */
 export interface Remark<State extends string> {
@@ -26,7 +26,7 @@ export interface Tallied<State extends string> {
 }
 
 /** A result in words. */
-export interface Kind<State extends string> {
+export interface TallyKind<State extends string> {
   state: State;
   words: string;
   /** Such decisions are named, in this list. */
@@ -45,7 +45,7 @@ const MOST_NAMED = 100;
 
 /** Starts with none. `zero`: a count of 0 for each result. */
 export function createTally<State extends string>(
-  kinds: readonly Kind<State>[],
+  kinds: readonly TallyKind<State>[],
   zero: Readonly<Record<State, number>>,
 ): Tally<State> {
   const counts: Record<State, number> = { ...zero };
@@ -63,7 +63,7 @@ export function createTally<State extends string>(
 
 /** The counts in one line. A count of 0 is left out, unless its state is `own` or is always shown. */
 export function countsText<State extends string>(
-  kinds: readonly Kind<State>[],
+  kinds: readonly TallyKind<State>[],
   { counts }: Pick<Tallied<State>, 'counts'>,
   own?: State,
 ): string {
@@ -75,12 +75,12 @@ export function countsText<State extends string>(
 
 /** The facts to print about the decisions that are named. */
 export function remarkFacts<State extends string>(
-  kinds: readonly Kind<State>[],
+  kinds: readonly TallyKind<State>[],
   { counts, marked, unproven }: Tallied<State>,
   { style }: Pick<ScreenFormat, 'style'>,
-): Fact[] {
+): TableFact[] {
   const facts = [...marked, ...unproven].map(
-    ({ n, turn, call, approver = '(taken out)', state, why }): Fact => {
+    ({ n, turn, call, approver = '(taken out)', state, why }): TableFact => {
       const text = escapeText(`${turn}/${call}, ${approver}, record ${n}: ${why}`);
       const words = kinds.find((kind) => kind.state === state)?.words ?? state;
       return [words, { text, paint: state === 'bad' ? style.bad : style.warn }];

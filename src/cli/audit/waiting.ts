@@ -10,7 +10,7 @@ export interface Explained {
 }
 
 /** Holds each decision until its worker says by what it counted the vote, or until the turn is over. */
-export interface Waiting {
+export interface WaitingDecisions {
   /** Takes a line, and returns the decisions that can now be judged. */
   push(line: ReadLine): Explained[];
   /** The decisions that still wait. */
@@ -27,7 +27,7 @@ const about = z.object({
  * Starts without any decision. `by`: the type of the records in which workers say it. `over`: only decisions with this
  * field wait, the others can be judged at once.
  */
-export function createWaiting({ by, over }: { by: string; over: SealedField }): Waiting {
+export function createWaiting({ by, over }: { by: string; over: SealedField }): WaitingDecisions {
   const turns = new Map<string, Map<string, ReadLine>>();
   const leave = (turn: string): Explained[] => {
     const left = [...(turns.get(turn)?.values() ?? [])];

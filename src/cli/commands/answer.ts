@@ -9,7 +9,7 @@ import { collect, readText, readValue, usageError } from '../options';
 import { storyOf } from '../print/turn';
 import { questionLines } from '../print/question';
 import { beside } from '../print/screen';
-import { answer, answerByForm, assertFits, questionOf } from '../review/answer';
+import { answer, answerByForm, assertFits, openQuestionOf } from '../review/answer';
 import { idOf, type Subject } from '../review/decision';
 import { withTerminal } from '../review/terminal';
 import { findCall, parseTarget } from '../target';
@@ -56,7 +56,7 @@ async function run(target: string, options: AnswerOptions, context: Context): Pr
     const at = { ...context, screen: json ? beside(screen) : screen };
     const subject: Subject = { client, turn, agent: view.agent, call, said, context: at };
     const isOver = call.question !== undefined && call.phase !== 'asked';
-    const asked = isOver ? call.question : questionOf(subject);
+    const asked = isOver ? call.question : openQuestionOf(subject);
     const taken = decline
       ? await answer(subject, { answer: 'declined' })
       : given !== undefined || set.length > 0 || isOver
@@ -78,7 +78,7 @@ function atTerminal(subject: Subject, story: ReturnType<typeof storyOf>, context
   const { screen } = subject.context;
   return withTerminal(context.keyboard, hint, (terminal) => {
     const place = { turn: subject.turn, screen, now: Date.now(), story };
-    screen.lines([...questionLines(questionOf(subject), place), '']);
+    screen.lines([...questionLines(openQuestionOf(subject), place), '']);
     return answerByForm(subject, terminal);
   });
 }

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 import { defined } from '../../contract/defined';
 import { reportAnswer } from '../answer';
-import { addBatchOptions, type BatchOptions, checkNoBatch, decideBatch, readBatch } from '../batch';
+import { addBatchOptions, type BatchFlags, checkNoBatch, decideBatch, readBatch } from '../batch';
 import {
   type ApprovalChoice,
   chooseApproval,
-  type Chosen,
+  type AnonymousDecision,
   decide,
   givenUp,
   idOf,
@@ -37,7 +37,7 @@ import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-o
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { decideByEditor, decideChanged, type Looking } from '../review/changed';
 
-interface ApproveOptions extends BatchOptions, SignOptions, GrantFlags, PlaceOption {
+interface ApproveOptions extends BatchFlags, SignOptions, GrantFlags, PlaceOption {
   args?: string;
   set?: string[];
   hunks?: string;
@@ -246,7 +246,7 @@ async function showAndApprove(
 }
 
 /** Fills in the defaults of new arguments before anybody is asked, so that nothing runs that was not shown. */
-function asItRuns({ schema }: RequestOpened, chosen: Chosen): Chosen {
+function asItRuns({ schema }: RequestOpened, chosen: AnonymousDecision): AnonymousDecision {
   if (chosen.arguments === undefined) return chosen;
   return { ...chosen, arguments: withDefaults(schema, chosen.arguments) };
 }
@@ -260,7 +260,11 @@ function show(
   screen.lines([...proposalLines(request, place), '']);
 }
 
-function ask(subject: Subject, { arguments: args, hunks }: Chosen, terminal: Terminal): Promise<boolean> {
+function ask(
+  subject: Subject,
+  { arguments: args, hunks }: AnonymousDecision,
+  terminal: Terminal,
+): Promise<boolean> {
   const { screen } = subject.context;
   const { tool, arguments: before } = requestOf(subject);
   const which = hunks === undefined ? '' : ` hunks ${hunks.join(', ')} of`;
@@ -269,7 +273,7 @@ function ask(subject: Subject, { arguments: args, hunks }: Chosen, terminal: Ter
   return confirm(terminal, `Approve ${idOf(subject)} ${tool} with these changes?`);
 }
 
-function send(subject: Subject, decision: Chosen, looking: Looking): Promise<Answer> {
+function send(subject: Subject, decision: AnonymousDecision, looking: Looking): Promise<Answer> {
   return decision.arguments === undefined
     ? decide(subject, decision)
     : decideChanged(subject, decision.arguments, looking);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
-import type { Known } from '../../authority/check-file';
+import type { KnownNames } from '../../authority/check-file';
 import { readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
 import { countVotes } from '../../contract/authority/votes-needed';
 import { counted } from '../../history/labels';
@@ -12,7 +12,7 @@ import { writeNewFile } from '../files';
 import { loadConfig } from '../load-config';
 import { escapeText } from '../print/escape';
 import { explanationLines, explanationOf } from '../review/explanation';
-import { APPROVERS_FILE, votesOn } from '../review/sign';
+import { APPROVERS_FILE, provenVotesOn } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 
 interface FileOptions {
@@ -111,13 +111,13 @@ async function check(
 }
 
 /** Loaded here, so that no other command waits for YAML and CEL. */
-async function load(file: string | undefined, known?: Known): Promise<Approvers> {
+async function load(file: string | undefined, known?: KnownNames): Promise<Approvers> {
   const { loadApprovers } = await import('../../authority/approvers.js');
   return loadApprovers(file ?? join(process.cwd(), APPROVERS_FILE), known);
 }
 
 /** Loaded here, so that no other command waits for the definitions of tools. */
-async function knownOf(config: Config): Promise<Known> {
+async function knownOf(config: Config): Promise<KnownNames> {
   const { rulesAbout } = await import('../../tools/define-config.js');
   return rulesAbout(config);
 }
@@ -137,7 +137,7 @@ function warningsAbout(approvers: Approvers): string[] {
  * The agents that `visibility` names and the config does not have. A web inbox may show agents of other configs, so
  * these names are not mistakes.
  */
-function unseenAgents({ visibleAgents }: Approvers, { agents }: Known): string[] {
+function unseenAgents({ visibleAgents }: Approvers, { agents }: KnownNames): string[] {
   return visibleAgents
     .filter((name) => !agents.includes(name))
     .map((name) => `\`visibility\` names the agent '${name}', and this config has no agent of that name`);
@@ -168,7 +168,7 @@ async function explain(target: string, { file, json = false }: FileOptions, cont
   await context.withClient(async (client) => {
     const view = await client.view(await client.find(named.turn));
     const call = findCall(view, named.call);
-    const votes = await votesOn(approvers, { view, call, place: client.placeOf(view) });
+    const votes = await provenVotesOn(approvers, { view, call, place: client.placeOf(view) });
     const entries = readAwayEntries(client, (line) => screen.note(escapeText(line)));
     const { standIns } = await whoIsAway(entries, () => Promise.resolve(approvers));
     const about = explanationOf(approvers, view, { call, votes, standIns });

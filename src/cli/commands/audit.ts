@@ -17,13 +17,13 @@ import {
   type Written,
 } from '../audit/file';
 import type { Context } from '../context';
-import { withFile } from '../files';
+import { withFileErrors } from '../files';
 import { withProgress } from '../progress';
 import { readMoment } from '../options';
-import type { Verified } from '../../history/audit/chain';
+import type { VerifiedFile } from '../../history/audit/chain';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
-import { type Fact, factLines } from '../print/table';
+import { type TableFact, factLines } from '../print/table';
 import { escapeText } from '../print/escape';
 import { createRecorder } from '../../history/audit/records';
 
@@ -135,7 +135,7 @@ async function finishing(file: AuditFile, work: () => Promise<void>): Promise<Wr
 
 function locked<T>(file: string, { screen }: Context, work: () => Promise<T>): Promise<T> {
   const options = { progress: screen.note, what: `${file} is being written` };
-  return withFile(`writing ${file}`, () => withLock(`${file}.lock`, options, work));
+  return withFileErrors(`writing ${file}`, () => withLock(`${file}.lock`, options, work));
 }
 
 function now(): string {
@@ -190,7 +190,7 @@ export function exportLines(
   const what = added === 0 ? 'nothing new' : `${count(added)} new records`;
   const cutOff = `${count(dropped)} unsigned records; those that are in history are written again`;
   const deleted = `${count(gone)} histories while they were listed`;
-  const facts: Fact[] = [
+  const facts: TableFact[] = [
     ['records', count(records)],
     ['head', `${head.n} ${head.hash}`],
     ['cut off', dropped === 0 ? undefined : { text: cutOff, paint: warn }],
@@ -206,13 +206,13 @@ export function exportLines(
 /** The facts to print about a file that was verified. */
 export function verifyLines(
   file: string,
-  verified: Verified & { pinned: boolean; signatures: SignatureReport; places: PlaceReport },
+  verified: VerifiedFile & { pinned: boolean; signatures: SignatureReport; places: PlaceReport },
   screen: ScreenFormat,
 ): string[] {
   const { records, signed, redacted, head, key, namespace, pinned } = verified;
   const { good, warn } = screen.style;
   const paint = signed === records && head !== undefined ? good : warn;
-  const facts: Fact[] = [
+  const facts: TableFact[] = [
     ['records', `${count(records)}, of them signed: ${count(signed)}`],
     ['taken out', `${count(redacted)} values`],
     ['namespace', escapeText(namespace)],

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
 import { reportAnswer } from '../answer';
-import { addBatchOptions, type BatchOptions, checkNoBatch, decideBatch, readBatch } from '../batch';
+import { addBatchOptions, type BatchFlags, checkNoBatch, decideBatch, readBatch } from '../batch';
 import { decide, idOf, requestOf, type Subject } from '../review/decision';
 import { nextRevision, notTaken } from '../review/changed';
 import { escapeText } from '../print/escape';
@@ -11,7 +11,7 @@ import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-o
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
 
-interface DenyOptions extends BatchOptions, SignOptions, PlaceOption {
+interface DenyOptions extends BatchFlags, SignOptions, PlaceOption {
   reason: string;
 }
 

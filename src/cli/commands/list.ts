@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import type { DecidedAnswer, DecidedCall } from '../../client/decided';
 import { userStateDir } from '../../files';
 import { describeOutcome, describePhase } from '../../history/labels';
-import type { Refusal } from '../../server/refusal-log';
+import type { LoggedRefusal } from '../../server/refusal-log';
 import type { Command } from 'commander';
 import type { Countersign, ListQuery, SessionsQuery, SessionSummary, TurnSummary } from '../../client';
 import { defined } from '../../contract/defined';
@@ -195,7 +195,7 @@ async function listRefused(
 }
 
 /** Refused decisions as a table. */
-export function refusedLines(refusals: readonly Refusal[], screen: Screen): string[] {
+export function refusedLines(refusals: readonly LoggedRefusal[], screen: Screen): string[] {
   if (refusals.length === 0) return ['The web inbox on this machine was refused no decision.'];
   const head = ['CALL', 'WHO', 'WHEN', 'REFUSED AS', 'STANDS'];
   const rows = refusals.map(({ turn, callId, user, at, code, standing }) => [

@@ -7,15 +7,15 @@ import type { Config } from '../../tools/define-config';
 import { logOut, type Logout } from '../../tools/mcp/authorization';
 import { type McpHttpStart, usesLogin } from '../../tools/mcp/declare';
 import { beginLogin, type OpenLogin } from '../../tools/mcp/login';
-import { type Account, type Login, loginFile } from '../../tools/mcp/logins';
+import { type LoginAccount, type Login, loginFile } from '../../tools/mcp/logins';
 import { readScopes } from '../../tools/mcp/oauth';
 import { accountOf, valuesIn } from '../../tools/mcp/reach';
 import { createSecrets, type Secrets } from '../../tools/secrets';
 import { unlessAborted } from '../../tools/within';
 import type { Context } from '../context';
-import { withFile } from '../files';
+import { withFileErrors } from '../files';
 import { loadConfig } from '../load-config';
-import { checkStart, namedServers } from '../mcp-servers';
+import { checkMcpStart, namedServers } from '../mcp-servers';
 import { usageError } from '../options';
 import { escapeText } from '../print/escape';
 import { canAsk, Interrupted, type Terminal, withTerminal } from '../review/terminal';
@@ -66,7 +66,7 @@ async function login(name: string, options: LoginOptions, context: Context): Pro
 }
 
 interface Place {
-  account: Account;
+  account: LoginAccount;
   start: McpHttpStart;
   secrets: Secrets;
 }
@@ -84,7 +84,7 @@ async function placeOf(name: string, { config: file }: LogoutOptions): Promise<P
     throw new CountersignError('usage', `the config gives ${name} its own Authorization header`, {
       hint: 'Remove it from `headers` to log in instead.',
     });
-  checkStart(name, start);
+  checkMcpStart(name, start);
   const secrets = createSecrets(config.secrets);
   return { account: accountOf(name, start, secrets), start, secrets };
 }
@@ -157,7 +157,7 @@ const OPENERS: Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>> 
 
 function report(
   { issuer, scopes = [], expiresAt, refreshToken }: Login,
-  account: Account,
+  account: LoginAccount,
   { json = false }: LoginOptions,
   { screen, typed }: Context,
 ): void {
@@ -183,7 +183,7 @@ function report(
 
 async function logout(name: string, options: LogoutOptions, { screen }: Context): Promise<void> {
   const { account, secrets } = await placeOf(name, options);
-  const found = await withFile(`removing ${loginFile(account)}`, () => logOut(account, secrets));
+  const found = await withFileErrors(`removing ${loginFile(account)}`, () => logOut(account, secrets));
   if (options.json === true) return screen.json({ server: name, ...found });
   screen.line(`${escapeText(name)}: ${logoutText(found)}`);
 }

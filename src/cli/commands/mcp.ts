@@ -9,10 +9,10 @@ import type { McpServer } from '../../tools/mcp/declare';
 import { formatLock, isAgreed, lockStart, lockTool, readLock } from '../../tools/mcp/lock';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
-import { withFile } from '../files';
+import { withFileErrors } from '../files';
 import { loadConfig } from '../load-config';
 import {
-  checkStart,
+  checkMcpStart,
   isFine,
   listTools,
   type NamedServer,
@@ -23,7 +23,14 @@ import {
   toolReports,
 } from '../mcp-servers';
 import { escapeText } from '../print/escape';
-import { differenceLines, inspectLines, otherLine, serverLines, startLines, testLines } from '../print/mcp';
+import {
+  differenceLines,
+  inspectLines,
+  otherLine,
+  serverLines,
+  startLines,
+  mcpTestLines,
+} from '../print/mcp';
 import type { Screen } from '../print/screen';
 import { confirm } from '../review/confirm';
 import { withTerminal } from '../review/terminal';
@@ -83,7 +90,7 @@ async function test(
   const named = await namedServers(config, name);
   const reports = await Promise.all(named.map((one) => reportLive(one, config)));
   if (json) screen.json(reports);
-  else screen.lines(reports.flatMap((report) => testLines(report, screen)).map(typed));
+  else screen.lines(reports.flatMap((report) => mcpTestLines(report, screen)).map(typed));
   if (!reports.every(isFine)) process.exitCode = EXIT.failed;
 }
 
@@ -108,7 +115,7 @@ async function allow(
   const { config } = await loadConfig(file);
   const [named] = await namedServers(config, name);
   if (named === undefined) return;
-  checkStart(name, named.server.start);
+  checkMcpStart(name, named.server.start);
   if (json && !yes)
     throw new CountersignError('usage', 'with --json nobody is shown what would be allowed', {
       hint: 'Add --yes.',
@@ -212,7 +219,7 @@ async function write(server: McpServer, { allowed, refused }: Choice, config: Co
   };
   const text = formatLock({ ...lock, servers: { ...lock.servers, [server.name]: entry } });
   // The lock file is reviewed and deployed like code, so others may read it.
-  await withFile(`writing ${path}`, () => replaceFile(path, text, 0o644));
+  await withFileErrors(`writing ${path}`, () => replaceFile(path, text, 0o644));
 }
 
 interface Allowed {

@@ -10,8 +10,8 @@ import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
 import { collect, readCount, readFacts, readMoment, stateOption, usageError } from '../options';
-import type { Comparison } from '../policy/compare';
-import { suggestLines, testLines } from '../policy/lines';
+import type { PolicyComparison } from '../policy/compare';
+import { suggestLines, policyTestLines } from '../policy/lines';
 import { type PastCall, pastCalls } from '../policy/past';
 import { escapeText } from '../print/escape';
 import { readEachTurn } from '../progress';
@@ -130,7 +130,7 @@ async function testPolicy(
   const { screen } = context;
   const found = comparison.test(counts);
   if (options.json === true) screen.json(found);
-  else screen.lines(testLines(found, screen));
+  else screen.lines(policyTestLines(found, screen));
 }
 
 async function approversOf({ approvers: file }: Config): Promise<ApproversSource | undefined> {
@@ -141,7 +141,7 @@ async function approversOf({ approvers: file }: Config): Promise<ApproversSource
 }
 
 /** The counts from reading turns, besides the calls. */
-type Counts = Parameters<Comparison['test']>[0];
+type Counts = Parameters<PolicyComparison['test']>[0];
 
 /** Reads the turns that the options choose, and passes on each of their calls that a policy decides. */
 async function eachPastCall(

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
 import { withProgress } from '../progress';
-import type { Done, Judged, ReplayOptions, ReplayProgress, Work } from '../replay/judge-runs';
-import type { Finding } from '../../history/replay/explain';
+import type { Done, JudgedRun, ReplayOptions, ReplayProgress, Work } from '../replay/judge-runs';
+import type { ReplayFinding } from '../../history/replay/explain';
 import type { ScreenFormat } from '../print/screen';
-import { type Fact, factLines, indented, inner } from '../print/table';
+import { type TableFact, factLines, indented, inner } from '../print/table';
 import { span } from '../../contract/text/times';
 import { escapeText } from '../print/escape';
 import { CountersignError } from '../../contract/errors';
@@ -58,10 +58,10 @@ export function replayProgressLine({ runs, done, gone }: ReplayProgress): string
 }
 
 /** The reason why a run does not replay: first in terms of the agent, then in Temporal's own words. */
-export function findingLines({ turn, runId, finding }: Judged, screen: ScreenFormat): string[] {
+export function replayFindingLines({ turn, runId, finding }: JudgedRun, screen: ScreenFormat): string[] {
   if (finding === undefined) return [];
   const { message } = finding;
-  const facts: Fact[] = [
+  const facts: TableFact[] = [
     ['run', runId === undefined || runId === '' ? undefined : escapeText(runId)],
     ['where', whereOf(finding)],
     ...sides(finding),
@@ -77,7 +77,7 @@ export function findingLines({ turn, runId, finding }: Judged, screen: ScreenFor
   ];
 }
 
-const SUMS: Readonly<Record<Finding['kind'], string>> = {
+const SUMS: Readonly<Record<ReplayFinding['kind'], string>> = {
   other: 'the code does something else now',
   missing: 'the code does not do what history has',
   extra: 'the code does something that history does not have',
@@ -88,15 +88,15 @@ const SUMS: Readonly<Record<Finding['kind'], string>> = {
   unknown: 'Temporal cannot match it with the code',
 };
 
-function whereOf({ step, callId, eventId }: Finding): string {
+function whereOf({ step, callId, eventId }: ReplayFinding): string {
   const call = callId === undefined ? [] : [`call ${escapeText(callId)}`];
   return [...(step === undefined ? [] : [`step ${step}`]), ...call, `event #${eventId}`].join(', ');
 }
 
 /** The kinds of findings where the code was ended, so that the remaining history was not compared. */
-const GOES_ON: readonly Finding['kind'][] = ['threw', 'stuck'];
+const GOES_ON: readonly ReplayFinding['kind'][] = ['threw', 'stuck'];
 
-function sides({ kind, history, code, why }: Finding): Fact[] {
+function sides({ kind, history, code, why }: ReplayFinding): TableFact[] {
   if (why !== undefined) return [['why', escapeText(why)]];
   if (kind === 'no_workflow' || kind === 'unknown') return [];
   return [
@@ -134,11 +134,11 @@ function report({ judged, ms }: Done, { progress, options, context: { screen } }
   const counts = { replayed: judged.length - failed.length, failed: failed.length, gone: progress.gone };
   const sum: ReplaySum = { ...counts, events, ms: Math.round(ms) };
   if (options.json === true) screen.json({ ...sum, runs: judged });
-  else screen.lines([...failed.flatMap((one) => findingLines(one, screen)), sumLine(sum, screen)]);
+  else screen.lines([...failed.flatMap((one) => replayFindingLines(one, screen)), sumLine(sum, screen)]);
   if (failed.length > 0) throw replayFailed(failed);
 }
 
-function replayFailed(failed: readonly Judged[]): CountersignError {
+function replayFailed(failed: readonly JudgedRun[]): CountersignError {
   const turns = [...new Set(failed.map(({ turn }) => turn))];
   const which = turns.length === 1 ? 'a turn does' : `${turns.length} turns do`;
   return new CountersignError('replay_failed', `${which} not replay`, {

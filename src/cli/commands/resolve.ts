@@ -4,7 +4,7 @@ import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
 import { readText, usageError } from '../options';
-import { keyOf, signing } from '../review/decision';
+import { doubtKeys, signing } from '../review/decision';
 import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, parseTarget } from '../target';
@@ -55,7 +55,12 @@ async function resolve(
     const subject = { turn, agent, call, said: place, ...defined({ sign }) };
     const signed = outcome === 'run-again' ? await signing(subject, outcome, reason) : {};
     const said = { resolution: outcome, reason, approver, channel: 'cli', ...place, ...signed };
-    const resolution = { ...said, ...defined({ content: returned }), callId: call.callId, ...keyOf(call) };
+    const resolution = {
+      ...said,
+      ...defined({ content: returned }),
+      callId: call.callId,
+      ...doubtKeys(call),
+    };
     const answer = await client.resolve(turn, resolution);
     reportAnswer(answer, { id: `${turn}/${call.callId}`, json: json === true }, context.screen);
   });

@@ -121,7 +121,7 @@ async function refreshed(review: Review, queue: Queue, done: ReadonlySet<string>
  * The result of looking at an item: it is decided here, already gone, changed and asked about again, or it stays
  * undecided.
  */
-export type Way = 'decided' | 'gone' | 'asks again' | 'next' | 'back' | 'quit';
+export type ReviewEnd = 'decided' | 'gone' | 'asks again' | 'next' | 'back' | 'quit';
 
 /**
  * Shows one call and asks until it is decided, gone, or left.
@@ -132,7 +132,7 @@ export async function reviewOne(
   review: Reviewing,
   item: WaitingCall,
   { heading, moves }: Presented,
-): Promise<Way> {
+): Promise<ReviewEnd> {
   const { screen } = review.context;
   for (;;) {
     const call = await look(review, item, heading);
@@ -194,7 +194,7 @@ async function carryOut(
   { turn, agent }: WaitingCall,
   call: CallView,
   act: DecidingAct,
-): Promise<Way | 'stays'> {
+): Promise<ReviewEnd | 'stays'> {
   const { approver, context, terminal } = review;
   // Nobody would check a signature on any other call.
   const sign = call.request?.authority === undefined ? undefined : review.sign;

@@ -10,7 +10,7 @@ import { type Context, osUser } from '../context';
 import { collect, readFacts, readMoment, readText, readTime, usageError } from '../options';
 import { escapeProse, escapeText } from '../print/escape';
 import type { Screen } from '../print/screen';
-import { type Cell, type Fact, factLines, section, tableLines } from '../print/table';
+import { type Cell, type TableFact, factLines, section, tableLines } from '../print/table';
 
 interface AddOptions {
   cron?: string;
@@ -198,7 +198,7 @@ async function show(id: string, { from, to, json }: ShowOptions, context: Contex
 export function scheduleLines(schedule: ScheduledTurns, screen: Screen, now: number): string[] {
   const { id, agent, prompt, when, timeZone, requester, taskQueue, overlap, jitterMs, open } = schedule;
   const { started, skipped, missed, catchUpMs, metadata = {} } = schedule;
-  const facts: Fact[] = [
+  const facts: TableFact[] = [
     ['schedule', { text: escapeText(id), paint: screen.style.strong }],
     ['when', escapeText(`${when} (${timeZone})`)],
     ['next', nextFact(schedule, screen, now)],

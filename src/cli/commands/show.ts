@@ -12,7 +12,7 @@ import { counted } from '../../history/labels';
 import { section } from '../print/table';
 import { changedIn, rememberPrinted } from '../review/seen';
 import type { Context } from '../context';
-import { callLines, limitsText, pendingLines, placeOf, storyOf, turnLines } from '../print/turn';
+import { callLines, limitsText, pendingLines, printPlaceOf, storyOf, turnLines } from '../print/turn';
 import { findCall, parseTarget, type Target } from '../target';
 import { watchTurn } from '../watch-turn';
 
@@ -44,7 +44,7 @@ function show(named: Target, { follow, json = false }: ShowOptions, context: Con
     if (json) return context.screen.json(call);
     const story = storyOf(view, call);
     const changed = await changedIn(client, view);
-    context.screen.lines(callLines(call, { ...placeOf(context), turn, story, ...changed }));
+    context.screen.lines(callLines(call, { ...printPlaceOf(context), turn, story, ...changed }));
     return rememberPrinted(call, context);
   });
 }
@@ -55,7 +55,7 @@ async function showTurn(client: Countersign, turn: string, json: boolean, contex
   const pending = view.endedAt === null ? await client.pendingActivities(turn) : undefined;
   const { screen } = context;
   if (json) return screen.json({ ...view, timeline: events, ...defined({ pending }) });
-  screen.lines(turnLines(view, events, { ...placeOf(context), ...(await changedIn(client, view)) }));
+  screen.lines(turnLines(view, events, { ...printPlaceOf(context), ...(await changedIn(client, view)) }));
   await rememberPrinted(view.calls, context);
   if (pending === undefined) return;
   const lines = section('right now', pendingLines(pending, Date.now()).map(context.typed), screen);

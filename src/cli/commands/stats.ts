@@ -8,7 +8,7 @@ import { costText, describeTokens, percentText, spreadText } from '../../history
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
-import { type Cell, type Fact, factLines, type Table, tableLines } from '../print/table';
+import { type Cell, type TableFact, factLines, type Table, tableLines } from '../print/table';
 import { sizeText } from '../../contract/text/bytes';
 import { span } from '../../contract/text/times';
 import { escapeText } from '../print/escape';
@@ -80,7 +80,7 @@ function section(title: string, table: Table, screen: ScreenFormat): string[] {
   return table.rows.length === 0 ? [] : ['', screen.style.strong(title), ...tableLines(table, screen)];
 }
 
-function turnFacts({ count: turns, ends, time }: TurnStats): Fact[] {
+function turnFacts({ count: turns, ends, time }: TurnStats): TableFact[] {
   const each = Object.entries(ends).map(([end, some]) => `${count(some)} ${end.replaceAll('_', ' ')}`);
   return [
     ['turns', `${count(turns)}: ${each.join(', ')}`],
@@ -88,7 +88,7 @@ function turnFacts({ count: turns, ends, time }: TurnStats): Fact[] {
   ];
 }
 
-function modelFacts(model: ModelStats): Fact[] {
+function modelFacts(model: ModelStats): TableFact[] {
   const { replies, retried, failed, time } = model;
   const trouble = Object.entries({ retried, failed }).filter(([, some]) => some > 0);
   const parts = [

@@ -10,9 +10,9 @@ import { recordLines } from '../print/arguments';
 import { eventLines } from '../print/event';
 import { describeRuling } from '../print/ruling';
 import type { Screen, ScreenFormat } from '../print/screen';
-import { type Fact, factLines, indented, inner, section, stateCell } from '../print/table';
+import { type TableFact, factLines, indented, inner, section, stateCell } from '../print/table';
 import { clock, span } from '../../contract/text/times';
-import { openLines, placeOf, turnFacts, type TurnPlace } from '../print/turn';
+import { openLines, printPlaceOf, turnFacts, type PrintPlace } from '../print/turn';
 import { describePhase, describeUsage } from '../../history/labels';
 import { escapeText, escapeLines } from '../print/escape';
 import type { TranscriptEntry } from '../../contract/transcript';
@@ -38,14 +38,14 @@ export function addTimeline(program: Command, context: Context): void {
 async function timeline(named: string, { at, json }: TimelineOptions, context: Context): Promise<void> {
   const point = at === undefined ? undefined : parsePoint(at);
   const events = await readTurnEvents(named, context);
-  const place = placeOf(context);
+  const place = printPlaceOf(context);
   const shown = point === undefined ? timelineOf(events) : stateAt(events, point);
   if (json === true) context.screen.json(shown);
   else context.screen.lines('steps' in shown ? timelineLines(shown, place) : momentLines(shown, place));
 }
 
 /** A turn step by step: each reply of the model, the calls of the reply, and how each call ended. */
-export function timelineLines(timeline: Timeline, place: TurnPlace): string[] {
+export function timelineLines(timeline: Timeline, place: PrintPlace): string[] {
   const { screen } = place;
   return [
     ...factLines([...turnFacts(timeline.view, place), ...moreFacts(timeline)], screen),
@@ -54,7 +54,7 @@ export function timelineLines(timeline: Timeline, place: TurnPlace): string[] {
   ];
 }
 
-function moreFacts({ runs, moved }: Timeline): Fact[] {
+function moreFacts({ runs, moved }: Timeline): TableFact[] {
   const why = moved === 0 ? 'because its history was long' : `${moved} of them on another build`;
   return [['runs', runs.length < 2 ? undefined : `${runs.length}, ${why}`]];
 }
@@ -145,7 +145,7 @@ const MESSAGE_LINES = 20;
 const LABEL = 8;
 
 /** A turn at a moment: its state, what the model knew, and what waited for a person. */
-export function momentLines(moment: TurnMoment, place: TurnPlace): string[] {
+export function momentLines(moment: TurnMoment, place: PrintPlace): string[] {
   const { screen } = place;
   const { entries, known } = moment.transcript;
   return [
@@ -157,7 +157,7 @@ export function momentLines(moment: TurnMoment, place: TurnPlace): string[] {
   ];
 }
 
-function momentFacts({ view, at, eventId }: TurnMoment, { screen }: TurnPlace): Fact[] {
+function momentFacts({ view, at, eventId }: TurnMoment, { screen }: PrintPlace): TableFact[] {
   const after = span(Date.parse(at) - Date.parse(view.startedAt));
   return [
     ['turn', { text: escapeText(view.turn), paint: screen.style.strong }],
@@ -208,7 +208,7 @@ function messageLines(who: string, lines: readonly string[], style: Screen['styl
 }
 
 /** The items that waited for a person at that moment. These items cannot be decided here. */
-function waitingLines({ view, at }: TurnMoment, { screen }: TurnPlace): string[] {
+function waitingLines({ view, at }: TurnMoment, { screen }: PrintPlace): string[] {
   const place = { screen, turn: view.turn, now: Date.parse(at), calls: view.calls };
   return [
     ...view.requests.flatMap((request) => ['', ...proposalLines(request, place)]),

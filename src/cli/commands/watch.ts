@@ -12,7 +12,7 @@ import { keepSending, sendOnce } from '../notify/keep-sending';
 import { CHANNELS_FILE, type Receiver } from '../notify/notices';
 import { createOutbox } from '../notify/outbox';
 import { createCommand, createWebhook, readSecret } from '../notify/receivers';
-import { makeFolder, openSent } from '../notify/sent';
+import { makeStateFolder, openSent } from '../notify/sent';
 import { type AwayEntries, readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
 import { escapeText } from '../print/escape';
 import { takeStopSignals } from '../stop-signals';
@@ -61,7 +61,7 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
       const entries = readAwayEntries(client, note);
       const isOnce = options.once === true;
       const { channels: receivers, approvers } = await open({ client, entries, warn: note, file, isOnce });
-      await makeFolder(file);
+      await makeStateFolder(file);
       return withLock(`${file}.lock`, { progress: note, what: 'these notices are sent' }, async () => {
         const sent = await openSent(file);
         const outboxes = receivers.map((one) => createOutbox({ ...one, sent, note, signal, limit }));

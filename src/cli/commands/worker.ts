@@ -11,17 +11,15 @@ import { manifest } from '../own-modules';
 import { escapeText } from '../print/escape';
 import { withWaitingNote } from '../progress';
 import { type StopSignals, takeStopSignals } from '../stop-signals';
+import { LOG_LEVELS, type LogLevel } from '../../tools/call-log';
 import type { Agent } from '../../tools/define-agent';
 import type { Config } from '../../tools/define-config';
 import type { Screen } from '../print/screen';
-import { type Fact, factLines } from '../print/table';
-
-/** The levels for Temporal's own messages and for lines about calls. */
-export const LOG_LEVELS = ['TRACE', 'DEBUG', 'INFO', 'WARN', 'ERROR'] as const;
+import { type TableFact, factLines } from '../print/table';
 
 /** Options of every command that runs a worker. */
 export interface WorkerOptions {
-  log?: (typeof LOG_LEVELS)[number];
+  log?: LogLevel;
 }
 
 interface PortOptions {
@@ -160,7 +158,7 @@ export interface WorkerFacts {
 /** The facts about a worker: server, namespace, queues, agents and their tools by safety. */
 export function workerLines(facts: WorkerFacts, screen: Screen): string[] {
   const { config, file, address, namespace, queues, uiUrl } = facts;
-  const places: Fact[] = [
+  const places: TableFact[] = [
     ['server', escapeText(address)],
     ['Temporal UI', uiUrl === undefined ? undefined : { text: escapeText(uiUrl), paint: screen.style.link }],
     ['namespace', escapeText(namespace)],
@@ -171,7 +169,7 @@ export function workerLines(facts: WorkerFacts, screen: Screen): string[] {
   return [...factLines(places, screen), ...agents];
 }
 
-function agentFacts({ name, model, fallback, registry }: Agent): Fact[] {
+function agentFacts({ name, model, fallback, registry }: Agent): TableFact[] {
   const bySafety = (safety: string): string | undefined => {
     const tools = registry.list().filter((tool) => tool.safety === safety);
     return tools.length === 0 ? undefined : tools.map((tool) => tool.name).join(', ');

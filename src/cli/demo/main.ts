@@ -12,7 +12,7 @@ import {
   readDemoOptions,
   type Stage,
 } from './play';
-import { changesBetween, copyWorkspace, expected, SCENE, snapshot } from './scene';
+import { diffOfSnapshots, copyWorkspace, expected, SCENE, snapshot } from './scene';
 import { EXIT, exitCodeOf } from '../exit-codes';
 import { createScreen, createStyle, type Screen, wantsColor } from '../print/screen';
 import { errorLines } from '../report-error';
@@ -58,8 +58,8 @@ async function perform(
   const played = await play({ ...stage, ...how });
   const after = await snapshot(root);
   const timeline = await stage.client.timeline(played.turn);
-  screen.lines(epilogueLines(changesBetween(before, after), timeline, screen));
-  judge(played, changesBetween(expected(before, played.text), after), screen);
+  screen.lines(epilogueLines(diffOfSnapshots(before, after), timeline, screen));
+  judge(played, diffOfSnapshots(expected(before, played.text), after), screen);
 }
 
 function judge({ text }: Played, wrong: string, screen: Screen): void {

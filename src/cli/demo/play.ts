@@ -22,7 +22,7 @@ import { defineAgent } from '../../tools/define-agent';
 import { type Config, defineConfig } from '../../tools/define-config';
 import { createWorkspaceTools } from '../../tools/workspace';
 import { startWorker } from '../../worker';
-import { editorOf, editText } from '../review/editor';
+import { editorOf, letPersonEdit } from '../review/editor';
 import { askUntilAnswered } from '../review/confirm';
 
 /** Everything that the demo needs to play the turn. */
@@ -230,7 +230,7 @@ async function newText(text: string, env: NodeJS.ProcessEnv, ask: Ask): Promise<
 /** Edits a text in the editor. Empty if the editor fails: then the demo itself asks for the text. */
 async function editInEditor(text: string, env: NodeJS.ProcessEnv): Promise<string> {
   try {
-    const edited = await editText({ text: `${text}\n`, name: 'new-text.txt', env });
+    const edited = await letPersonEdit({ text: `${text}\n`, name: 'new-text.txt', env });
     return edited.replace(/\n$/, '');
   } catch (error) {
     if (error instanceof CountersignError && error.code === 'editor_failed') return '';

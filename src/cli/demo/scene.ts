@@ -70,7 +70,7 @@ export async function snapshot(root: string): Promise<Snapshot> {
 }
 
 /** The differences between two snapshots as one unified diff. Empty if nothing changed. */
-export function changesBetween(before: Snapshot, after: Snapshot): string {
+export function diffOfSnapshots(before: Snapshot, after: Snapshot): string {
   const paths = [...new Set([...before.keys(), ...after.keys()])].sort();
   return paths
     .filter((path) => before.get(path) !== after.get(path))

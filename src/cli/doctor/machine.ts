@@ -16,13 +16,13 @@ export interface Finding {
 }
 
 /** An error in one line. */
-export function reason(error: unknown): string {
+export function errorLine(error: unknown): string {
   return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
 }
 
 /** The finding of a check that failed with an error. */
 export function failed(name: string, error: unknown): Finding {
-  return { name, state: 'bad', detail: reason(error), ...hintOf(error) };
+  return { name, state: 'bad', detail: errorLine(error), ...hintOf(error) };
 }
 
 /** The hint of an error of this package. */

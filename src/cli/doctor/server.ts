@@ -13,7 +13,7 @@ import {
 import { toolSetIn } from '../../contract/worker-tools';
 import { registerCommand } from '../../engine/search-attributes';
 import { ATTRIBUTE_TYPES } from '../../engine/server-args';
-import { STATUS, statusOf, toCountersignError } from '../../history/server-errors';
+import { STATUS, grpcStatusOf, toCountersignError } from '../../history/server-errors';
 import { failed, type Finding } from './machine';
 
 /** The most time for one request, in milliseconds. */
@@ -71,7 +71,7 @@ async function isAccepted(client: Client, attribute: string): Promise<boolean> {
     await client.workflow.count(`${attribute} IS NULL`);
     return true;
   } catch (error) {
-    if (statusOf(error) === STATUS.invalidArgument) return false;
+    if (grpcStatusOf(error) === STATUS.invalidArgument) return false;
     throw toCountersignError(error, `asking for ${attribute}`);
   }
 }
@@ -206,7 +206,7 @@ export async function checkTasks(client: Countersign): Promise<Finding> {
   try {
     return judgeTasks(name, await failingTurns(client));
   } catch (thrown) {
-    if (statusOf(thrown) === STATUS.invalidArgument) {
+    if (grpcStatusOf(thrown) === STATUS.invalidArgument) {
       const detail = `not known: this server does not have the search attribute ${PROBLEMS}`;
       return { name, state: 'skipped', detail };
     }

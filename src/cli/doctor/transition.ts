@@ -4,7 +4,7 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
 import type { Countersign } from '../../client';
 import { DYNAMIC_CONFIG } from '../../engine/server-args';
-import { reason, type Finding } from './machine';
+import { errorLine, type Finding } from './machine';
 
 /** The times between two workflow tasks of a turn on an idle server, in milliseconds. */
 export interface Transition {
@@ -39,7 +39,7 @@ export async function checkTransitions(client: Countersign): Promise<Finding> {
     return judge(await timeTransitions(client));
   } catch (error) {
     // Approvers may have credentials that only allow signals.
-    return { name: NAME, state: 'skipped', detail: `could not be timed: ${reason(error)}` };
+    return { name: NAME, state: 'skipped', detail: `could not be timed: ${errorLine(error)}` };
   }
 }
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { generateRequestDetails } from 'web-push';
-import { CountersignError, errorMessage } from '../../contract/errors';
+import { errorMessage } from '../../contract/errors';
 import { userStateDir } from '../../files';
 import type { PushMessage } from '../../server/api';
 import { type KeptSubscription, openSubscriptions, type Subscriptions } from '../../server/push/store';
@@ -12,6 +12,7 @@ import { usageError } from '../options';
 import type { SettingsOf } from './channels-file';
 import type { PushKeys } from './push-keys';
 import { HOUR, SECOND } from '../../contract/limits';
+import { notifyFailure } from './notices';
 
 /** The browsers that are notified, and the push services that may be reached. */
 export interface Browsers {
@@ -66,7 +67,7 @@ const MOST_ANSWER = 64 * 1024;
  * Sends a message, encrypted for one browser. If the push service says that the subscription has ended, the
  * subscription is removed and the message is dropped.
  */
-export async function post(sender: PushSender, posting: Posting): Promise<void> {
+export async function pushToBrowser(sender: PushSender, posting: Posting): Promise<void> {
   const { subscription, signal: stop } = posting;
   const url = new URL(subscription.endpoint);
   const { headers, body } = sealed(sender, posting);
@@ -74,7 +75,7 @@ export async function post(sender: PushSender, posting: Posting): Promise<void> 
   const network = { privateHosts: sender.privateHosts, lookup: systemLookup, maxBytes: MOST_ANSWER, signal };
   const answer = await send({ method: 'POST', url, headers, body }, network).catch((error: unknown) => {
     // The error's message names the host, but no secret part of the address.
-    throw failure(errorMessage(error));
+    throw notifyFailure(errorMessage(error));
   });
   const { status } = answer;
   if (status >= 200 && status < 300) return;
@@ -85,8 +86,8 @@ export async function post(sender: PushSender, posting: Posting): Promise<void> 
   }
   const after = Number(answer.headers.find(([name]) => name === 'retry-after')?.[1] ?? 0);
   const said = `${url.host} answered ${status}`;
-  if (status === 429 || status >= 500) throw failure(said, retryIn(after));
-  throw failure(said, { retryInMs: HOUR });
+  if (status === 429 || status >= 500) throw notifyFailure(said, retryIn(after));
+  throw notifyFailure(said, { retryInMs: HOUR });
 }
 
 function retryIn(seconds: number): Record<string, unknown> {
@@ -106,9 +107,4 @@ function sealed(
     .map(([name, value]) => [name.toLowerCase(), String(value)] as const)
     .filter(([name]) => name !== 'content-length');
   return { headers, body: made.body };
-}
-
-/** An error of a channel. */
-export function failure(message: string, data: Record<string, unknown> = {}): CountersignError {
-  return new CountersignError('notify_failed', message, { data });
 }

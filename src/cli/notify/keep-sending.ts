@@ -2,7 +2,7 @@ import type { Countersign, InboxQuery } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import { watchInbox } from '../live-inbox';
 import { type Notice, noticesOf } from './notices';
-import type { Outbox } from './outbox';
+import type { NoticeOutbox } from './outbox';
 import type { WhoIsAway } from '../../client/control/who-is-away';
 
 /** The inbox that is watched, and the channels for its notices. */
@@ -15,7 +15,7 @@ interface NoticeWatch {
   /** The people who stand in for somebody at the moment. Never rejects. */
   away(): Promise<WhoIsAway>;
   /** One outbox for each channel. */
-  outboxes: readonly Outbox[];
+  outboxes: readonly NoticeOutbox[];
   note(text: string): void;
   signal: AbortSignal;
 }
@@ -70,7 +70,7 @@ interface Lane {
   ended(): Promise<void>;
 }
 
-function createLane(outbox: Outbox): Lane {
+function createLane(outbox: NoticeOutbox): Lane {
   let running: Promise<void> | undefined;
   let failure: { error: unknown } | undefined;
   const check = (): void => {

@@ -27,16 +27,16 @@ const PROMPT_WIDTH = 300;
 
 /** The address in the web inbox of the item that a notice is about. Opening the address decides nothing. */
 export function linkTo(page: string, notice: Notice): string {
-  return `${page.replace(/[/#]+$/, '')}/${placeOf(notice)}`;
+  return `${page.replace(/[/#]+$/, '')}/${inboxPathOf(notice)}`;
 }
 
 /** The path in the web inbox of the item that a notice is about. */
-export function placeOf({ type, data: { turn, callId } }: Pick<Notice, 'type' | 'data'>): string {
+export function inboxPathOf({ type, data: { turn, callId } }: Pick<Notice, 'type' | 'data'>): string {
   return type === 'test' ? '#/' : `#/turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
 }
 
 /** The facts of a notice, each in one line that is safe to show. */
-export function factsOf({ type, data }: Notice): [name: string, value: string][] {
+export function noticeFacts({ type, data }: Notice): [name: string, value: string][] {
   if (type === 'test') return [['test', data.summary]];
   const { turn, callId, tool, agent, summary, prompt, deadline, voting, delegated } = data;
   const since = type === 'request.escalated' ? (voting?.escalatedTo ?? []) : [];
@@ -69,7 +69,7 @@ export function headingOf({ type, data: { tool, agent } }: Notice, heading = HEA
 /** A notice as a mail: the waiting item, and the address to open it. The mail itself can decide nothing. */
 export function mailOf(notice: Notice, page: string): MailText {
   const link = linkTo(page, notice);
-  const facts = factsOf(notice);
+  const facts = noticeFacts(notice);
   const named = Math.max(...facts.map(([name]) => name.length)) + 2;
   const last = 'Nothing is decided by this mail, or by opening the link.';
   const subject = headingOf(notice);

@@ -1,12 +1,12 @@
 import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer';
 import type SMTPTransport from 'nodemailer/lib/smtp-transport';
 import { digestText } from '../../contract/digest';
-import { CountersignError, errorMessage, errnoOf } from '../../contract/errors';
+import { type CountersignError, errorMessage, errnoOf } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { usageError } from '../options';
 import { untilStopped } from '../stop-signals';
 import { mailOf } from './mail-text';
-import type { Notice, Receiver } from './notices';
+import { type Notice, type Receiver, notifyFailure } from './notices';
 
 /** The settings for sending mail, and the receivers. */
 export interface MailSettings {
@@ -117,15 +117,11 @@ function inWords(error: unknown): CountersignError {
   const answer = isObject(error) && typeof error['responseCode'] === 'number' ? error['responseCode'] : 0;
   const says = isObject(error) && typeof error['response'] === 'string' ? error['response'] : '';
   if (code === 'EAUTH')
-    return failure(`the mail server refused the user or the password (${answer})`, {
+    return notifyFailure(`the mail server refused the user or the password (${answer})`, {
       ...{ retryInMs: REFUSED_LOGIN_MS, holdsAll: true },
     });
-  if (code === 'ETLS') return failure(`it offers no safe connection: ${errorMessage(error)}`);
-  if (answer >= 500) return failure(`it refused the mail: ${says}`, { retryInMs: REFUSED_MAIL_MS });
-  if (answer >= 400) return failure(`it wants the mail later: ${says}`);
-  return failure(`it could not be reached: ${errorMessage(error)}`);
-}
-
-function failure(message: string, data: Record<string, unknown> = {}): CountersignError {
-  return new CountersignError('notify_failed', message, { data });
+  if (code === 'ETLS') return notifyFailure(`it offers no safe connection: ${errorMessage(error)}`);
+  if (answer >= 500) return notifyFailure(`it refused the mail: ${says}`, { retryInMs: REFUSED_MAIL_MS });
+  if (answer >= 400) return notifyFailure(`it wants the mail later: ${says}`);
+  return notifyFailure(`it could not be reached: ${errorMessage(error)}`);
 }

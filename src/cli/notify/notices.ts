@@ -5,6 +5,7 @@ import { isPlaceOf } from '../../contract/authority/open-votes';
 import type { StandIn } from '../../contract/authority/in-place-of';
 import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
+import { CountersignError } from '../../contract/errors';
 import { itemKey } from '../live-inbox';
 import { NOBODY_AWAY, type WhoIsAway } from '../../client/control/who-is-away';
 
@@ -155,4 +156,9 @@ export interface Correction {
   /** What the change is about, for output. */
   about: string;
   act(signal: AbortSignal): Promise<void>;
+}
+
+/** An error of a channel. */
+export function notifyFailure(message: string, data: Record<string, unknown> = {}): CountersignError {
+  return new CountersignError('notify_failed', message, { data });
 }

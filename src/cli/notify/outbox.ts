@@ -1,7 +1,7 @@
 import { digestText } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Notice, Receiver } from './notices';
-import type { Sent } from './sent';
+import type { SentKeys } from './sent';
 
 /** The receiver of notices, and the record of deliveries. */
 interface OutboxParts {
@@ -10,7 +10,7 @@ interface OutboxParts {
    * The name of the channel. It is a part of the keys of deliveries. @default none, where there is only one receiver
    */
   channel?: string;
-  sent: Sent;
+  sent: SentKeys;
   /** Called with one line for each delivery, and for each failure. */
   note(text: string): void;
   signal: AbortSignal;
@@ -19,7 +19,7 @@ interface OutboxParts {
 }
 
 /** Delivers each notice at least once. A delivery is on record only after the receiver took it. */
-export interface Outbox {
+export interface NoticeOutbox {
   /**
    * Sends the notices that were not delivered yet. A notice whose delivery failed waits a while. Resolves to the number
    * of notices that are still to be delivered.
@@ -35,7 +35,7 @@ const MOST_MS = 60_000;
 const FORGET_MS = 60 * 60_000;
 
 /** Makes an outbox. At first no delivery has failed, so nothing waits. */
-export function createOutbox(parts: OutboxParts): Outbox {
+export function createOutbox(parts: OutboxParts): NoticeOutbox {
   const tries = createTries(parts);
   const { sent, channel = '', receiver, signal, note } = parts;
   const correct = async (notices: readonly Notice[], now: number): Promise<void> => {

@@ -6,7 +6,7 @@ import type { CallView, TurnView } from '../../history/view';
 import type { Notice } from './notices';
 
 /** A message, and the time since which its call waited. */
-export interface Asked {
+export interface AskedNotice {
   notice: { data: Pick<Notice['data'], 'turn' | 'callId'> };
   /** The time since which the call waited when the message was sent. */
   asked: string;
@@ -28,7 +28,7 @@ const SAYS: Readonly<Record<string, string>> = {
 };
 
 /** How the call of a message ended, in one line. Undefined: the call still waits for the same decision. */
-export function outcomeOf(view: TurnView, { notice, asked }: Asked): string | undefined {
+export function outcomeLine(view: TurnView, { notice, asked }: AskedNotice): string | undefined {
   const { callId } = notice.data;
   const call = view.calls.find((one) => one.callId === callId);
   if (call === undefined) return 'the turn does not have this call any more';
@@ -54,11 +54,11 @@ function joiner(what: string): string {
  */
 export async function lookAgain(
   client: Pick<Countersign, 'view'>,
-  about: Asked,
+  about: AskedNotice,
 ): Promise<{ view?: TurnView; over: string | undefined }> {
   try {
     const view = await client.view(about.notice.data.turn);
-    return { view, over: outcomeOf(view, about) };
+    return { view, over: outcomeLine(view, about) };
   } catch (error) {
     if (!(error instanceof CountersignError) || error.code !== 'turn_not_found') throw error;
     return { over: 'the turn is not there any more' };

@@ -12,10 +12,17 @@ import { subscriptionId } from '../../server/push/subscription';
 import { usageError } from '../options';
 import { escapeText } from '../print/escape';
 import { cut } from '../print/format';
-import { type Browsers, failure, post, type PushSender } from './browsers';
+import { type Browsers, pushToBrowser, type PushSender } from './browsers';
 import { shownOf, whyOnlyLink } from './buttons';
-import { headingOf, placeOf } from './mail-text';
-import { type Correction, keptNotice, type Notice, noticeForm, type Receiver } from './notices';
+import { headingOf, inboxPathOf } from './mail-text';
+import {
+  type Correction,
+  keptNotice,
+  type Notice,
+  noticeForm,
+  type Receiver,
+  notifyFailure,
+} from './notices';
 import { askedAt, lookAgain } from './outcome';
 import { isPair, type PushKeys } from './push-keys';
 import { KEEP_MS, type Kept, openKept } from './sent';
@@ -95,7 +102,7 @@ export async function createPush(settings: PushSettings): Promise<Receiver> {
       const all = (await subscriptions.list()).filter(({ user }) => decides(user));
       // Only for a test is it an error if nobody has such a browser: notifications are voluntary.
       if (notice.type === 'test' && all.length === 0)
-        throw failure(`${tester ?? 'you'} has no browser that is notified`);
+        throw notifyFailure(`${tester ?? 'you'} has no browser that is notified`);
       return all.map(subscriptionId);
     },
     deliver: (notice, signal, target = '') => deliver(board, { notice, signal, target }),
@@ -138,11 +145,12 @@ async function deliver(board: Board, { notice, target, signal }: Delivery): Prom
   if (!decides(user)) return;
   const mayDecide = isAtLeast(file.permitOf(user).role, 'approver');
   const about = { subscription, signal, seconds: secondsOf(notice), urgency: 'high' } as const;
-  if (notice.type === 'test') return post(board, { ...about, message: pushOf(notice, { user, mayDecide }) });
+  if (notice.type === 'test')
+    return pushToBrowser(board, { ...about, message: pushOf(notice, { user, mayDecide }) });
   const asked = call === undefined ? undefined : askedAt(call);
   // The call was decided in the meantime.
   if (call === undefined || asked === undefined) return;
-  await post(board, { ...about, message: pushOf(notice, { user, mayDecide }, call) });
+  await pushToBrowser(board, { ...about, message: pushOf(notice, { user, mayDecide }, call) });
   const at = Date.now();
   await (
     await pushed()
@@ -194,7 +202,7 @@ async function correct(board: Board, key: string, signal: AbortSignal): Promise<
   const subscription = subscriptions.get(one.target);
   if (subscription?.user === one.user) {
     const message = overPush(one.notice, subscription.user, over);
-    await post(board, { message, subscription, signal, seconds: DAY, urgency: 'normal' });
+    await pushToBrowser(board, { message, subscription, signal, seconds: DAY, urgency: 'normal' });
   }
   lookedAt.delete(key);
   await kept.set(key, undefined, Date.now());
@@ -238,7 +246,7 @@ export function pushOf(notice: Notice, { user, mayDecide }: PushReader, call?: C
   const title = headingOf(notice, SHORT[notice.type]);
   const why = whyElsewhere(notice, title, { mayDecide, request });
   const { turn, callId, summary } = notice.data;
-  const about = { user, tag: tagOf(notice), place: placeOf(notice), turn, callId, ...namesOf(notice) };
+  const about = { user, tag: tagOf(notice), place: inboxPathOf(notice), turn, callId, ...namesOf(notice) };
   if (why === undefined && request !== undefined) {
     const { seenDigest = '', callKey } = request;
     const text = shownOf(request, ROOM).lines.join('\n');
@@ -267,7 +275,7 @@ export function overPush(
   const { turn, callId } = notice.data;
   const names = namesOf(notice);
   return {
-    ...{ user, tag: tagOf(notice), place: placeOf(notice), turn, callId, ...names },
+    ...{ user, tag: tagOf(notice), place: inboxPathOf(notice), turn, callId, ...names },
     title: cut(`No longer waits: ${names.tool}`, TITLE_WIDTH),
     text: cut(escapeText(over), OVER_WIDTH),
     isOver: true,

@@ -12,7 +12,7 @@ export interface Kept<T> {
 }
 
 /** The keys of delivered notices. `add` resolves only after the key is on disk. */
-export interface Sent {
+export interface SentKeys {
   has(key: string): boolean;
   /** Resolves when the key is on disk. */
   add(key: string, now: number): Promise<void>;
@@ -26,7 +26,7 @@ export const KEEP_MS = 180 * 24 * 3600 * 1000;
  *
  * @throws CountersignError `config_invalid` for a file with another content.
  */
-export async function openSent(file: string): Promise<Sent> {
+export async function openSent(file: string): Promise<SentKeys> {
   const sent = await openKept(file, { value: z.number(), isOld: (at, now) => now - at > KEEP_MS });
   return { has: (key) => sent.get(key) !== undefined, add: (key, now) => sent.set(key, now, now) };
 }
@@ -67,7 +67,7 @@ export async function openKept<T>(
  *
  * @throws CountersignError `config_invalid` if the folder cannot be made.
  */
-export async function makeFolder(file: string): Promise<void> {
+export async function makeStateFolder(file: string): Promise<void> {
   try {
     await makeFolderOf(file);
   } catch (cause) {

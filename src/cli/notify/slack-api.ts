@@ -3,11 +3,12 @@ import type { WebClient, WebClientOptions } from '@slack/web-api';
 import { z } from 'zod';
 import { CountersignError } from '../../contract/errors';
 import { installedVersion } from '../../models/providers';
-import { attempt, failure } from './slack-errors';
-import type { Place } from './slack-posts';
+import { attempt } from './slack-errors';
+import type { PostPlace } from './slack-posts';
 import type { Socket } from './slack-socket';
 import type { SlackText } from './slack-text';
 import { SECOND } from '../../contract/limits';
+import { notifyFailure } from './notices';
 
 /** The addresses and tokens with which Slack is reached. */
 export interface SlackAccess {
@@ -38,10 +39,10 @@ export interface Sought {
 /** The methods of Slack that are used. All functions reject with `notify_failed`, and none tries a second time. */
 export interface SlackApi {
   identify(): Promise<SlackIdentity>;
-  post(target: string, message: SlackText, notice: string): Promise<Place>;
-  update(place: Place, message: SlackText): Promise<void>;
+  post(target: string, message: SlackText, notice: string): Promise<PostPlace>;
+  update(place: PostPlace, message: SlackText): Promise<void>;
   /** Looks for the message. Undefined if there is no such message, or if the token may not look. */
-  find(sought: Sought): Promise<Place | undefined>;
+  find(sought: Sought): Promise<PostPlace | undefined>;
   /** Shows a message to one person only. */
   whisper(at: { channel: string; user: string }, message: SlackText): Promise<void>;
   openView(trigger: string, view: ModalView): Promise<void>;
@@ -197,7 +198,7 @@ async function find(
   client: WebClient,
   { target, notice, since }: Sought,
   bot: string,
-): Promise<Place | undefined> {
+): Promise<PostPlace | undefined> {
   const channel = /^[UW]/.test(target) ? await directChannel(client, target) : target;
   const oldest = String((since - CLOCK_MS) / SECOND);
   let cursor: string | undefined;
@@ -228,5 +229,5 @@ async function directChannel(client: WebClient, users: string): Promise<string> 
 function read<T>(schema: z.ZodType<T>, answer: unknown): T {
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
-  throw failure('Slack answered something that cannot be read');
+  throw notifyFailure('Slack answered something that cannot be read');
 }

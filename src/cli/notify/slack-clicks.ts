@@ -6,7 +6,7 @@ import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import { placeOf } from '../../server/voter';
+import { votingPlaceOf } from '../../server/voter';
 import { type InboxSigner, signVote } from '../../server/signer';
 import type { AwayEntries } from '../../client/control/who-is-away';
 import { askedAt } from './outcome';
@@ -214,7 +214,7 @@ async function decide(
   const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
   const now = call === undefined ? undefined : askedAt(call);
   if (now !== undefined && now !== asked) return 'It is asked about again: look for the newer message.';
-  const place = await placeOf({ away, voters: approvers }, { callOf: async () => call, approver });
+  const place = await votingPlaceOf({ away, voters: approvers }, { callOf: async () => call, approver });
   const said = { turn, callId, decision, approver, ...place, ...defined({ reason }), seenDigest } as const;
   const { signature } = await signVote({ client, signer }, said);
   const signed = signature === undefined ? {} : { signature, authenticated: true as const };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { SECOND } from '../../contract/limits';
+import { notifyFailure } from './notices';
 
 /** The time to wait after a refused token, because Slack notices repeated attempts with one. */
 const REFUSED_TOKEN_MS = 15 * 60 * SECOND;
@@ -46,23 +47,19 @@ const LATER = [
 export function inWords(error: unknown): CountersignError {
   const { code, retryAfter, data, statusCode } = errorSchema.safeParse(error).data ?? { code: '' };
   if (code === 'slack_webapi_rate_limited_error' || data?.error === 'ratelimited')
-    return failure('Slack wants fewer messages', {
+    return notifyFailure('Slack wants fewer messages', {
       ...{ retryInMs: (retryAfter ?? 30) * SECOND, holdsAll: true, isRefused: true },
     });
   if (data !== undefined) {
     const why = data.needed === undefined ? data.error : `${data.error} (${data.needed})`;
-    if (LATER.includes(data.error)) return failure(`Slack failed: ${why}`);
+    if (LATER.includes(data.error)) return notifyFailure(`Slack failed: ${why}`);
     const lacksScope = data.error === 'missing_scope';
     if (BAD_TOKEN.includes(data.error))
-      return failure(`Slack refused the token: ${why}`, {
+      return notifyFailure(`Slack refused the token: ${why}`, {
         ...{ retryInMs: REFUSED_TOKEN_MS, holdsAll: true, isRefused: true, lacksScope },
       });
-    return failure(`Slack refused it: ${why}`, { retryInMs: REFUSED_MS, isRefused: true });
+    return notifyFailure(`Slack refused it: ${why}`, { retryInMs: REFUSED_MS, isRefused: true });
   }
-  if (statusCode !== undefined) return failure(`Slack answered ${statusCode}`);
-  return failure(`Slack could not be reached: ${errorMessage(error)}`);
-}
-
-export function failure(message: string, data: Record<string, unknown> = {}): CountersignError {
-  return new CountersignError('notify_failed', message, { data });
+  if (statusCode !== undefined) return notifyFailure(`Slack answered ${statusCode}`);
+  return notifyFailure(`Slack could not be reached: ${errorMessage(error)}`);
 }

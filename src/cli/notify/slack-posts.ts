@@ -5,7 +5,7 @@ import { KEEP_MS, type Kept, openKept } from './sent';
 
 /** The place of a message: its channel, its time (which is its id at Slack), and the app that posted it. */
 const place = z.strictObject({ channel: z.string(), ts: z.string(), app: z.string() });
-export type Place = z.output<typeof place>;
+export type PostPlace = z.output<typeof place>;
 
 const post = z.strictObject({
   /** The notice that the message shows. */

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CountersignError } from '../../contract/errors';
 import { untilStopped } from '../stop-signals';
-import { failure, inWords } from './slack-errors';
+import { inWords } from './slack-errors';
 import { SECOND } from '../../contract/limits';
+import { notifyFailure } from './notices';
 
 const HELLO_MS = 30 * SECOND;
 const FIRST_MS = SECOND;
@@ -17,7 +18,7 @@ export interface Socket {
 }
 
 /** Everything that is needed to receive clicks. */
-export interface Listening {
+export interface ClickReceiver {
   open(): Socket;
   /** Takes a payload that was acknowledged. */
   take(body: unknown): void;
@@ -29,7 +30,7 @@ export interface Listening {
  * Passes on each payload after it is acknowledged, until the signal aborts. Slack closes each connection after some
  * hours. So a lost connection is reported only if no new connection can be made.
  */
-export async function keepListening({ open, note, signal, ...rest }: Listening): Promise<void> {
+export async function keepListening({ open, note, signal, ...rest }: ClickReceiver): Promise<void> {
   let failures = 0;
   const began = (): void => {
     if (failures > 0) note('Slack is listened to again');
@@ -58,7 +59,7 @@ function inWordsOfSocket(error: unknown): { message: string; retryInMs: number }
 
 async function listenOnce(
   socket: Socket,
-  { take, note, signal, began }: Omit<Listening, 'open'> & { began(): void },
+  { take, note, signal, began }: Omit<ClickReceiver, 'open'> & { began(): void },
 ): Promise<void> {
   const closed = new Promise<void>((resolve) => void socket.once('disconnected', resolve));
   socket.on('interactive', ({ ack, body }) => {
@@ -75,7 +76,7 @@ async function listenOnce(
   const late = new AbortController();
   try {
     const tooLate = delay(HELLO_MS, undefined, { signal: late.signal }).then(() => {
-      throw failure('it does not say hello');
+      throw notifyFailure('it does not say hello');
     });
     tooLate.catch(() => undefined);
     await untilStopped(signal, Promise.race([started, tooLate]));

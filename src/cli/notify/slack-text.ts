@@ -5,7 +5,7 @@ import type { CallView, TurnView } from '../../history/view';
 import { escapeText } from '../print/escape';
 import { cut } from '../print/format';
 import { type ButtonRules, shownOf, whyOnlyLink } from './buttons';
-import { factsOf, headingOf, linkTo } from './mail-text';
+import { noticeFacts, headingOf, linkTo } from './mail-text';
 import type { Notice } from './notices';
 import { type Post, postKey } from './slack-posts';
 
@@ -29,7 +29,7 @@ const OPEN = 'countersign_open';
 export const REASON = 'countersign_reason';
 
 /** A notice as a message. Text from outside is never formatted: it cannot become a link, a mention or a picture. */
-export function messageOf(
+export function slackMessage(
   notice: Notice,
   { page, target, view, call }: { page: string; target: string; view?: TurnView; call?: CallView },
   rules: ButtonRules,
@@ -45,7 +45,7 @@ export function messageOf(
     text: escapeMrkdwn(headingOf(notice)),
     blocks: [
       header(headingOf(notice)),
-      table([...factsOf(notice), ...moreFacts(view, call)]),
+      table([...noticeFacts(notice), ...moreFacts(view, call)]),
       ...shown,
       ...said,
       {
@@ -63,7 +63,7 @@ export function overMessage({ notice, over = '' }: Pick<Post, 'notice' | 'over'>
     text: escapeMrkdwn(headingOf(notice)),
     blocks: [
       header(headingOf(notice)),
-      table([...factsOf(notice).filter(([name]) => name !== 'expires'), ['now', said]]),
+      table([...noticeFacts(notice).filter(([name]) => name !== 'expires'), ['now', said]]),
       { type: 'actions', elements: [link(notice, page)] },
     ],
   };

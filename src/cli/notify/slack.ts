@@ -12,7 +12,7 @@ import { openSlack, type SlackAccess, type SlackApi } from './slack-api';
 import { createClicks } from './slack-clicks';
 import { openPosts, type Post, postKey } from './slack-posts';
 import { keepListening } from './slack-socket';
-import { messageOf, overMessage } from './slack-text';
+import { slackMessage, overMessage } from './slack-text';
 
 /** The settings of messages to Slack and of answers from there. */
 export interface SlackSettings extends SlackAccess {
@@ -98,7 +98,7 @@ function createBoard({ client, page, postsFile, appToken, answers }: SlackSettin
 async function deliver(board: Board, notice: Notice, target: string): Promise<void> {
   const { client, page, api, rules } = board;
   if (notice.type === 'test') {
-    await api.post(target, messageOf(notice, { page, target }, rules), notice.id);
+    await api.post(target, slackMessage(notice, { page, target }, rules), notice.id);
     return;
   }
   const delivery = { notice, target, kept: await board.posts(), api };
@@ -108,7 +108,7 @@ async function deliver(board: Board, notice: Notice, target: string): Promise<vo
   const asked = call === undefined ? undefined : askedAt(call);
   // The call was decided in the meantime.
   if (call === undefined || asked === undefined) return;
-  const { hasButtons, ...message } = messageOf(notice, { page, target, view, call }, rules);
+  const { hasButtons, ...message } = slackMessage(notice, { page, target, view, call }, rules);
   const { seenDigest: digest = '', callKey = '' } = call.request ?? {};
   await postOnce(delivery, { message, asked, ...(hasButtons ? { seen: { digest, callKey } } : {}) });
 }
@@ -150,7 +150,7 @@ async function correct(
   }
   const call = view?.calls.find(({ callId }) => callId === notice.data.callId);
   if (isVoted && view !== undefined && call !== undefined)
-    await api.update(place, messageOf(notice, { page, target, view, call }, rules));
+    await api.update(place, slackMessage(notice, { page, target, view, call }, rules));
   return false;
 }
 

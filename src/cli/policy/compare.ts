@@ -9,7 +9,7 @@ import { fitArguments } from '../../tools/prepare';
 import type { PastCall } from './past';
 
 /** The agents, rules and approvers file to which past calls are compared. */
-export interface Candidate {
+export interface PolicyCandidate {
   agents: readonly Agent[];
   rules: PolicyRules | undefined;
   approvers: ApproversSource | undefined;
@@ -58,7 +58,7 @@ export interface PolicyTest {
 }
 
 /** Takes calls one by one. At the end, says which calls would be decided in another way. */
-export interface Comparison {
+export interface PolicyComparison {
   add(call: PastCall): Promise<void>;
   test(counts: Pick<PolicyTest, 'turns' | 'forks'>): PolicyTest;
 }
@@ -67,7 +67,7 @@ export interface Comparison {
  * Compares past calls with the decisions of a worker with this config: function policies, rules and approvers file
  * together.
  */
-export function createComparison({ agents, rules, approvers }: Candidate): Comparison {
+export function createComparison({ agents, rules, approvers }: PolicyCandidate): PolicyComparison {
   const byName = new Map(agents.map((agent) => [agent.name, agent]));
   const counts = (rules?.rules ?? []).map(({ name, then, shadow }) => ({
     ...{ name, then, fits: 0 },

@@ -10,7 +10,7 @@ const MOST_ROWS = 50;
 const MODES = { run: 'runs', ask: 'asks', refuse: 'refused' } as const;
 
 /** The calls that would be decided in another way as a table, and how often each rule fitted. */
-export function testLines(test: PolicyTest, screen: ScreenFormat): string[] {
+export function policyTestLines(test: PolicyTest, screen: ScreenFormat): string[] {
   const { quiet } = screen.style;
   const { otherwise, calls, turns, from } = test;
   const head = `${counted(turns, 'turn')}, ${counted(calls, 'call')}: ${test.same} as decided, ${otherwise.length} otherwise`;

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { type Condition, conditionArguments, readCondition } from '../../authority/condition';
+import { type RuleCondition, conditionArguments, readCondition } from '../../authority/condition';
 import type { PolicyRule } from '../../contract/authority/policy';
 import { digestJson } from '../../contract/digest';
 import { isObject, type Json } from '../../contract/json';
@@ -111,7 +111,7 @@ function coveredBy(when: string, calls: readonly PastCall[]): PastCall[] | undef
  * Whether a condition covers a call, evaluated as for the real rule. A condition that cannot be evaluated would refuse
  * the call, so it does not cover the call.
  */
-function fits(condition: Condition, { args, request }: PastCall): boolean {
+function fits(condition: RuleCondition, { args, request }: PastCall): boolean {
   return condition.evaluate({ args: conditionArguments(args, request?.schema) }) === true;
 }
 

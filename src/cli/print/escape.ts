@@ -1,7 +1,7 @@
 import {
   escapeHidden,
   HIDDEN_CHARACTER,
-  type Kind,
+  type TextUse,
   segments,
   type Layout,
 } from '../../contract/text/unsafe-text';
@@ -30,7 +30,7 @@ export function escapeProse(text: string, mark: Paint = plain): string {
  * Like `escapeText` or, by `kind`, `escapeProse`, for text of several lines. Tabs become spaces. More than 5 empty
  * lines in a row are counted.
  */
-export function escapeLines(text: string, mark: Paint = plain, kind: Kind = 'exact'): string[] {
+export function escapeLines(text: string, mark: Paint = plain, kind: TextUse = 'exact'): string[] {
   const expanded = text.split('\n').map(expandTabs).join('\n');
   return painted(expanded, 'block', kind, mark).split('\n');
 }
@@ -68,7 +68,7 @@ export function escapeJsonLine(value: unknown): string {
   return escapeHidden(JSON.stringify(value) ?? 'null');
 }
 
-function painted(text: string, layout: Layout, kind: Kind, mark: Paint): string {
+function painted(text: string, layout: Layout, kind: TextUse, mark: Paint): string {
   return segments(text, layout, kind)
     .map((segment) => (segment.kind === 'text' ? segment.text : mark(segment.shown)))
     .join('');

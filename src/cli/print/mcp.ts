@@ -52,7 +52,7 @@ function loginText(login: ServerReport['login'], server: string): string | undef
 /**
  * Says whether a server is unchanged since a person allowed it, and lists the tools that nobody has allowed or refused.
  */
-export function testLines(report: ServerReport, { style }: ScreenFormat): string[] {
+export function mcpTestLines(report: ServerReport, { style }: ScreenFormat): string[] {
   const { server, state, why, tools } = report;
   const head = `${isFine(report) ? style.good('ok ') : style.bad('bad')} ${escapeText(server)}`;
   if (why !== undefined) return [`${head}: ${STATES[state]}`, ...indented(escapeLines(why))];

@@ -11,7 +11,7 @@ import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';
 import { wrapAll } from './format';
-import { type Fact, factLines, inner, section } from './table';
+import { type TableFact, factLines, inner, section } from './table';
 import { dateTime, expiry, relative } from '../../contract/text/times';
 import { escapeText, escapeLines, escapeProse } from './escape';
 
@@ -94,7 +94,7 @@ export function saysLines({ story, screen }: WaitingPlace): string[] {
 }
 
 /** The agent of the call and what the user asked for, as facts. */
-export function storyFacts({ story }: WaitingPlace): Fact[] {
+export function storyFacts({ story }: WaitingPlace): TableFact[] {
   if (story === undefined) return [];
   return [
     ['agent', escapeText(story.agent)],
@@ -105,7 +105,7 @@ export function storyFacts({ story }: WaitingPlace): Fact[] {
 }
 
 /** The person who asked for a turn, and the turn's metadata, as facts. */
-export function originFacts({ requester, metadata }: TurnOrigin = {}): Fact[] {
+export function originFacts({ requester, metadata }: TurnOrigin = {}): TableFact[] {
   return [
     ['asked by', requester === undefined ? undefined : `${escapeText(requester)} (as claimed)`],
     ['with', metadata === undefined ? undefined : `${escapeText(describeFacts(metadata))} (as claimed)`],
@@ -119,7 +119,7 @@ export function doubtLines(call: CallView, place: WaitingPlace): string[] {
   const { screen } = place;
   const { warn, mark } = screen.style;
   const id = `${place.turn}/${doubt.callId}`;
-  const facts: Fact[] = [
+  const facts: TableFact[] = [
     ['in doubt', { text: `${escapeText(id)}  ${escapeText(doubt.tool)}`, paint: warn }],
     ['why', escapeText(doubt.message)],
     ['progress', doubt.progress === undefined ? undefined : escapeText(describeProgress(doubt.progress))],
@@ -134,7 +134,7 @@ export function doubtLines(call: CallView, place: WaitingPlace): string[] {
 }
 
 /** The time when a call in doubt started, the person who allowed it, and the key to look for in other systems. */
-function startFacts(call: CallView, { now }: WaitingPlace): Fact[] {
+function startFacts(call: CallView, { now }: WaitingPlace): TableFact[] {
   const { startedAt } = call;
   const by = allowedBy(call);
   const key = keyOfStart(call);
@@ -177,7 +177,7 @@ export function sawOf({ seenDigest }: RequestOpened): string {
   return seenDigest.slice(0, SAW_DIGITS);
 }
 
-function requestFacts(request: RequestOpened, place: WaitingPlace): Fact[] {
+function requestFacts(request: RequestOpened, place: WaitingPlace): TableFact[] {
   const { turn, screen, now } = place;
   const id = `${turn}/${request.callId}`;
   const { policyReason: reason, note, edit } = request;

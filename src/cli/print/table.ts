@@ -23,7 +23,7 @@ export interface Table {
 }
 
 /** A name and its value. A fact without a value is left out. */
-export type Fact = readonly [name: string, value: Cell | string | undefined];
+export type TableFact = readonly [name: string, value: Cell | string | undefined];
 
 const GAP = 2;
 /** On a screen with fewer columns ids are shortened. */
@@ -102,7 +102,7 @@ function factOf(name: string, { text, paint = same }: Cell, named: number, scree
 const same: Paint = (text) => text;
 
 /** `name  value` lines with aligned values, long values wrapped under themselves. */
-export function factLines(facts: readonly Fact[], screen: ScreenFormat): string[] {
+export function factLines(facts: readonly TableFact[], screen: ScreenFormat): string[] {
   const known = facts.flatMap(([name, value]) =>
     value === undefined ? [] : [{ name, cell: cellOf(value) }],
   );

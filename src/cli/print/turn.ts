@@ -16,7 +16,7 @@ import {
 } from './request';
 import { questionLines } from './question';
 import { describeRuling } from './ruling';
-import { type Fact, factLines, labelCell, section, stateCell } from './table';
+import { type TableFact, factLines, labelCell, section, stateCell } from './table';
 import { relative, span } from '../../contract/text/times';
 import { escapeText, escapeLines, escapeProse, type Paint } from './escape';
 import { outputOf, type ToolResult } from '../../contract/result';
@@ -34,15 +34,15 @@ import {
 } from '../../history/labels';
 
 /** Everything that is needed to print a turn, apart from the turn's id. */
-export type TurnPlace = Omit<WaitingPlace, 'turn'>;
+export type PrintPlace = Omit<WaitingPlace, 'turn'>;
 
 /** Makes the place for a command that prints a turn: the screen, the time, and the commands that a person types. */
-export function placeOf({ screen, command }: Pick<Context, 'screen' | 'command'>) {
+export function printPlaceOf({ screen, command }: Pick<Context, 'screen' | 'command'>) {
   return { screen, now: Date.now(), command };
 }
 
 /** A whole turn: facts, timeline, and what waits for a person. */
-export function turnLines(view: TurnView, events: readonly TurnEvent[], place: TurnPlace): string[] {
+export function turnLines(view: TurnView, events: readonly TurnEvent[], place: PrintPlace): string[] {
   const { screen } = place;
   return [
     ...factLines(turnFacts(view, place), screen),
@@ -54,7 +54,7 @@ export function turnLines(view: TurnView, events: readonly TurnEvent[], place: T
 }
 
 /** The context that the model had before the conversation. */
-function contextLines({ steps }: TurnView, { style }: TurnPlace['screen']): string[] {
+function contextLines({ steps }: TurnView, { style }: PrintPlace['screen']): string[] {
   const known = steps.find(({ context }) => context !== undefined)?.context;
   if (known === undefined) return [];
   const lines = escapeLines(known, style.mark, 'prose');
@@ -68,7 +68,7 @@ function contextLines({ steps }: TurnView, { style }: TurnPlace['screen']): stri
 const MOST_CONTEXT = 10;
 
 /** Everything in a turn that waits for a person, with the commands that continue the turn. */
-export function openLines(view: TurnView, place: TurnPlace): string[] {
+export function openLines(view: TurnView, place: PrintPlace): string[] {
   const at = { ...place, turn: view.turn, calls: view.calls };
   return [
     ...view.requests.flatMap((request) => ['', ...requestLines(request, at)]),
@@ -123,7 +123,7 @@ const MOST_JUDGED = 20;
 /** The newest decisions and answers of people to a call, the accepted ones, and the number of the others. */
 function judgedLines(
   events: readonly (DecisionMade | Resolved | Answered)[],
-  screen: TurnPlace['screen'],
+  screen: PrintPlace['screen'],
 ): string[] {
   const newest = events.length - MOST_JUDGED;
   const chosen = events.filter(({ judgement }, at) => at >= newest || judgement.accepted === true);
@@ -137,7 +137,7 @@ function judgedLines(
 }
 
 /** The facts about a turn and its state. */
-export function turnFacts(view: TurnView, { screen, now }: TurnPlace): Fact[] {
+export function turnFacts(view: TurnView, { screen, now }: PrintPlace): TableFact[] {
   const { endedAt, unjudged } = view;
   return [
     ['turn', { text: escapeText(view.turn), paint: screen.style.strong }],
@@ -175,7 +175,7 @@ function took(startedAt: string, endedAt: string): string {
   return span(Date.parse(endedAt) - Date.parse(startedAt));
 }
 
-function callFacts(call: CallView, place: WaitingPlace): Fact[] {
+function callFacts(call: CallView, place: WaitingPlace): TableFact[] {
   const { strong, bad } = place.screen.style;
   const { result, attempts = 1, durationMs } = call;
   const error = result?.error;
@@ -187,7 +187,7 @@ function callFacts(call: CallView, place: WaitingPlace): Fact[] {
     ],
     ...storyFacts(place),
     ['state', labelCell(describePhase(call), place.screen.style)],
-    ...(call.ruling === undefined ? [] : describeRuling(call.ruling)).map((line): Fact => [
+    ...(call.ruling === undefined ? [] : describeRuling(call.ruling)).map((line): TableFact => [
       'policy',
       escapeText(line),
     ]),

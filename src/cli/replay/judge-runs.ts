@@ -2,7 +2,7 @@ import { CountersignError } from '../../contract/errors';
 import type { Decode } from '../../history/decode/decode';
 import { defined } from '../../contract/defined';
 import { refuseNewer, turnEventsOfRuns } from '../../history/exported';
-import { explain, type Finding } from '../../history/replay/explain';
+import { explain, type ReplayFinding } from '../../history/replay/explain';
 import type { ReplayedRun, RunToReplay } from '../../history/replay/replayer';
 import type { Context } from '../context';
 import { fileDecode } from '../open-turn';
@@ -13,11 +13,11 @@ export interface NamedRun extends RunToReplay {
 }
 
 /** The result of one run. A run without a finding replays. */
-export interface Judged {
+export interface JudgedRun {
   turn: string;
   runId?: string;
   events: number;
-  finding?: Finding;
+  finding?: ReplayFinding;
 }
 
 /** The functions that replay runs in their order and that decode them. */
@@ -30,8 +30,8 @@ export interface Replaying {
 export async function* judgeRuns(
   { replay, decode }: Replaying,
   runs: AsyncIterable<NamedRun>,
-): AsyncGenerator<Judged> {
-  const refused: Judged[] = [];
+): AsyncGenerator<JudgedRun> {
+  const refused: JudgedRun[] = [];
   for await (const replayed of replay(withoutNewer(runs, refused))) {
     yield judgedOf(replayed.run, await findingOf(replayed, decode));
     yield* refused.splice(0);
@@ -40,7 +40,7 @@ export async function* judgeRuns(
 }
 
 /** Leaves out runs of a newer version: this code cannot know what the newer code meant. */
-async function* withoutNewer(runs: AsyncIterable<NamedRun>, refused: Judged[]): AsyncGenerator<NamedRun> {
+async function* withoutNewer(runs: AsyncIterable<NamedRun>, refused: JudgedRun[]): AsyncGenerator<NamedRun> {
   for await (const run of runs) {
     const why = await refusal(() => refuseNewer(run.history));
     if (why === undefined) yield run;
@@ -48,14 +48,14 @@ async function* withoutNewer(runs: AsyncIterable<NamedRun>, refused: Judged[]): 
   }
 }
 
-function judgedOf({ turn, runId, history }: NamedRun, finding: Finding | undefined): Judged {
+function judgedOf({ turn, runId, history }: NamedRun, finding: ReplayFinding | undefined): JudgedRun {
   return { turn, events: history.events?.length ?? 0, ...defined({ runId, finding }) };
 }
 
 async function findingOf(
   { run, observed, error }: ReplayedRun<NamedRun>,
   decode: Decode,
-): Promise<Finding | undefined> {
+): Promise<ReplayFinding | undefined> {
   if (error === undefined && observed.stuck === undefined) return undefined;
   const message = error?.message;
   const why = await refusal(() => turnEventsOfRuns([run.history], decode));
@@ -105,7 +105,7 @@ export interface Work {
 
 /** The results of all runs. */
 export interface Done {
-  judged: Judged[];
+  judged: JudgedRun[];
   /** The time that the runs took, in milliseconds. */
   ms: number;
 }
@@ -117,7 +117,7 @@ export async function judgeAll(
   replay: Replaying['replay'],
 ): Promise<Done> {
   const replaying = { replay, decode: await fileDecode(work.context) };
-  const judged: Judged[] = [];
+  const judged: JudgedRun[] = [];
   const started = performance.now();
   for await (const one of judgeRuns(replaying, runs)) {
     judged.push(one);

@@ -21,7 +21,7 @@ export interface Ask {
 /**
  * The result of one run, or the reason why nothing can be replayed. `isLast`: the process cannot replay another run.
  */
-export type Answer = { observed: Observed; error?: Error; isLast?: boolean } | { broken: string };
+export type ReplayAnswer = { observed: Observed; error?: Error; isLast?: boolean } | { broken: string };
 
 /** The data that the thread gets when it starts. */
 export interface ThreadData {
@@ -31,7 +31,7 @@ export interface ThreadData {
 }
 
 /** The answer to a run that the process does not survive. */
-export function stuckAnswer(stuck: NonNullable<Observed['stuck']>): Answer {
+export function stuckAnswer(stuck: NonNullable<Observed['stuck']>): ReplayAnswer {
   return { observed: { done: new Map(), stuck }, isLast: true };
 }
 
@@ -79,7 +79,7 @@ const LONGEST_MS = 2 ** 31 - 1;
  * Finds code that does not come to rest. Looks are counted instead of time: code that was stopped, or that slept with
  * its machine, had no time to come to rest.
  */
-export class Deadline {
+export class RestCheck {
   private seen: number | undefined;
   private times = 0;
 
@@ -96,7 +96,7 @@ export class Deadline {
 
 /** Resolves with the workflow task that the code has been working on for `ms` milliseconds. */
 export function overdue(counter: ProgressCounter, ms: number): Promise<number> {
-  const deadline = new Deadline(counter);
+  const deadline = new RestCheck(counter);
   return new Promise((resolve) => {
     const timer = setInterval(
       () => {

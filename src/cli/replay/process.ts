@@ -3,7 +3,14 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { span } from '../../contract/text/times';
 import { defined } from '../../contract/defined';
-import { type Answer, overdue, ProgressCounter, type Setup, stuckAnswer, type ThreadData } from './messages';
+import {
+  type ReplayAnswer,
+  overdue,
+  ProgressCounter,
+  type Setup,
+  stuckAnswer,
+  type ThreadData,
+} from './messages';
 
 /**
  * Entry of the process that replays, in a thread. Only ending the process reliably ends code that never stops:
@@ -38,7 +45,7 @@ async function watch({ taskTimeoutMs }: Setup, counter: ProgressCounter): Promis
   say(stuckAnswer({ startedId, how, ...defined({ place: await stopAndLocate() }) }));
 }
 
-function say(answer: Answer): void {
+function say(answer: ReplayAnswer): void {
   process.send?.(answer);
 }
 
@@ -46,7 +53,7 @@ function say(answer: Answer): void {
  * The last answer before the process ends. An endless loop that keeps its data may run out of memory before it runs out
  * of time.
  */
-function lastWords(error: Error, counter: ProgressCounter): Answer {
+function lastWords(error: Error, counter: ProgressCounter): ReplayAnswer {
   const at = counter.read();
   const isFull = 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';
   if (!isFull || at === undefined) return { broken: error.message };

@@ -21,13 +21,13 @@ import {
 import type { Countersign, RunQuery, RunSummary } from '../../client';
 import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
 import { CountersignError, errorMessage } from '../../contract/errors';
-import { detailsOf, STATUS, statusOf, unlessGone } from '../../history/server-errors';
+import { detailsOf, STATUS, grpcStatusOf, unlessGone } from '../../history/server-errors';
 import { turnIdOf } from '../../history/read';
 import { mapOrdered } from '../../client/read-turns';
 import { defined } from '../../contract/defined';
 import { type Probe, type ReplayedRun, replayRuns, type RunToReplay } from '../../history/replay/replayer';
 import { ROOT } from '../own-modules';
-import { type Answer, type Ask, type Setup, stuckAnswer } from './messages';
+import { type ReplayAnswer, type Ask, type Setup, stuckAnswer } from './messages';
 import { codeToReplay, packHistory } from './sdk';
 
 /** Judges every run of one turn, or only the run in which a debugger stops. */
@@ -102,7 +102,7 @@ export async function newestRuns(
 
 /** A query that the server does not understand is the user's mistake. */
 export function asQueryMistake(error: unknown, query: string | undefined): unknown {
-  if (query === undefined || statusOf(error) !== STATUS.invalidArgument) return error;
+  if (query === undefined || grpcStatusOf(error) !== STATUS.invalidArgument) return error;
   return new CountersignError('usage', `--query ${query}: ${detailsOf(error)}`, {
     hint: "Write one as Temporal's list filter takes it: CountersignAgent = 'clerk' AND ExecutionStatus = 'Running'.",
     cause: error,
@@ -181,8 +181,8 @@ const PROGRAM = join(ROOT, 'lib', 'cli', 'replay', 'process.js');
 /** The process that replays. It ends when the process that started it ends. */
 class ReplayProcess {
   private readonly child: ChildProcess;
-  private readonly answers: AsyncIterator<Answer[]>;
-  private readonly ended: Promise<Answer>;
+  private readonly answers: AsyncIterator<ReplayAnswer[]>;
+  private readonly ended: Promise<ReplayAnswer>;
 
   constructor({ setup, env }: ProcessOptions) {
     // The child gets no flags of this process, such as the flags of a debugger. The messages that Node prints when
@@ -198,12 +198,12 @@ class ReplayProcess {
    * Replays a run after the runs that were sent before. If the process ends, all runs that still wait get the same
    * answer.
    */
-  replay(ask: Ask): Promise<Answer> {
+  replay(ask: Ask): Promise<ReplayAnswer> {
     this.send(ask);
     return race([this.answer(), this.ended]);
   }
 
-  private async answer(): Promise<Answer> {
+  private async answer(): Promise<ReplayAnswer> {
     const { value } = await this.answers.next();
     return value[0];
   }
@@ -222,7 +222,7 @@ class ReplayProcess {
  * The answer for a process that has ended. When memory runs out suddenly, the process ends before it can report where
  * the code was.
  */
-async function endOf(child: ChildProcess): Promise<Answer> {
+async function endOf(child: ChildProcess): Promise<ReplayAnswer> {
   try {
     const [code, signal] = await once(child, 'exit');
     // Node ends with this code if a program of ours fails.

@@ -4,8 +4,8 @@ import type { ResolutionKind } from '../../contract/decision';
 import { answerByForm, declineAnswer } from './answer';
 import { decideByEditor } from './changed';
 import { confirmDeceptiveText } from './seen';
-import { decide, givenUp, idOf, keyOf, requestOf, signing, type Subject } from './decision';
-import { askUntilAnswered, type Choice, choose, confirm } from './confirm';
+import { decide, givenUp, idOf, doubtKeys, requestOf, signing, type Subject } from './decision';
+import { askUntilAnswered, type KeyChoice, choose, confirm } from './confirm';
 import type { Terminal } from './terminal';
 import { defined } from '../../contract/defined';
 import type { Hunk } from '../../contract/plan';
@@ -33,29 +33,29 @@ export type ReviewAct =
 /** An act that ends in a decision. */
 export type DecidingAct = Exclude<ReviewAct, 'next' | 'back' | 'quit' | 'show'>;
 
-const MOVES: readonly Choice<ReviewAct>[] = [
+const MOVES: readonly KeyChoice<ReviewAct>[] = [
   { means: 'next', keys: ['n', 'next', 's', 'skip'], does: 'go on; it stays undecided' },
   { means: 'back', keys: ['b', 'back'], does: 'go back to the one before' },
   { means: 'show', keys: ['v', 'view'], does: 'show it once more' },
   { means: 'quit', keys: ['q', 'quit'], does: 'leave; what is undecided stays' },
 ];
 
-const REQUEST: readonly Choice<ReviewAct>[] = [
+const REQUEST: readonly KeyChoice<ReviewAct>[] = [
   { means: 'approve', keys: ['a', 'approve'], does: 'let it run as it is' },
   { means: 'edit', keys: ['e', 'edit'], does: 'change the arguments in your editor' },
   { means: 'deny', keys: ['d', 'deny'], does: 'keep it from running, with a reason' },
 ];
 
-const HUNKS: readonly Choice<ReviewAct>[] = [
+const HUNKS: readonly KeyChoice<ReviewAct>[] = [
   { means: 'hunks', keys: ['p', 'patch', 'hunks'], does: 'be asked about its hunks one by one' },
 ];
 
-const QUESTION: readonly Choice<ReviewAct>[] = [
+const QUESTION: readonly KeyChoice<ReviewAct>[] = [
   { means: 'answer', keys: ['a', 'answer'], does: 'fill in what it asks for' },
   { means: 'decline', keys: ['d', 'decline'], does: 'do not answer, with a reason' },
 ];
 
-const DOUBT: readonly Choice<ReviewAct>[] = [
+const DOUBT: readonly KeyChoice<ReviewAct>[] = [
   { means: 'happened', keys: ['h', 'happened'], does: 'it happened: the turn goes on with what it returned' },
   { means: 'did-not', keys: ['x', 'did-not'], does: 'it did not happen; the model reads that' },
   { means: 'run-again', keys: ['r', 'run-again'], does: 'start it once more: a new decision' },
@@ -66,7 +66,7 @@ export function choicesFor(
   kind: InboxItem['kind'],
   hunks: readonly Hunk[],
   moves?: readonly ReviewAct[],
-): readonly Choice<ReviewAct>[] {
+): readonly KeyChoice<ReviewAct>[] {
   const ways = moves === undefined ? MOVES : MOVES.filter(({ means }) => moves.includes(means));
   if (kind === 'in_doubt') return [...DOUBT, ...ways];
   if (kind === 'question') return [...QUESTION, ...ways];
@@ -124,7 +124,7 @@ async function resolve(resolution: ResolutionKind, subject: Subject, terminal: T
     approver: said.approver,
     channel: 'cli',
     decisionId: randomUUID(),
-    ...keyOf(call),
+    ...doubtKeys(call),
     ...signed,
     ...defined({ inPlaceOf: said.inPlaceOf, content: returned.trim() === '' ? undefined : returned }),
   });
@@ -137,7 +137,7 @@ const QUESTIONS: Readonly<Record<ResolutionKind, string>> = {
 };
 
 /** The keys of `git add -p`. */
-const HUNK_CHOICES: readonly Choice<HunkAnswer>[] = [
+const HUNK_CHOICES: readonly KeyChoice<HunkAnswer>[] = [
   { means: 'yes', keys: ['y', 'yes'], does: 'approve this hunk' },
   { means: 'no', keys: ['n', 'no'], does: 'do not approve this hunk' },
   { means: 'all', keys: ['a'], does: 'print all hunks that follow, and approve them with this one' },
@@ -177,7 +177,7 @@ async function chooseHunks(
   hunks: readonly Hunk[],
   { context: { screen } }: Subject,
   terminal: Terminal,
-): Promise<HunkChoice | 'edit' | 'leave'> {
+): Promise<HunkAnswers | 'edit' | 'leave'> {
   const print = (some: readonly Hunk[]): void => {
     for (const hunk of some) screen.lines(hunkLines(hunk, screen.style));
   };
@@ -197,7 +197,7 @@ async function chooseHunks(
   }
 }
 
-async function approveHunks(choice: HunkChoice, subject: Subject, terminal: Terminal): Promise<Answer> {
+async function approveHunks(choice: HunkAnswers, subject: Subject, terminal: Terminal): Promise<Answer> {
   const { ids, accepted } = choice;
   const all = choiceMeans(choice) === 'all';
   const what = all ? `all ${ids.length} hunks` : `hunks ${accepted.join(', ')} of ${ids.length}`;
@@ -234,24 +234,24 @@ function noHunks(callId: string): CountersignError {
 export type HunkAnswer = 'yes' | 'no' | 'all' | 'done' | 'split' | 'edit' | 'leave';
 
 /** The answers to hunks so far: the hunks before `at` have an answer. */
-export interface HunkChoice {
+export interface HunkAnswers {
   readonly ids: readonly string[];
   readonly at: number;
   readonly accepted: readonly string[];
 }
 
 /** A choice in which no hunk has an answer yet. */
-export function startChoice(ids: readonly string[]): HunkChoice {
+export function startChoice(ids: readonly string[]): HunkAnswers {
   return { ids, at: 0, accepted: [] };
 }
 
 /** The hunk that needs an answer next. Undefined if all hunks have an answer. */
-export function currentHunk({ ids, at }: HunkChoice): string | undefined {
+export function currentHunk({ ids, at }: HunkAnswers): string | undefined {
   return ids[at];
 }
 
 /** The choice after an answer to its current hunk. `split`, `edit` and `leave` choose nothing. */
-export function answerHunk(choice: HunkChoice, answer: HunkAnswer): HunkChoice {
+export function answerHunk(choice: HunkAnswers, answer: HunkAnswer): HunkAnswers {
   const { ids, at, accepted } = choice;
   switch (answer) {
     case 'yes':
@@ -268,7 +268,7 @@ export function answerHunk(choice: HunkChoice, answer: HunkAnswer): HunkChoice {
 }
 
 /** The meaning of a finished choice: all hunks approve the proposal unchanged, and no hunk is a denial. */
-export function choiceMeans({ ids, accepted }: HunkChoice): 'all' | 'some' | 'none' {
+export function choiceMeans({ ids, accepted }: HunkAnswers): 'all' | 'some' | 'none' {
   if (accepted.length === 0) return 'none';
   return accepted.length === ids.length ? 'all' : 'some';
 }

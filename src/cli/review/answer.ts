@@ -21,7 +21,7 @@ import type { Terminal } from './terminal';
  *
  * @throws CountersignError `usage` if the call does not wait for an answer: a request is decided, never answered.
  */
-export function questionOf({ call }: Pick<Subject, 'call'>): QuestionOpened {
+export function openQuestionOf({ call }: Pick<Subject, 'call'>): QuestionOpened {
   if (call.phase === 'asked' && call.question !== undefined) return call.question;
   const hint =
     call.phase === 'requested'
@@ -62,13 +62,13 @@ async function sealed(asked: SealedQuestion, content: JsonObject): Promise<JsonO
 
 /** Asks for each field of the form, then answers. */
 export async function answerByForm(subject: Subject, terminal: Terminal): Promise<Answer> {
-  const content = await fillIn(questionOf(subject).question, subject, terminal);
+  const content = await fillIn(openQuestionOf(subject).question, subject, terminal);
   return answer(subject, { answer: 'answered', content });
 }
 
 /** Asks for the reason, then declines the question. */
 export async function declineAnswer(subject: Subject, terminal: Terminal): Promise<Answer> {
-  questionOf(subject);
+  openQuestionOf(subject);
   const reason = await askUntilAnswered(terminal, 'Why not? The model reads it: ');
   return answer(subject, { answer: 'declined', reason });
 }

@@ -7,13 +7,13 @@ import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view';
 import { proposalLines, sawOf } from '../print/request';
-import { type Choice, choose, confirm } from './confirm';
+import { type KeyChoice, choose, confirm } from './confirm';
 import type { Terminal } from './terminal';
 import { confirmDeceptiveText } from './seen';
 import { decide, givenUp, idOf, requestOf, type Subject } from './decision';
 import { changeLines } from '../print/arguments';
 import { indented } from '../print/table';
-import { editText } from './editor';
+import { letPersonEdit } from './editor';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import { isObject, type JsonObject } from '../../contract/json';
 import { readJson } from '../../contract/read-json';
@@ -147,14 +147,18 @@ const WHY = { empty: 'the file is empty', unchanged: 'the arguments are as they 
 
 type Next = 'approve' | 'leave' | 'edit';
 
-const OTHERWISE: readonly Choice<Next>[] = [
+const OTHERWISE: readonly KeyChoice<Next>[] = [
   { means: 'leave', keys: ['n', 'no', 'q'], does: 'leave; nothing is decided' },
   { means: 'edit', keys: ['e'], does: 'edit once more' },
 ];
 
-const RUN: Choice<Next> = { means: 'approve', keys: ['y', 'yes'], does: 'let it run with these arguments' };
+const RUN: KeyChoice<Next> = {
+  means: 'approve',
+  keys: ['y', 'yes'],
+  does: 'let it run with these arguments',
+};
 /** The choice for a tool with a preview, because the old preview does not show the changed arguments. */
-const PREVIEW: Choice<Next> = {
+const PREVIEW: KeyChoice<Next> = {
   means: 'approve',
   keys: ['y', 'yes'],
   does: 'change the request and show its new preview, which you approve or leave',
@@ -189,7 +193,7 @@ async function editArguments(first: Draft, subject: Subject): Promise<EditOutcom
   let draft = first;
   for (;;) {
     const text = documentOf(draft, idOf(subject), tool);
-    const left = await editText({ text, name: 'arguments.jsonc', env: subject.context.env });
+    const left = await letPersonEdit({ text, name: 'arguments.jsonc', env: subject.context.env });
     if (left === text) return 'unchanged';
     const edited = readDocument(left);
     if (edited.outcome === 'empty') return 'empty';

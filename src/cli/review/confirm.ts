@@ -2,7 +2,7 @@ import type { Screen } from '../print/screen';
 import type { Terminal } from './terminal';
 
 /** One possible answer: its keys, of which the first is shown, and its effect. */
-export interface Choice<T extends string> {
+export interface KeyChoice<T extends string> {
   means: T;
   keys: readonly string[];
   does: string;
@@ -12,7 +12,7 @@ export interface Choice<T extends string> {
 export async function choose<T extends string>(
   terminal: Pick<Terminal, 'ask'>,
   question: string,
-  choices: readonly Choice<T>[],
+  choices: readonly KeyChoice<T>[],
   screen: Pick<Screen, 'lines'>,
 ): Promise<T> {
   const keys = choices.flatMap(({ keys: [first = ''] }) => first);

@@ -105,7 +105,7 @@ export interface ApprovalChoice {
 }
 
 /** A decision without the person who made it. */
-export type Chosen = Pick<
+export type AnonymousDecision = Pick<
   Decision,
   'callId' | 'decision' | 'arguments' | 'hunks' | 'seenDigest' | 'callKey' | 'runId'
 >;
@@ -116,7 +116,7 @@ export type Chosen = Pick<
  *
  * @throws CountersignError `usage` for a choice that does not fit the call.
  */
-export function chooseApproval(call: CallView, choice: ApprovalChoice): Chosen {
+export function chooseApproval(call: CallView, choice: ApprovalChoice): AnonymousDecision {
   checkKind(call);
   const edited = editedArguments(call, choice);
   const { hunks } = choice;
@@ -142,7 +142,7 @@ export function seen({ request, runId }: CallView): Pick<Decision, 'seenDigest' 
  * The keys of the call in doubt that the person saw, and which start of it that was. They are sent along, so that the
  * resolution counts for this start only.
  */
-export function keyOf({
+export function doubtKeys({
   doubt,
   runId,
   generation,

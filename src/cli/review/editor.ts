@@ -23,7 +23,7 @@ export function editorOf(env: NodeJS.ProcessEnv): string | undefined {
  *
  * @throws CountersignError `editor_failed` if there is no editor, or it fails or is killed.
  */
-export async function editText({ text, name, env }: EditorTask): Promise<string> {
+export async function letPersonEdit({ text, name, env }: EditorTask): Promise<string> {
   const editor = editorOf(env);
   if (editor === undefined)
     throw failed('no editor is set', 'set VISUAL or EDITOR, or say the changes with --set or --args');

@@ -157,9 +157,9 @@ function textSigner({ approvers, name, named, context }: SignWith) {
 /** Signs a grant. The text and the namespace of a grant differ from the text and the namespace of every decision. */
 function grantSigner(by: SignWith): Signer['signGrant'] {
   return async (terms, namespace, says) => {
-    const { grantText } = await import('../../authority/grant-statement.js');
+    const { signedGrantText } = await import('../../authority/grant-statement.js');
     const { GRANT_NAMESPACE } = await import('../../authority/ssh-signature.js');
-    const text = grantText(terms, { installation: by.approvers.installation, namespace }, says);
+    const text = signedGrantText(terms, { installation: by.approvers.installation, namespace }, says);
     const armored = await textSigner(by)(text, GRANT_NAMESPACE);
     return { kind: 'ssh', armored, at: (says ?? terms).at, notAfter: terms.until };
   };
@@ -249,7 +249,7 @@ export interface ProvenVote extends Pick<CastVote, 'voter' | 'decision' | 'inPla
 }
 
 /** Checks the signatures of the votes on a call, as the worker does directly before the handler runs. */
-export async function votesOn(
+export async function provenVotesOn(
   approvers: Approvers,
   { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
 ): Promise<ProvenVote[]> {

@@ -13,7 +13,7 @@ import type {
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
-import { ask, isSilence, STATUS, statusOf, toCountersignError } from '../../history/server-errors';
+import { ask, isSilence, STATUS, grpcStatusOf, toCountersignError } from '../../history/server-errors';
 import type { ClientContext } from '../context';
 import { readTimeline } from '../../history/read';
 import { viewOf } from '../../history/view';
@@ -87,7 +87,7 @@ export async function queryControl({ client }: ClientContext, query: string, wha
       throw error;
     });
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound) return undefined;
+    if (error instanceof WorkflowNotFoundError || grpcStatusOf(error) === STATUS.notFound) return undefined;
     if (isSilence(error)) throw unavailable(`no worker answered, so it is not known ${what}`);
     throw toCountersignError(error, `asking ${what}`);
   }

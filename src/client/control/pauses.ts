@@ -26,7 +26,7 @@ import {
   isTransient,
   retry,
   STATUS,
-  statusOf,
+  grpcStatusOf,
   toCountersignError,
 } from '../../history/server-errors';
 import type { ClientContext } from '../context';
@@ -161,7 +161,8 @@ function errorOf<C extends string>(error: unknown, words: ControlWords<C>): Coun
     if (isRefused(refused, words.codes)) return words.refusal(refused);
   }
   if (isSilence(error)) return unavailable('no worker answered, so nothing is in effect');
-  if (error instanceof WorkflowNotFoundError || statusOf(error) === STATUS.notFound) return words.absent();
+  if (error instanceof WorkflowNotFoundError || grpcStatusOf(error) === STATUS.notFound)
+    return words.absent();
   return toCountersignError(error, words.doing);
 }
 

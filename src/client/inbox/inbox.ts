@@ -6,7 +6,14 @@ import type { InboxQuery } from '../requests';
 import type { InboxItem } from '../types';
 import { mostUrgentFirst } from './order';
 import { readAllWaiting } from './reader';
-import { filterOf, isWanted, itemsOf, type ListedTurn, listedTurn, type WaitingFilter } from './waiting';
+import {
+  waitingQueryOf,
+  isWanted,
+  itemsOf,
+  type ListedTurn,
+  listedTurn,
+  type WaitingFilter,
+} from './waiting';
 
 const LIMIT = 100;
 
@@ -33,7 +40,7 @@ async function mostUrgentTurns(
   filter: WaitingFilter,
   limit: number,
 ): Promise<ListedTurn[]> {
-  const query = filterOf(filter);
+  const query = waitingQueryOf(filter);
   // A filter by age uses another moment each time, so its query cannot be the key.
   const earliest = await earliestTurns(context, query, limit, JSON.stringify(filter));
   if (earliest.length < limit) return earliest;
@@ -53,7 +60,7 @@ export async function countWaiting(context: ClientContext, filter: WaitingFilter
   for (let least = 1; ; least++) {
     const count = await countTurns(
       context,
-      `${filterOf(filter)} AND ${SEARCH_ATTRIBUTES.pending} >= ${least}`,
+      `${waitingQueryOf(filter)} AND ${SEARCH_ATTRIBUTES.pending} >= ${least}`,
     );
     if (count === 0) return total;
     total += count;

@@ -7,7 +7,7 @@ import { AT_ONCE, mapOrdered } from '../read-turns';
 import type { InboxItem, InboxReader, Waiting, WaitingStep } from '../types';
 import { mostUrgentFirst } from './order';
 import {
-  filterOf,
+  waitingQueryOf,
   isCut,
   isWanted,
   itemsOf,
@@ -118,7 +118,11 @@ export class WaitingReader implements InboxReader {
 
   /** Reads the next page of everything. */
   private async readOn(): Promise<void> {
-    const pass = (this.pass ??= { pages: this.pagesOf(filterOf(this.filter)), read: 0, seen: new Set() });
+    const pass = (this.pass ??= {
+      pages: this.pagesOf(waitingQueryOf(this.filter)),
+      read: 0,
+      seen: new Set(),
+    });
     const { value: turns = [] } = await pass.pages.next();
     pass.read += 1;
     await this.keep(turns);
@@ -135,7 +139,7 @@ export class WaitingReader implements InboxReader {
    * page's last turn, no longer waits.
    */
   private async readNewest(): Promise<void> {
-    const turns = await this.readPage(filterOf(this.filter));
+    const turns = await this.readPage(waitingQueryOf(this.filter));
     await this.keep(turns);
     const oldest = turns.at(-1)?.startedAt ?? 0;
     const isSorted = turns.every((turn, at) => turn.startedAt <= (turns[at - 1]?.startedAt ?? Infinity));

@@ -31,7 +31,7 @@ export interface ListedTurn {
 /**
  * The visibility query of a filter. A request that is older than a moment is in a run that started before the moment.
  */
-export function filterOf({ tool, agent, olderThanMs }: WaitingFilter): string {
+export function waitingQueryOf({ tool, agent, olderThanMs }: WaitingFilter): string {
   const parts = [
     `ExecutionStatus = 'Running'`,
     `${SEARCH_ATTRIBUTES.pending} > 0`,

@@ -26,7 +26,7 @@ import {
   isUpdateTotal,
   retry,
   STATUS,
-  statusOf,
+  grpcStatusOf,
   toCountersignError,
 } from '../../history/server-errors';
 import type { SessionView } from '../../history/session/view';
@@ -147,7 +147,7 @@ async function updateOnce(
     const both = client.workflow.executeUpdateWithStart(name, { args, updateId, startWorkflowOperation });
     return both.catch((error: unknown) => {
       // Together with a start, the error does not say why the update fails. An update without the start says why.
-      if (statusOf(error) === STATUS.failedPrecondition) return alone();
+      if (grpcStatusOf(error) === STATUS.failedPrecondition) return alone();
       throw error;
     });
   };

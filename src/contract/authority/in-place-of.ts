@@ -4,7 +4,7 @@ import { type InPlaceOf, isSameName } from './votes';
 import { deputiesOf, type Deputy } from './who-may-vote';
 
 /** A person in whose place somebody may decide, and until when. */
-export interface Place extends InPlaceOf {
+export interface InPlaceUntil extends InPlaceOf {
   /** ISO 8601. */
   until: string;
 }
@@ -16,7 +16,7 @@ interface AwayNow {
 }
 
 /** The places in which an approver may vote on a request at a moment. */
-export function placesOf(authority: Authority, approver: string, { entries, now }: AwayNow): Place[] {
+export function placesOf(authority: Authority, approver: string, { entries, now }: AwayNow): InPlaceUntil[] {
   const { people = [] } = authority;
   const voter = voterIn(authority, approver);
   const standIns = standInsAt(entries, now, (name) => personIn(people, name));
@@ -31,7 +31,7 @@ export function placesOf(authority: Authority, approver: string, { entries, now 
  * A person who votes in the place of somebody who is away. Both have their names from the approvers file if it has
  * them.
  */
-export interface StandIn extends Place, Deputy {
+export interface StandIn extends InPlaceUntil, Deputy {
   /**
    * The later of two moments: the start of the out-of-office, and the moment when it was taken. Milliseconds since
    * 1970.
@@ -93,7 +93,7 @@ export function asksForPlace({ authority, approver, named }: VoterAsked): boolea
  * named. `ambiguous`: they have to choose between these people.
  */
 export type ChosenPlace =
-  { place?: Place } | { why: 'no_rule' | 'not_theirs' } | { why: 'ambiguous'; people: string[] };
+  { place?: InPlaceUntil } | { why: 'no_rule' | 'not_theirs' } | { why: 'ambiguous'; people: string[] };
 
 /**
  * Chooses the place in which somebody votes: the place that they name. Without a name, and if the rule does not name
@@ -104,7 +104,7 @@ export function choosePlace(voting: VoterAsked, away: AwayNow): ChosenPlace {
   if (!asksForPlace(voting)) return {};
   if (authority === undefined) return { why: 'no_rule' };
   const places = placesOf(authority, approver, away);
-  const isNamed = ({ person, entry }: Place): boolean =>
+  const isNamed = ({ person, entry }: InPlaceUntil): boolean =>
     named === undefined || (isSameName(person, named.person) && entry === (named.entry ?? entry));
   const [place, ...others] = places.filter(isNamed);
   if (place !== undefined && others.length > 0)

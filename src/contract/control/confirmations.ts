@@ -6,7 +6,7 @@ import {
   type GrantRefused,
   type GrantsState,
   type GrantTerms,
-  refuse,
+  refuseGrant,
   whyFull,
   withoutPast,
 } from './grants';
@@ -34,18 +34,18 @@ export function confirmGrant(
 ): { state: GrantsState; grant: Grant } | GrantRefused {
   const state = withoutPast(before, now);
   const grant = state.grants.find((one) => one.id === id);
-  if (grant === undefined) return refuse('grant_not_found', `there is no grant ${id}`);
+  if (grant === undefined) return refuseGrant('grant_not_found', `there is no grant ${id}`);
   const confirmer = confirmerOf(grant, vote.voter);
-  if ('why' in confirmer) return refuse('grant_refused', confirmer.why);
+  if ('why' in confirmer) return refuseGrant('grant_refused', confirmer.why);
   const why = whyNotTaken(grant, vote, now);
-  if (why !== undefined) return refuse('grant_refused', why);
+  if (why !== undefined) return refuseGrant('grant_refused', why);
   const { voter } = confirmer;
   const taken = { ...vote, voter };
   const { confirmed = [] } = grant;
   if (confirmed.some((one) => JSON.stringify(one) === JSON.stringify(taken))) return { state, grant };
   const others = confirmed.filter((one) => one.voter !== voter);
   if (others.length >= LIMITS.grantVotes)
-    return refuse('grants_full', `${LIMITS.grantVotes} people confirmed it already, which is the most`);
+    return refuseGrant('grants_full', `${LIMITS.grantVotes} people confirmed it already, which is the most`);
   const next: Grant = { ...grant, confirmed: [...others, taken] };
   const grants = state.grants.map((one) => (one === grant ? next : one));
   return whyFull(grants) ?? { state: { ...state, grants }, grant: next };

@@ -152,7 +152,7 @@ export function addGrant(
   const { takenAt, uses, confirmed } = known;
   const same = { ...grant, takenAt, uses, ...defined({ confirmed }) };
   if (JSON.stringify(same) === JSON.stringify(known)) return { state, grant: known };
-  return refuse('grant_refused', 'there is another grant of this id');
+  return refuseGrant('grant_refused', 'there is another grant of this id');
 }
 
 /** Why a text cannot be the reason for a pause, a grant or an absence. Undefined if it can. */
@@ -170,26 +170,26 @@ function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantR
   const { id, at, until, times, reason = '', narrowing } = asked;
   const [given, ends] = [Date.parse(at), Date.parse(until)];
   const wrong = narrowingProblem(narrowing) ?? reasonIssue(reason);
-  if (wrong !== undefined) return refuse('malformed', wrong);
+  if (wrong !== undefined) return refuseGrant('malformed', wrong);
   if (times > LIMITS.grantTimes)
-    return refuse('malformed', `a grant is for at most ${LIMITS.grantTimes} calls`);
+    return refuseGrant('malformed', `a grant is for at most ${LIMITS.grantTimes} calls`);
   if (given > now + TIMES.clockSkew)
-    return refuse('grant_refused', 'it is dated in the future: the clock of who gives it is wrong');
-  if (ends <= now || ends <= given) return refuse('grant_refused', 'it would be over already');
+    return refuseGrant('grant_refused', 'it is dated in the future: the clock of who gives it is wrong');
+  if (ends <= now || ends <= given) return refuseGrant('grant_refused', 'it would be over already');
   if (ends - given > TIMES.grantMost || ends - now > TIMES.grantMost + TIMES.clockSkew)
-    return refuse('grant_refused', GRANT_TOO_LONG);
-  if (state.revoked.some((one) => one.id === id)) return refuse('grant_refused', 'it was revoked');
+    return refuseGrant('grant_refused', GRANT_TOO_LONG);
+  if (state.revoked.some((one) => one.id === id)) return refuseGrant('grant_refused', 'it was revoked');
   if (isBelowFloor(state, at))
-    return refuse('grant_refused', `all grants given before ${state.floor} are void`);
+    return refuseGrant('grant_refused', `all grants given before ${state.floor} are void`);
   if (state.grants.length < LIMITS.grants) return undefined;
-  return refuse('grants_full', `there are ${LIMITS.grants} grants already, which is the most`);
+  return refuseGrant('grants_full', `there are ${LIMITS.grants} grants already, which is the most`);
 }
 
 /** The refusal if these grants leave no room: all grants together have to fit one payload. */
 export function whyFull(grants: readonly Grant[]): GrantRefused | undefined {
   const size = utf8Bytes(JSON.stringify(seenOf({ grants })));
   return size > LIMITS.grantsBytes
-    ? refuse('grants_full', 'the grants that there are leave no room')
+    ? refuseGrant('grants_full', 'the grants that there are leave no room')
     : undefined;
 }
 
@@ -197,7 +197,7 @@ function isBelowFloor({ floor }: { floor?: string }, at: string): boolean {
   return floor !== undefined && Date.parse(at) < Date.parse(floor);
 }
 
-export function refuse(code: GrantRefused['code'], message: string): GrantRefused {
+export function refuseGrant(code: GrantRefused['code'], message: string): GrantRefused {
   return { code, message };
 }
 
@@ -213,7 +213,7 @@ export function revokeGrants(
   const state = withoutPast(before, now);
   if (id === undefined) return raiseFloor(state, now);
   const grant = state.grants.find((one) => one.id === id);
-  if (grant === undefined) return refuse('grant_not_found', `there is no grant ${id}`);
+  if (grant === undefined) return refuseGrant('grant_not_found', `there is no grant ${id}`);
   const { at, until } = grant;
   const next: GrantsState = {
     ...state,
@@ -242,11 +242,11 @@ export function claimUse(
   const state = withoutPast(before, now);
   const grant = state.grants.find(({ id }) => id === asked.id);
   const why = whyVoid(memoOf(state), asked.id, grant) ?? whyNotClaimed(grant, asked, now);
-  if (why !== undefined || grant === undefined) return refuse('grant_void', why ?? NOT_THERE);
+  if (why !== undefined || grant === undefined) return refuseGrant('grant_void', why ?? NOT_THERE);
   const at = grant.uses.indexOf(asked.key);
   if (at >= 0) return { state, taken: { grant: termsOf(grant), use: at + 1, again: true } };
   if (grant.uses.length >= grant.times)
-    return refuse(
+    return refuseGrant(
       'grant_void',
       grant.times === 1 ? 'its one use is claimed' : `its ${grant.times} uses are claimed`,
     );

@@ -6,23 +6,23 @@ const MOST_ISSUES = 20;
 /**
  * Where a check is in the value. Without `issues`, the reasons are not collected, and the first fault ends the check.
  */
-export interface Place {
+export interface ValuePlace {
   readonly depth: number;
   readonly issues: Issue[] | undefined;
   /**
    * The place of the object or list that this value is a part of. Undefined at the root. The path is put together only
    * for an issue.
    */
-  readonly parent: Place | undefined;
+  readonly parent: ValuePlace | undefined;
   readonly part: string | number;
 }
 
 /** The same place for a check that collects no reasons. */
-export function silently({ depth, parent, part }: Place): Place {
+export function silently({ depth, parent, part }: ValuePlace): ValuePlace {
   return { depth, issues: undefined, parent, part };
 }
 
-function pathOf(place: Place): string {
+function pathOf(place: ValuePlace): string {
   if (place.parent === undefined) return '';
   const { parent, part } = place;
   const step = typeof part === 'number' ? String(part) : part.replaceAll('~', '~0').replaceAll('/', '~1');
@@ -39,7 +39,7 @@ export class CheckResult {
 
   /** `keeps`: whether a keyword will ask which parts of the value were checked. */
   constructor(
-    readonly at: Place,
+    readonly at: ValuePlace,
     private readonly keeps: boolean,
   ) {}
 
@@ -90,7 +90,7 @@ export class CheckResult {
   }
 
   /** The place of a property or an item. */
-  below(part: string | number): Place {
+  below(part: string | number): ValuePlace {
     return { depth: this.at.depth, issues: this.at.issues, parent: this.at, part };
   }
 }

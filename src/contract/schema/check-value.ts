@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../json';
 import type { Issue } from '../tool';
-import { type Evaluated, CheckResult, type Place, silently } from './check-result';
+import { type Evaluated, CheckResult, type ValuePlace, silently } from './check-result';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
 import { findReference } from './reference';
@@ -73,7 +73,7 @@ export class SchemaChecker {
     );
   }
 
-  private check(schema: unknown, value: unknown, at: Place): Evaluated | undefined {
+  private check(schema: unknown, value: unknown, at: ValuePlace): Evaluated | undefined {
     this.spend(typeof value === 'string' ? 1 + value.length / 64 : 1);
     const { issues, parent, part } = at;
     const result = new CheckResult({ depth: at.depth + 1, issues, parent, part }, this.keeps);

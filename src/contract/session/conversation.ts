@@ -168,7 +168,7 @@ function shareWords(entry: Extract<TranscriptEntry, { kind: 'words' }>, share: n
 }
 
 /** The entry that tells the model that a turn ended without an answer. */
-export function noteOf(status: SessionTurnEnd, why?: string): TranscriptEntry[] {
+export function turnEndNote(status: SessionTurnEnd, why?: string): TranscriptEntry[] {
   const reason = why === undefined ? '' : `: ${cutContent(why, 1024)}`;
   const texts: Record<SessionTurnEnd, string | undefined> = {
     answered: undefined,

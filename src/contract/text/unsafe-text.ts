@@ -40,7 +40,7 @@ export type Layout = 'line' | 'block' | 'diff';
  * Whether a text is run, or is only read. `exact`: arguments, names, paths, output; each letter and its place count.
  * `prose`: texts that people and models write to each other, which are read in the order of their language.
  */
-export type Kind = 'exact' | 'prose';
+export type TextUse = 'exact' | 'prose';
 
 /**
  * Characters that a screen would obey, hide or turn around instead of showing them: controls, format characters (bidi
@@ -95,16 +95,16 @@ const START: Readonly<Record<Layout, string>> = {
   block: `${emptied}|${pushed}`,
   diff: pushed,
 };
-const patternOf = (layout: Layout, kind: Kind): RegExp => {
+const patternOf = (layout: Layout, kind: TextUse): RegExp => {
   const turning = kind === 'exact' ? `|${rare}|${TURNING_RUN}` : '';
   return new RegExp(`${START[layout]}|${stacked}|${drawn}|${END[layout]}|${BRACKETS}${turning}`, 'gu');
 };
-const patternsOf = (kind: Kind): Readonly<Record<Layout, RegExp>> => ({
+const patternsOf = (kind: TextUse): Readonly<Record<Layout, RegExp>> => ({
   line: patternOf('line', kind),
   block: patternOf('block', kind),
   diff: patternOf('diff', kind),
 });
-const PATTERNS: Readonly<Record<Kind, Readonly<Record<Layout, RegExp>>>> = {
+const PATTERNS: Readonly<Record<TextUse, Readonly<Record<Layout, RegExp>>>> = {
   exact: patternsOf('exact'),
   prose: patternsOf('prose'),
 };
@@ -119,7 +119,7 @@ const TURNING_WORD = new RegExp(
  * Splits a text of models, tools or users into pieces that are safe to show one after the other: nothing in them is
  * obeyed, invisible or lost. The originals and texts of all pieces, in order, are the text again.
  */
-export function segments(text: string, layout: Layout = 'line', kind: Kind = 'exact'): Segment[] {
+export function segments(text: string, layout: Layout = 'line', kind: TextUse = 'exact'): Segment[] {
   const end = layout === 'diff' ? endOf(text) : text.length;
   const marks = hiddenIn(text.slice(0, end), PATTERNS[kind][layout], layout);
   const clear = clearOf(text, end, marks);

@@ -4,7 +4,7 @@ import {
   asciiJson,
   type AuditRecord,
   broken,
-  type Facts,
+  type AuditFacts,
   FORMAT,
   NO_HASH,
   notAudit,
@@ -24,7 +24,7 @@ export interface Expected {
 }
 
 /** The facts about a file in which every record is as it was written. */
-export interface Verified {
+export interface VerifiedFile {
   namespace: string;
   /** The public key of its heads, in hex. */
   key: string;
@@ -51,10 +51,10 @@ export interface Verifier {
    *
    * @throws CountersignError `audit_invalid` for an empty file, `audit_broken` if an expected head is missing.
    */
-  finish(): Verified;
+  finish(): VerifiedFile;
 }
 
-type Found = Omit<Verified, 'namespace' | 'key'> & {
+type Found = Omit<VerifiedFile, 'namespace' | 'key'> & {
   of?: { namespace: string; key: string; signer: KeyObject };
 };
 
@@ -97,7 +97,7 @@ function wrongHash({ hash, body }: ReadLine, bytes: Buffer): string | undefined 
   return isSame ? undefined : 'its hash is not that of its content';
 }
 
-function wrongPlace({ n, prev }: ReadLine, end: Verified['end']): string | undefined {
+function wrongPlace({ n, prev }: ReadLine, end: VerifiedFile['end']): string | undefined {
   if (n > end.next) return `the records ${end.next} to ${n - 1} are missing`;
   if (n < end.next) return `record ${n} is in its place`;
   return prev === end.hash
@@ -158,7 +158,7 @@ export interface ChainWriter {
 /** Makes a writer that continues a chain from its end. */
 export function continueChain(from: ChainEnd): ChainWriter {
   const end = { ...from };
-  const place = (type: string, facts: Facts) => ({ n: end.next, prev: end.hash, type, ...facts });
+  const place = (type: string, facts: AuditFacts) => ({ n: end.next, prev: end.hash, type, ...facts });
   const link = (body: string): string => {
     end.next += 1;
     end.hash = sha256(body);

@@ -40,7 +40,7 @@ export const SEALED_FIELDS = [
 export type SealedField = (typeof SEALED_FIELDS)[number];
 
 /** Values of a record that can never be taken out: ids, names, digests, numbers. Never text of a person or a model. */
-export type Facts = Record<string, string | number | boolean>;
+export type AuditFacts = Record<string, string | number | boolean>;
 
 /** A record before its place in the chain is known. */
 export interface AuditRecord {
@@ -54,7 +54,7 @@ export interface AuditRecord {
   event: number;
   /** The number of the record among the records of the same history event, from 0. */
   part: number;
-  facts: Facts;
+  facts: AuditFacts;
   sealed: Partial<Record<SealedField, string>>;
 }
 

@@ -42,7 +42,7 @@ export function readPrivateKey(pem: string, source: string): KeyObject {
 }
 
 /** The id of a public key, given as PEM or as its 64 hex digits. @throws CountersignError `audit_key`. */
-export function readPublicKey(text: string, source: string): string {
+export function readAuditKeyId(text: string, source: string): string {
   const bare = text.trim().toLowerCase();
   if (/^[0-9a-f]{64}$/.test(bare)) return bare;
   return keyId(ed25519(source, () => createPublicKey(text)));

@@ -136,7 +136,7 @@ const NEWLINE = 0x0a;
 type Lines = { lines: Buffer[]; cut?: Buffer };
 
 /** Splits a stream into lines, some at a time. @throws CountersignError `audit_invalid` for a line over 16 MiB. */
-export async function* splitLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<Lines> {
+export async function* linesOfStream(chunks: AsyncIterable<Buffer>): AsyncGenerator<Lines> {
   let rest: Buffer[] = [];
   for await (const chunk of chunks) {
     const last = chunk.lastIndexOf(NEWLINE);

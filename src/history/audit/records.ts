@@ -11,7 +11,7 @@ import type {
 import {
   argsDigestOf,
   type AuditRecord,
-  type Facts,
+  type AuditFacts,
   filesText,
   giversOf,
   grantFacts,
@@ -45,7 +45,7 @@ function shownBy({ arguments: args, preview, seenDigest }: RequestOpened): Shown
 /** Makes a draft without absent values. Long facts are cut, because the sender of a signal chooses some of them. */
 function draft(
   type: string,
-  facts: { [K in string]: Facts[string] | undefined },
+  facts: { [K in string]: AuditFacts[string] | undefined },
   sealed: { [K in SealedField]?: string | undefined } = {},
 ): Draft {
   const kept: Draft = { type, facts: {}, sealed: {} };

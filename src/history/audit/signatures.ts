@@ -1,7 +1,7 @@
 import type { DecisionMade, Resolved, TurnEvent } from '../events';
 import type { Roster } from '../../contract/authority/roster';
 import { defined } from '../../contract/defined';
-import type { AuditRecord, Facts, SealedField } from './format';
+import type { AuditRecord, AuditFacts, SealedField } from './format';
 
 /** The signed fields of a decision that can be taken out of the file. */
 export const SIGNED_FIELDS = [
@@ -18,7 +18,7 @@ export interface SignedContext {
   note(event: TurnEvent): void;
   /** What a person's signature covers, apart from what the record says anyway. Empty if the person did not sign. */
   of(event: DecisionMade | Resolved): {
-    facts: { [name: string]: Facts[string] | undefined };
+    facts: { [name: string]: AuditFacts[string] | undefined };
     requesters?: string;
   };
 }

@@ -1,7 +1,7 @@
 import { ACTIVITIES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
-import { expandBurst, failedAfter, outputOf } from './burst';
+import { expandBurst, failedAfter, burstOutputOf } from './burst';
 import { callCompleted, callFailed, callResumed, callScheduled, ensureCall } from './calls';
 import { childAwaited, childWaitEnded } from './child-turns';
 import { prepareCompleted, prepareFailed } from './requests';
@@ -107,7 +107,7 @@ function stepsCompleted(
   const { purpose, think: scheduled } = activity;
   if (purpose.what !== 'think' || scheduled === undefined) return [];
   const record = { scheduled, completed };
-  const output = outputOf(record);
+  const output = burstOutputOf(record);
   const [first, ...rest] = expandBurst(record, output);
   if (first?.kind !== 'activity_completed') return [];
   const made = [

@@ -24,13 +24,13 @@ export interface BurstRecord {
  * that completed the burst, because a reset takes them back together. Any other output is the output of a single
  * `think`.
  */
-export function expandBurst(record: BurstRecord, output = outputOf(record)): DecodedEvent[] {
+export function expandBurst(record: BurstRecord, output = burstOutputOf(record)): DecodedEvent[] {
   if (output === undefined) return [record.completed];
   return output.steps.flatMap((step, index) => stepEvents(step, { ...record, output, index }));
 }
 
 /** What a burst returned. Undefined for a single step, and for a part of a burst, which is not another burst. */
-export function outputOf({ scheduled, completed }: BurstRecord): BurstOutput | undefined {
+export function burstOutputOf({ scheduled, completed }: BurstRecord): BurstOutput | undefined {
   return scheduled.scheduledAs === undefined ? readBurstOutput(completed.result) : undefined;
 }
 

@@ -18,11 +18,11 @@ import type { CallStarted, EventHeader, TurnEvent } from '../events';
 import { readCallOutput } from '../../contract/payloads';
 import { is } from './guards';
 import {
-  failureResult,
+  unhandledResult,
   gateActivity,
   grantIn,
   lose,
-  lostActivity,
+  lostInHistory,
   returnedResult,
   settleFailure,
   settleOwnFailure,
@@ -141,7 +141,7 @@ export function callCompleted(
   const outcome = output !== undefined && 'result' in output ? output : undefined;
   if (outcome === undefined && wasRead && effectOf(held) === 'unsafe')
     return lose(event, held, { message: UNREADABLE });
-  const result = outcome?.result ?? failureResult(held, unreadable(), event.at);
+  const result = outcome?.result ?? unhandledResult(held, unreadable(), event.at);
   const leave = outcome === undefined ? {} : leaveOf(outcome);
   const facts = { ...factsOf(activity, event.at), ...leave };
   return endCall(event, held, { result, ...facts, origin: 'handler' });
@@ -188,7 +188,7 @@ export function callFailed(
   of: { held: CallFold; activity: ActivityFold },
 ): TurnEvent[] {
   const failed = { ...of, event };
-  if (!endedUntaken(lostActivity(event.failure))) return judge(failed, event);
+  if (!endedUntaken(lostInHistory(event.failure))) return judge(failed, event);
   state.unjudged.push(failed);
   return [];
 }
@@ -202,7 +202,7 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
   const openMs = Date.parse(by.at) - activity.scheduledIn;
   const times = { openMs, ...timesOf(held) };
   const effect = effectOf(held);
-  if (held.isHeld === true && goesElsewhere(lostActivity(event.failure), { effect, times })) {
+  if (held.isHeld === true && goesElsewhere(lostInHistory(event.failure), { effect, times })) {
     if (effect !== 'unsafe') held.runsAgain = true;
     return givenBack(by, held, HOLDER_GONE);
   }
@@ -211,7 +211,7 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
       ? settleFailure(event.failure, { unsafe: effect === 'unsafe', times })
       : settleOwnFailure(event.failure, { effect, times });
   if ('doubt' in settled) return lose(by, held, settled.doubt);
-  const result = 'result' in settled ? settled.result : failureResult(held, settled.failure, event.at);
+  const result = 'result' in settled ? settled.result : unhandledResult(held, settled.failure, event.at);
   const origin = 'result' in settled ? 'handler' : 'failure';
   const roster = 'result' in settled ? settled.roster : undefined;
   return endCall(by, held, { result, ...factsOf(activity, event.at), origin, ...defined({ roster }) });
@@ -270,7 +270,7 @@ export function localActivity(state: FoldState, event: EventOf<'local_activity'>
   const failure =
     'failure' in settled ? settled.failure : { code: 'unknown' as const, message: 'it was lost' };
   const ending = endCall(event, held, {
-    result: result ?? failureResult(held, failure, event.at),
+    result: result ?? unhandledResult(held, failure, event.at),
     durationMs: result?.metadata.execution_time_ms ?? 0,
     attempts: event.attempt,
     origin: result === undefined ? 'failure' : 'handler',

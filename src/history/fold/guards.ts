@@ -128,7 +128,7 @@ export const message = z.discriminatedUnion('kind', [
 ]);
 
 /** Makes a guard from a schema. */
-export function guard<T>(schema: z.ZodType): (value: unknown) => value is T {
+export function zodGuard<T>(schema: z.ZodType): (value: unknown) => value is T {
   return (value): value is T => schema.safeParse(value).success;
 }
 
@@ -137,21 +137,21 @@ const edit = { approver: z.string(), reason: z.string().optional() };
 
 /** Guards over decoded payloads, one for each kind of value that history holds. */
 export const is = {
-  carried: guard<Pick<CarriedTurn, 'transcript' | 'moved'> & { step?: number }>(
+  carried: zodGuard<Pick<CarriedTurn, 'transcript' | 'moved'> & { step?: number }>(
     z.object({
       transcript: z.array(message),
       step: z.number().optional(),
       moved: z.object({ reply: thinkOutput, waits: z.array(z.object({ callId: z.string() })) }).optional(),
     }),
   ),
-  origin: guard<TurnOrigin>(
+  origin: zodGuard<TurnOrigin>(
     z.object({
       requester: z.string().optional(),
       others: z.array(z.string()).optional(),
       metadata: z.record(z.string(), z.string()).optional(),
     }),
   ),
-  beat: guard<Beat>(
+  beat: zodGuard<Beat>(
     z.object({
       progress: progress.optional(),
       partial: z.string().optional(),
@@ -159,9 +159,9 @@ export const is = {
       step: z.number().optional(),
     }),
   ),
-  lineage: guard<Ancestor[]>(lineage),
-  budget: guard<Budget>(budget),
-  turnInput: guard<TurnInput>(
+  lineage: zodGuard<Ancestor[]>(lineage),
+  budget: zodGuard<Budget>(budget),
+  turnInput: zodGuard<TurnInput>(
     z.object({
       agent: z.string(),
       prompt: z.string(),
@@ -169,7 +169,7 @@ export const is = {
       session: z.object({ sessionId: z.string(), messageId: z.string() }).optional(),
     }),
   ),
-  turnResult: guard<TurnResult>(
+  turnResult: zodGuard<TurnResult>(
     z.object({
       status: z.enum(['answered', 'step_limit', 'budget', 'loop']),
       answer: z.string(),
@@ -177,8 +177,8 @@ export const is = {
       spent: spent.optional(),
     }),
   ),
-  gatedCall: guard<ValidCall>(ask),
-  thinkInput: guard<ThinkInput>(
+  gatedCall: zodGuard<ValidCall>(ask),
+  thinkInput: zodGuard<ThinkInput>(
     z.object({
       step: z.number(),
       results: z.array(resultRef),
@@ -188,7 +188,7 @@ export const is = {
       files: z.array(files).optional(),
     }),
   ),
-  forkInput: guard<ForkInput>(
+  forkInput: zodGuard<ForkInput>(
     z.object({
       of: z.string(),
       from: z.string(),
@@ -198,15 +198,15 @@ export const is = {
       given: thinkOutput.optional(),
     }),
   ),
-  thinkOutput: guard<ThinkOutput>(thinkOutput),
-  grant: guard<GrantMark>(
+  thinkOutput: zodGuard<ThinkOutput>(thinkOutput),
+  grant: zodGuard<GrantMark>(
     z.object({
       ...{ id: z.string(), by: z.string(), until: z.string(), times: z.number() },
       confirmedBy: texts.optional(),
     }),
   ),
-  prepareOutput: guard<PrepareOutput>(z.object({ call, schema: object.optional() })),
-  callInput: guard<CallInput>(
+  prepareOutput: zodGuard<PrepareOutput>(z.object({ call, schema: object.optional() })),
+  callInput: zodGuard<CallInput>(
     head.extend({
       callKey: z.string(),
       generation: z.number(),
@@ -216,7 +216,7 @@ export const is = {
       proposed: object.optional(),
     }),
   ),
-  callOutput: guard<CallOutput>(
+  callOutput: zodGuard<CallOutput>(
     z.union([
       z.object({ result }),
       z.object({ inDoubt }),
@@ -226,18 +226,18 @@ export const is = {
       z.object({ child: z.enum(CHILD_LOOKS) }),
     ]),
   ),
-  verifyOutput: guard<VerifyOutput>(
+  verifyOutput: zodGuard<VerifyOutput>(
     z.discriminatedUnion('outcome', [
       z.object({ outcome: z.literal('happened'), result }),
       z.object({ outcome: z.enum(['did_not', 'cannot_tell']), message: z.string() }),
     ]),
   ),
-  outcome: guard<OutcomeReport>(
+  outcome: zodGuard<OutcomeReport>(
     z.object({ callKey: z.string(), generation: z.number(), secret: z.string(), result }),
   ),
-  closedMemo: guard<ClosedMemo>(z.partialRecord(z.enum(CLOSING_CAUSES), z.array(z.string()))),
-  openMemo: guard<OpenMemo>(z.object({ key: z.string(), count: z.number(), items: z.array(openItem) })),
-  verdicts: guard<SignalVerdict[]>(
+  closedMemo: zodGuard<ClosedMemo>(z.partialRecord(z.enum(CLOSING_CAUSES), z.array(z.string()))),
+  openMemo: zodGuard<OpenMemo>(z.object({ key: z.string(), count: z.number(), items: z.array(openItem) })),
+  verdicts: zodGuard<SignalVerdict[]>(
     z.array(
       z.object({
         callId: z.string(),
@@ -249,7 +249,7 @@ export const is = {
       }),
     ),
   ),
-  accepted: guard<Accepted>(
+  accepted: zodGuard<Accepted>(
     z.object({
       accepted: z.literal(true),
       callId: z.string(),
@@ -258,8 +258,8 @@ export const is = {
       needs: z.object({ approvals: z.number(), who: z.array(z.string()) }).optional(),
     }),
   ),
-  refused: guard<Refused>(
+  refused: zodGuard<Refused>(
     z.object({ accepted: z.literal(false), code: z.enum(REFUSAL_CODES), message: z.string() }),
   ),
-  toolResult: guard<ToolResult>(result),
+  toolResult: zodGuard<ToolResult>(result),
 } as const;

@@ -11,7 +11,7 @@ import {
   answeredEvent,
   applyJudged,
   decisionEvent,
-  type Judged,
+  type JudgedInput,
   resolvedEvent,
   textAt,
 } from './verdicts';
@@ -127,7 +127,10 @@ function signalOf({ signals }: FoldState, { held, decision }: Allowed): PendingS
 function judgeSignal(
   state: FoldState,
   head: EventHeader,
-  { signal, ...verdict }: Pick<Judged, 'judgement' | 'asksAgain' | 'stillWaits'> & { signal: PendingSignal },
+  {
+    signal,
+    ...verdict
+  }: Pick<JudgedInput, 'judgement' | 'asksAgain' | 'stillWaits'> & { signal: PendingSignal },
 ): TurnEvent[] {
   const { input, identity, reapplied } = signal;
   const judged = { input, identity, door: 'signal' as const, ...verdict, ...defined({ reapplied }) };

@@ -8,7 +8,7 @@ import { defined } from '../../contract/defined';
 import type { EventHeader, TurnEvent } from '../events';
 import { sha256 } from '../audit/format';
 import { callSummary } from '../../contract/text/call-summary';
-import { closeByProof, endAsked, failureResult } from './results';
+import { closeByProof, endAsked, unhandledResult } from './results';
 import { is } from './guards';
 import {
   CLOSING_CAUSES,
@@ -279,7 +279,7 @@ export function prepareFailed(
 }
 
 function closeUnprepared(head: EventHeader, held: CallFold, why: string): TurnEvent[] {
-  const result = failureResult(held, unprepared(held.call.tool, why), head.at);
+  const result = unhandledResult(held, unprepared(held.call.tool, why), head.at);
   if (held.phase === 'replanning') {
     restore(held, result);
     return [];

@@ -4,7 +4,7 @@ import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../..
 import { SIGNATURE_KINDS } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
-import { contentOf, type FailureText, settleOwn } from '../../contract/own-activity';
+import { contentOfReturn, type FailureText, settleOwn } from '../../contract/own-activity';
 import type { Effect } from '../../contract/tool';
 import { cutContent } from '../../contract/transcript';
 import {
@@ -25,13 +25,13 @@ import {
 import { FAILURES } from '../../contract/names';
 import { rootOf } from '../decode/failure';
 import type { DecodedFailure } from '../decode/events';
-import { guard, is } from './guards';
+import { zodGuard, is } from './guards';
 import type { ResultRef } from '../../contract/think';
 import type { CallEnded, CallLost, EventHeader, TurnEvent } from '../events';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 
 /** A result that no handler made. The turn made it, or it follows from how the activity failed. */
-export function failureResult(held: CallFold, failure: ToolFailure, at: string): ToolResult {
+export function unhandledResult(held: CallFold, failure: ToolFailure, at: string): ToolResult {
   const said = held.runsAgain === true ? afterDoubt(failure) : failure;
   return makeFailure(resultHead(held), said, factsOf(held, at));
 }
@@ -55,7 +55,7 @@ function factsOf({ call, approved }: CallFold, at: string) {
 export type Settled = { result: ToolResult; roster?: Roster } | { failure: ToolFailure } | { doubt: InDoubt };
 
 /** The facts that a failure shows about its activity. */
-export function lostActivity(failure: DecodedFailure): LostActivity {
+export function lostInHistory(failure: DecodedFailure): LostActivity {
   return lostBy(rootOf(failure));
 }
 
@@ -76,7 +76,7 @@ function causesOf({ type, message, cause }: DecodedFailure): FailureText[] {
 
 /** The success of a call whose activity is the user's. Its content is the return value as text. */
 export function returnedResult(held: CallFold, value: unknown, at: string): ToolResult {
-  const { content, contentType } = contentOf(value);
+  const { content, contentType } = contentOfReturn(value);
   const output = { content: cutContent(content, LIMITS.outputBytes), contentType };
   return makeSuccess(resultHead(held), output, factsOf(held, at));
 }
@@ -109,7 +109,7 @@ export function endAsked(head: EventHeader, held: CallFold | undefined): CallEnd
  * in doubt.
  */
 export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; times: OpenTimes }): Settled {
-  const activity = lostActivity(failure);
+  const activity = lostInHistory(failure);
   const proven = unstarted(activity, of.times);
   if (proven !== undefined) return { failure: proven };
   const root = rootOf(failure);
@@ -149,7 +149,7 @@ export function closeByProof(
   if ('success' in proof) {
     return endCall(head, held, { result: proof, durationMs: null, attempts: 1, origin: 'handler' });
   }
-  return end(head, held, failureResult(held, proof, head.at));
+  return end(head, held, unhandledResult(held, proof, head.at));
 }
 
 function end(head: EventHeader, held: CallFold, result: ToolResult): CallEnded[] {
@@ -158,7 +158,7 @@ function end(head: EventHeader, held: CallFold, result: ToolResult): CallEnded[]
 }
 
 function resultOfClosing(held: CallFold, closing: NonNullable<CallFold['closing']>, at: string): ToolResult {
-  if (!('content' in closing)) return failureResult(held, closing, at);
+  if (!('content' in closing)) return unhandledResult(held, closing, at);
   const { content, sealed } = closing;
   return { ...successResult(held, content, at), ...defined({ sealed }) };
 }
@@ -222,7 +222,7 @@ const roster = z.object({
     .optional(),
 });
 
-const isRoster = guard<Roster>(roster);
+const isRoster = zodGuard<Roster>(roster);
 
 /**
  * The roster by which a worker says that it accepted signatures. Undefined if there is none, or if it cannot be

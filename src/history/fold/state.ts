@@ -192,10 +192,13 @@ export function eventHeader({ eventId, at }: EventHeader): EventHeader {
 }
 
 /** How a call ended, as `endCall` takes it. */
-export type Ending = Pick<CallEnded, 'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'>;
+export type CallEnding = Pick<
+  CallEnded,
+  'result' | 'durationMs' | 'attempts' | 'origin' | 'grant' | 'roster'
+>;
 
 /** Gives a call its result. A call that has a result keeps it. */
-export function endCall(head: EventHeader, held: CallFold, ending: Ending): CallEnded[] {
+export function endCall(head: EventHeader, held: CallFold, ending: CallEnding): CallEnded[] {
   if (held.phase === 'ended') return [];
   held.phase = 'ended';
   const { callId, tool } = held.call;

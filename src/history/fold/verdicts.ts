@@ -40,7 +40,7 @@ import { endAsked, endResolved } from './results';
 import { type CallFold, eventHeader, type FoldState, type PendingSignal } from './state';
 
 /** A decision, a resolution or an answer with its verdict. */
-export interface Judged {
+export interface JudgedInput {
   input: unknown;
   identity: string;
   door: Delivery;
@@ -65,7 +65,7 @@ export function allows({ signal, input }: PendingSignal): boolean {
 }
 
 /** The event of a judged decision. The payload may be anything. Parts that cannot be read are left out. */
-export function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
+export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionMade {
   const { judgement, asksAgain, stillWaits } = judged;
   const said = readDecision(judged.input);
   const { callId = '', decision, arguments: args, hunks, seenDigest } = said;
@@ -82,7 +82,7 @@ export function decisionEvent(head: EventHeader, judged: Judged): DecisionMade {
 }
 
 /** The event of a judged resolution. */
-export function resolvedEvent(head: EventHeader, judged: Judged): Resolved {
+export function resolvedEvent(head: EventHeader, judged: JudgedInput): Resolved {
   const said = readResolution(judged.input);
   const { callId = '', resolution, content } = said;
   return {
@@ -96,7 +96,7 @@ export function resolvedEvent(head: EventHeader, judged: Judged): Resolved {
 }
 
 /** The event of a judged answer, with the defaults that the workflow fills in. */
-export function answeredEvent(state: FoldState, head: EventHeader, judged: Judged): Answered {
+export function answeredEvent(state: FoldState, head: EventHeader, judged: JudgedInput): Answered {
   const { judgement } = judged;
   const said = readAnswer(judged.input);
   const { callId = '', answer } = said;
@@ -125,7 +125,7 @@ export function questionOf(held: CallFold | undefined): Question | undefined {
 
 /** The claimed approver, channel and reason, with the same defaults as in the workflow. */
 function attributionOf(
-  { identity, door, verdict, reapplied }: Judged,
+  { identity, door, verdict, reapplied }: JudgedInput,
   said: Partial<Pick<Decision | Resolution, keyof Decision & keyof Resolution>>,
 ): Attribution {
   const { signature, approver, inPlaceOf, channel, authenticated, reason, decisionId } = said;

@@ -17,7 +17,7 @@ import { parseJson } from '../../contract/json';
 export type FindingKind = Difference['kind'] | 'threw' | 'stuck' | 'no_workflow' | 'unreadable' | 'unknown';
 
 /** Why a run does not replay, in the terms of the agent, and the message of Temporal. */
-export interface Finding {
+export interface ReplayFinding {
   kind: FindingKind;
   /** The event where code and history differ, or the last event before that. */
   eventId: number;
@@ -44,7 +44,7 @@ export interface Observed {
 }
 
 /** Explains why a run does not replay. `said` is the message of Temporal. */
-export function explain(history: History, observed: Observed, said: string): Finding {
+export function explain(history: History, observed: Observed, said: string): ReplayFinding {
   const message = messageIn(said);
   const tasks = tasksOf(history.events ?? []);
   if (observed.stuck !== undefined) return notAtRest(observed.stuck, tasks);
@@ -64,7 +64,7 @@ function thrown(
   failure: NonNullable<Observed['failure']>,
   tasks: readonly RecordedTask[],
   message: string,
-): Finding {
+): ReplayFinding {
   const eventId = failure.startedId;
   const place = stepAt(tasks, eventId);
   return { kind: 'threw', eventId, ...place, code: `fails: ${failure.message}${at(failure)}`, message };
@@ -74,11 +74,11 @@ function thrown(
  * The finding for code that does not come to rest. Such code never reaches or never finishes the next command in
  * history.
  */
-function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly RecordedTask[]): Finding {
+function notAtRest(stuck: NonNullable<Observed['stuck']>, tasks: readonly RecordedTask[]): ReplayFinding {
   const eventId = stuck.startedId;
   const next = tasks.find(({ startedId }) => startedId === eventId)?.commands[0]?.command;
-  const place = { ...stepAt(tasks, eventId), ...placeOf(next) };
-  const said = defined({ history: next && wordsOf(next) });
+  const place = { ...stepAt(tasks, eventId), ...stepAndCallOf(next) };
+  const said = defined({ history: next && commandWords(next) });
   return { kind: 'stuck', eventId, ...place, ...said, code: `${stuck.how}${at(stuck)}` };
 }
 
@@ -100,13 +100,20 @@ function parse(quoted: string): unknown {
   return parseJson(quoted) ?? quoted.slice(1, -1);
 }
 
-function explainDifference(difference: Difference, tasks: readonly RecordedTask[], message: string): Finding {
+function explainDifference(
+  difference: Difference,
+  tasks: readonly RecordedTask[],
+  message: string,
+): ReplayFinding {
   const recorded = difference.kind === 'extra' ? undefined : difference.recorded;
   const done = difference.kind === 'missing' ? undefined : difference.done;
   const eventId = difference.kind === 'extra' ? difference.afterId : difference.recorded.eventId;
-  const named = placeOf(recorded?.command).step === undefined ? placeOf(done) : placeOf(recorded?.command);
+  const named =
+    stepAndCallOf(recorded?.command).step === undefined
+      ? stepAndCallOf(done)
+      : stepAndCallOf(recorded?.command);
   const place = { ...stepAt(tasks, eventId), ...named };
-  const words = (command: Command | undefined) => command && wordsOf(command);
+  const words = (command: Command | undefined) => command && commandWords(command);
   const said = defined({ history: words(recorded?.command), code: words(done) });
   return { kind: difference.kind, eventId, ...place, ...said, message };
 }
@@ -116,7 +123,7 @@ function stepAt(tasks: readonly RecordedTask[], eventId: number): { step?: numbe
   const asked = tasks
     .flatMap(({ commands }) => commands)
     .findLast(({ command, eventId: at }) => at <= eventId && isThink(command));
-  return placeOf(asked?.command);
+  return stepAndCallOf(asked?.command);
 }
 
 /** The event that a message of Temporal names, if it names one: `HistoryEvent(id: 5, TimerStarted)`. */
@@ -177,7 +184,7 @@ function memoWords(fields: readonly string[]): string {
 }
 
 /** A command in the terms of the agent: `runs call 1.2, pay`. */
-export function wordsOf(command: Command): string {
+export function commandWords(command: Command): string {
   switch (command.what) {
     case 'activity':
       return activityWords(command);
@@ -229,7 +236,7 @@ function activityWords({ id, type }: { id: string; type: string }): string {
 }
 
 /** The step and the call that a command is about, if its name contains them. */
-export function placeOf(command: Command | undefined): { step?: number; callId?: string } {
+export function stepAndCallOf(command: Command | undefined): { step?: number; callId?: string } {
   if (command?.what !== 'activity') return {};
   const purpose = purposeOf({ id: command.id, activityType: command.type });
   if (purpose === undefined) return {};

@@ -9,7 +9,7 @@ import {
   type SessionInput,
   type SessionMemo,
 } from '../../contract/session';
-import { budget, files, guard, message, spent } from '../fold/guards';
+import { budget, files, zodGuard, message, spent } from '../fold/guards';
 
 const heldMessage = z.object({
   messageId: z.string(),
@@ -36,7 +36,7 @@ const summary = z.object({
 
 /** Guards over what the histories and memos of sessions hold. */
 export const sessionIs = {
-  input: guard<SessionInput>(
+  input: zodGuard<SessionInput>(
     z.object({
       agent: z.string(),
       budget: budget.optional(),
@@ -49,10 +49,10 @@ export const sessionIs = {
     }),
   ),
   message: messageGuard(SESSION_MESSAGE),
-  taken: guard<MessageTaken>(
+  taken: zodGuard<MessageTaken>(
     z.object({ accepted: z.literal(true), messageId: z.string(), outcome: z.string(), at: z.string() }),
   ),
-  memo: guard<SessionMemo>(
+  memo: zodGuard<SessionMemo>(
     z.object({
       agent: z.string(),
       state: z.enum(SESSION_STATES),

@@ -10,7 +10,7 @@ import {
   type Plan,
   type PlannedCall,
   planReplace,
-  type Report,
+  type OfflineReport,
   type Round,
   sinceLastWords,
   type Toolbox,
@@ -83,7 +83,7 @@ function workThrough(
   { clauses, tools }: { clauses: readonly Clause[]; tools: Toolbox },
 ): NextStep {
   const left = [...rounds];
-  const reports: Report[] = [];
+  const reports: OfflineReport[] = [];
   for (const intent of intents) {
     const state = advance(planOf(intent, tools), left);
     if ('calls' in state) return state;
@@ -99,7 +99,7 @@ function planOf(intent: Intent, tools: Toolbox): Plan {
 }
 
 /** Runs a plan over the steps that are left, and removes the steps that the plan uses. */
-function advance(plan: Plan, left: Round[]): { calls: PlannedCall[] } | Report {
+function advance(plan: Plan, left: Round[]): { calls: PlannedCall[] } | OfflineReport {
   let state = plan.next();
   while (state.done !== true) {
     const round = left.shift();
@@ -109,7 +109,7 @@ function advance(plan: Plan, left: Round[]): { calls: PlannedCall[] } | Report {
   return state.value;
 }
 
-function answerOf(reports: readonly Report[], untried: readonly Clause[]): string {
+function answerOf(reports: readonly OfflineReport[], untried: readonly Clause[]): string {
   const done = reports.map(
     ({ lines }, index) => (reports.length + untried.length > 1 ? `${index + 1}. ` : '') + lines.join('\n'),
   );

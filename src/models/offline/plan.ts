@@ -12,7 +12,7 @@ export interface PlannedCall {
 }
 
 /** The outcome of one request, in lines. `failed`: nothing was done, so the requests after it are not tried. */
-export interface Report {
+export interface OfflineReport {
   lines: string[];
   failed: boolean;
 }
@@ -22,7 +22,7 @@ export interface Report {
  * beginning at every step, with the outcomes that the conversation holds. So it keeps no state and must not depend on
  * anything else.
  */
-export type Plan = Generator<PlannedCall[], Report, Round>;
+export type Plan = Generator<PlannedCall[], OfflineReport, Round>;
 
 /** The names of the tools that a step may ask for. */
 export type Toolbox = ReadonlySet<string>;
@@ -44,7 +44,7 @@ export function* askAll(
 }
 
 /** A report that a tool is missing. */
-export function lacking(...tools: readonly string[]): Report {
+export function lacking(...tools: readonly string[]): OfflineReport {
   return { lines: [`Not done: this agent has no tool ${tools.join(' or ')}.`], failed: true };
 }
 
@@ -189,7 +189,7 @@ export function* planReplace(intent: ReplaceIntent, tools: Toolbox): Plan {
   return summarise(intent, read, { outcomes, cut: found.cut });
 }
 
-function nothing(why: string): Report {
+function nothing(why: string): OfflineReport {
   return { lines: [`Nothing to replace: ${why}.`], failed: true };
 }
 
@@ -197,14 +197,14 @@ function nothing(why: string): Report {
  * The report if the list of files is no longer in the transcript. The report cannot name the files, although some edits
  * may have been made.
  */
-function forgotten(): Report {
+function forgotten(): OfflineReport {
   const why =
     'The list of files left the transcript, which is too long. What was done so far is in the timeline.';
   return { lines: [`${why} Ask again for fewer files at once.`], failed: true };
 }
 
 /** Files that may have the text, or the report for the case that they are not known. `cut`: there may be more files. */
-type Found = { paths: string[]; cut: boolean } | { report: Report };
+type Found = { paths: string[]; cut: boolean } | { report: OfflineReport };
 
 function* findFiles({ from, paths, under }: ReplaceIntent, tools: Toolbox): Steps<Found> {
   if (paths !== undefined) return { paths, cut: false };
@@ -286,7 +286,7 @@ function summarise(
   { from, to }: ReplaceIntent,
   { edits, skipped }: Read,
   asked: { outcomes: readonly (Outcome | undefined)[]; cut: boolean },
-): Report {
+): OfflineReport {
   const done = asked.outcomes.filter(
     (outcome) => outcome !== undefined && outcome.failure === undefined,
   ).length;

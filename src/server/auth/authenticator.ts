@@ -5,14 +5,14 @@ import type { SignIn } from '../api';
 import type { Attempts } from './attempts';
 import type { Codes } from './codes';
 import type { Directory, Identity, People } from './people';
-import type { Proxy } from './proxy';
-import type { Sessions, SignedIn } from './sessions';
+import type { IdentityProxy } from './proxy';
+import type { SignInSessions, SignedIn } from './sessions';
 import { RIGHTS, type User, type Users } from './users';
 
 /** The parts of an authenticator. */
 export interface AuthenticatorParts {
   users: Users;
-  sessions: Sessions;
+  sessions: SignInSessions;
   attempts: Attempts;
   /**
    * The codes of the links that the terminal prints, and the user whom they sign in. Absent if the web inbox does not
@@ -24,7 +24,7 @@ export interface AuthenticatorParts {
   /** The approvers file, which says what people may do and see. Absent: everybody may do everything. */
   people?: () => Promise<Pick<People, 'permitOf'>>;
   /** A reverse proxy that signs people in. A proxy needs a directory. Absent if there is no proxy. */
-  proxy?: Proxy;
+  proxy?: IdentityProxy;
   /** The page at which signing in at the issuer begins. */
   signInAt?: string;
   /** The clock, in milliseconds. @default Date.now */

@@ -22,7 +22,7 @@ export interface ProxyOptions {
 }
 
 /** Reads the name of the person for whom a proxy vouches. */
-export interface Proxy {
+export interface IdentityProxy {
   header: string;
   /** @throws CountersignError `id_token_invalid`, `issuer_clock`, `issuer_unreachable`. */
   identify(token: string): Promise<Identity>;
@@ -36,7 +36,7 @@ const TIMEOUT_MS = 5_000;
 const MOST_CHARACTERS = 16_384;
 
 /** @param now The clock, in milliseconds. */
-export function createProxy(options: ProxyOptions, now: () => number = Date.now): Proxy {
+export function createProxy(options: ProxyOptions, now: () => number = Date.now): IdentityProxy {
   const { header, issuer, audience, groupsClaim = 'groups' } = options;
   let loading: Promise<JWTVerifyGetKey> | undefined;
   return {

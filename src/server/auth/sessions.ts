@@ -15,7 +15,7 @@ export interface SignedIn {
 }
 
 /** The users who are signed in, by the secret in their cookie. Kept in memory: a restart signs everybody out. */
-export interface Sessions {
+export interface SignInSessions {
   /** Signs a user in and returns the secret. */
   open(who: SignedIn): string;
   /** The user who belongs to a secret. The session now ends 12 hours after this call. */
@@ -35,7 +35,7 @@ const MAX_SESSIONS = 1000;
 const MOST_OF_A_USER = 50;
 
 /** Makes a store without sessions. `now` is the clock, in milliseconds. */
-export function createSessions(now: () => number = Date.now): Sessions {
+export function createSignInSessions(now: () => number = Date.now): SignInSessions {
   // Sessions are stored by digest, so that the time of a lookup reveals nothing about the secret.
   const sessions = new LRUCache<string, SignedIn>({
     max: MAX_SESSIONS,

@@ -4,7 +4,7 @@ import { type Assurance, assuranceText, isAssured } from '../../contract/authori
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
-import { type GrantToSign, type SignableTurns, type SignedInVote, type Signers, signVote } from '../signer';
+import { type GrantToSign, type SignableTurns, type VoteToSign, type Signers, signVote } from '../signer';
 
 type GrantSigners = Pick<Signers, 'grantSigner' | 'grantPasskeys'>;
 
@@ -76,7 +76,7 @@ async function byInbox(
 
 interface ApprovalAndGrant extends Wanted {
   client: SignableTurns;
-  vote: SignedInVote;
+  vote: VoteToSign;
   grant: GrantToSign;
 }
 

@@ -6,7 +6,7 @@ import { contentDigest } from '../content-digest';
 import { type Agent, isAgent } from '../define-agent';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeIssues, invalidDefinition } from '../options';
+import { describeZodIssues, invalidDefinition } from '../options';
 import type { Duration, SubAgent, Tool } from '../types';
 
 /** The options of `agentTool`. */
@@ -124,7 +124,7 @@ function descriptionOf(agent: Agent | string, name: string, { description }: Age
 
 function childOf(agent: string, name: string, options: AgentToolOptions): SubAgent {
   const parsed = ownSchema.safeParse(options);
-  if (!parsed.success) throw invalidDefinition('tool', { name }, new Error(describeIssues(parsed.error)));
+  if (!parsed.success) throw invalidDefinition('tool', { name }, new Error(describeZodIssues(parsed.error)));
   const { depth = LIMITS.childDepth, most = LIMITS.childrenPerTurn, taskQueue } = parsed.data;
   return Object.freeze({ agent, taskQueue, depth, most });
 }

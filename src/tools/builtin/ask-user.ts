@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../contract/tool';
 import { isObject } from '../../contract/json';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeIssues, invalidDefinition } from '../options';
+import { describeZodIssues, invalidDefinition } from '../options';
 import { resolveParameters } from '../parameters';
 import type { Duration, Parameters, Tool } from '../types';
 
@@ -102,7 +102,7 @@ function parseOptions(options: unknown): AskUserOptions {
   const parsed = optionsSchema.safeParse(options);
   if (parsed.success)
     return Object.fromEntries(Object.entries(parsed.data).filter(([, one]) => one !== undefined));
-  throw invalidDefinition('tool', { name: 'ask_user' }, new Error(describeIssues(parsed.error)));
+  throw invalidDefinition('tool', { name: 'ask_user' }, new Error(describeZodIssues(parsed.error)));
 }
 
 function formOf(form: Parameters, name: string): JsonSchema {

@@ -3,7 +3,7 @@ import { codePointOf } from '../../contract/text/signs';
 import { ToolError } from '../errors';
 import { type Declared, kindOf } from './declarations';
 import type { Workbench } from './project';
-import { declaredIn, findTarget, placeOf, type Target } from './symbols';
+import { declaredIn, findTarget, lineAndColumn, type SymbolTarget } from './symbols';
 
 /** The most characters of one signature or type. A handwritten type fits; a computed type may be endless. */
 const MOST_TYPE = 4000;
@@ -40,10 +40,10 @@ export function nameOf({ ts: typescript }: Workbench, symbol: ts.Symbol): string
 }
 
 /** The name and kind of a symbol, and the place of its first declaration. */
-export function headOf(bench: Workbench, { symbol, source, node }: Target): string {
+export function headOf(bench: Workbench, { symbol, source, node }: SymbolTarget): string {
   const [declaration] = symbol.declarations ?? [];
   if (declaration === undefined)
-    return `${nameOf(bench, symbol)}, used at ${placeOf(bench, source, node.getStart(source))}`;
+    return `${nameOf(bench, symbol)}, used at ${lineAndColumn(bench, source, node.getStart(source))}`;
   const exported = isExported(bench, declaration) ? ', exported' : '';
   return `${nameOf(bench, symbol)}: ${kindOf(bench.ts, declaration)}${exported}, ${placeOfDeclaration(bench, declaration)}`;
 }
@@ -56,10 +56,10 @@ function isExported({ ts: typescript }: Workbench, declaration: ts.Declaration):
 export function placeOfDeclaration(bench: Workbench, declaration: ts.Declaration): string {
   const source = declaration.getSourceFile();
   const name = bench.ts.getNameOfDeclaration(declaration) ?? declaration;
-  return placeOf(bench, source, name.getStart(source));
+  return lineAndColumn(bench, source, name.getStart(source));
 }
 
-function wordsOf({ ts: typescript }: Workbench, { symbol, project }: Target, most: number): string[] {
+function wordsOf({ ts: typescript }: Workbench, { symbol, project }: SymbolTarget, most: number): string[] {
   const words = typescript.displayPartsToString(symbol.getDocumentationComment(project.checker));
   const tags = symbol
     .getJsDocTags(project.checker)
@@ -68,7 +68,7 @@ function wordsOf({ ts: typescript }: Workbench, { symbol, project }: Target, mos
   return all === '' ? [] : ['', ...block(cut(all, most))];
 }
 
-function placesOf(bench: Workbench, { symbol }: Target): string[] {
+function placesOf(bench: Workbench, { symbol }: SymbolTarget): string[] {
   const places = (symbol.declarations ?? []).map(
     (one) => `  ${placeOfDeclaration(bench, one)} (${kindOf(bench.ts, one)})`,
   );
@@ -97,7 +97,7 @@ export function functionSignature(bench: Workbench, { symbol: given }: { symbol:
 
 function signatureText(
   bench: Workbench,
-  { project, node, symbol }: Target,
+  { project, node, symbol }: SymbolTarget,
   signature: ts.Signature,
   isCall: boolean,
 ): string {
@@ -119,7 +119,7 @@ export function listMembers(bench: Workbench, { symbol: given }: { symbol: strin
 }
 
 /** The call signatures, construct signatures and index signatures of a type. */
-function namelessOf(bench: Workbench, { project: { checker }, symbol, node }: Target): string[] {
+function namelessOf(bench: Workbench, { project: { checker }, symbol, node }: SymbolTarget): string[] {
   const { Class, Interface, TypeAlias } = bench.ts.SymbolFlags;
   if ((symbol.flags & (Class | Interface | TypeAlias)) === 0) return [];
   const type = checker.getDeclaredTypeOfSymbol(symbol);
@@ -139,7 +139,10 @@ interface Members {
   members: readonly ts.Symbol[];
 }
 
-function membersOf({ ts: typescript }: Workbench, { project: { checker }, symbol, node }: Target): Members[] {
+function membersOf(
+  { ts: typescript }: Workbench,
+  { project: { checker }, symbol, node }: SymbolTarget,
+): Members[] {
   const { Class, Interface, TypeAlias, Module, Enum } = typescript.SymbolFlags;
   const is = (flags: ts.SymbolFlags): boolean => (symbol.flags & flags) !== 0;
   if (is(Module | Enum)) return [{ label: '', members: checker.getExportsOfModule(symbol) }];
@@ -153,7 +156,7 @@ function membersOf({ ts: typescript }: Workbench, { project: { checker }, symbol
 
 function memberText(
   bench: Workbench,
-  { project: { checker }, symbol, node }: Target,
+  { project: { checker }, symbol, node }: SymbolTarget,
   { label, member }: { label: string; member: ts.Symbol },
 ): string {
   const { ts: typescript } = bench;
@@ -210,7 +213,7 @@ export function searchSymbols(bench: Workbench, { pattern, kind, path = '' }: Se
   const what = `"${oneLine(pattern, 200)}"${kind === undefined ? '' : ` of kind ${kind}`}`;
   if (found.length === 0) return `No declaration has ${what} in its name.`;
   const lines = found.map(({ one }) => {
-    const place = placeOf(bench, one.source, one.name.getStart(one.source));
+    const place = lineAndColumn(bench, one.source, one.name.getStart(one.source));
     return `  ${oneLine(one.path, 300)}: ${one.kind}${one.isExported ? ', exported' : ''}, ${place}`;
   });
   return [

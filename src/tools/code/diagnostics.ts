@@ -1,7 +1,7 @@
 import type ts from 'typescript';
 import { counted, oneLine } from './describe';
 import type { Project, Workbench } from './project';
-import { placeOf, sourceOf } from './symbols';
+import { lineAndColumn, sourceOf } from './symbols';
 
 /** The most messages that are shown. The first messages of a broken project usually explain the later ones. */
 const MOST_MESSAGES = 100;
@@ -52,7 +52,7 @@ function ofProjects({ projects }: Workbench): ts.Diagnostic[] {
 /** One message with the reasons that TypeScript gives, indented below it. */
 function textOf(bench: Workbench, { file, start, code, category, messageText }: ts.Diagnostic): string {
   const { ts: typescript } = bench;
-  const place = file === undefined ? '' : `${placeOf(bench, file, start ?? 0)}: `;
+  const place = file === undefined ? '' : `${lineAndColumn(bench, file, start ?? 0)}: `;
   const kind = category === typescript.DiagnosticCategory.Error ? 'error' : 'warning';
   const [first = '', ...rest] = typescript.flattenDiagnosticMessageText(messageText, '\n').split('\n');
   const reasons = rest.slice(0, MOST_LINES).map((line) => {

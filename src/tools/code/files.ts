@@ -30,7 +30,7 @@ const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
  * The files that TypeScript may read: files below one folder, and the files of TypeScript itself. Paths are absolute,
  * with `/`.
  */
-export interface Files {
+export interface ProjectFiles {
   /** The folder, without links. */
   readonly root: string;
   /** Files that are too large to be read; their text is empty. */
@@ -52,7 +52,7 @@ export interface Files {
 }
 
 /** Resolves links before anything else: a link that leads out of the root counts as a missing file. */
-export function createFiles(folder: string, ownFolder: string): Files {
+export function createFiles(folder: string, ownFolder: string): ProjectFiles {
   const root = realpathSync(folder);
   const allowed = [root, realpathSync(ownFolder)];
   const passed = new Set<string>();

@@ -7,7 +7,7 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeIssues, duration } from '../options';
+import { describeZodIssues, duration } from '../options';
 import type { Duration, Tool } from '../types';
 import { hasLoneSurrogate, normalPath } from '../workspace/path';
 import { createRoot } from '../workspace/root';
@@ -67,7 +67,7 @@ const optionsSchema = z.strictObject({
  */
 export function createCodeTools(given: CodeOptions): Tool[] {
   const parsed = optionsSchema.safeParse(given);
-  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const { root, project, typescript, heapMb, ...common } = parsed.data;
   const place = { root: createRoot(root).directory, projects: project.map(configPath) };
   const service = findCodeService({ ...place, typescript: findTypeScript(typescript), heapMb });

@@ -8,7 +8,7 @@ import { describeSymbol, functionSignature, listMembers, searchSymbols } from '.
 import { codeDiagnostics } from './diagnostics';
 import { createFiles } from './files';
 import { createProjects, type TypeScript, type Workbench } from './project';
-import type { Answer, CodeSettings, Question, SymbolQuestion } from './service';
+import type { CodeAnswer, CodeSettings, CodeQuestion, SymbolQuestion } from './service';
 import { findCallers, findReferences, typeHierarchy } from './uses';
 
 /** Entry of the process that answers questions about code. It runs TypeScript, and no code of the project. */
@@ -27,7 +27,7 @@ function createAnswers({
   typescript: path,
   root,
   projects: configs,
-}: CodeSettings): (question: Question) => Answer {
+}: CodeSettings): (question: CodeQuestion) => CodeAnswer {
   let look: (() => Workbench) | undefined;
   // TypeScript writes absolute paths into types and messages. We remove the root, which is private to this machine.
   let shown = (text: string): string => text;
@@ -58,7 +58,7 @@ const ABOUT_SYMBOL: Readonly<Record<SymbolQuestion, (bench: Workbench, args: { s
     type_hierarchy: typeHierarchy,
   };
 
-function answer(bench: Workbench, question: Question): string {
+function answer(bench: Workbench, question: CodeQuestion): string {
   switch (question.name) {
     case 'search_code_symbols':
       return searchSymbols(bench, question.args);

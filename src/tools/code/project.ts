@@ -2,7 +2,7 @@ import type ts from 'typescript';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { ToolError } from '../errors';
-import type { Files } from './files';
+import type { ProjectFiles } from './files';
 
 /** The loaded TypeScript module. This file imports its types only. */
 export type TypeScript = typeof ts;
@@ -23,7 +23,7 @@ export interface Project {
 /** All that the answer to a question needs. */
 export interface Workbench {
   readonly ts: TypeScript;
-  readonly files: Files;
+  readonly files: ProjectFiles;
   readonly projects: readonly Project[];
 }
 
@@ -38,7 +38,7 @@ const MOST_FILES = 20_000;
 /** Keeps the projects of some configs. Each call of the returned function brings them up to date with the disk. */
 export function createProjects(
   typescript: TypeScript,
-  files: Files,
+  files: ProjectFiles,
   configs: readonly string[],
 ): () => Workbench {
   const loaded = new Map<string, Loaded>();
@@ -62,7 +62,7 @@ export function createProjects(
   };
 }
 
-function toProject(config: string, { service, problems }: Loaded, files: Files): Project {
+function toProject(config: string, { service, problems }: Loaded, files: ProjectFiles): Project {
   const program = service.getProgram();
   if (program === undefined) throw new Error('TypeScript gave no program');
   const sources = program
@@ -82,7 +82,11 @@ interface ReadConfig {
 type ConfigReader = (path: string) => ReadConfig | undefined;
 
 /** The given configs and all configs that they refer to, by path. @throws ToolError if a given config is missing. */
-function readConfigs(read: ConfigReader, files: Files, configs: readonly string[]): Map<string, ReadConfig> {
+function readConfigs(
+  read: ConfigReader,
+  files: ProjectFiles,
+  configs: readonly string[],
+): Map<string, ReadConfig> {
   const found = new Map<string, ReadConfig>();
   const waiting = configs.map((name) => join(files.root, name));
   for (const path of waiting) {
@@ -100,7 +104,7 @@ function readConfigs(read: ConfigReader, files: Files, configs: readonly string[
 }
 
 /** A reference names a config or its folder. */
-const configIn = (files: Files, path: string): string =>
+const configIn = (files: ProjectFiles, path: string): string =>
   files.isFolder(path) ? join(path, 'tsconfig.json') : path;
 
 function missing(config: string): ToolError {
@@ -119,12 +123,12 @@ type MatchFiles = (
     isCaseSensitive: boolean,
     current: string,
     depth: number | undefined,
-    list: Files['list'],
-    realPath: Files['realPath'],
+    list: ProjectFiles['list'],
+    realPath: ProjectFiles['realPath'],
   ]
 ) => string[];
 
-function createConfigReader(typescript: TypeScript, files: Files): ConfigReader {
+function createConfigReader(typescript: TypeScript, files: ProjectFiles): ConfigReader {
   const isCaseSensitive = typescript.sys.useCaseSensitiveFileNames;
   const match = z
     .custom<MatchFiles>((value) => typeof value === 'function')
@@ -161,7 +165,7 @@ interface Loaded {
 /** The objects that all services share. */
 interface Shared {
   typescript: TypeScript;
-  files: Files;
+  files: ProjectFiles;
   registry: ts.DocumentRegistry;
   reader: ConfigReader;
 }
@@ -207,7 +211,7 @@ function load(first: ReadConfig, { typescript, files, registry, reader }: Shared
 }
 
 /** Caches texts by version, so that an unchanged file is not read again. */
-function createTexts(typescript: TypeScript, files: Files) {
+function createTexts(typescript: TypeScript, files: ProjectFiles) {
   const known = new Map<string, { version: string; snapshot: ts.IScriptSnapshot | undefined }>();
   const getScriptSnapshot = (path: string): ts.IScriptSnapshot | undefined => {
     const version = files.version(path);
@@ -225,7 +229,7 @@ function createTexts(typescript: TypeScript, files: Files) {
  * Resolves imports, and remembers files with unresolved imports: the imported file may be made later, and TypeScript
  * would not look again by itself. Packages are looked for again once the folder of packages has changed.
  */
-function createImports(typescript: TypeScript, files: Files) {
+function createImports(typescript: TypeScript, files: ProjectFiles) {
   const unresolved = new Map<string, 'file' | 'package'>();
   const packages = (): string => files.version(join(files.root, 'node_modules'));
   let [before, haveChanged] = [packages(), false];

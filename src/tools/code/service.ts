@@ -17,7 +17,7 @@ export interface CodeSettings {
 }
 
 /** A question of a tool, with the arguments as the tool's schema parsed them. */
-export type Question =
+export type CodeQuestion =
   | { name: SymbolQuestion; args: { symbol: string } }
   | { name: 'search_code_symbols'; args: { pattern: string; kind?: string; path?: string } }
   | { name: 'code_diagnostics'; args: { file?: string } };
@@ -32,12 +32,12 @@ export type SymbolQuestion =
   | 'type_hierarchy';
 
 /** `refused`: the text that the model reads. `broken`: TypeScript itself failed, so its process is not asked again. */
-export type Answer = { text: string } | { refused: string } | { broken: string };
+export type CodeAnswer = { text: string } | { refused: string } | { broken: string };
 
 /** Asks TypeScript, which runs in a process of its own: a type check can neither hold up the worker nor outlive its call. */
 export interface CodeService {
   /** Questions are answered one after the other. */
-  ask(question: Question, signal: AbortSignal): Promise<string>;
+  ask(question: CodeQuestion, signal: AbortSignal): Promise<string>;
 }
 
 /** A process without questions ends after this time, because a large project takes a gigabyte of memory. */
@@ -68,7 +68,7 @@ function createCodeService(settings: CodeSettings): CodeService {
     ending.kill('SIGKILL');
     await ended;
   };
-  const answer = async (question: Question, signal: AbortSignal): Promise<string> => {
+  const answer = async (question: CodeQuestion, signal: AbortSignal): Promise<string> => {
     clearTimeout(idle);
     if (child === undefined || hasEnded(child)) child = start(settings);
     try {
@@ -118,12 +118,16 @@ function release(child: ChildProcess): void {
   child.channel?.unref();
 }
 
-async function exchange(child: ChildProcess, question: Question, { heapMb }: CodeSettings): Promise<Answer> {
+async function exchange(
+  child: ChildProcess,
+  question: CodeQuestion,
+  { heapMb }: CodeSettings,
+): Promise<CodeAnswer> {
   child.ref();
   child.channel?.ref();
   const ended = new AbortController();
   const { signal } = ended;
-  const answered = once(child, 'message', { signal }).then(([answer]: Answer[]) => answer);
+  const answered = once(child, 'message', { signal }).then(([answer]: CodeAnswer[]) => answer);
   const died = once(child, 'exit', { signal }).then(() => undefined);
   for (const waiting of [answered, died]) waiting.catch(() => undefined);
   child.send(question);

@@ -7,7 +7,7 @@ import { type Declared, declarationsOf, kindOf } from './declarations';
 import type { Project, TypeScript, Workbench } from './project';
 
 /** A name that a question is about. */
-export interface Target {
+export interface SymbolTarget {
   readonly project: Project;
   /** The name, where it is declared or used. */
   readonly node: ts.Node;
@@ -25,7 +25,7 @@ const MOST_SUGGESTIONS = 8;
  *
  * @throws ToolError with similar names if no symbol has the name, and with all places if several symbols have the name.
  */
-export function findTarget(bench: Workbench, given: string): Target {
+export function findTarget(bench: Workbench, given: string): SymbolTarget {
   const [, file, line, column] = /^(.+):(\d+):(\d+)$/s.exec(given) ?? [];
   if (file !== undefined) return atPosition(bench, file, { line: Number(line), column: Number(column) });
   const [, inFile, name = given] = /^(.+\.[cm]?[jt]sx?):(.+)$/s.exec(given) ?? [];
@@ -41,7 +41,7 @@ export function findTarget(bench: Workbench, given: string): Target {
 }
 
 /** If other targets remain, leaves out the targets in declaration files. Usually a build made these files. */
-function withoutOutput(targets: readonly Target[]): readonly Target[] {
+function withoutOutput(targets: readonly SymbolTarget[]): readonly SymbolTarget[] {
   const written = targets.filter(({ source }) => !source.isDeclarationFile);
   return written.length === 0 ? targets : written;
 }
@@ -74,7 +74,10 @@ function declaredInFile(bench: Workbench, file: string): InProject[] {
 }
 
 /** A source of a project, by its path below the root. @throws ToolError if no project has it. */
-export function sourceOf({ files, projects }: Workbench, file: string): Pick<Target, 'project' | 'source'> {
+export function sourceOf(
+  { files, projects }: Workbench,
+  file: string,
+): Pick<SymbolTarget, 'project' | 'source'> {
   const path = join(files.root, normalPath(file));
   for (const project of projects) {
     const source = project.program.getSourceFile(path);
@@ -94,7 +97,7 @@ interface Position {
   column: number;
 }
 
-function atPosition(bench: Workbench, file: string, { line, column }: Position): Target {
+function atPosition(bench: Workbench, file: string, { line, column }: Position): SymbolTarget {
   const { project, source } = sourceOf(bench, file);
   const starts = source.getLineStarts();
   const start = starts[line - 1];
@@ -122,7 +125,7 @@ export function nodeAt(typescript: TypeScript, source: ts.SourceFile, position: 
 }
 
 /** A name with its symbol. Imports are followed. */
-function toTarget(bench: Workbench, project: Project, node: ts.Node): Target | undefined {
+function toTarget(bench: Workbench, project: Project, node: ts.Node): SymbolTarget | undefined {
   const symbol = symbolOf(bench, project, node);
   return symbol && { project, node, source: node.getSourceFile(), symbol: resolved(bench, project, symbol) };
 }
@@ -158,10 +161,10 @@ function bestOf(among: readonly InProject[], name: string): InProject[] {
   return exact.length > 0 ? exact : among.filter(({ path }) => path.endsWith(`.${name}`));
 }
 
-function ambiguous(bench: Workbench, given: string, targets: readonly Target[]): ToolError {
+function ambiguous(bench: Workbench, given: string, targets: readonly SymbolTarget[]): ToolError {
   const lines = targets.slice(0, MOST_CANDIDATES).map(({ node, source }) => {
     const kind = kindOf(bench.ts, node.parent);
-    return `  ${placeOf(bench, source, node.getStart(source))} (${kind})`;
+    return `  ${lineAndColumn(bench, source, node.getStart(source))} (${kind})`;
   });
   const more = targets.length > MOST_CANDIDATES ? [`  … and ${targets.length - MOST_CANDIDATES} more`] : [];
   return new ToolError(
@@ -216,7 +219,7 @@ function editDistance(a: string, b: string): number {
 }
 
 /** `path:line:column`, counted from 1. */
-export function placeOf(
+export function lineAndColumn(
   { files }: Pick<Workbench, 'files'>,
   source: ts.SourceFile,
   position: number,

@@ -3,7 +3,7 @@ import { ToolError } from '../errors';
 import { kindOf } from './declarations';
 import { atMost, counted, headOf, nameOf, oneLine, placeOfDeclaration } from './describe';
 import type { Project, TypeScript, Workbench } from './project';
-import { findTarget, nodeAt, placeOf, type Target } from './symbols';
+import { findTarget, nodeAt, lineAndColumn, type SymbolTarget } from './symbols';
 
 /** The most places that are listed. If there are more, the answer gives their number. */
 const MOST_USES = 200;
@@ -25,7 +25,7 @@ interface Use {
 }
 
 /** The uses in all projects that contain the declaration: each place once, ordered by file and position. */
-function usesOf(bench: Workbench, target: Target): Use[] {
+function usesOf(bench: Workbench, target: SymbolTarget): Use[] {
   const seen = new Map<string, Use>();
   for (const { project, source, position } of startsOf(bench, target)) {
     for (const { references } of project.service.findReferences(source.fileName, position) ?? [])
@@ -57,7 +57,7 @@ function toUse(
 }
 
 /** The place at which each project looks for uses: the name in the declaration, or else the name in the question. */
-function startsOf({ projects }: Workbench, { symbol, node, source }: Target) {
+function startsOf({ projects }: Workbench, { symbol, node, source }: SymbolTarget) {
   const [declaration] = symbol.declarations ?? [];
   const name = declaration && nameNodeOf(declaration);
   const file = (name ?? node).getSourceFile();
@@ -81,10 +81,10 @@ export function findReferences(bench: Workbench, { symbol: given }: { symbol: st
   const target = findTarget(bench, given);
   const declared = new Set((target.symbol.declarations ?? []).map((one) => placeOfDeclaration(bench, one)));
   const uses = usesOf(bench, target).filter(
-    ({ source, position }) => !declared.has(placeOf(bench, source, position)),
+    ({ source, position }) => !declared.has(lineAndColumn(bench, source, position)),
   );
   const lines = uses.map(
-    (use) => `  ${placeOf(bench, use.source, use.position)}: ${useKind(bench.ts, use)}: ${lineOf(use)}`,
+    (use) => `  ${lineAndColumn(bench, use.source, use.position)}: ${useKind(bench.ts, use)}: ${lineOf(use)}`,
   );
   const files = new Set(uses.map(({ source }) => source.fileName)).size;
   if (lines.length === 0) return `${headOf(bench, target)}\nNothing else refers to it.`;
@@ -251,7 +251,7 @@ function typeText(bench: Workbench, symbol: ts.Symbol): string {
 }
 
 /** All types that extend or implement the target, as a tree across projects. Each line appears once. */
-function subtypesOf(bench: Workbench, target: Target): string[] {
+function subtypesOf(bench: Workbench, target: SymbolTarget): string[] {
   const lines = new Set<string>();
   for (const { project, source, position } of startsOf(bench, target)) {
     const name = nodeAt(bench.ts, source, position);

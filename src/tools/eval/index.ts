@@ -14,11 +14,11 @@ import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeIssues, duration } from '../options';
+import { describeZodIssues, duration } from '../options';
 import { sandbox as makeSandbox, type Sandbox } from '../sandbox';
 import type { Duration, Tool } from '../types';
 import { hasLoneSurrogate } from '../workspace/path';
-import { createSessions } from './session';
+import { createEvalSessions } from './session';
 import { tooDeep, withoutTypes } from './without-types';
 
 /** The options of `createEvalTools`. */
@@ -78,14 +78,14 @@ const parameters = z.strictObject({
 export function createEvalTools(given: EvalOptions = {}): Tool[] {
   const parsed = optionsSchema.safeParse(given);
   if (!parsed.success)
-    throw new CountersignError('config_invalid', `createEvalTools: ${describeIssues(parsed.error)}`, {
+    throw new CountersignError('config_invalid', `createEvalTools: ${describeZodIssues(parsed.error)}`, {
       hint: 'Correct what is given to createEvalTools.',
     });
   const { sandbox = makeSandbox(), root, idle, most, state, timeout, taskQueue, ...rest } = parsed.data;
   const { outputLimit = LIMITS.outputBytes, evaluate = sandbox.isClosed ? 'cautious' : 'ask' } = rest;
   const cwd = root === undefined ? undefined : resolve(root);
   if (cwd !== undefined) sandbox.assertShown(cwd);
-  const sessions = createSessions({ sandbox, cwd, idleMs: idle, most, outputLimit });
+  const sessions = createEvalSessions({ sandbox, cwd, idleMs: idle, most, outputLimit });
   const tool = defineTool({
     name: 'eval_code',
     description:

@@ -32,7 +32,7 @@ export interface Evaluation {
 }
 
 /** The processes of a pack, one for each key. */
-export interface Sessions {
+export interface EvalSessions {
   /**
    * Contract: one call of a key runs at a time, and the others wait. Throws the errors that the tool's handler has to
    * throw.
@@ -50,7 +50,7 @@ interface Session {
   exited: Promise<Exited>;
 }
 
-export function createSessions(plan: SessionsPlan): Sessions {
+export function createEvalSessions(plan: SessionsPlan): EvalSessions {
   const pool = createPool({
     what: 'processes',
     open: () => open(plan),

@@ -1,11 +1,11 @@
 import { errorMessage } from '../../contract/errors';
 import { describeBytes } from '../format-result';
 import { checkUrl, type HttpRequest, isReading, type Rules } from './request';
-import { type Answer, type Network, send } from './send';
+import { type HttpAnswer, type Network, send } from './send';
 
 /** The last answer to a request, after the redirects that we followed. */
-export interface Followed {
-  answer: Answer;
+export interface FollowedAnswer {
+  answer: HttpAnswer;
   /** The URL that gave the answer. */
   url: URL;
   /** The number of redirects that were followed. */
@@ -23,8 +23,8 @@ const MOST_REDIRECTS = 5;
  *
  * @throws what `send` throws for the first request.
  */
-export async function follow(first: HttpRequest, rules: Rules, network: Network): Promise<Followed> {
-  let followed: Followed = { answer: await send(first, network), url: first.url, redirects: 0 };
+export async function follow(first: HttpRequest, rules: Rules, network: Network): Promise<FollowedAnswer> {
+  let followed: FollowedAnswer = { answer: await send(first, network), url: first.url, redirects: 0 };
   let request = first;
   for (;;) {
     const next = nextRequest(request, followed, { rules, origin: first.url.origin });
@@ -49,7 +49,7 @@ interface Allowed {
 /** The request of a redirect, or the reason why we do not follow it. Undefined if the answer does not redirect. */
 function nextRequest(
   request: HttpRequest,
-  followed: Followed,
+  followed: FollowedAnswer,
   by: Allowed,
 ): HttpRequest | string | undefined {
   const { status, headers } = followed.answer;
@@ -95,7 +95,7 @@ function redirected(
 const ANYWHERE: readonly string[] = ['accept', 'accept-language', 'user-agent'];
 
 /** The text that the model reads: the status line, notes, headers, and the body. */
-export function describeAnswer({ answer, url, redirects, note }: Followed): string {
+export function describeAnswer({ answer, url, redirects, note }: FollowedAnswer): string {
   const { status, statusText, headers, body } = answer;
   const notes = [
     ...(redirects === 0
@@ -119,12 +119,12 @@ export function describeAnswer({ answer, url, redirects, note }: Followed): stri
  */
 const LEFT_OUT: readonly string[] = ['set-cookie', 'connection', 'keep-alive', 'transfer-encoding'];
 
-function describeHeaders(headers: Answer['headers']): string[] {
+function describeHeaders(headers: HttpAnswer['headers']): string[] {
   return headers.filter(([name]) => !LEFT_OUT.includes(name)).map(([name, value]) => `${name}: ${value}`);
 }
 
 /** The body as text if its bytes are valid in the charset that the server names, otherwise as marked base64. */
-function textOf(body: Buffer, headers: Answer['headers']): string {
+function textOf(body: Buffer, headers: HttpAnswer['headers']): string {
   const [, type = ''] = headers.find(([name]) => name === 'content-type') ?? [];
   const [, charset = 'utf-8'] = /;\s*charset="?([\w.:-]{1,40})/i.exec(type) ?? [];
   try {

@@ -6,7 +6,7 @@ import { CountersignError, errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
-import { describeIssues } from '../options';
+import { describeZodIssues } from '../options';
 import type { CallContext, Duration, Tool } from '../types';
 import { describeAnswer, follow } from './follow';
 import { hostList, invalidOption } from './hosts';
@@ -139,7 +139,7 @@ function asSet(names: readonly string[]): string[] {
 function parseOptions(options: unknown): z.output<typeof optionsSchema> {
   const parsed = optionsSchema.safeParse(options);
   if (parsed.success) return parsed.data;
-  throw new CountersignError('tool_invalid', `http_request: ${describeIssues(parsed.error)}`, {
+  throw new CountersignError('tool_invalid', `http_request: ${describeZodIssues(parsed.error)}`, {
     hint: 'Correct what is given to createHttpTools.',
   });
 }

@@ -118,13 +118,14 @@ function parsed(text: string): URL {
 
 function assertReachable(url: URL, { hosts, privateHosts, others }: Parameters<typeof checkUrl>[1]): void {
   if (privateHosts(url)) return;
-  if (isPrivateHost(url)) throw new ToolError(`${url.host} is a private address. ${NEVER}`);
+  if (isPrivateHost(url)) throw new ToolError(`${url.host} is a private address. ${ONLY_PUBLIC}`);
   if (others === 'refuse' && !hosts(url))
     throw new ToolError(`${url.host} is not among the hosts that the configuration lists. Nothing was sent.`);
 }
 
 /** The sentence of errors about an address that is not public. */
-export const NEVER = 'Only public addresses are reached, and private ones that the configuration lists.';
+export const ONLY_PUBLIC =
+  'Only public addresses are reached, and private ones that the configuration lists.';
 
 function refused(text: string, why: string): ToolError {
   return new ToolError(`The URL ${JSON.stringify(text.slice(0, 200))} is refused: ${why}.`);

@@ -11,7 +11,7 @@ import { isToolError, nothingDone, ToolError, TransportError } from '../errors';
 import { unlessAborted } from '../within';
 import { addressIn, isPublicAddress } from './address';
 import { type HostList, portOf } from './hosts';
-import { type HttpRequest, isReading, NEVER } from './request';
+import { type HttpRequest, isReading, ONLY_PUBLIC } from './request';
 
 /** Finds all addresses of a name. Contract: rejects if the name has no address. */
 export type Lookup = (host: string) => Promise<readonly LookupAddress[]>;
@@ -32,7 +32,7 @@ export interface Network {
 }
 
 /** The answer of a server. */
-export interface Answer {
+export interface HttpAnswer {
   status: number;
   statusText: string;
   /** The headers in the order in which they came, with names in lower case. */
@@ -47,7 +47,7 @@ export interface Answer {
  * @throws TransportError if the connection broke; `nothingSent` is true if it was never established.
  * @throws ToolError if the host may not be reached; `nothingDone` after an abort before anything was sent.
  */
-export async function send(request: HttpRequest, network: Network): Promise<Answer> {
+export async function send(request: HttpRequest, network: Network): Promise<HttpAnswer> {
   const { url, method } = request;
   const socket = await unsent(url, network.signal, () => openConnection(url, network));
   try {
@@ -104,7 +104,7 @@ export async function checkedAddresses(
     address === undefined ? await lookup(url.hostname) : [{ address, family: address.includes(':') ? 6 : 4 }];
   // One private address among public ones is a trick, or a mistake that somebody could use.
   if (!privateHosts(url) && !found.every((one) => isPublicAddress(one.address)))
-    throw new ToolError(`${url.host} leads to a private address. ${NEVER} Nothing was sent.`);
+    throw new ToolError(`${url.host} leads to a private address. ${ONLY_PUBLIC} Nothing was sent.`);
   if (found.length === 0) throw new Error('it has no address');
   return found;
 }
@@ -160,7 +160,7 @@ function exchange(
   });
 }
 
-async function toAnswer(response: IncomingMessage, maxBytes: number): Promise<Answer> {
+async function toAnswer(response: IncomingMessage, maxBytes: number): Promise<HttpAnswer> {
   const { statusCode = 0, statusMessage = '', rawHeaders } = response;
   const headers = rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [[name.toLowerCase(), rawHeaders[index + 1] ?? ''] as const] : [],
@@ -198,7 +198,7 @@ const UNPACK = new Map([
 /** The most codings of a body. There is no good reason to pack a body more than once. */
 const MOST_CODINGS = 2;
 
-async function unpack(packed: Buffer, codings: string, maxBytes: number): Promise<Answer['body']> {
+async function unpack(packed: Buffer, codings: string, maxBytes: number): Promise<HttpAnswer['body']> {
   const names = codings.split(',').map((name) => name.trim().toLowerCase());
   const steps = names.filter((name) => name !== '' && name !== 'identity').reverse();
   if (packed.length === 0 || steps.length === 0) return packed;

@@ -7,10 +7,10 @@ import { CountersignError } from '../../contract/errors';
 import { readPrivateFile, userStateDir } from '../../files';
 import { defineTool, inPlace } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
-import { describeIssues, duration } from '../options';
+import { describeZodIssues, duration } from '../options';
 import type { CallContext, Duration, Tool } from '../types';
 import { createWorkspaceTools } from '../workspace';
-import { compilePattern, restsOf } from '../workspace/search-tool';
+import { compileSearch, restsOf } from '../workspace/search-tool';
 import { createFormHistory, type FormHistory } from './history';
 import { attachImage, findOrStartImage, type LiveImage } from './image';
 import { createSession } from './session';
@@ -90,7 +90,7 @@ type Options = z.output<typeof optionsSchema>;
  */
 export function createLispTools(given: LispOptions = {}): Tool[] {
   const parsed = optionsSchema.safeParse(given);
-  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const options = parsed.data;
   const { root, taskQueue, timeout, outputLimit } = options;
   const dir = folderOf(options);
@@ -285,7 +285,7 @@ function* textSpans(text: string, wanted: string): Generator<Span> {
 }
 
 function* patternSpans(text: string, query: string): Generator<Span> {
-  const { pattern, most } = compilePattern({ query, regex: true, case_sensitive: true });
+  const { pattern, most } = compileSearch({ query, regex: true, case_sensitive: true });
   let from = 0;
   for (const ended of text.split('\n')) {
     const line = ended.replace(/\r$/, '');

@@ -8,8 +8,8 @@ import { escapeHidden } from '../../contract/text/unsafe-text';
 import { isTransportError, TransportError } from '../errors';
 import type { Secrets } from '../secrets';
 import { unlessAborted } from '../within';
-import { type Account, aloneWith, type Login, readLogin, removeLogin, writeLogin } from './logins';
-import { clientOf, fieldsOf, oauthReason, readScopes, requireBearer, safeFetch } from './oauth';
+import { type LoginAccount, aloneWith, type Login, readLogin, removeLogin, writeLogin } from './logins';
+import { clientOf, loginFields, oauthReason, readScopes, requireBearer, safeFetch } from './oauth';
 
 /** The dependencies of authorized requests. */
 export interface AccessDeps {
@@ -38,7 +38,7 @@ export function loginCommand(server: string, args: readonly string[] = []): stri
  * expires soon is renewed first; a token that the server refuses is renewed once. Rejects with LoginNeeded if a person
  * has to log in; never starts a login.
  */
-export function authorizedFetch(base: FetchLike, account: Account, deps: AccessDeps): FetchLike {
+export function authorizedFetch(base: FetchLike, account: LoginAccount, deps: AccessDeps): FetchLike {
   const { origin } = new URL(account.url);
   return async (url, init = {}) => {
     if (new URL(url).origin !== origin) return base(url, init);
@@ -62,7 +62,11 @@ function withToken(init: RequestInit, token: string | undefined): RequestInit {
 }
 
 /** Waits for a token. An error here proves that nothing was sent. */
-async function ready<T>(token: Promise<T>, { name }: Account, signal: AbortSignal | null = null): Promise<T> {
+async function ready<T>(
+  token: Promise<T>,
+  { name }: LoginAccount,
+  signal: AbortSignal | null = null,
+): Promise<T> {
   try {
     return await (signal === null ? token : unlessAborted(token, signal));
   } catch (error) {
@@ -72,7 +76,7 @@ async function ready<T>(token: Promise<T>, { name }: Account, signal: AbortSigna
   }
 }
 
-async function requireScopes(response: Response, { name }: Account): Promise<Response> {
+async function requireScopes(response: Response, { name }: LoginAccount): Promise<Response> {
   if (response.status !== 403) return response;
   const { extractWWWAuthenticateParams } = await import('@modelcontextprotocol/client');
   const { error, scope = '' } = extractWWWAuthenticateParams(response);
@@ -85,7 +89,7 @@ async function requireScopes(response: Response, { name }: Account): Promise<Res
 }
 
 /** The current token. Undefined if nobody has logged in, because the server may not need a login. */
-async function currentToken(account: Account, deps: AccessDeps): Promise<string | undefined> {
+async function currentToken(account: LoginAccount, deps: AccessDeps): Promise<string | undefined> {
   const login = readLogin(account, deps.secrets);
   if (login === undefined) return undefined;
   requireIssuer(account, login);
@@ -101,7 +105,7 @@ async function currentToken(account: Account, deps: AccessDeps): Promise<string 
 
 /** A new token, after the server has refused a token. */
 async function renewedToken(
-  account: Account,
+  account: LoginAccount,
   refused: string | undefined,
   deps: AccessDeps,
 ): Promise<string> {
@@ -113,7 +117,7 @@ async function renewedToken(
   return renew(account, refused, deps);
 }
 
-function requireIssuer({ name, issuer }: Account, login: Login): void {
+function requireIssuer({ name, issuer }: LoginAccount, login: Login): void {
   if (issuer !== undefined && issuer !== login.issuer)
     throw new LoginNeeded(name, 'has a login of another authorization server than the config names');
 }
@@ -121,7 +125,7 @@ function requireIssuer({ name, issuer }: Account, login: Login): void {
 /**
  * Renews a token, unless another process has renewed it. A refresh token works once, so one process at a time sends it.
  */
-function renew(account: Account, stale: string, deps: AccessDeps): Promise<string> {
+function renew(account: LoginAccount, stale: string, deps: AccessDeps): Promise<string> {
   return aloneWith(account, async () => {
     const login = readLogin(account, deps.secrets);
     if (login === undefined) throw new LoginNeeded(account.name, 'asks for a login');
@@ -130,7 +134,7 @@ function renew(account: Account, stale: string, deps: AccessDeps): Promise<strin
     const tokens = await refresh(account, { ...login, refreshToken: login.refreshToken }, deps);
     // If the server sends no expiry times now, the old ones must not stay.
     const { expiresAt: _, renewAt: __, ...kept } = login;
-    const renewed: Login = { ...kept, ...fieldsOf(tokens) };
+    const renewed: Login = { ...kept, ...loginFields(tokens) };
     for (const secret of [renewed.accessToken, renewed.refreshToken]) deps.secrets.keep(secret ?? '');
     await writeLogin(account, renewed);
     return renewed.accessToken;
@@ -141,7 +145,7 @@ const SECRET_MS = 15_000;
 
 type Renewable = Login & { refreshToken: string };
 
-async function refresh(account: Account, login: Renewable, deps: AccessDeps): Promise<OAuthTokens> {
+async function refresh(account: LoginAccount, login: Renewable, deps: AccessDeps): Promise<OAuthTokens> {
   const { OAuthError, refreshAuthorization } = await import('@modelcontextprotocol/client');
   const { answerMs, secrets } = deps;
   const given = await account.clientSecret(AbortSignal.timeout(SECRET_MS));
@@ -192,7 +196,7 @@ export interface Logout {
 }
 
 /** Removes a login here first, and then asks the authorization server to revoke it. */
-export async function logOut(account: Account, secrets: Secrets, answerMs?: number): Promise<Logout> {
+export async function logOut(account: LoginAccount, secrets: Secrets, answerMs?: number): Promise<Logout> {
   let login: Login | undefined;
   try {
     login = await aloneWith(account, async () => {
@@ -218,7 +222,7 @@ export async function logOut(account: Account, secrets: Secrets, answerMs?: numb
 
 /** RFC 7009. The revocation of a refresh token also revokes the tokens that came from it. */
 async function revoke(
-  account: Account,
+  account: LoginAccount,
   login: Login & { endpoint: string },
   answerMs: number | undefined,
 ): Promise<void> {

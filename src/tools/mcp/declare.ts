@@ -4,7 +4,7 @@ import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { isObject, parseJson } from '../../contract/json';
 import { EFFECTS, SAFETIES } from '../../contract/tool';
-import { describeIssues } from '../options';
+import { describeZodIssues } from '../options';
 import type { ToolOptions } from '../types';
 
 /**
@@ -226,7 +226,7 @@ async function readServers(path: string): Promise<z.output<typeof record>> {
   }
   const parsed = fileSchema.safeParse(parseJson(text));
   if (parsed.success) return parsed.data.mcpServers;
-  throw invalid(`${path}: ${describeIssues(parsed.error)}`, 'Write `{ "mcpServers": { … } }` as JSON.');
+  throw invalid(`${path}: ${describeZodIssues(parsed.error)}`, 'Write `{ "mcpServers": { … } }` as JSON.');
 }
 
 /** The prefix of a server's tool names: `my_server` for `My Server`. It has no `__`, so the first `__` ends it. */
@@ -252,7 +252,7 @@ function toOAuth(name: string, oauth: unknown): McpOAuth {
   const parsed = oauthSchema.safeParse(oauth);
   if (parsed.success) return defined(parsed.data);
   throw invalid(
-    `\`oauth\` of the MCP server ${name}: ${describeIssues(parsed.error)}`,
+    `\`oauth\` of the MCP server ${name}: ${describeZodIssues(parsed.error)}`,
     'See docs/mcp.md for what it may hold.',
   );
 }
@@ -269,7 +269,7 @@ const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
  *
  * @throws CountersignError `config_invalid` for a variable that is not set and has no default.
  */
-export function fillIn(text: string, env: NodeJS.ProcessEnv = process.env): string {
+export function fillVariables(text: string, env: NodeJS.ProcessEnv = process.env): string {
   return text.replace(VARIABLE, (_, name: string, otherwise: string | undefined) => {
     const found = env[name] ?? otherwise;
     if (found !== undefined) return found;

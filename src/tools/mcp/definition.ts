@@ -86,12 +86,12 @@ function fitting(tool: unknown): Definition {
   if ((parsed.data.description ?? '').length > DESCRIPTION_CHARACTERS)
     throw new Error(`its description has more than ${DESCRIPTION_CHARACTERS} characters`);
   // Checks size, references and patterns, as for the schema of every tool.
-  resolveParameters(parametersOf(parsed.data));
+  resolveParameters(schemaForModel(parsed.data));
   return parsed.data;
 }
 
 /** The schema for the model and for the check of arguments: the server's schema without the name of its dialect. */
-export function parametersOf({ inputSchema }: Definition): Definition['inputSchema'] {
+export function schemaForModel({ inputSchema }: Definition): Definition['inputSchema'] {
   const { $schema: _dialect, ...schema } = inputSchema;
   return schema;
 }

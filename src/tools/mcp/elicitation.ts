@@ -8,10 +8,10 @@ import { toForm } from '../../contract/schema/form';
 import { SECRET_FORMAT } from '../../contract/secret/sealed';
 import { isSecretName } from '../../contract/text/redact';
 import { escapeHidden } from '../../contract/text/unsafe-text';
-import { describeIssues } from '../options';
+import { describeZodIssues } from '../options';
 
 /** The longest time that a call may wait for the answers of people in total, in addition to its timeout. */
-export const ASK_MS = 60 * 60 * 1000;
+export const ELICITATION_MS = 60 * 60 * 1000;
 
 /** The server that asks, and the tool whose call it asks in. */
 export interface AskedBy {
@@ -106,7 +106,7 @@ export function readElicitation(params: unknown, { server, tool }: AskedBy): Que
   const { mode = 'form' } = isObject(params) ? params : {};
   if (mode !== 'form') throw new Error('only the mode "form" is supported');
   const parsed = request.safeParse(params);
-  if (!parsed.success) throw new Error(`not a request for input: ${describeIssues(parsed.error)}`);
+  if (!parsed.success) throw new Error(`not a request for input: ${describeZodIssues(parsed.error)}`);
   const { message, requestedSchema } = parsed.data;
   const made = toForm(plain(requestedSchema));
   if (!made.ok) {

@@ -4,7 +4,7 @@ import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errnoOf, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
-import { describeIssues } from '../options';
+import { describeZodIssues } from '../options';
 import { type McpOAuth, type McpStart, type McpValue, variablesIn } from './declare';
 import { type Definition, definitionSchema, digestDefinition } from './definition';
 
@@ -71,7 +71,7 @@ export async function readLock(path: string): Promise<Lock> {
   });
   if (text === undefined) return { version: 1, servers: {} };
   const parsed = lockSchema.safeParse(parseJson(text));
-  if (!parsed.success) throw invalid(path, describeIssues(parsed.error));
+  if (!parsed.success) throw invalid(path, describeZodIssues(parsed.error));
   for (const [server, { tools }] of Object.entries(parsed.data.servers))
     for (const [name, { digest, definition }] of Object.entries(tools))
       if (definition.name !== name || digestDefinition(definition) !== digest)

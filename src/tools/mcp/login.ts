@@ -7,12 +7,20 @@ import { CountersignError } from '../../contract/errors';
 import { escapeHidden } from '../../contract/text/unsafe-text';
 import type { Secrets } from '../secrets';
 import type { McpOAuth } from './declare';
-import { type Account, aloneWith, type Login, writeLogin } from './logins';
-import { clientOf, fieldsOf, oauthReason, readScopes, requireBearer, requireSafe, safeFetch } from './oauth';
+import { type LoginAccount, aloneWith, type Login, writeLogin } from './logins';
+import {
+  clientOf,
+  loginFields,
+  oauthReason,
+  readScopes,
+  requireBearer,
+  requireSafe,
+  safeFetch,
+} from './oauth';
 
 /** The options of a login. */
 export interface LoginRequest {
-  account: Account;
+  account: LoginAccount;
   /** The config's headers for every request to the server. */
   headers: Readonly<Record<string, string>>;
   oauth: McpOAuth;
@@ -221,7 +229,7 @@ async function exchange(request: LoginRequest, open: Exchange): Promise<Login> {
     ...client,
     ...defined({ resource, authMethods, revocationEndpoint: open.revocationEndpoint }),
     ...(scopes.length === 0 ? {} : { scopes }),
-    ...fieldsOf(requireBearer(tokens)),
+    ...loginFields(requireBearer(tokens)),
   };
   await aloneWith(account, () => {
     stop.throwIfAborted();

@@ -10,7 +10,7 @@ import { withLock } from '../../lock';
 import type { Secrets } from '../secrets';
 
 /** An account: a server, and the client that the config names for the server. Variables are filled in. */
-export interface Account {
+export interface LoginAccount {
   /** The name that the config gives the server. */
   name: string;
   url: string;
@@ -53,7 +53,7 @@ const loginSchema = z.strictObject({
 export type Login = z.output<typeof loginSchema>;
 
 /** The file of an account. Each URL and client has its own file, so that logins do not mix. */
-export function loginFile({ url, clientId = '' }: Pick<Account, 'url' | 'clientId'>): string {
+export function loginFile({ url, clientId = '' }: Pick<LoginAccount, 'url' | 'clientId'>): string {
   const name = digestJson([url, clientId]).slice(0, 32);
   return join(userStateDir(), 'mcp', `${name}.json`);
 }
@@ -64,7 +64,7 @@ export function loginFile({ url, clientId = '' }: Pick<Account, 'url' | 'clientI
  *
  * @throws CountersignError `file_failed` if others can read the file, or if it has no login of this account.
  */
-export function readLogin(account: Account, secrets: Secrets): Login | undefined {
+export function readLogin(account: LoginAccount, secrets: Secrets): Login | undefined {
   const file = loginFile(account);
   const read = readPrivateFile(file);
   if ('fault' in read) {
@@ -79,19 +79,19 @@ export function readLogin(account: Account, secrets: Secrets): Login | undefined
 }
 
 /** Does work under a lock, so that no other process changes the login of the account. */
-export async function aloneWith<T>(account: Account, work: () => Promise<T>): Promise<T> {
+export async function aloneWith<T>(account: LoginAccount, work: () => Promise<T>): Promise<T> {
   const file = loginFile(account);
   await makeFolderOf(file);
   return withLock(`${file}.lock`, { progress: () => undefined, what: 'The login is changed' }, work);
 }
 
 /** Stores a login durably. The caller holds the account's lock. */
-export function writeLogin(account: Account, login: Login): Promise<void> {
+export function writeLogin(account: LoginAccount, login: Login): Promise<void> {
   return replaceFile(loginFile(account), `${JSON.stringify(login, null, 2)}\n`);
 }
 
 /** Removes a login. The caller holds the account's lock. */
-export function removeLogin(account: Account): Promise<void> {
+export function removeLogin(account: LoginAccount): Promise<void> {
   return rm(loginFile(account), { force: true });
 }
 

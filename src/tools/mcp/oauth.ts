@@ -10,7 +10,7 @@ import { isTransportError } from '../errors';
 import { isPrivateHost } from '../http/address';
 import type { Secrets } from '../secrets';
 import { boundedFetch } from './http';
-import type { Account, Login } from './logins';
+import type { LoginAccount, Login } from './logins';
 
 /** The client of a login, with the secret from the config if the config has one. */
 export function clientOf(
@@ -24,7 +24,7 @@ export function clientOf(
 const EARLY_SECONDS = 30;
 
 /** Tokens in the form of a login. */
-export function fieldsOf(
+export function loginFields(
   tokens: OAuthTokens,
 ): Pick<Login, 'accessToken' | 'refreshToken' | 'expiresAt' | 'renewAt' | 'scopes'> {
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: seconds = 0, scope } = tokens;
@@ -91,7 +91,7 @@ export function readScopes(text: string): string[] {
  * A `fetch` for the authorization server of an account. A public server must not make this machine send requests to
  * private addresses, and secrets go over TLS.
  */
-export function safeFetch(account: Account, answerMs?: number, stop?: AbortSignal): FetchLike {
+export function safeFetch(account: LoginAccount, answerMs?: number, stop?: AbortSignal): FetchLike {
   const base = oauthFetch(answerMs, stop);
   return async (url, init) => {
     requireSafe(url, account);
@@ -112,7 +112,7 @@ function oauthFetch(answerMs = ANSWER_MS, stop?: AbortSignal): FetchLike {
 }
 
 /** @throws Error for a URL to which a login of this account must not lead. */
-export function requireSafe(place: string | URL, account: Account): void {
+export function requireSafe(place: string | URL, account: LoginAccount): void {
   const url = URL.canParse(String(place)) ? new URL(place) : undefined;
   const isOwn = url?.origin === new URL(account.url).origin;
   const isPrivate = url !== undefined && isPrivateHost(url);

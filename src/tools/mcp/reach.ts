@@ -5,10 +5,17 @@ import { isSecretName } from '../../contract/text/redact';
 import type { Secrets } from '../secrets';
 import { authorizedFetch } from './authorization';
 import { createConnection, type McpConnection } from './connection';
-import { fillIn, type McpHttpStart, type McpServer, type McpValue, usesLogin, variablesIn } from './declare';
+import {
+  fillVariables,
+  type McpHttpStart,
+  type McpServer,
+  type McpValue,
+  usesLogin,
+  variablesIn,
+} from './declare';
 import { httpTransport } from './http';
 import { whyNotStarted } from './pinned';
-import type { Account } from './logins';
+import type { LoginAccount } from './logins';
 import { stdioTransport } from './stdio';
 
 /** The dependencies of connections to servers. */
@@ -58,7 +65,7 @@ async function makeTransport(
 }
 
 /** The account of a server. */
-export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secrets: Secrets): Account {
+export function accountOf(name: string, { url, oauth = {} }: McpHttpStart, secrets: Secrets): LoginAccount {
   const { clientId, clientSecret, issuer } = oauth;
   const fill = (text: string | undefined): string | undefined =>
     text === undefined ? undefined : filledIn(text, { secrets });
@@ -98,7 +105,7 @@ function filledIn(text: string, { secrets, isSecret = false }: FilledIn): string
   for (const name of variablesIn(text)) {
     if (isSecret || isSecretName(name)) secrets.pin(process.env[name] ?? '');
   }
-  const filled = fillIn(text);
+  const filled = fillVariables(text);
   if (isSecret) secrets.pin(filled);
   return filled;
 }

@@ -10,8 +10,8 @@ import { createPool } from '../pool';
 import type { CallContext, FunctionSchema, Tool } from '../types';
 import type { McpCall, McpConnection } from './connection';
 import type { McpServer, McpStart, McpToolSettings } from './declare';
-import { type Definition, definitionsIn, type Listed, parametersOf, toolNames } from './definition';
-import { ASK_MS } from './elicitation';
+import { type Definition, definitionsIn, type Listed, schemaForModel, toolNames } from './definition';
+import { ELICITATION_MS } from './elicitation';
 import { digestStart, isAgreed, type LockedServer, lockStart, standings } from './lock';
 import { whyNotStarted } from './pinned';
 import { connectTo, type OpenDeps } from './reach';
@@ -185,7 +185,7 @@ function toTool(definition: Definition, origin: Origin): Tool {
   return Object.freeze({
     ...tool,
     server,
-    ...(start.elicitation === true ? { askMs: ASK_MS } : {}),
+    ...(start.elicitation === true ? { askMs: ELICITATION_MS } : {}),
     digest: digestJson([tool.digest, digest, identity], contentDigest),
   });
 }
@@ -198,7 +198,7 @@ export function shownToModels(
   return {
     // Invisible characters would reach the model, but the person who allowed the tool could not see them.
     description: escapeHidden(description.trim() === '' ? name : description),
-    parameters: parametersOf(definition),
+    parameters: schemaForModel(definition),
   };
 }
 

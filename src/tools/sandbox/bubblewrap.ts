@@ -23,7 +23,7 @@ import { isWithin, type Mount, parentsOf, pinned } from './folders';
 import { type Enforced, LIMIT_NAMES, type LimitName, type Limits, underLimits } from './limits';
 
 /** The user that programs run as: the worker's user, another user that root switches to, or root without its rights. */
-export type Identity = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
+export type RunAs = { kind: 'own' } | { kind: 'other'; uid: number; gid: number } | { kind: 'root' };
 
 /** The programs of this machine for a sandbox. */
 export interface Parts {
@@ -64,7 +64,7 @@ function isExecutable(file: string): boolean {
 const NOBODY = 65_534;
 
 /** Chooses the user that programs run as. Only a control group limits root, so root switches to the folders' owner. */
-export async function chooseIdentity(mounts: readonly Mount[], uid = process.geteuid?.()): Promise<Identity> {
+export async function chooseIdentity(mounts: readonly Mount[], uid = process.geteuid?.()): Promise<RunAs> {
   if (uid !== 0) return { kind: 'own' };
   const owners = await Promise.all(
     mounts.filter(({ isWritable }) => isWritable).map(({ path }) => stat(path)),
@@ -84,7 +84,7 @@ const hasAll = (options: ReadonlySet<string>, names: readonly string[]): boolean
   names.every((name) => options.has(name));
 
 /** The limits that this machine cannot enforce, each with the reason. */
-export function unenforced(parts: Parts, identity: Identity): Map<LimitName, string> {
+export function unenforced(parts: Parts, identity: RunAs): Map<LimitName, string> {
   const { options, prlimit } = parts;
   const reasons = LIMIT_NAMES.map((name): [LimitName, string | undefined] => {
     if (name === 'tmp')
@@ -108,15 +108,15 @@ export interface Launch {
 }
 
 /** The settings that all launches of one sandbox share. */
-export interface Build {
+export interface LaunchBase {
   parts: Parts;
-  identity: Identity;
+  identity: RunAs;
   limits: Limits;
   enforced: Enforced;
 }
 
 /** The command line that runs a program in a sandbox of its own. Bubblewrap reports on descriptor 3. */
-export function bubblewrapWords({ parts, identity, limits, enforced }: Build, launch: Launch): string[] {
+export function bubblewrapWords({ parts, identity, limits, enforced }: LaunchBase, launch: Launch): string[] {
   const { options, prlimit, setpriv = 'setpriv' } = parts;
   const become =
     identity.kind === 'other'
@@ -191,7 +191,7 @@ export function runtimePaths(node = process.execPath): string[] {
 /**
  * Whether the user that programs run as may read a path. For example, no other user can read a Node below root's home.
  */
-export function isReachable(path: string, identity: Identity): boolean {
+export function isReachable(path: string, identity: RunAs): boolean {
   if (identity.kind !== 'other') return true;
   const may = (at: string, wanted: number): boolean => {
     const { uid, gid, mode } = statSync(at);
@@ -213,8 +213,8 @@ const etcFiles = ({ uid, gid }: { uid: number; gid: number }): Readonly<Record<s
 const ours = new Set<string>();
 
 /** Makes a folder that only sandboxed programs and this worker can read, with our own files for `/etc`. */
-export async function makeOwnFolder(identity: Identity) {
-  const folder = await makeFolder();
+export async function makeOwnFolder(identity: RunAs) {
+  const folder = await makeTempFolder();
   const own = { uid: process.geteuid?.() ?? 0, gid: process.getegid?.() ?? 0 };
   const texts = Object.entries(etcFiles(identity.kind === 'other' ? identity : own));
   for (const [name, text] of texts) await writeFile(join(folder, name), text, { mode: 0o644 });
@@ -223,7 +223,7 @@ export async function makeOwnFolder(identity: Identity) {
 }
 
 /** Makes a folder for this user only. It is removed when this process exits. */
-export async function makeFolder(): Promise<string> {
+export async function makeTempFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'countersign-sandbox-'));
   if (ours.size === 0) process.once('exit', removeAll);
   ours.add(folder);

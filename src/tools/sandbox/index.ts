@@ -9,7 +9,7 @@ import { LIMITS } from '../../contract/limits';
 import { nothingDone } from '../errors';
 import { hostList } from '../http/hosts';
 import type { Lookup } from '../http/send';
-import { describeIssues } from '../options';
+import { describeZodIssues } from '../options';
 import {
   killGroup,
   killLeftBehind,
@@ -144,7 +144,7 @@ export function sandbox(options: SandboxOptions = {}): Sandbox {
 /** Makes a sandbox with a given resolver, for tests. */
 export function createSandbox(options: SandboxOptions, lookup?: Lookup): Sandbox {
   const parsed = optionsSchema.safeParse(options);
-  if (!parsed.success) throw invalid(describeIssues(parsed.error));
+  if (!parsed.success) throw invalid(describeZodIssues(parsed.error));
   const { read, write, network, unsandboxed, ...rest } = parsed.data;
   const listed = listFolders(read, write);
   const hosts = network === false ? [] : network.hosts;

@@ -13,12 +13,12 @@ import {
   findProgram,
   followBubblewrap,
   type Launch,
-  makeFolder,
+  makeTempFolder,
   makeOwnFolder,
   type Parts,
   runtimePaths,
   unenforced,
-  type Identity,
+  type RunAs,
   isReachable,
 } from './bubblewrap';
 import type { FindFolders, Mount } from './folders';
@@ -120,7 +120,7 @@ async function prepareLinux(settings: Settings, parts: Parts, mounts: readonly M
 }
 
 /** @throws CountersignError `sandbox_unavailable` if a program is this Node and its user may not read that file. */
-function requireNode(program: string | undefined, identity: Identity): void {
+function requireNode(program: string | undefined, identity: RunAs): void {
   if (program !== process.execPath || isReachable(program, identity)) return;
   throw unavailable(
     `programs run as another user than root, who may not read Node at ${program}`,
@@ -132,7 +132,7 @@ async function prepareMac(settings: Settings): Promise<Machine> {
   if (settings.network !== undefined)
     throw unavailable('on macOS a sandbox has no network', 'Leave out `network`, or use Linux.');
   const enforced = enforcedOf(settings, UNENFORCED_ON_MACOS);
-  const tmp = await realpath(await makeFolder());
+  const tmp = await realpath(await makeTempFolder());
   const made = { tmp, runtime: runtimePaths(), limits: settings.limits, enforced };
   return {
     kind: 'seatbelt',

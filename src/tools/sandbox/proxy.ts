@@ -19,7 +19,7 @@ export interface ProxyPlan {
 }
 
 /** A running proxy. */
-export interface Proxy {
+export interface NetworkProxy {
   close(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const IDLE_MS = 120_000;
  * Starts the proxy, the only network of a sandbox: HTTP, and CONNECT for HTTPS, to listed hosts. The proxy looks up a
  * name itself and connects to the checked address, whatever the resolver says later.
  */
-export async function startProxy(plan: ProxyPlan): Promise<Proxy> {
+export async function startProxy(plan: ProxyPlan): Promise<NetworkProxy> {
   const open = new Set<Duplex>();
   const server = createServer((request, response) => void forward(plan, request, response));
   server.maxConnections = MOST_CONNECTIONS;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ToolError } from '../errors';
 import { errnoOf } from '../../contract/errors';
 import { flushFolder } from '../../files';
-import { explain } from './path';
+import { explainSystemError } from './path';
 
 /** A folder inside the root. While it is held, it stays the same folder, whatever is renamed around it. */
 export interface Folder {
@@ -84,7 +84,7 @@ async function makeFolders(base: string, names: readonly string[]): Promise<void
   for (let depth = 1; depth <= names.length; depth++) {
     await identify(base, names.slice(0, depth - 1));
     await mkdir(join(base, ...names.slice(0, depth))).catch((error: unknown) => {
-      if (errnoOf(error) !== 'EEXIST') throw explain(error, names.slice(0, depth).join('/'));
+      if (errnoOf(error) !== 'EEXIST') throw explainSystemError(error, names.slice(0, depth).join('/'));
     });
   }
 }
@@ -105,9 +105,9 @@ async function identifyOne(path: string, shown: string): Promise<string> {
     const facts = await lstat(path, { bigint: true });
     if (facts.isDirectory()) return `${facts.dev}:${facts.ino}`;
   } catch (error) {
-    throw explain(error, shown);
+    throw explainSystemError(error, shown);
   }
-  throw explain(Object.assign(new Error('not a folder'), { code: 'ENOTDIR' }), shown);
+  throw explainSystemError(Object.assign(new Error('not a folder'), { code: 'ENOTDIR' }), shown);
 }
 
 const ROOT = constants.O_RDONLY | constants.O_DIRECTORY;
@@ -124,7 +124,7 @@ async function openByDescriptors({ root, names, make = false }: FolderPath): Pro
     try {
       handle = await openBelow(parent, name, make);
     } catch (error) {
-      throw explain(error, names.slice(0, index + 1).join('/'));
+      throw explainSystemError(error, names.slice(0, index + 1).join('/'));
     } finally {
       await parent.close();
     }

@@ -5,8 +5,8 @@ import type { FilePlan, Preview } from '../../contract/plan';
 import { defineTool } from '../define-tool';
 import { nothingDone, ToolError } from '../errors';
 import type { Tool } from '../types';
-import { type FileLocation, type Pack, type Root, withFile } from './root';
-import { assertWritable, normalPath, onOneLine, splitPath, unlessMissing } from './path';
+import { type FileLocation, type Pack, type Root, withRegularFile } from './root';
+import { assertWritable, normalPath, onOneLine, splitPath, orIfMissing } from './path';
 import { moveSeen, removeSeen } from './write-atomic';
 import { makeHunks, renderDiff } from './hunks';
 import { decodeText, encodingOf, isBinary } from './text';
@@ -33,7 +33,7 @@ function moveFile(root: Root, pack: Pack): Tool {
     handler: async ({ from, to }, { signal, plan }) => {
       assertMovable(from, to);
       await root.inParent(from, (source) =>
-        withFile(source, async (handle, facts) => {
+        withRegularFile(source, async (handle, facts) => {
           await assertAsShown(handle, plan);
           assertNotStopped(signal);
           const move = (target: FileLocation) => moveSeen(source, { handle, facts }, target);
@@ -47,7 +47,7 @@ function moveFile(root: Root, pack: Pack): Tool {
 
 async function previewMove(root: Root, from: string, to: string): Promise<Preview> {
   assertMovable(from, to);
-  const { line, ...bound } = await root.inParent(from, describeFile);
+  const { line, ...bound } = await root.inParent(from, describeFileToApprove);
   if (await isThere(root, to)) throw new ToolError(`"${to}" exists. Choose another name.`);
   return { text: `Move ${line}\nto ${onOneLine(normalPath(to))}`, ...bound };
 }
@@ -69,13 +69,13 @@ function deleteFile(root: Root, pack: Pack): Tool {
     effect: 'unsafe',
     preview: async ({ path }) => {
       assertWritable(splitPath(path));
-      const { line, ...bound } = await root.inParent(path, describeFile);
+      const { line, ...bound } = await root.inParent(path, describeFileToApprove);
       return { text: `Delete ${line}\n${await root.inParent(path, showDeletion)}`, ...bound };
     },
     handler: async ({ path }, { signal, plan }) => {
       assertWritable(splitPath(path));
       await root.inParent(path, (place) =>
-        withFile(place, async (handle, facts) => {
+        withRegularFile(place, async (handle, facts) => {
           await assertAsShown(handle, plan);
           assertNotStopped(signal);
           await removeSeen(place, { handle, facts });
@@ -104,8 +104,8 @@ interface DescribedFile {
 }
 
 /** A file described for the approver: path, size and hash. @throws ToolError if it is not a regular file. */
-export async function describeFile(place: FileLocation): Promise<DescribedFile> {
-  return withFile(place, async (handle, { size }) => {
+export async function describeFileToApprove(place: FileLocation): Promise<DescribedFile> {
+  return withRegularFile(place, async (handle, { size }) => {
     const baseHash = await hashFile(handle);
     const plan: FilePlan = { path: place.shown, baseHash, targetHash: '', encoding: 'latin1', hunks: [] };
     const what = size > MOST_HASHED ? 'SHA-256 of its size, time, first and last MiB' : 'SHA-256';
@@ -139,7 +139,7 @@ async function hashPart(hash: Hash, handle: FileHandle, part: { start: number; e
 
 /** The first lines of a file, as a diff that deletes them. */
 async function showDeletion(place: FileLocation): Promise<string> {
-  return withFile(place, async (handle, { size }) => {
+  return withRegularFile(place, async (handle, { size }) => {
     const { bytesRead, buffer } = await handle.read(Buffer.alloc(SHOWN_BYTES), 0, SHOWN_BYTES, 0);
     const head = wholeLines(buffer.subarray(0, bytesRead), size);
     if (isBinary(head)) return '(binary)';
@@ -158,6 +158,6 @@ function wholeLines(head: Buffer, size: number): Buffer {
 
 /** True for a regular file, false if nothing has this path. @throws ToolError for anything else. */
 async function isThere(root: Root, path: string): Promise<boolean> {
-  const there = root.inParent(path, (place) => withFile(place, async () => true));
-  return unlessMissing(there, false);
+  const there = root.inParent(path, (place) => withRegularFile(place, async () => true));
+  return orIfMissing(there, false);
 }

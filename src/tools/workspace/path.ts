@@ -172,7 +172,7 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
  * Turns an error of the system into an error that the model can act on and that has no path of this machine. Returns
  * any other error unchanged.
  */
-export function explain(error: unknown, shown: string): unknown {
+export function explainSystemError(error: unknown, shown: string): unknown {
   const code = errnoOf(error);
   if (error instanceof ToolError || code === undefined || !/^E[A-Z0-9]+$/.test(code)) return error;
   const words = EXPLANATIONS[code] ?? `could not be used (${code})`;
@@ -180,7 +180,7 @@ export function explain(error: unknown, shown: string): unknown {
 }
 
 /** The value of a promise, or `instead` if the promise rejects because something does not exist. */
-export async function unlessMissing<T, U>(promise: Promise<T>, instead: U): Promise<T | U> {
+export async function orIfMissing<T, U>(promise: Promise<T>, instead: U): Promise<T | U> {
   try {
     return await promise;
   } catch (error) {

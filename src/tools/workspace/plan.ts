@@ -1,8 +1,8 @@
 import type { FilePlan, Hunk, Preview } from '../../contract/plan';
 import { isToolError, ToolError } from '../errors';
 import { applyHunks, HunkMismatch, makeHunks, renderDiff, reverseHunks } from './hunks';
-import { assertWritable, normalPath, splitPath, unlessMissing } from './path';
-import { type FileLocation, readBytes, readIfThere, type Root } from './root';
+import { assertWritable, normalPath, splitPath, orIfMissing } from './path';
+import { type FileLocation, readBytes, readBytesIfThere, type Root } from './root';
 import { decodeText, encodeText, type Encoding, encodingOf, hashBytes, isBinary } from './text';
 import { writeAtomic } from './write-atomic';
 
@@ -18,7 +18,7 @@ export type Change = (base: string | null, encoding: Encoding) => string;
  */
 export async function planFile(root: Root, path: string, change: Change): Promise<FilePlan> {
   assertWritable(splitPath(path));
-  const current = await readIfThere(root, path);
+  const current = await readBytesIfThere(root, path);
   return makePlan(normalPath(path), current?.bytes ?? null, change);
 }
 
@@ -28,7 +28,7 @@ export async function planFile(root: Root, path: string, change: Change): Promis
  */
 export async function changeFile(root: Root, path: string, change: Change): Promise<Written> {
   assertWritable(splitPath(path));
-  const current = await readIfThere(root, path);
+  const current = await readBytesIfThere(root, path);
   const { target, encoding } = changed(normalPath(path), current?.bytes ?? null, change);
   const bytes = encodeText(target, encoding);
   const write = (place: FileLocation): Promise<void> => writeAtomic(place, bytes, current?.facts);
@@ -43,7 +43,7 @@ export async function changeFile(root: Root, path: string, change: Change): Prom
 export async function changeFileAgain(root: Root, path: string, change: Change): Promise<Written> {
   assertWritable(splitPath(path));
   try {
-    const current = await readIfThere(root, path);
+    const current = await readBytesIfThere(root, path);
     const asked = encodeText(change(null, 'utf8'), 'utf8');
     if (current === null || !current.bytes.equals(asked)) return await changeFile(root, path, change);
     return { path: normalPath(path), bytes: asked.length, done: 'asked', rejected: [] };
@@ -136,7 +136,7 @@ async function writePlanned(root: Root, plan: FilePlan, chosen?: readonly string
   const { kept, rejected } = choose(plan, chosen);
   if (kept.length === 0 && rejected.length > 0) return { path, bytes: 0, done: 'rejected', rejected };
   const write = async (place: FileLocation): Promise<Written> => {
-    const current = await unlessMissing(readBytes(place), null);
+    const current = await orIfMissing(readBytes(place), null);
     const bytes = current?.bytes ?? null;
     if (bytes !== null && isDone(plan, kept, bytes)) {
       return { path, bytes: bytes.length, done: 'already', rejected };

@@ -3,7 +3,7 @@ import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
-import { type FileLocation, type Pack, readBytes, type Root, withFile } from './root';
+import { type FileLocation, type Pack, readBytes, type Root, withRegularFile } from './root';
 import type { Tool } from '../types';
 import { countLines, decodeText, encodingOf, hashBytes, isBinary, skipLines } from './text';
 import { normalPath, onOneLine } from './path';
@@ -62,7 +62,7 @@ function getFileInfo(root: Root, pack: Pack): Tool {
 }
 
 async function factsOf(place: FileLocation): Promise<object> {
-  const facts = await withFile(place, async (_, found) => found);
+  const facts = await withRegularFile(place, async (_, found) => found);
   return {
     path: place.shown,
     size: facts.size,
@@ -123,7 +123,7 @@ function directoryTree(root: Root, pack: Pack): Tool {
   });
 }
 
-function treeLine(step: Step): string {
+function treeLine(step: WalkStep): string {
   const note = step.skipped === undefined ? '' : ` (${step.skipped})`;
   return '  '.repeat(step.depth - 1) + onOneLine(step.name) + suffix(step) + note;
 }
@@ -172,7 +172,7 @@ export interface WalkLimits {
 }
 
 /** One step of a walk. */
-export interface Step extends Entry {
+export interface WalkStep extends Entry {
   /** Relative to the root, with `/`. */
   path: string;
   depth: number;
@@ -181,31 +181,31 @@ export interface Step extends Entry {
 }
 
 /** Yields all entries below a folder, each folder before its entries. Stops at the limits. Follows no links. */
-export async function* walk(root: Root, path: string, limits: WalkLimits): AsyncGenerator<Step> {
+export async function* walk(root: Root, path: string, limits: WalkLimits): AsyncGenerator<WalkStep> {
   yield* walkBelow(root, { path, depth: 1 }, limits);
 }
 
-type Below = Pick<Step, 'path' | 'depth'>;
+type Below = Pick<WalkStep, 'path' | 'depth'>;
 
-async function* walkBelow(root: Root, { path, depth }: Below, limits: WalkLimits): AsyncGenerator<Step> {
+async function* walkBelow(root: Root, { path, depth }: Below, limits: WalkLimits): AsyncGenerator<WalkStep> {
   const entries = await listFolder(root, path);
   for (const entry of entries) {
     limits.signal.throwIfAborted();
     if (limits.entries-- <= 0) return;
-    const step: Step = { ...entry, path: path === '.' ? entry.name : `${path}/${entry.name}`, depth };
+    const step: WalkStep = { ...entry, path: path === '.' ? entry.name : `${path}/${entry.name}`, depth };
     const skipped = entry.kind === 'folder' ? skipReason(entry, depth, limits) : undefined;
     yield skipped === undefined ? step : { ...step, skipped };
     if (entry.kind === 'folder' && skipped === undefined) yield* walkInto(root, step, limits);
   }
 }
 
-function skipReason(entry: Entry, depth: number, limits: WalkLimits): Step['skipped'] {
+function skipReason(entry: Entry, depth: number, limits: WalkLimits): WalkStep['skipped'] {
   if (SKIPPED.includes(entry.name)) return 'skipped';
   return depth >= limits.depth ? 'too deep' : undefined;
 }
 
 /** Walks into a folder. A folder that has gone or may not be read does not end the walk. */
-async function* walkInto(root: Root, step: Step, limits: WalkLimits): AsyncGenerator<Step> {
+async function* walkInto(root: Root, step: WalkStep, limits: WalkLimits): AsyncGenerator<WalkStep> {
   try {
     yield* walkBelow(root, { path: step.path, depth: step.depth + 1 }, limits);
   } catch (error) {

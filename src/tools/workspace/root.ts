@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { CountersignError, errnoOf } from '../../contract/errors';
 import { ToolError, TransportError } from '../errors';
-import { explain, splitPath, unlessMissing } from './path';
+import { explainSystemError, splitPath, orIfMissing } from './path';
 import { type Folder, type FolderAccess, openFolder } from './folder';
 
 /** The default for the most bytes of a file that a tool reads or plans. */
@@ -111,7 +111,7 @@ async function explained<T>(path: string, use: () => Promise<T>): Promise<T> {
   try {
     return await use();
   } catch (error) {
-    throw explain(error, path);
+    throw explainSystemError(error, path);
   }
 }
 
@@ -125,12 +125,12 @@ function toPlace(folder: Folder, names: readonly string[], mostBytes: number): F
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Opens a regular file without following a link, while `use` runs. */
-export async function withFile<T>(
+export async function withRegularFile<T>(
   place: FileLocation,
   use: (handle: FileHandle, facts: Stats) => Promise<T>,
 ): Promise<T> {
   const handle = await open(place.at, READ).catch((error: unknown) => {
-    throw explain(error, place.shown);
+    throw explainSystemError(error, place.shown);
   });
   try {
     const facts = await handle.stat();
@@ -151,7 +151,7 @@ export interface Content {
 
 /** The bytes of a regular file. @throws ToolError if there is none, or it is too large to be read whole. */
 export async function readBytes(place: FileLocation): Promise<Content> {
-  return withFile(place, async (handle, facts) => {
+  return withRegularFile(place, async (handle, facts) => {
     if (facts.size > place.mostBytes) throw tooLarge(place, facts.size);
     return { bytes: await readWhole(handle, place), facts };
   });
@@ -172,8 +172,8 @@ async function readWhole(handle: FileHandle, place: FileLocation): Promise<Buffe
 }
 
 /** The bytes of a regular file, or null if nothing has this name, or its folder does not exist. */
-export async function readIfThere(root: Root, path: string): Promise<Content | null> {
-  return unlessMissing(root.inParent(path, readBytes), null);
+export async function readBytesIfThere(root: Root, path: string): Promise<Content | null> {
+  return orIfMissing(root.inParent(path, readBytes), null);
 }
 
 function tooLarge({ shown, mostBytes }: FileLocation, size: number): ToolError {

@@ -4,7 +4,7 @@ import { RE2JS } from 're2js';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
 import type { Tool } from '../types';
-import { type Pack, readBytes, type Root, withFile } from './root';
+import { type Pack, readBytes, type Root, withRegularFile } from './root';
 import { normalPath, onOneLine } from './path';
 import { decodeText, encodingOf, findText, isBinary } from './text';
 import { walk } from './read-tools';
@@ -139,7 +139,7 @@ async function* filesOf(search: Search): AsyncGenerator<string> {
 /** Whether the path is a single file. For any other path, the walk reports the error. */
 async function isFile(root: Root, path: string): Promise<boolean> {
   try {
-    return await root.inParent(path, (place) => withFile(place, async () => true));
+    return await root.inParent(path, (place) => withRegularFile(place, async () => true));
   } catch (error) {
     if (error instanceof ToolError) return false;
     throw error;
@@ -219,7 +219,7 @@ interface LineMatcher {
 function lineMatcher(query: LineQuery): LineMatcher {
   if (!query.regex && query.case_sensitive)
     return { matches: (line) => findText(line, query.query) !== -1, most: Infinity };
-  const { pattern, most } = compilePattern(query);
+  const { pattern, most } = compileSearch(query);
   return { matches: (line) => pattern.test(line), most };
 }
 
@@ -229,7 +229,7 @@ function lineMatcher(query: LineQuery): LineMatcher {
  *
  * @throws ToolError if RE2 does not support the pattern, or if the pattern repeats so much that it would take long.
  */
-export function compilePattern(wanted: LineQuery): { pattern: RE2JS; most: number } {
+export function compileSearch(wanted: LineQuery): { pattern: RE2JS; most: number } {
   const pattern = compileQuery(wanted);
   const steps = pattern.programSize();
   if (steps <= MOST_STEPS) return { pattern, most: MOST_WORK / steps };

@@ -53,7 +53,7 @@ export function withAllAlike(items: readonly InboxItem[], rows: readonly InboxIt
 }
 
 /** One field that requests show: an argument by its path, or a field that is not an argument. */
-export interface Field {
+export interface AlikeField {
   name: string;
   isArgument: boolean;
   /** The value of each request, in order. Undefined if a request does not have the field. */
@@ -64,14 +64,17 @@ export interface Field {
  * The fields that are the same in all requests, and the fields that differ. Together they are everything that the
  * requests show.
  */
-export function compareRequests(requests: readonly RequestOpened[]): { same: Field[]; differing: Field[] } {
+export function compareRequests(requests: readonly RequestOpened[]): {
+  same: AlikeField[];
+  differing: AlikeField[];
+} {
   const shown = requests.map(fieldsOf);
   const names = [...new Set(shown.flatMap((fields) => [...fields.keys()]))];
   const fields = names.map((key) => ({
     ...nameOf(key),
     values: shown.map((one) => one.get(key)),
   }));
-  const isSame = ({ values: [first, ...others] }: Field): boolean =>
+  const isSame = ({ values: [first, ...others] }: AlikeField): boolean =>
     others.every((value) => JSON.stringify(value) === JSON.stringify(first));
   return { same: fields.filter(isSame), differing: fields.filter((field) => !isSame(field)) };
 }
@@ -82,7 +85,7 @@ export function compareRequests(requests: readonly RequestOpened[]): { same: Fie
 const BESIDE = 'b:';
 const ARGUMENT = 'a:';
 
-function nameOf(key: string): Pick<Field, 'name' | 'isArgument'> {
+function nameOf(key: string): Pick<AlikeField, 'name' | 'isArgument'> {
   return { name: key.slice(ARGUMENT.length), isArgument: key.startsWith(ARGUMENT) };
 }
 

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { isExact, readJson, describeIssues } from '../../contract/read-json';
+import { isExactNumber, readJson, describeIssues } from '../../contract/read-json';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import type { Issue, JsonSchema } from '../../contract/tool';
 import { defined } from '../../contract/defined';
@@ -85,7 +85,7 @@ function numberProblem(text: string): string {
 
 /** The typed number. Returns the text itself if it is not a number, or cannot be kept exactly as one. */
 export function parseNumber(text: string): number | string {
-  return isNumber(text) && isExact(text.trim()) ? Number(text) : text;
+  return isNumber(text) && isExactNumber(text.trim()) ? Number(text) : text;
 }
 
 function isNumber(text: string): boolean {

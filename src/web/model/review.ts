@@ -121,7 +121,7 @@ export function decisionText(
 }
 
 /** The state that may still prevent an approval. */
-export interface Review {
+export interface ReviewState {
   /** Whether the request has just replaced another request. A click may have been meant for that other request. */
   fresh: boolean;
   /** The number of blocks that have not been in view yet. */
@@ -136,7 +136,7 @@ export interface Review {
 }
 
 /** Why approving has to wait, in words. Undefined if nothing prevents it. */
-export function whyNot(review: Review): string | undefined {
+export function whyNot(review: ReviewState): string | undefined {
   const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
   if (expired) return 'Its deadline has passed.';
   if (issues > 0)

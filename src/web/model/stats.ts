@@ -4,7 +4,7 @@ import type { StatsAnswer } from '../../server/api';
 import { costText, counted, describeTokens, percentText, spreadText, type Tone } from '../../history/labels';
 
 /** A part of a bar. `width` is a fraction of the full width. */
-export interface Part {
+export interface BarPart {
   tone: Tone;
   /** The label of the part. */
   name: string;
@@ -15,7 +15,7 @@ export interface Part {
 /** A tool with its bar, and the text beside the bar. */
 export interface BarRow {
   tool: string;
-  parts: Part[];
+  parts: BarPart[];
   text: string;
 }
 
@@ -87,7 +87,7 @@ function timeRows({ tools }: Stats): BarRow[] {
   const place = (ms: number | null): number => Math.log1p(ms ?? 0) / Math.log1p(longest);
   return ran.map(({ tool, time }) => {
     const [p50, p95, max] = [place(time.p50), place(time.p95), place(time.max)];
-    const parts: Part[] = [
+    const parts: BarPart[] = [
       { tone: 'good', name: 'p50', count: time.p50 ?? 0, width: p50 },
       { tone: 'busy', name: 'p95', count: time.p95 ?? 0, width: p95 - p50 },
       { tone: 'quiet', name: 'max', count: time.max ?? 0, width: max - p95 },
@@ -150,7 +150,7 @@ function codesOf(errors: ToolStats['errors']): string {
     .join(', ');
 }
 
-function partsOf(most: number, counts: readonly (readonly [Tone, string, number])[]): Part[] {
+function partsOf(most: number, counts: readonly (readonly [Tone, string, number])[]): BarPart[] {
   return counts
     .filter(([, , count]) => count > 0)
     .map(([tone, name, count]) => ({ tone, name, count, width: Math.max(LEAST, count / most) }));

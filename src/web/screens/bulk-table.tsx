@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Json } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { InboxItem } from '../../server/api';
-import type { Field } from '../model/alike';
+import type { AlikeField } from '../model/alike';
 import { Deadline, hrefOf, keyOf, SeenEnd, SeenText, SelectBox, Text, useNow } from '../shared';
 
 /** A request that is selected and was read. */
@@ -32,7 +32,7 @@ export function Differences({
   differing,
 }: {
   chosen: readonly Chosen[];
-  differing: readonly Field[];
+  differing: readonly AlikeField[];
 }): JSX.Element {
   const now = useNow();
   return (
@@ -85,7 +85,7 @@ function RowHead({ item, request, alone, now }: Chosen & { now: number }): JSX.E
   );
 }
 
-function FieldName({ of: { name, isArgument } }: { of: Field }): JSX.Element {
+function FieldName({ of: { name, isArgument } }: { of: AlikeField }): JSX.Element {
   return isArgument ? (
     <code>
       <Text of={name} />
@@ -115,7 +115,7 @@ function Value({ of }: { of: Json | undefined }): JSX.Element {
 }
 
 /** The fields that are the same in all requests, shown once. */
-export function Same({ of }: { of: readonly Field[] }): JSX.Element {
+export function Same({ of }: { of: readonly AlikeField[] }): JSX.Element {
   return (
     <section aria-labelledby="same-title">
       <h2 id="same-title">The same in all</h2>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { dateTime, relative } from '../../contract/text/times';
 import { describeOutcome, describePhase, howKnown } from '../../history/labels';
-import type { DecidedAnswer, DecidedCall, Refusal } from '../../server/api';
+import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
 import { REFUSAL_LABELS } from '../model/labels';
 import { hrefOf } from '../model/route';
 import { useAppContext, useNow, usePolled } from '../ui/app';
@@ -70,7 +70,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
 
 /** Decisions and resolutions that this web inbox sent and that were refused. History does not have them. */
 export function RefusedScreen(): JSX.Element {
-  const { data: refusals } = usePolled<Refusal[]>('/api/refusals');
+  const { data: refusals } = usePolled<LoggedRefusal[]>('/api/refusals');
   return (
     <section class="turns" aria-labelledby="refused-title">
       <h1 id="refused-title" class="pane-title">
@@ -88,7 +88,7 @@ export function RefusedScreen(): JSX.Element {
   );
 }
 
-function RefusedRow({ at, user, turn, callId, what, code, standing }: Refusal): JSX.Element {
+function RefusedRow({ at, user, turn, callId, what, code, standing }: LoggedRefusal): JSX.Element {
   const now = useNow();
   return (
     <li>

@@ -1,16 +1,16 @@
 import { createContext, type JSX } from 'preact';
 import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks';
-import type { ApiError, Session } from '../../server/api';
+import type { ApiError, InboxSession } from '../../server/api';
 import { send } from '../http';
 import { serverNow } from '../stream';
 import type { LiveInbox } from '../live';
 import type { Selection } from '../model/alike';
 import { hrefOf, parseRoute, type Route } from '../model/route';
-import type { Careful, Held, Hold, Notice, Notify } from './held';
+import type { Careful, Held, Hold, ShownNotice, Notify } from './held';
 import { keepTyped, loadTyped } from '../typed';
 import { Text } from './text';
 
-export type { Notice } from './held';
+export type { ShownNotice } from './held';
 
 /** A call that the user let run. */
 export interface Followed {
@@ -22,7 +22,7 @@ export interface Followed {
 
 /** Shared by all parts of the page. */
 export interface AppContext {
-  session: Session;
+  session: InboxSession;
   inbox: LiveInbox;
   /** Shows a notice, which screen readers read. */
   notify: Notify;
@@ -226,8 +226,8 @@ const STAYS_MS = 8_000;
 
 /** The notices: the notices that stay, and below them the newest notice. */
 export function useNotices() {
-  const [notices, setNotices] = useState<readonly Notice[]>([]);
-  const close = (closed: Notice): void => setNotices((all) => all.filter((one) => one !== closed));
+  const [notices, setNotices] = useState<readonly ShownNotice[]>([]);
+  const close = (closed: ShownNotice): void => setNotices((all) => all.filter((one) => one !== closed));
   const notify = useCallback<Notify>((next) => {
     setNotices((all) => [...all.filter(({ stays, text }) => stays === true && text !== next.text), next]);
   }, []);
@@ -235,8 +235,8 @@ export function useNotices() {
 }
 
 interface NoticesProps {
-  notices: readonly Notice[];
-  close: (notice: Notice) => void;
+  notices: readonly ShownNotice[];
+  close: (notice: ShownNotice) => void;
   held: readonly Held[];
   undo: (one: Held) => boolean;
 }

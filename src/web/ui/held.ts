@@ -4,7 +4,7 @@ import type { Route } from '../model/route';
 import { serverNow } from '../stream';
 
 /** A line shown to the person, with an optional link. */
-export interface Notice {
+export interface ShownNotice {
   text: string;
   tone: 'good' | 'bad' | 'quiet';
   to?: { label: string; route: Route };
@@ -12,7 +12,7 @@ export interface Notice {
   stays?: true;
 }
 
-export type Notify = (notice: Notice) => void;
+export type Notify = (notice: ShownNotice) => void;
 
 /** A decision that is not sent yet and can be undone, or a decision that is being sent. */
 export interface Held {

@@ -4,7 +4,7 @@ import { describeOutcome } from '../../history/labels';
 import type { CallView } from '../../history/view-types';
 import { readCall } from '../http';
 import { hrefOf } from '../model/route';
-import type { Followed, Notice } from './app';
+import type { Followed, ShownNotice } from './app';
 import { Text } from './text';
 
 /**
@@ -21,11 +21,11 @@ const MOST = 50;
  * closed, because the user is at another request by then.
  */
 export function useFollowed(): {
-  news: readonly Notice[];
+  news: readonly ShownNotice[];
   follow: (one: Followed) => void;
   clear: () => void;
 } {
-  const [news, setNews] = useState<readonly Notice[]>([]);
+  const [news, setNews] = useState<readonly ShownNotice[]>([]);
   const timers = useRef(new Set<ReturnType<typeof setTimeout>>());
   useEffect(() => () => timers.current.forEach(clearTimeout), []);
   const follow = useCallback((one: Followed) => {
@@ -60,13 +60,13 @@ function troubleOf({ phase, result, doubt, request }: CallView): string | undefi
   return `ended as ${describeOutcome(result.error?.code ?? 'unknown')[0]}: ${result.error?.message ?? ''}`;
 }
 
-function newsOf({ turn, callId, what }: Followed, trouble: string): Notice {
-  const to: Notice['to'] = { label: 'See it', route: { at: 'call', turn, callId } };
+function newsOf({ turn, callId, what }: Followed, trouble: string): ShownNotice {
+  const to: ShownNotice['to'] = { label: 'See it', route: { at: 'call', turn, callId } };
   return { text: `${what} ${trouble}`, tone: 'bad', to };
 }
 
 /** Shows problems of calls that the user let run. */
-export function News({ of, clear }: { of: readonly Notice[]; clear: () => void }): JSX.Element {
+export function News({ of, clear }: { of: readonly ShownNotice[]; clear: () => void }): JSX.Element {
   return (
     <div class="news" role="status" aria-live="polite" aria-label="What you let run">
       {of.map(({ text, to }, index) => (
@@ -87,7 +87,7 @@ export function News({ of, clear }: { of: readonly Notice[]; clear: () => void }
 }
 
 /** Shows the pauses, because a person who lets a call run has to know that a pause holds it. */
-export function Paused({ of = [] }: { of: readonly string[] | undefined }): JSX.Element {
+export function PausedNews({ of = [] }: { of: readonly string[] | undefined }): JSX.Element {
   return (
     <div class="news" role="status" aria-live="polite" aria-label="What is paused">
       {of.map((text) => (

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { describeFile } from '../../contract/text/bytes';
 import { codePointOf } from '../../contract/text/signs';
-import { type Kind, type Layout, type Segment, segments } from '../../contract/text/unsafe-text';
+import { type TextUse, type Layout, type Segment, segments } from '../../contract/text/unsafe-text';
 
 const WHY: Readonly<Record<Extract<Segment, { kind: 'mark' }>['why'], string>> = {
   control: 'control character',
@@ -27,7 +27,7 @@ interface TextProps {
    * `prose` for the words of people and models. Any other text is shown from left to right, in the order in which a
    * program reads its characters.
    */
-  kind?: Kind | undefined;
+  kind?: TextUse | undefined;
 }
 
 /**
@@ -86,7 +86,7 @@ function Mark({ why, shown, original }: Extract<Segment, { kind: 'mark' }>): JSX
 }
 
 /** Text for places that cannot hold elements, such as an option or a title. Deceptive characters are shown as marks. */
-export function visibleText(text: string, kind?: Kind): string {
+export function visibleText(text: string, kind?: TextUse): string {
   return segments(text, 'line', kind)
     .map((piece) => (piece.kind === 'text' ? piece.text : piece.shown))
     .join('');

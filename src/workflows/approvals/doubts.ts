@@ -20,7 +20,7 @@ export function settleDoubt(approvals: Approvals, state: CallState, result: Tool
  * workflow task can bring both the outcome and the loss of its call. If the outcome comes first, it is kept until
  * the loss is known.
  */
-export function report(approvals: Approvals, outcome: OutcomeReport): boolean {
+export function takeOutcome(approvals: Approvals, outcome: OutcomeReport): boolean {
   const state = [...approvals.calls.values()].find((one) => one.callKey === outcome.callKey);
   if (state === undefined || state.generation !== outcome.generation) return false;
   if (state.secret === undefined || state.secret !== outcome.secret) return false;

@@ -43,14 +43,14 @@ export interface Form<T> extends Bounds {
 /** Reads a message that must have this form. @throws ApplicationFailure */
 export function readAs<T>(message: RawValue, form: Form<T>): T {
   const found = readMessage(message, form);
-  if (!found.ok) throw refusal({ code: 'malformed', message: found.message }, form.failure);
+  if (!found.ok) throw refusalFailure({ code: 'malformed', message: found.message }, form.failure);
   if (form.fits(found.value)) return found.value;
-  throw refusal({ code: 'malformed', message: `this is not a ${form.what}` }, form.failure);
+  throw refusalFailure({ code: 'malformed', message: `this is not a ${form.what}` }, form.failure);
 }
 
 /** The result of judging a message. @throws ApplicationFailure if the message was refused. */
 export function takenOf<T extends object>(answer: T | Refused, type: string): T {
-  if (isRefused(answer)) throw refusal(answer, type);
+  if (isRefused(answer)) throw refusalFailure(answer, type);
   return answer;
 }
 
@@ -62,7 +62,7 @@ function isRefused(answer: object): answer is Refused {
  * The failure of a refused update. When the validator throws it, nothing is left in history, and the sender gets the
  * answer immediately.
  */
-export function refusal(refused: Refused, type: string): ApplicationFailure {
+export function refusalFailure(refused: Refused, type: string): ApplicationFailure {
   const { message } = refused;
   return ApplicationFailure.create({ type, message, nonRetryable: true, details: [refused] });
 }

@@ -47,7 +47,7 @@ export function open<A extends object>(
 }
 
 /** Waits until a person has decided, or the request has expired. */
-export async function decided<A extends object>(
+export async function untilDecided<A extends object>(
   gate: GateState,
   state: CallState,
   request: PlainRequest<A>,
@@ -85,13 +85,13 @@ export function close(gate: GateState, { call }: CallState): void {
 }
 
 /** The decision that the workflow gets if a call is allowed. */
-export function allowedBy<A extends object>(
+export function toGateAllowed<A extends object>(
   { decision, decisionId, approver, reason }: SpentDecision,
   state: CallState,
   request: PlainRequest<A>,
 ): GateAllowed<A> {
   const { call, callKey } = state;
-  const said = { decision, decisionId, approver, ...defined({ reason, note: noteOf(state) }) };
+  const said = { decision, decisionId, approver, ...defined({ reason, note: editNote(state) }) };
   return {
     ...said,
     ...{ callId: call.callId, callKey, allowed: true },
@@ -100,7 +100,7 @@ export function allowedBy<A extends object>(
 }
 
 /** The note for a model about what a person changed or said. */
-export function noteOf({ held, edit, proposed, effective }: CallState): string | undefined {
+export function editNote({ held, edit, proposed, effective }: CallState): string | undefined {
   const call: Pick<CallInput, 'decision' | 'proposed' | 'arguments'> = {
     arguments: effective,
     ...defined({ decision: held, proposed: edit === undefined ? undefined : proposed }),

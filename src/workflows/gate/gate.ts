@@ -10,7 +10,7 @@ import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/commo
 import { MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { handOver, withdraw } from '../approvals/transitions';
 import { type ApprovalContext, carriedDecisions, makeApprovals } from '../approvals/state';
-import { DECISIONS, RESOLUTIONS, setAbandonHandler, setVerdictHandlers } from '../handlers';
+import { DECISION_MESSAGES, RESOLUTION_MESSAGES, setAbandonHandler, setVerdictHandlers } from '../handlers';
 import { MessageQueue } from '../message-queue';
 import {
   type CarriedGate,
@@ -24,7 +24,7 @@ import { LIMITS } from '../../contract/limits';
 import { ChangeNotifier } from '../changes';
 import { Publisher } from '../publish';
 import { currentDetails } from '../summary';
-import { allowedBy, close, decided, forbiddenBy, type GateState, open } from './asked';
+import { toGateAllowed, close, untilDecided, forbiddenBy, type GateState, open } from './asked';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';
 
@@ -95,8 +95,8 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
   isOpen = true;
   const gate = makeGate(options.carried);
   const queue = new MessageQueue();
-  setVerdictHandlers(gate, queue, DECISIONS);
-  setVerdictHandlers(gate, queue, RESOLUTIONS);
+  setVerdictHandlers(gate, queue, DECISION_MESSAGES);
+  setVerdictHandlers(gate, queue, RESOLUTION_MESSAGES);
   setAbandonHandler(gate, queue);
   upsertSearchAttributes([{ key: AGENT, value: workflowInfo().workflowType }]);
   if (options.about !== undefined)
@@ -113,10 +113,10 @@ async function ask<A extends object>(gate: GateState, given: GateRequest<A>): Pr
   const request = toPlain(given);
   const state = open(gate, request);
   try {
-    await decided(gate, state, request);
+    await untilDecided(gate, state, request);
     // An allowed call is handed over: its decision is spent.
     if (state.phase === 'done') return forbiddenBy(state);
-    return allowedBy(handOver(gate.approvals, state), state, request);
+    return toGateAllowed(handOver(gate.approvals, state), state, request);
   } catch (error) {
     if (isCancellation(error)) withdraw(gate.approvals, state, Date.now());
     throw error;

@@ -122,7 +122,7 @@ const CALL_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
 export function toPlain<A extends object>(request: GateRequest<A>): PlainRequest<A> {
   const { schema, ...rest } = request;
   if (schema === undefined) return rest;
-  return { ...rest, schema: isFromLibrary(schema) ? jsonSchemaOf(request.tool, schema) : schema };
+  return { ...rest, schema: isFromLibrary(schema) ? argumentSchemaOf(request.tool, schema) : schema };
 }
 
 /**
@@ -130,7 +130,7 @@ export function toPlain<A extends object>(request: GateRequest<A>): PlainRequest
  *
  * @throws ApplicationFailure `countersign.gate`, not retryable, if the schema has no such form.
  */
-export function jsonSchemaOf(tool: string, schema: StandardJsonSchema): JsonSchema {
+export function argumentSchemaOf(tool: string, schema: StandardJsonSchema): JsonSchema {
   try {
     return schemaOfLibrary(schema);
   } catch (error) {

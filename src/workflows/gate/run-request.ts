@@ -11,7 +11,7 @@ import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
 import type { CallState } from '../approvals/state';
 import { lostActivity } from '../outcome';
-import { noteOf } from './asked';
+import { editNote } from './asked';
 import {
   type GateAllowed,
   gateFailure,
@@ -116,7 +116,7 @@ function causesOf(error: unknown): FailureText[] {
 }
 
 /** The outcome that the workflow gets for a call that has ended. */
-export function outcomeOf<A extends object, R>(
+export function gateOutcomeOf<A extends object, R>(
   allowed: GateAllowed<A>,
   state: CallState,
   ended: Ended<R>,
@@ -124,7 +124,7 @@ export function outcomeOf<A extends object, R>(
   const { result } = state;
   if ('value' in ended) return { ...allowed, outcome: 'done', result: ended.value };
   if (result?.success === true) {
-    return { ...allowed, outcome: 'happened', message: outputOf(result, noteOf(state)) };
+    return { ...allowed, outcome: 'happened', message: outputOf(result, editNote(state)) };
   }
   const isKnown = 'known' in ended ? ended.known : result?.error?.code !== 'in_doubt';
   const outcome = isKnown ? 'failed' : 'unknown';

@@ -15,14 +15,14 @@ import { isCancelled, sweepAbandoned } from '../approvals/doubts';
 import { type CallState, markChanged, type Settlement } from '../approvals/state';
 import { retryOf } from '../call-activities';
 import { summaryOf } from '../summary';
-import { allowedBy, close, decided, forbiddenBy, type GateState, open } from './asked';
+import { toGateAllowed, close, untilDecided, forbiddenBy, type GateState, open } from './asked';
 import { gateFailure, toPlain } from './request';
 import {
   type Ended,
   endedBy,
   type GateOutcome,
   type GateRunRequest,
-  outcomeOf,
+  gateOutcomeOf,
   runSettings,
 } from './run-request';
 
@@ -39,13 +39,13 @@ export async function askAndRun<A extends object, R>(
   const state = open(gate, request, runSettings(activity, given));
   watchCancellation(gate, state);
   try {
-    await decided(gate, state, request);
+    await untilDecided(gate, state, request);
     if (state.phase === 'done') return { ...forbiddenBy(state), outcome: 'not_run' };
     if (state.held === undefined) throw gateFailure(`call ${state.call.callId} was never decided`);
-    const allowed = allowedBy(state.held, state, request);
+    const allowed = toGateAllowed(state.held, state, request);
     const ended = await untilKnown<R>(gate, state, optionsOf(given, state));
     if (state.result?.error?.code === 'cancelled') throw new CancelledFailure(state.result.error.message);
-    return outcomeOf(allowed, state, ended);
+    return gateOutcomeOf(allowed, state, ended);
   } catch (error) {
     if (isCancellation(error)) closeUnstarted(gate, state);
     throw error;

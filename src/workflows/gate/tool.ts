@@ -1,6 +1,6 @@
 import type { InputOf, StandardJsonSchema } from '../../contract/schema/standard';
 import type { Gate } from './gate';
-import { type GateAllowed, jsonSchemaOf } from './request';
+import { type GateAllowed, argumentSchemaOf } from './request';
 import type { GateRunRequest } from './run-request';
 
 /** A tool for an AI SDK. A person decides on its calls. */
@@ -51,7 +51,7 @@ export function gateTool<S extends StandardJsonSchema<object>>(
   gate: Pick<Gate, 'ask' | 'run'>,
   { description, inputSchema, execute, ...request }: GateToolOptions<S>,
 ): GateTool<S> {
-  const schema = jsonSchemaOf(request.tool, inputSchema);
+  const schema = argumentSchemaOf(request.tool, inputSchema);
   return {
     description,
     inputSchema,

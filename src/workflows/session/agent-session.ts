@@ -57,7 +57,7 @@ class SessionRun {
   private compacting: CancellationScope | undefined;
   private readonly publisher: SessionPublisher;
 
-  constructor(private readonly session: state.Session) {
+  constructor(private readonly session: state.SessionMachine) {
     this.publisher = new SessionPublisher(session);
   }
 

@@ -3,7 +3,7 @@ import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { MEMO } from '../../contract/names';
 import type { SessionMemo, SessionState } from '../../contract/session';
-import type { Session } from './state';
+import type { SessionMachine } from './state';
 
 /** Shows the state of a session in lists and in Temporal's UI. */
 export class SessionPublisher {
@@ -12,7 +12,7 @@ export class SessionPublisher {
   private refused: NonNullable<SessionMemo['refused']> = [];
   private published = '';
 
-  constructor(private readonly session: Session) {}
+  constructor(private readonly session: SessionMachine) {}
 
   /** Publishes the state of the session. Writes only what changed. */
   publish(ended?: 'closed'): void {
@@ -48,7 +48,7 @@ function textBefore(): string {
   return typeof text === 'string' ? text : '';
 }
 
-function stateOf({ closing, running, paused, compaction }: Session): SessionState {
+function stateOf({ closing, running, paused, compaction }: SessionMachine): SessionState {
   if (closing) return 'closing';
   if (running !== undefined) return 'running';
   if (compaction === 'running') return 'compacting';

@@ -48,16 +48,18 @@ const isMessage = messageGuard(SESSION_MESSAGE);
 
 /** Judges a message from any sender. Changes nothing. */
 export function judgeMessage(session: MessagesOf, value: unknown): JudgedMessage {
-  if (!isMessage(value)) return refuse('malformed', `not a message: ${describeIssues(messageIssues(value))}`);
+  if (!isMessage(value))
+    return refuseMessage('malformed', `not a message: ${describeIssues(messageIssues(value))}`);
   const wrong = whyUnfit(session, value);
-  if (wrong !== undefined) return refuse('malformed', wrong);
+  if (wrong !== undefined) return refuseMessage('malformed', wrong);
   const digest = session.known.get(value.messageId);
   if (digest !== undefined) {
     if (digest === digestOf(value)) return { kind: 'repeat', message: value };
-    return refuse('message_changed', `message ${value.messageId} came before, with other content`);
+    return refuseMessage('message_changed', `message ${value.messageId} came before, with other content`);
   }
-  if (session.closing) return refuse('session_closing', 'this session is closing and takes no more messages');
-  if (!hasRoom(session, value)) return refuse('session_full', FULL);
+  if (session.closing)
+    return refuseMessage('session_closing', 'this session is closing and takes no more messages');
+  if (!hasRoom(session, value)) return refuseMessage('session_full', FULL);
   return { kind: 'take', message: value };
 }
 
@@ -88,7 +90,10 @@ function bytesOf({ text, files = [] }: Pick<SessionMessage, 'text' | 'files'>): 
 }
 
 /** The verdict on a message that is refused. */
-export function refuse(code: SessionRefusal, message: string): Extract<JudgedMessage, { kind: 'refuse' }> {
+export function refuseMessage(
+  code: SessionRefusal,
+  message: string,
+): Extract<JudgedMessage, { kind: 'refuse' }> {
   return { kind: 'refuse', refused: { accepted: false, code, message } };
 }
 

@@ -17,10 +17,10 @@ import { addSpent, noSpending, smallerOf } from '../../contract/spending/budget'
 import type { CarriedSpending } from '../../contract/spending/carried';
 import type { OldestPart } from './compaction';
 import { SessionMemory } from './memory';
-import { type MessagesOf, queueLate, refuse, type RunningTurn } from './queue';
+import { type MessagesOf, queueLate, refuseMessage, type RunningTurn } from './queue';
 
 /** The state of a session: a pure state machine. Message handlers and the main loop change it. */
-export interface Session extends MessagesOf {
+export interface SessionMachine extends MessagesOf {
   /** The id of this run if a reset made it. Shared state of other runs then comes from turns that the reset undid. */
   readonly resetRun: string | undefined;
   readonly origin?: TurnOrigin;
@@ -44,7 +44,10 @@ export interface Session extends MessagesOf {
 }
 
 /** A session at its start, or as the previous run left it. */
-export function makeSession({ agent, origin, budget, carried }: SessionInput, resetRun?: string): Session {
+export function makeSession(
+  { agent, origin, budget, carried }: SessionInput,
+  resetRun?: string,
+): SessionMachine {
   return {
     agent,
     resetRun,
@@ -68,7 +71,7 @@ export function makeSession({ agent, origin, budget, carried }: SessionInput, re
 }
 
 /** The state for the next run. Made only between turns. */
-export function carriedSession(session: Session): CarriedSession {
+export function carriedSession(session: SessionMachine): CarriedSession {
   const { turns, memory, waiting, known, paused, spending, states } = session;
   const held = states.length === 0 ? {} : { states };
   return { turns, waiting, known: [...known], paused, spending, ...held, ...memory.carried };
@@ -78,7 +81,7 @@ export function carriedSession(session: Session): CarriedSession {
  * The shared state as a turn left it. Where a reset made this run, the state is lost if the turn belonged to another
  * run.
  */
-function statesIn({ runId, known }: SessionStates, resetRun: string | undefined): Session['states'] {
+function statesIn({ runId, known }: SessionStates, resetRun: string | undefined): SessionMachine['states'] {
   return resetRun === undefined || resetRun === runId ? known : known.map(([key]) => [key, { lost: true }]);
 }
 
@@ -86,12 +89,13 @@ const controlIssues = messageCheck(SESSION_CONTROL);
 const isControl = messageGuard(SESSION_CONTROL);
 
 /** Reads a control message, or says why it is refused. Changes nothing. */
-export function judgeControl(session: Session, value: unknown): SessionControl | SessionRefused {
+export function judgeControl(session: SessionMachine, value: unknown): SessionControl | SessionRefused {
   if (!isControl(value))
-    return refuse('malformed', `not a control of a session: ${describeIssues(controlIssues(value))}`).refused;
+    return refuseMessage('malformed', `not a control of a session: ${describeIssues(controlIssues(value))}`)
+      .refused;
   const { memory, running } = session;
   const turns = memory.turnsKept + (running === undefined ? 0 : 1);
-  if (value.action === 'compact' && turns < 2) return refuse('nothing_to_compact', NOTHING).refused;
+  if (value.action === 'compact' && turns < 2) return refuseMessage('nothing_to_compact', NOTHING).refused;
   return value;
 }
 
@@ -99,7 +103,7 @@ const NOTHING =
   'there is nothing to summarize: a summary takes the place of all turns but the last, and there is no other turn word by word';
 
 /** Applies a control message. The same message twice has the same effect as once. */
-export function takeControl(session: Session, { action, cancel }: SessionControl): void {
+export function takeControl(session: SessionMachine, { action, cancel }: SessionControl): void {
   if (action === 'pause') session.paused = true;
   else if (action === 'resume') session.paused = false;
   else if (action === 'compact') session.compaction = session.compaction === 'running' ? 'running' : 'asked';
@@ -109,7 +113,7 @@ export function takeControl(session: Session, { action, cancel }: SessionControl
 }
 
 /** Takes the next message for a turn. Undefined: no turn starts now. */
-export function beginTurn(session: Session, turnId: (n: number) => string): RunningTurn | undefined {
+export function beginTurn(session: SessionMachine, turnId: (n: number) => string): RunningTurn | undefined {
   const { running, paused, closing, waiting } = session;
   if (running !== undefined || paused || closing) return undefined;
   const message = waiting.shift();
@@ -124,7 +128,7 @@ export function beginTurn(session: Session, turnId: (n: number) => string): Runn
  * interrupted it.
  */
 export function endTurn(
-  session: Session,
+  session: SessionMachine,
   { entries, took, tokens, compactOver = session.compactOver, spending, states }: TurnRecord,
   status: TurnMemory['status'],
 ): void {
@@ -144,7 +148,7 @@ export function endTurn(
 /**
  * The turns that a summary is to replace now, and whether somebody asked for the summary. Undefined: no summary is due.
  */
-export function beginCompaction(session: Session): { part: OldestPart; isAsked: boolean } | undefined {
+export function beginCompaction(session: SessionMachine): { part: OldestPart; isAsked: boolean } | undefined {
   const { memory, compactOver, compaction } = session;
   const isAsked = compaction === 'asked';
   const due = compactOver === undefined ? undefined : memory.oldest(compactOver);

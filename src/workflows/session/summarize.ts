@@ -16,9 +16,9 @@ import { bytesOfEntries } from '../../contract/transcript';
 import { addSpent, countedInReply } from '../../contract/spending/budget';
 import { estimatedTokens } from '../../contract/spending/usage';
 import type { CompactInput } from '../../contract/session';
-import { rawResult, valueOf } from '../messages';
+import { rawResult, decodedValueOf } from '../messages';
 import type { OldestPart } from './compaction';
-import type { Session } from './state';
+import type { SessionMachine } from './state';
 
 /**
  * The part that is summarized, and whether somebody asked for it. If the scope is cancelled, the memory stays as it
@@ -34,13 +34,16 @@ interface Compaction {
  * Replaces the oldest turns by a summary that a model writes. If no model can write one, the oldest outputs are
  * dropped instead, unless somebody asked for the summary.
  */
-export async function summarize(session: Session, { part, isAsked, scope }: Compaction): Promise<void> {
+export async function summarize(
+  session: SessionMachine,
+  { part, isAsked, scope }: Compaction,
+): Promise<void> {
   const { memory, compactOver } = session;
   const asked = Date.now();
   const estimate = estimatedTokens(bytesOfEntries(memory.entries.slice(0, part.entries)));
   const written = await scope.run(() => ask(session, part)).catch(withoutSummary);
   if (written === CANCELLED) return;
-  const output = readCompactOutput(valueOf(written));
+  const output = readCompactOutput(decodedValueOf(written));
   if (output !== undefined) {
     memory.compact(part, output);
     session.spending.spent = addSpent(
@@ -58,7 +61,7 @@ function withoutSummary(error: unknown): typeof CANCELLED | undefined {
   throw error;
 }
 
-function ask({ agent, origin, turns, memory }: Session, part: OldestPart): Promise<RawValue> {
+function ask({ agent, origin, turns, memory }: SessionMachine, part: OldestPart): Promise<RawValue> {
   const { workflowId: sessionId, runId } = workflowInfo();
   const session = { sessionId, runId, ...memory.ref };
   const input: CompactInput = { agent, session, ...part, ...defined({ origin }) };

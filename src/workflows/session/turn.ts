@@ -15,7 +15,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
-import { noteOf, readRecord, recordEntries } from '../../contract/session/conversation';
+import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
@@ -25,10 +25,10 @@ import { wordsEntry } from '../../contract/transcript';
 import type { TurnInput } from '../../contract/turn';
 import type { agentTurn } from '../agent-turn';
 import { startChildTurn } from '../child-turn';
-import { rawResult, valueOf } from '../messages';
+import { rawResult, decodedValueOf } from '../messages';
 import { MOST_ASKED } from '../think';
 import type { RunningTurn } from './queue';
-import type { Session } from './state';
+import type { SessionMachine } from './state';
 
 /** How a turn of a session ended, and the record that the session keeps. */
 interface TurnOutcome {
@@ -51,7 +51,7 @@ export class ChildTurn {
   private sent = 0;
 
   constructor(
-    private readonly session: Session,
+    private readonly session: SessionMachine,
     private readonly running: RunningTurn,
     private readonly run: Run,
   ) {
@@ -144,7 +144,7 @@ function statusOf({ cause }: ChildWorkflowFailure): SessionTurnEnd {
 }
 
 function withNote(record: TurnRecord, status: SessionTurnEnd, why?: string): TurnRecord {
-  return { ...record, entries: [...record.entries, ...noteOf(status, why)] };
+  return { ...record, entries: [...record.entries, ...turnEndNote(status, why)] };
 }
 
 function ofMessage(message: HeldMessage, ...notes: string[]): TurnRecord {
@@ -155,7 +155,7 @@ function ofMessage(message: HeldMessage, ...notes: string[]): TurnRecord {
 /** Asks a turn without a result what it did. The turn can answer as long as the server keeps its history. */
 async function recall({ turn, message }: RunningTurn): Promise<TurnRecord> {
   for (let asked = 1; asked <= MOST_ASKED; asked++) {
-    const record = readRecord(valueOf(await ask(turn, asked)));
+    const record = readRecord(decodedValueOf(await ask(turn, asked)));
     if (record !== undefined) return record;
   }
   return ofMessage(message, '[What this turn did is not known any more]');

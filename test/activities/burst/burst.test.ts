@@ -9,7 +9,7 @@ import type { BurstInput, BurstOutput } from '../../../src/contract/burst/burst'
 import { defined } from '../../../src/contract/defined';
 import { readBurstOutput } from '../../../src/contract/burst/read';
 import { type Model, ModelError } from '../../../src/models/model';
-import type { Fact } from '../../../src/activities/observed';
+import type { ObservedFact } from '../../../src/activities/observed';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
 import { type AgentOptions, defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
@@ -338,7 +338,7 @@ test.each([
       return steps.generate(request);
     },
   };
-  const facts: Fact[] = [];
+  const facts: ObservedFact[] = [];
   const said: unknown[] = [];
   const output = await run([], {
     ...{ agent: { model }, deps: { observe: (fact) => void facts.push(fact) } },

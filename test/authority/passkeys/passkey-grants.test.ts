@@ -1,5 +1,5 @@
 import { parseApprovers } from '../../../src/authority/approvers';
-import { grantText } from '../../../src/authority/grant-statement';
+import { signedGrantText } from '../../../src/authority/grant-statement';
 import { passkeyGrantSigner } from '../../../src/authority/passkeys/passkey-grants';
 import type { GrantTerms } from '../../../src/contract/control/grants';
 import { newPasskey, SITE } from '../../support/passkey';
@@ -38,7 +38,9 @@ test.each([
   const ask = await signerOf().ask(grant);
   expect(ask).toMatchObject({ rpId: SITE.rpId, ids: [passkey.id] });
   expect(ask?.sentence).toMatch(/^Allows clerk to run pay .*up to 3 calls/);
-  expect(ask?.statement).toBe(grantText(TERMS, PLACE, grant === CONFIRMED ? CONFIRMED.says : undefined));
+  expect(ask?.statement).toBe(
+    signedGrantText(TERMS, PLACE, grant === CONFIRMED ? CONFIRMED.says : undefined),
+  );
   const assertion = passkey.sign(ask?.statement ?? '');
   const { at } = grant === CONFIRMED ? CONFIRMED.says : TERMS;
   expect(await signerOf().take(grant, { assertion })).toEqual({
@@ -55,7 +57,7 @@ test.each<[string, object, ReturnType<typeof fileWith>]>([
   expect(await signerOf(approvers).ask({ ...GIVEN, ...part })).toBeUndefined();
 });
 
-const signed = (terms: GrantTerms): string => grantText(terms, PLACE);
+const signed = (terms: GrantTerms): string => signedGrantText(terms, PLACE);
 
 test.each<[string, object, string, RegExp]>([
   ['for more calls', {}, anna.sign(signed({ ...TERMS, times: 4 })), /not a signature over this grant/],
@@ -76,7 +78,7 @@ test.each<[string, object, string, RegExp]>([
   [
     'of a time that is none',
     { user: 'bob', says: { voter: 'bob', at: 'today' } },
-    bob.sign(grantText(TERMS, PLACE, { voter: 'bob', at: 'today' })),
+    bob.sign(signedGrantText(TERMS, PLACE, { voter: 'bob', at: 'today' })),
     /too old to be sent/,
   ],
 ])('refuses a signature %s', async (_what, part, assertion, why) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { parseApprovers } from '../../../src/authority/approvers';
 import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../../src/authority/assurance';
 import {
-  type CallFacts,
+  type SignedCallFacts,
   type SignableVote,
   type Statement,
   statementOf,
@@ -36,7 +36,7 @@ rules: [{ name: default, then: by_safety }]
 const approvers = fileWith([anna, edwards, rsa]);
 
 interface Case {
-  facts?: Partial<CallFacts>;
+  facts?: Partial<SignedCallFacts>;
   words?: Partial<SignableVote>;
   signer?: TestPasskey;
   changes?: PasskeyChanges;

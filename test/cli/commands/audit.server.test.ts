@@ -1,6 +1,6 @@
 import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeKeys, readPublicKey } from '../../../src/history/audit/keys';
+import { makeKeys, readAuditKeyId } from '../../../src/history/audit/keys';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
@@ -51,7 +51,7 @@ beforeEach(() => {
 it('makes keys of which only the public one is for others', async () => {
   const { key } = await json('keys', 'other.key');
   expect(statSync(path('other.key')).mode & 0o777).toBe(0o600);
-  expect(readPublicKey(readFileSync(path('other.key.pub'), 'utf8'), 'x')).toBe(key);
+  expect(readAuditKeyId(readFileSync(path('other.key.pub'), 'utf8'), 'x')).toBe(key);
   expect((await json('audit', 'export', '--until', '2020-01-01', '--key', 'other.key')).records).toBe(0);
 });
 

@@ -1,7 +1,7 @@
 import type { TurnSummary } from '../../../src/client/types';
 import type { DecidedCall } from '../../../src/client/decided';
 import { addDecided, decidedLines, listLines, refusedLines } from '../../../src/cli/commands/list';
-import type { Refusal } from '../../../src/server/refusal-log';
+import type { LoggedRefusal } from '../../../src/server/refusal-log';
 import { runCommand } from '../command';
 import { AT, NOW, testScreen } from '../support';
 
@@ -59,7 +59,7 @@ it('prints what was decided, when, and how it ended', () => {
 
 it('prints refused decisions with who, which call, when and why', () => {
   const standing = { decision: 'denied', approver: 'bob', at: AT };
-  const refusal: Refusal = {
+  const refusal: LoggedRefusal = {
     ...{ at: AT, namespace: 'default', user: 'ann', turn: 't-1', callId: '1.1', what: 'decision' },
     ...{ code: 'already_decided', standing },
   };

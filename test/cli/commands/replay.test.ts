@@ -1,5 +1,5 @@
 import {
-  findingLines,
+  replayFindingLines,
   refuseMistakes,
   replayProgressLine,
   type ReplaySum,
@@ -9,11 +9,11 @@ import {
 import type { ReplayOptions } from '../../../src/cli/replay/judge-runs';
 import { createStyle } from '../../../src/cli/print/screen';
 import { escapeText } from '../../../src/cli/print/escape';
-import type { Finding } from '../../../src/history/replay/explain';
+import type { ReplayFinding } from '../../../src/history/replay/explain';
 
 const look = { width: 200, style: createStyle(false) };
-const told = (finding: Finding, runId?: string): string[] =>
-  findingLines({ turn: 't', events: 9, finding, ...(runId === undefined ? {} : { runId }) }, look);
+const told = (finding: ReplayFinding, runId?: string): string[] =>
+  replayFindingLines({ turn: 't', events: 9, finding, ...(runId === undefined ? {} : { runId }) }, look);
 
 it.each([
   [{ runs: 0, done: 0, gone: 0 }, 'listing turns'],
@@ -24,10 +24,10 @@ it.each([
 });
 
 it('a run that replays is not shown', () => {
-  expect(findingLines({ turn: 't', events: 9 }, look)).toEqual([]);
+  expect(replayFindingLines({ turn: 't', events: 9 }, look)).toEqual([]);
 });
 
-it.each<[finding: Finding, lines: RegExp[]]>([
+it.each<[finding: ReplayFinding, lines: RegExp[]]>([
   [
     { kind: 'other', eventId: 25, step: 1, callId: '1.2', history: 'a', code: 'b', message: 'm' },
     [

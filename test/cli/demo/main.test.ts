@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { fixedAnswers, readDemoOptions } from '../../../src/cli/demo/play';
 import {
-  changesBetween,
+  diffOfSnapshots,
   copyWorkspace,
   expected,
   newTextOf,
@@ -89,15 +89,15 @@ describe('what the files have to be', () => {
       ],
     ],
   ])('tells %s', (_name, changes) => {
-    expect(changesBetween(expected(before, SCENE.to), new Map([...before, ...changes]))).not.toBe('');
+    expect(diffOfSnapshots(expected(before, SCENE.to), new Map([...before, ...changes]))).not.toBe('');
   });
 
   it('finds nothing where all is well', () => {
-    expect(changesBetween(expected(before, SCENE.to), expected(before, SCENE.to))).toBe('');
+    expect(diffOfSnapshots(expected(before, SCENE.to), expected(before, SCENE.to))).toBe('');
   });
 
   it('shows changes as a diff without noise', () => {
-    expect(changesBetween(before, expected(before, 'X'))).toBe(
+    expect(diffOfSnapshots(before, expected(before, 'X'))).toBe(
       `--- README.md\n+++ README.md\n@@ -1,1 +1,1 @@\n-Acme Ltd, and Acme Ltd\n+X, and X\n`,
     );
   });

@@ -1,4 +1,4 @@
-import { changesBetween, expected, newTextOf, SCENE, withNewText } from '../../../src/cli/demo/scene';
+import { diffOfSnapshots, expected, newTextOf, SCENE, withNewText } from '../../../src/cli/demo/scene';
 
 const args = { path: SCENE.file, edits: [{ old_text: SCENE.from, new_text: 'New Ltd' }] };
 
@@ -35,7 +35,7 @@ it.each<[name: string, after: [string, string][], line: RegExp | '']>([
   ['a new file', [...before, ['new.txt', 'x']], /^--- \/dev\/null$/m],
   ['a file that is gone', [[SCENE.file, before.get(SCENE.file) ?? '']], /^\+\+\+ \/dev\/null$/m],
 ])('shows %s between two looks', (_name, after, line) => {
-  const changes = changesBetween(before, new Map(after));
+  const changes = diffOfSnapshots(before, new Map(after));
   if (line === '') expect(changes).toBe('');
   else expect(changes).toMatch(line);
 });

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createMail, type MailSettings } from '../../../src/cli/notify/mail';
-import { createOutbox, type Outbox } from '../../../src/cli/notify/outbox';
+import { createOutbox, type NoticeOutbox } from '../../../src/cli/notify/outbox';
 import { openSent } from '../../../src/cli/notify/sent';
 import { scratchDirectory } from '../../support/scratch';
 import { NOW } from '../support';
@@ -40,7 +40,7 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const open = async (extra: Partial<MailSettings> = {}): Promise<Outbox> =>
+const open = async (extra: Partial<MailSettings> = {}): Promise<NoticeOutbox> =>
   createOutbox({
     receiver: createMail({ ...settings, ...extra }),
     channel: 'mail',

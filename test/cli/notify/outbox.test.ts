@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { CountersignError } from '../../../src/contract/errors';
 import type { Receiver } from '../../../src/cli/notify/notices';
-import { createOutbox, type Outbox } from '../../../src/cli/notify/outbox';
+import { createOutbox, type NoticeOutbox } from '../../../src/cli/notify/outbox';
 import { createWebhook } from '../../../src/cli/notify/receivers';
 import { openSent } from '../../../src/cli/notify/sent';
 import { scratchDirectory } from '../../support/scratch';
@@ -16,7 +16,7 @@ const server = usePostServer();
 
 describe('the outbox', () => {
   const notes: string[] = [];
-  const open = async (): Promise<Outbox> => {
+  const open = async (): Promise<NoticeOutbox> => {
     notes.length = 0;
     const sent = await openSent(join(directory(), 'sent.json'));
     const receiver = createWebhook(server().url, secret);
@@ -114,7 +114,7 @@ describe('a channel with several targets', () => {
       return error === undefined ? Promise.resolve() : Promise.reject(error);
     },
   });
-  const open = async (one: Receiver, channel = 'ops'): Promise<Outbox> =>
+  const open = async (one: Receiver, channel = 'ops'): Promise<NoticeOutbox> =>
     createOutbox({ receiver: one, channel, sent: await openSent(file()), note, signal: never });
 
   it('sends each its own, and again only to whom it failed, over a restart too', async () => {

@@ -1,4 +1,4 @@
-import { askedAt, lookAgain, outcomeOf } from '../../../src/cli/notify/outcome';
+import { askedAt, lookAgain, outcomeLine } from '../../../src/cli/notify/outcome';
 import { CountersignError } from '../../../src/contract/errors';
 import { AT, call, question, request, turn } from '../support';
 import { notice } from './support';
@@ -25,13 +25,13 @@ it.each([
   ['closed with its turn', call({ phase: 'closed' }), 'closed with its turn'],
   ['is asked about again', call({ request: request({ at: later }) }), /asked about again/],
 ] as const)('says what became of a call that %s', (_name, one, expected) => {
-  const said = outcomeOf(turn([one]), about);
+  const said = outcomeLine(turn([one]), about);
   if (expected instanceof RegExp) expect(said).toMatch(expected);
   else expect(said).toBe(expected);
 });
 
 it('is gone with the turn', () => {
-  expect(outcomeOf(turn([]), about)).toMatch(/does not have this call/);
+  expect(outcomeLine(turn([]), about)).toMatch(/does not have this call/);
   expect(askedAt(call({ phase: 'done' }))).toBeUndefined();
 });
 

@@ -1,13 +1,13 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeFolder, openSent } from '../../../src/cli/notify/sent';
+import { makeStateFolder, openSent } from '../../../src/cli/notify/sent';
 import { scratchDirectory } from '../../support/scratch';
 import { NOW } from '../support';
 
 const directory = scratchDirectory();
 const file = (): string => join(directory(), 'deep', 'notices.json');
 
-beforeEach(() => makeFolder(file()));
+beforeEach(() => makeStateFolder(file()));
 
 describe('the record of what was sent', () => {
   it('is on disk before anything else happens, for its owner only', async () => {
@@ -47,7 +47,7 @@ describe('the record of what was sent', () => {
 
   it('needs a folder', async () => {
     writeFileSync(join(directory(), 'file'), '');
-    await expect(makeFolder(join(directory(), 'file', 'notices.json'))).rejects.toMatchObject({
+    await expect(makeStateFolder(join(directory(), 'file', 'notices.json'))).rejects.toMatchObject({
       code: 'config_invalid',
     });
   });

@@ -1,4 +1,4 @@
-import { messageOf, overMessage, reasonView, whisperOf } from '../../../src/cli/notify/slack-text';
+import { slackMessage, overMessage, reasonView, whisperOf } from '../../../src/cli/notify/slack-text';
 import { testNotice } from '../../../src/cli/notify/notices';
 import type { RequestOpened } from '../../../src/history/events';
 import { call, NOW, proposal, request, turn } from '../support';
@@ -13,7 +13,7 @@ const place = { page: 'https://inbox.example.org', target: 'C1' };
 const made = (opened: RequestOpened | undefined, rules = HEARD, about = notice('a')) => {
   const one = opened === undefined ? undefined : call({ request: opened });
   const given = one === undefined ? place : { ...place, view: turn([one]), call: one };
-  const message = messageOf(about, given, rules);
+  const message = slackMessage(about, given, rules);
   return { ...message, blocks: blocksSchema.parse(message.blocks) };
 };
 it('says who asks, what for, and the arguments, with buttons that carry call and digest', () => {
@@ -62,7 +62,7 @@ it.each(HOSTILE)('formats no text of others: %j', (text) => {
   const evil = { ...about, data: { ...about.data, tool: text, agent: text, prompt: text, summary: text } };
   const one = call({ request: request({ arguments: { [text]: text }, note: text, policyReason: text }) });
   const view = turn([one], { origin: { requester: text } });
-  const { blocks, text: beside } = messageOf(evil, { ...place, view, call: one }, HEARD);
+  const { blocks, text: beside } = slackMessage(evil, { ...place, view, call: one }, HEARD);
   const said = blocksSchema.parse(blocks);
   // Only letters, in places that Slack does not read: the server's schema allows nothing else.
   expect(JSON.stringify(said)).not.toMatch(/mrkdwn|"type":"(link|user|broadcast|emoji)"|"emoji":true/);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseApprovers } from '../../../src/authority/approvers';
 import type { Answer, Countersign } from '../../../src/client';
 import type { Decision } from '../../../src/contract/decision';
-import { createOutbox, type Outbox } from '../../../src/cli/notify/outbox';
+import { createOutbox, type NoticeOutbox } from '../../../src/cli/notify/outbox';
 import { openSent } from '../../../src/cli/notify/sent';
 import { createSlack, type SlackSettings } from '../../../src/cli/notify/slack';
 import { testNotice } from '../../../src/cli/notify/notices';
@@ -64,7 +64,7 @@ const client: Pick<Countersign, 'view' | 'decide' | 'placeOf'> = {
     throw new Error('nothing is signed');
   },
 };
-const open = async (extra: Partial<SlackSettings> = {}): Promise<Outbox> => {
+const open = async (extra: Partial<SlackSettings> = {}): Promise<NoticeOutbox> => {
   const receiver = await createSlack({
     ...{ api: server.api, token: BOT_TOKEN, appToken: APP_TOKEN, page: 'https://inbox.example.org', client },
     postsFile: join(directory(), 'posts.json'),
@@ -79,7 +79,7 @@ const open = async (extra: Partial<SlackSettings> = {}): Promise<Outbox> => {
     note: (line) => void notes.push(line),
   });
 };
-const listening = async (): Promise<Outbox> => {
+const listening = async (): Promise<NoticeOutbox> => {
   const outbox = await open();
   ended = outbox.listen?.();
   await until('a socket', () => server.sockets() === 1);

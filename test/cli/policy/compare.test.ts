@@ -1,5 +1,5 @@
 import { parsePolicy } from '../../../src/authority/policy';
-import { type Candidate, createComparison, type PolicyTest } from '../../../src/cli/policy/compare';
+import { type PolicyCandidate, createComparison, type PolicyTest } from '../../../src/cli/policy/compare';
 import { type PastCall, pastCalls } from '../../../src/cli/policy/past';
 import type { JsonSchema } from '../../../src/contract/tool';
 import { viewOf } from '../../../src/history/view';
@@ -30,7 +30,11 @@ const made = (more: Partial<PastCall> = {}): PastCall => ({
   ...more,
 });
 
-async function testOf(text: string, calls: PastCall[], more: Partial<Candidate> = {}): Promise<PolicyTest> {
+async function testOf(
+  text: string,
+  calls: PastCall[],
+  more: Partial<PolicyCandidate> = {},
+): Promise<PolicyTest> {
   const rules = parsePolicy(`rules: [${text}]`, 'policy.yaml');
   const comparison = createComparison({ agents, rules, approvers: undefined, ...more });
   for (const call of calls) await comparison.add(call);

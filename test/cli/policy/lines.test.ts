@@ -1,5 +1,5 @@
 import type { PolicyTest } from '../../../src/cli/policy/compare';
-import { suggestLines, testLines } from '../../../src/cli/policy/lines';
+import { suggestLines, policyTestLines } from '../../../src/cli/policy/lines';
 import type { Suggestion } from '../../../src/cli/policy/suggest';
 import { testScreen } from '../support';
 
@@ -19,7 +19,7 @@ const found: PolicyTest = {
 };
 
 it('shows what would be otherwise, how often rules fit, and what was left out', () => {
-  const lines = testLines(found, testScreen(160));
+  const lines = policyTestLines(found, testScreen(160));
   expect(lines[0]).toBe('2 turns, 60 calls: 8 as decided, 52 otherwise');
   expect(lines.find((line) => line.startsWith('t0/1.1'))).toMatch(/runs +refused +safety/);
   expect(lines.find((line) => line.startsWith('t1/1.1'))).toMatch(/asks, denied +runs +small/);
@@ -31,7 +31,7 @@ it('shows what would be otherwise, how often rules fit, and what was left out', 
 
 it('says so where there are no rules, and nothing is otherwise', () => {
   const none = { ...found, from: null, otherwise: [], rules: [], unknown: {}, invalid: 0, forks: 0 };
-  expect(testLines(none, testScreen())).toEqual([
+  expect(policyTestLines(none, testScreen())).toEqual([
     '2 turns, 60 calls: 8 as decided, 0 otherwise',
     'The config has no policy rules: this is what its code says today.',
   ]);
@@ -56,7 +56,7 @@ it('prints suggestions to paste, each with what speaks for it', () => {
 
 it('lets no text of a model or a person reach the terminal as it is', () => {
   const printed = [
-    ...testLines(found, testScreen(160)),
+    ...policyTestLines(found, testScreen(160)),
     ...suggestLines([one], { turns: 1, calls: 1, screen: testScreen() }),
   ];
   expect(printed.join('\n')).not.toMatch(/[\u202e\u001b]/);

@@ -9,7 +9,7 @@ import { eventLines } from '../../../src/cli/print/event';
 import { changeLine, inboxLines } from '../../../src/cli/print/inbox';
 import { momentLines, timelineLines } from '../../../src/cli/commands/timeline';
 import { callLines, pendingLines, turnLines } from '../../../src/cli/print/turn';
-import { findingLines } from '../../../src/cli/commands/replay';
+import { replayFindingLines } from '../../../src/cli/commands/replay';
 import { resetLines } from '../../../src/cli/commands/reset';
 import { createScreen, createStyle } from '../../../src/cli/print/screen';
 import { statsLines } from '../../../src/cli/commands/stats';
@@ -176,7 +176,7 @@ it('leaves nothing raw of items, answers, plans, findings and errors', () => {
           },
           style,
         ),
-        ...findingLines({ turn: text, runId: text, events: 3, finding }, screen),
+        ...replayFindingLines({ turn: text, runId: text, events: 3, finding }, screen),
         ...resetLines(
           {
             turn: text,

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { loadDataConverter } from '@temporalio/common/lib/internal-non-workflow';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { judgeRuns, type Judged, type NamedRun } from '../../../src/cli/replay/judge-runs';
+import { judgeRuns, type JudgedRun, type NamedRun } from '../../../src/cli/replay/judge-runs';
 import { type History, makeDecode } from '../../../src/history/decode/decode';
 import { parseExport } from '../../../src/history/exported';
-import type { Finding } from '../../../src/history/replay/explain';
+import type { ReplayFinding } from '../../../src/history/replay/explain';
 import { replayRuns } from '../../../src/history/replay/replayer';
 import { changed, encryptedExport, exported, ofAnotherApplication, withPatch } from '../../history/exports';
 import { ringOf } from '../../encryption/ring';
@@ -27,22 +27,24 @@ const turnOf = ({ events }: History): string =>
 const judge = async (
   jsons: unknown[],
   change: (code: string) => string = (code) => code,
-): Promise<Judged[]> => {
+): Promise<JudgedRun[]> => {
   const code = change(readFileSync(lib('workflow-bundle.js'), 'utf8'));
   const runs = async function* () {
     for (const json of jsons)
       for (const history of parseExport(json)) yield { turn: turnOf(history), history };
   };
   const options = { workflowBundle: { code }, dataConverter: ringOf({}).replay() };
-  const judged: Judged[] = [];
+  const judged: JudgedRun[] = [];
   const decode = makeDecode(loadDataConverter(ringOf({}).replay()));
   const replaying = { replay: (all: AsyncIterable<NamedRun>) => replayRuns(options, all), decode };
   for await (const one of judgeRuns(replaying, runs())) judged.push(one);
   return judged;
 };
 
-const findingOf = async (json: unknown, change?: (code: string) => string): Promise<Finding | undefined> =>
-  (await judge([json], change))[0]?.finding;
+const findingOf = async (
+  json: unknown,
+  change?: (code: string) => string,
+): Promise<ReplayFinding | undefined> => (await judge([json], change))[0]?.finding;
 
 const replaced =
   (from: string | RegExp, to: string) =>
@@ -70,7 +72,7 @@ test('one that does not replay does not stop those behind it', async () => {
 });
 
 describe('a history that was changed', () => {
-  it.each<[string, () => unknown, Partial<Finding>]>([
+  it.each<[string, () => unknown, Partial<ReplayFinding>]>([
     [
       'another tool',
       () => changed('approved', '"name": "pay"', '"name": "give"'),
@@ -110,7 +112,7 @@ describe('code that was changed', () => {
     'this.timer.set((0, transitions_1.nextDeadline)(turn.approvals), "a request expires or is escalated"), ';
   const ask = 'turn.step += 1;';
 
-  it.each<[string, string, (code: string) => string, Partial<Finding>]>([
+  it.each<[string, string, (code: string) => string, Partial<ReplayFinding>]>([
     [
       'sets no timer',
       'edited',

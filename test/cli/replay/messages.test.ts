@@ -1,8 +1,8 @@
-import { ProgressCounter, Deadline } from '../../../src/cli/replay/messages';
+import { ProgressCounter, RestCheck } from '../../../src/cli/replay/messages';
 
 /** What each look finds, after something was done before it. */
 const looks = (counter: ProgressCounter, before: readonly (() => void)[]): (number | undefined)[] => {
-  const deadline = new Deadline(counter);
+  const deadline = new RestCheck(counter);
   return before.map((act) => {
     act();
     return deadline.look();

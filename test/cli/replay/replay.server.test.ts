@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ProcessOptions, replayIsolated } from '../../../src/cli/replay/replay';
-import { type Judged, judgeRuns, type NamedRun } from '../../../src/cli/replay/judge-runs';
+import { type JudgedRun, judgeRuns, type NamedRun } from '../../../src/cli/replay/judge-runs';
 import { makeDecode } from '../../../src/history/decode/decode';
 import { parseExport } from '../../../src/history/exported';
-import type { Finding } from '../../../src/history/replay/explain';
+import type { ReplayFinding } from '../../../src/history/replay/explain';
 import { changed, encryptedExport, exported } from '../../history/exports';
 import { ensureBuilt, lib } from '../../support/build';
 
@@ -30,8 +30,8 @@ const runsOf = async function* (jsons: readonly unknown[]): AsyncGenerator<Named
   for (const json of jsons) for (const history of parseExport(json)) yield { turn: 't', history };
 };
 
-const judge = async (how: ProcessOptions, ...jsons: unknown[]): Promise<Judged[]> => {
-  const judged: Judged[] = [];
+const judge = async (how: ProcessOptions, ...jsons: unknown[]): Promise<JudgedRun[]> => {
+  const judged: JudgedRun[] = [];
   const replay = (runs: AsyncIterable<NamedRun>) => replayIsolated(how, runs);
   for await (const one of judgeRuns({ replay, decode: makeDecode() }, runsOf(jsons))) judged.push(one);
   return judged;
@@ -51,7 +51,7 @@ it('judges as this process does', async () => {
 const takingAt32 = (how: string): string =>
   original().replace(TAKES, `${TAKES} if (__TEMPORAL_ACTIVATOR__.info.historyLength === 32) { ${how} }`);
 
-const stuckAt32 = (code: unknown): Partial<Finding> =>
+const stuckAt32 = (code: unknown): Partial<ReplayFinding> =>
   expect.objectContaining({
     kind: 'stuck',
     eventId: 32,

@@ -6,13 +6,13 @@ import {
   currentHunk,
   startChoice,
   type HunkAnswer,
-  type HunkChoice,
+  type HunkAnswers,
 } from '../../../src/cli/review/acts';
 import type { Terminal } from '../../../src/cli/review/terminal';
 import type { Decision } from '../../../src/contract/decision';
 import { AT, call, proposal, testScreen } from '../support';
 
-const choose = (ids: string[], ...answers: HunkAnswer[]): HunkChoice =>
+const choose = (ids: string[], ...answers: HunkAnswer[]): HunkAnswers =>
   answers.reduce(answerHunk, startChoice(ids));
 
 describe('choosing hunks', () => {

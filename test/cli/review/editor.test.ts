@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { editorOf, editText } from '../../../src/cli/review/editor';
+import { editorOf, letPersonEdit } from '../../../src/cli/review/editor';
 import { scratchDirectory, writeScript } from '../../support/scratch';
 
 const directory = scratchDirectory();
@@ -14,7 +14,7 @@ const editor = (...lines: string[]): NodeJS.ProcessEnv => ({
 });
 
 const edit = (env: NodeJS.ProcessEnv, text = 'before\n'): Promise<string> =>
-  editText({ text, name: 'arguments.jsonc', env });
+  letPersonEdit({ text, name: 'arguments.jsonc', env });
 
 const leftBehind = (): string[] =>
   readdirSync(tmpdir()).filter((name) => name.startsWith('countersign-edit-'));

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { CountersignError } from '../../../src/contract/errors';
 import { type AuditRecord, NO_HASH, SEALED_FIELDS, sha256 } from '../../../src/history/audit/format';
 import { keyId } from '../../../src/history/audit/keys';
-import { readLine, splitLines, wrongValue } from '../../../src/history/audit/read';
+import { readLine, linesOfStream, wrongValue } from '../../../src/history/audit/read';
 import { continueChain, createExportedRuns, createVerifier } from '../../../src/history/audit/chain';
 import { fileOf, newKey, record, verifyLines } from './sample';
 
@@ -17,7 +17,7 @@ const verifyBytes = async (file: Buffer): Promise<void> => {
   const chunks = (async function* () {
     yield file;
   })();
-  for await (const { lines: some, cut } of splitLines(chunks)) {
+  for await (const { lines: some, cut } of linesOfStream(chunks)) {
     for (const line of some) verifier.push(line);
     if (cut !== undefined) verifier.cut();
   }

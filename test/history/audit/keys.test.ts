@@ -1,5 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { keyId, makeKeys, publicKeyOf, readPrivateKey, readPublicKey } from '../../../src/history/audit/keys';
+import {
+  keyId,
+  makeKeys,
+  publicKeyOf,
+  readPrivateKey,
+  readAuditKeyId,
+} from '../../../src/history/audit/keys';
 import { startNode } from '../../cli/process';
 import { ensureBuilt, lib } from '../../support/build';
 
@@ -11,7 +17,7 @@ const rsaPrivate = rsa.privateKey.export({ type: 'pkcs8', format: 'pem' }).toStr
 it('makes a pair whose halves name the same key', () => {
   expect(made.id).toMatch(/^[0-9a-f]{64}$/);
   expect(keyId(readPrivateKey(made.privatePem, 'x'))).toBe(made.id);
-  expect(readPublicKey(made.publicPem, 'x')).toBe(made.id);
+  expect(readAuditKeyId(made.publicPem, 'x')).toBe(made.id);
   expect(keyId(publicKeyOf(made.id))).toBe(made.id);
 });
 
@@ -19,7 +25,7 @@ it.each([
   ['its digits', made.id],
   ['its digits in capitals and with a newline', `${made.id.toUpperCase()}\n`],
 ])('reads a public key from %s', (_what, text) => {
-  expect(readPublicKey(text, 'x')).toBe(made.id);
+  expect(readAuditKeyId(text, 'x')).toBe(made.id);
 });
 
 it.each([
@@ -28,7 +34,7 @@ it.each([
   ['another kind of key', rsaPublic],
   ['digits of another length', made.id.slice(2)],
 ])('refuses %s as a public key', (_what, text) => {
-  expect(() => readPublicKey(text, 'k.pub')).toThrow(
+  expect(() => readAuditKeyId(text, 'k.pub')).toThrow(
     expect.objectContaining({ code: 'audit_key', message: expect.stringContaining('k.pub') }),
   );
 });

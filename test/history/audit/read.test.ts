@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { splitLines } from '../../../src/history/audit/read';
+import { linesOfStream } from '../../../src/history/audit/read';
 
 const split = async (chunks: Buffer[]) => {
   const lines: string[] = [];
@@ -7,7 +7,7 @@ const split = async (chunks: Buffer[]) => {
   const stream = (async function* () {
     yield* chunks;
   })();
-  for await (const some of splitLines(stream)) {
+  for await (const some of linesOfStream(stream)) {
     lines.push(...some.lines.map(String));
     cut = some.cut?.toString();
   }

@@ -9,7 +9,7 @@ import {
   createVerifier,
   type Expected,
   firstLine,
-  type Verified,
+  type VerifiedFile,
 } from '../../../src/history/audit/chain';
 import { turnEventsOfJson } from '../../../src/history/exported';
 
@@ -46,7 +46,7 @@ export function fileOf(
 }
 
 /** Checks lines as a file is checked. */
-export function verifyLines(lines: readonly string[], expected: Expected = {}): Verified {
+export function verifyLines(lines: readonly string[], expected: Expected = {}): VerifiedFile {
   const verifier = createVerifier(expected);
   for (const line of lines) verifier.push(Buffer.from(line, 'latin1'));
   return verifier.finish();

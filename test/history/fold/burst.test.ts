@@ -3,7 +3,7 @@ import type { PreparedCall, ValidCall } from '../../../src/contract/call';
 import { makeFailure } from '../../../src/contract/result';
 import type { TurnEvent } from '../../../src/history/events';
 import { expandBurst } from '../../../src/history/fold/burst';
-import { recordOf } from '../../../src/history/fork-record';
+import { forkRecordOf } from '../../../src/history/fork-record';
 import { result, run, Script, thinkOutput } from '../script';
 
 const START = Date.parse('2026-01-01T00:00:00.000Z');
@@ -202,14 +202,14 @@ describe('a burst that began as the first think of a turn', () => {
   });
 
   test('a fork finds each of its steps', () => {
-    const record = recordOf([think(output).events]);
+    const record = forkRecordOf([think(output).events]);
     expect([...record.steps.keys()]).toEqual([2, 3, 4]);
     expect(record.steps.get(4)).toMatchObject({ reply: last, results: [{ callId: '3.1', success: false }] });
   });
 });
 
 test('a fork finds each step of a burst with its results', () => {
-  const record = recordOf([burstOf(output).events]);
+  const record = forkRecordOf([burstOf(output).events]);
   expect([...record.steps.keys()]).toEqual([1, 2, 3, 4]);
   expect(record.steps.get(3)).toMatchObject({
     reply: second,

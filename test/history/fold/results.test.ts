@@ -1,7 +1,7 @@
 import type { ToolFailure } from '../../../src/contract/result';
 import { FAILURES } from '../../../src/contract/names';
 import type { DecodedFailure } from '../../../src/history/decode/events';
-import { failureResult, lostActivity, settleFailure } from '../../../src/history/fold/results';
+import { unhandledResult, lostInHistory, settleFailure } from '../../../src/history/fold/results';
 import { newCall } from '../../../src/history/fold/think';
 import { ask, result } from '../script';
 
@@ -16,7 +16,7 @@ const failure = (more: Partial<DecodedFailure> = {}): DecodedFailure => ({
 
 test('a result that no handler made says which call, whether it was approved, and when', () => {
   const denied: ToolFailure = { code: 'denied', message: 'ann said no' };
-  expect(failureResult(newCall(ask('1.1')), denied, AT)).toMatchObject({
+  expect(unhandledResult(newCall(ask('1.1')), denied, AT)).toMatchObject({
     callId: '1.1',
     tool: 'pay',
     arguments: { n: 1 },
@@ -32,7 +32,7 @@ test.each([
   ['an attempt that had sent heartbeats', { beaten: true }, { beaten: true }],
   ['an activity that no worker had', { untaken: true }, { untaken: true }],
 ] as const)('%s is found at the root of a failure', (_, root, facts) => {
-  expect(lostActivity(failure(root))).toMatchObject({ message: 'worker died', ...facts });
+  expect(lostInHistory(failure(root))).toMatchObject({ message: 'worker died', ...facts });
 });
 
 test('a lost activity leaves an unsafe call in doubt, and fails another one', () => {

@@ -3,8 +3,8 @@ import {
   type Difference,
   firstDifference,
   isThink,
-  placeOf,
-  wordsOf,
+  stepAndCallOf,
+  commandWords,
 } from '../../../src/history/replay/explain';
 
 const timer: Command = { what: 'timer' };
@@ -82,7 +82,7 @@ describe('wordsOf', () => {
     [{ what: 'end', how: 'cancelled' }, 'ends the turn as cancelled'],
     [{ what: 'end', how: 'continued' }, 'continues as new'],
   ])('%j: %s', (command, words) => {
-    expect(wordsOf(command)).toBe(words);
+    expect(commandWords(command)).toBe(words);
   });
 
   it.each<[Command | undefined, object]>([
@@ -92,7 +92,7 @@ describe('wordsOf', () => {
     [{ what: 'timer' }, {}],
     [undefined, {}],
   ])('%j is at %j', (command, place) => {
-    expect(placeOf(command)).toEqual(place);
+    expect(stepAndCallOf(command)).toEqual(place);
   });
 
   it.each<[Command, boolean]>([

@@ -9,7 +9,7 @@ import {
   type Plan,
   type PlannedCall,
   planReplace,
-  type Report,
+  type OfflineReport,
   type Round,
   sinceLastWords,
 } from '../../../src/models/offline/plan';
@@ -18,7 +18,7 @@ import {
 function follow(
   plan: Plan,
   answer: (call: PlannedCall) => string,
-): { steps: PlannedCall[][]; report: Report } {
+): { steps: PlannedCall[][]; report: OfflineReport } {
   const steps: PlannedCall[][] = [];
   let state = plan.next();
   while (state.done !== true) {

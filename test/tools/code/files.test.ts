@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createFiles, type Files } from '../../../src/tools/code/files';
+import { createFiles, type ProjectFiles } from '../../../src/tools/code/files';
 import { makeFolder } from './support';
 
 const root = makeFolder({
@@ -15,7 +15,7 @@ const root = makeFolder({
 });
 const outside = makeFolder({ 'secret.ts': 'secret', 'folder/deep.ts': 'deep' });
 const own = makeFolder({ 'lib.d.ts': 'lib' });
-let files: Files;
+let files: ProjectFiles;
 
 beforeAll(() => {
   symlinkSync(join(outside, 'secret.ts'), join(root, 'src', 'out.ts'));

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isAlive } from '../../../src/lock';
-import { findCodeService, type CodeSettings, type Question } from '../../../src/tools/code/service';
+import { findCodeService, type CodeSettings, type CodeQuestion } from '../../../src/tools/code/service';
 import { ensureBuilt, lib } from '../../support/build';
 import { until } from '../../support/until';
 import { makeFolder, STRICT, writeFiles } from './support';
@@ -30,8 +30,8 @@ const ENDLESS = [
   ),
 ].join('\n');
 
-const describing = (symbol: string): Question => ({ name: 'describe_code_symbol', args: { symbol } });
-const checking: Question = { name: 'code_diagnostics', args: {} };
+const describing = (symbol: string): CodeQuestion => ({ name: 'describe_code_symbol', args: { symbol } });
+const checking: CodeQuestion = { name: 'code_diagnostics', args: {} };
 const never = new AbortController().signal;
 
 it('answers questions that come at once one after the other', async () => {

@@ -1,4 +1,4 @@
-import { findTarget, placeOf, sourceOf } from '../../../src/tools/code/symbols';
+import { findTarget, lineAndColumn, sourceOf } from '../../../src/tools/code/symbols';
 import { openFiles } from './support';
 
 const look = openFiles({
@@ -38,7 +38,7 @@ const place = (given: string): string => {
   const [declaration] = findTarget(bench, given).symbol.declarations ?? [];
   if (declaration === undefined) throw new Error('no declaration');
   const name = bench.ts.getNameOfDeclaration(declaration) ?? declaration;
-  return placeOf(bench, declaration.getSourceFile(), name.getStart());
+  return lineAndColumn(bench, declaration.getSourceFile(), name.getStart());
 };
 
 describe('a symbol is named', () => {

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describeAnswer, follow, type Followed } from '../../../src/tools/http/follow';
+import { describeAnswer, follow, type FollowedAnswer } from '../../../src/tools/http/follow';
 import { hostList } from '../../../src/tools/http/hosts';
 import type { Header } from '../../../src/tools/http/references';
 import { secretRules } from '../../../src/tools/http/references';
@@ -48,7 +48,7 @@ const go = (
   path: string,
   change: Partial<HttpRequest> = {},
   { rules, network } = allow(),
-): Promise<Followed> =>
+): Promise<FollowedAnswer> =>
   follow(
     {
       method: 'GET',
@@ -62,7 +62,7 @@ const go = (
   );
 
 const redirect = (status: number, place: string): string => `/to?${status}&${encodeURIComponent(place)}`;
-const textOf = ({ answer: { body } }: Followed): string => ('missing' in body ? '' : body.toString());
+const textOf = ({ answer: { body } }: FollowedAnswer): string => ('missing' in body ? '' : body.toString());
 
 it.each([301, 302, 303, 307, 308])(
   'follows %i of a GET to the same origin, with all its headers',
@@ -223,10 +223,10 @@ it('keeps the answer to a request with an effect where the redirect leads to a b
 
 describe('what the model reads', () => {
   const followed = (
-    body: Followed['answer']['body'],
+    body: FollowedAnswer['answer']['body'],
     type?: string,
-    more: Partial<Followed> = {},
-  ): Followed => ({
+    more: Partial<FollowedAnswer> = {},
+  ): FollowedAnswer => ({
     url: new URL('https://a.example/x'),
     redirects: 0,
     answer: {
@@ -238,7 +238,7 @@ describe('what the model reads', () => {
     ...more,
   });
 
-  it.each<[string, Followed, string]>([
+  it.each<[string, FollowedAnswer, string]>([
     ['text', followed(Buffer.from('größe')), '200 OK\n\ngröße'],
     ['JSON', followed(Buffer.from('{}'), 'application/json'), '200 OK\ncontent-type: application/json\n\n{}'],
     [

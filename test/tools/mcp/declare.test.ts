@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   declaredServers,
-  fillIn,
+  fillVariables,
   variablesIn,
   prefixOf,
   serversSchema,
@@ -102,11 +102,11 @@ it.each([
   ['$A and ${}', '$A and ${}'],
   ['${NESTED}', '${A}'],
 ])('%s is filled in as %s', (text, expected) => {
-  expect(fillIn(text, { A: 'one', NESTED: '${A}' })).toBe(expected);
+  expect(fillVariables(text, { A: 'one', NESTED: '${A}' })).toBe(expected);
 });
 
 it('names a variable that is not set', () => {
-  expect(() => fillIn('${NOT_SET}', {})).toThrow(/NOT_SET/);
+  expect(() => fillVariables('${NOT_SET}', {})).toThrow(/NOT_SET/);
   expect([variablesIn('${A}/${B:-b}'), variablesIn('$A')]).toEqual([['A', 'B'], []]);
 });
 

@@ -4,7 +4,7 @@ import {
   digestDefinition,
   type Definition,
   MOST_TOOLS,
-  parametersOf,
+  schemaForModel,
   readListed,
   toolName,
   toolNames,
@@ -59,7 +59,7 @@ describe('what a server lists', () => {
 
 it('leaves out the dialect of a schema', () => {
   const schema = { $schema: 'http://json-schema.org/draft-07/schema#', ...inputSchema };
-  expect(parametersOf({ name: 'read', inputSchema: schema })).toEqual(inputSchema);
+  expect(schemaForModel({ name: 'read', inputSchema: schema })).toEqual(inputSchema);
 });
 
 it.each([

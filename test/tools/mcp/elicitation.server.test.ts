@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../../src/contract/json';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
 import type { McpServers } from '../../../src/tools/mcp/declare';
-import { ASK_MS } from '../../../src/tools/mcp/elicitation';
+import { ELICITATION_MS } from '../../../src/tools/mcp/elicitation';
 import { formatLock } from '../../../src/tools/mcp/lock';
 import { startTestEnvironment, type TestEnvironment, waitForEnd } from '../../../src/testing';
 import { root } from '../../support/build';
@@ -126,7 +126,7 @@ describe('a server that asks in the middle of a call', () => {
     expect(question?.question.text).toContain('The MCP server "asks" asks this');
     const waits = Date.parse(question?.deadline ?? '') - Date.parse(question?.at ?? '');
     expect(waits).toBeGreaterThan(0);
-    expect(waits).toBeLessThanOrEqual(ASK_MS);
+    expect(waits).toBeLessThanOrEqual(ELICITATION_MS);
     expect(view).toMatchObject({ status: 'waiting', requests: [] });
     expect(view.calls.map(({ callId, phase }) => [callId, phase])).toEqual([
       ['1.1', 'running'],

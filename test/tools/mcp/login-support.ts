@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { accountOf, connectTo } from '../../../src/tools/mcp/reach';
 import type { McpHttpStart, McpOAuth, McpServer } from '../../../src/tools/mcp/declare';
 import { beginLogin, type LoginRequest, type OpenLogin } from '../../../src/tools/mcp/login';
-import { type Account, type Login, loginFile } from '../../../src/tools/mcp/logins';
+import { type LoginAccount, type Login, loginFile } from '../../../src/tools/mcp/logins';
 import type { McpConnection } from '../../../src/tools/mcp/connection';
 import { createSecrets, type Secrets } from '../../../src/tools/secrets';
 import { agree } from '../../support/mcp-oauth';
@@ -28,7 +28,7 @@ export function far(url: string, oauth?: McpOAuth): McpServer & { start: McpHttp
 }
 
 /** Who logs in at a server. */
-export function account(url: string, oauth?: McpOAuth): Account {
+export function account(url: string, oauth?: McpOAuth): LoginAccount {
   const secrets = createSecrets((name) => `value of ${name}`);
   return accountOf('far', far(url, oauth).start, secrets);
 }
@@ -55,7 +55,7 @@ export async function logIn(url: string, more: Partial<LoginRequest> = {}): Prom
 }
 
 /** Writes a login by hand, with these rights. */
-export function keep(of: Account, login: unknown, mode = 0o600): string {
+export function keep(of: LoginAccount, login: unknown, mode = 0o600): string {
   const file = loginFile(of);
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, JSON.stringify(login), { mode });

@@ -1,5 +1,5 @@
 import {
-  fieldsOf,
+  loginFields,
   oauthReason,
   readScopes,
   requireBearer,
@@ -49,7 +49,7 @@ it.each([
   [10, 5],
 ])('renews a token of %d s after %d s', (seconds, after) => {
   const before = Date.now();
-  const { renewAt = 0, expiresAt = 0 } = fieldsOf({
+  const { renewAt = 0, expiresAt = 0 } = loginFields({
     access_token: 'a',
     token_type: 'bearer',
     expires_in: seconds,
@@ -64,7 +64,7 @@ it.each([undefined, 0, -1])('knows no end of a token that lives for %s s', (seco
     token_type: 'bearer',
     ...(seconds === undefined ? {} : { expires_in: seconds }),
   };
-  expect(fieldsOf(tokens)).toEqual({ accessToken: 'a' });
+  expect(loginFields(tokens)).toEqual({ accessToken: 'a' });
 });
 
 it.each([

@@ -1,7 +1,7 @@
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  type Build,
+  type LaunchBase,
   bubblewrapWords,
   chooseIdentity,
   findParts,
@@ -21,7 +21,7 @@ const parts = {
   prlimit: '/usr/bin/prlimit',
   setpriv: '/usr/bin/setpriv',
 };
-const build: Build = {
+const build: LaunchBase = {
   parts,
   identity: { kind: 'own' },
   limits: limitsSchema.parse({}),

@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer as createTcpServer, type Socket
 import { join } from 'node:path';
 import { hostList } from '../../../src/tools/http/hosts';
 import type { Lookup } from '../../../src/tools/http/send';
-import { type Proxy, startProxy } from '../../../src/tools/sandbox/proxy';
+import { type NetworkProxy, startProxy } from '../../../src/tools/sandbox/proxy';
 import { scratchDirectory } from '../../support/scratch';
 
 const scratch = scratchDirectory();
@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => new Promise((resolve) => server.close(resolve)));
 
-let proxy: Proxy | undefined;
+let proxy: NetworkProxy | undefined;
 afterEach(() => proxy?.close());
 
 /** A proxy for hosts of which those in `isPrivate` may be private. */

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { explain, onOneLine, unlessMissing } from '../../../src/tools/workspace/path';
+import { explainSystemError, onOneLine, orIfMissing } from '../../../src/tools/workspace/path';
 import { isToolError, ToolError } from '../../../src/tools/errors';
 
 it.each([
@@ -35,7 +35,7 @@ it.each([
   ['EACCES', /permission denied/],
   ['EMFILE', /could not be used \(EMFILE\)/],
 ])('%s is explained without a path of this machine', (code, message) => {
-  const error = explain(systemError(code), 'a.txt');
+  const error = explainSystemError(systemError(code), 'a.txt');
   expect(isToolError(error)).toBe(true);
   expect(String(error)).toMatch(message);
   expect(String(error)).not.toContain('/srv/private');
@@ -46,21 +46,21 @@ it.each<[string, unknown]>([
   ['an error without a code', new Error('bug')],
   ['a code that is not of the system', Object.assign(new Error('x'), { code: 'ERR_INVALID_ARG_TYPE' })],
 ])('%s stays as it is', (_, error) => {
-  expect(explain(error, 'a.txt')).toBe(error);
+  expect(explainSystemError(error, 'a.txt')).toBe(error);
 });
 
 describe('what may be missing', () => {
   it('gives the value where it exists', async () => {
-    expect(await unlessMissing(Promise.resolve(7), null)).toBe(7);
+    expect(await orIfMissing(Promise.resolve(7), null)).toBe(7);
   });
 
   it('gives the other value where it does not exist', async () => {
-    const missing = Promise.reject(explain(systemError('ENOENT'), 'a.txt'));
-    expect(await unlessMissing(missing, null)).toBeNull();
+    const missing = Promise.reject(explainSystemError(systemError('ENOENT'), 'a.txt'));
+    expect(await orIfMissing(missing, null)).toBeNull();
   });
 
   it('passes every other error through', async () => {
-    const denied = Promise.reject(explain(systemError('EACCES'), 'a.txt'));
-    await expect(unlessMissing(denied, null)).rejects.toThrow('permission denied');
+    const denied = Promise.reject(explainSystemError(systemError('EACCES'), 'a.txt'));
+    await expect(orIfMissing(denied, null)).rejects.toThrow('permission denied');
   });
 });

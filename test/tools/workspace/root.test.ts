@@ -1,6 +1,6 @@
 import { mkdirSync, renameSync, symlinkSync, unlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { createRoot, readBytes, readIfThere, withFile } from '../../../src/tools/workspace/root';
+import { createRoot, readBytes, readBytesIfThere, withRegularFile } from '../../../src/tools/workspace/root';
 import { HOLDINGS, makeBox } from './support';
 
 describe.each(HOLDINGS)('a root held by %s', (holding) => {
@@ -37,7 +37,7 @@ describe.each(HOLDINGS)('a root held by %s', (holding) => {
     ['a missing file', 'no.txt', undefined],
     ['a file in a missing folder', 'no/a.txt', undefined],
   ])('reads %s, if it is there', async (_, path, text) => {
-    expect((await readIfThere(root, path))?.bytes.toString()).toBe(text);
+    expect((await readBytesIfThere(root, path))?.bytes.toString()).toBe(text);
   });
 
   it('makes missing folders only where it is asked to', async () => {
@@ -49,7 +49,7 @@ describe.each(HOLDINGS)('a root held by %s', (holding) => {
   it('closes the file after it was used, also after a throw', async () => {
     let fd = -1;
     const use = root.inParent('a.txt', (location) =>
-      withFile(location, async (handle) => {
+      withRegularFile(location, async (handle) => {
         fd = handle.fd;
         throw new Error('stop');
       }),

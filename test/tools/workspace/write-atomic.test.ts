@@ -12,7 +12,7 @@ import {
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isToolError, isTransportError } from '../../../src/tools/errors';
-import { createRoot, type FileLocation, withFile } from '../../../src/tools/workspace/root';
+import { createRoot, type FileLocation, withRegularFile } from '../../../src/tools/workspace/root';
 import {
   ignoreMissing,
   linkNewName,
@@ -160,7 +160,7 @@ describe('a file that was looked at', () => {
     work: (place: FileLocation, seen: Parameters<typeof removeSeen>[1]) => Promise<void>,
   ): Promise<void> =>
     inPlace(root, 'a.txt', (place) =>
-      withFile(place, async (handle, facts) => {
+      withRegularFile(place, async (handle, facts) => {
         happens();
         await work(place, { handle, facts });
       }),

@@ -9,7 +9,7 @@ import {
   settle,
   start,
 } from '../../../src/workflows/approvals/transitions';
-import { report, settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
+import { takeOutcome, settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
 import { judgeResolution, takeResolution } from '../../../src/workflows/approvals/judge-resolution';
 import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
 import type { Order } from '../../../src/contract/tool';
@@ -228,7 +228,7 @@ function apply(approvals: Approvals, witness: Witness, op: Operation): void {
     case 'report': {
       if (state === undefined) return;
       const { callKey } = state;
-      return void report(approvals, {
+      return void takeOutcome(approvals, {
         callKey,
         generation: op.generation,
         secret: 's',
@@ -358,7 +358,7 @@ test('an outcome that is reported before the loss is known settles the doubt at 
   start(state);
   state.secret = 's';
   const outcome = { callKey: 'k:1.1', generation: 0, secret: 's', result: resultFor(state) };
-  expect(report(approvals, outcome)).toBe(false);
+  expect(takeOutcome(approvals, outcome)).toBe(false);
   expect(state.phase).toBe('running');
   settle(approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 1 });
   expect(state).toMatchObject({ phase: 'done', result: { error: { message: 'x' } } });
@@ -376,6 +376,6 @@ test.each([
   if (own !== undefined) state.secret = own;
   settle(approvals, state, { settlement: { inDoubt: { message: 'lost' } }, now: 1 });
   const outcome = { callKey: 'k:1.1', generation: 0, secret: sent, result: resultFor(state) };
-  expect(report(approvals, outcome)).toBe(false);
+  expect(takeOutcome(approvals, outcome)).toBe(false);
   expect(state.phase).toBe('in_doubt');
 });

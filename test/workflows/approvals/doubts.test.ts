@@ -1,4 +1,4 @@
-import { report, settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
+import { takeOutcome, settleDoubt, sweepAbandoned } from '../../../src/workflows/approvals/doubts';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
 import type { Approvals, CallState } from '../../../src/workflows/approvals/state';
 import { cancelAll, settle, start } from '../../../src/workflows/approvals/transitions';
@@ -39,7 +39,7 @@ it.each<[string, object, boolean]>([
   const state = callOf(approvals);
   state.secret = 's';
   const outcome = { callKey: 'k:1.1', generation: 0, secret: 's', result: result('1.1'), ...change };
-  expect(report(approvals, outcome)).toBe(isTaken);
+  expect(takeOutcome(approvals, outcome)).toBe(isTaken);
   expect(state.phase).toBe(isTaken ? 'done' : 'in_doubt');
 });
 

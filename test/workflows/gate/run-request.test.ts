@@ -8,7 +8,7 @@ import {
   type Ended,
   endedBy,
   type GateRunRequest,
-  outcomeOf,
+  gateOutcomeOf,
   runSettings,
 } from '../../../src/workflows/gate/run-request';
 import { approvalsWith, type CallShape } from '../../support/calls';
@@ -132,7 +132,10 @@ describe('what the workflow hears', () => {
   ])('%s', (_, resultOf, ended, expected) => {
     const state = stateOf();
     const result = resultOf(state);
-    expect(outcomeOf(allowed, Object.assign(state, { result }), ended)).toEqual({ ...allowed, ...expected });
+    expect(gateOutcomeOf(allowed, Object.assign(state, { result }), ended)).toEqual({
+      ...allowed,
+      ...expected,
+    });
   });
 
   it('does not have the note of a changed call in its message: that stands beside it', () => {
@@ -149,7 +152,7 @@ describe('what the workflow hears', () => {
     const state = Object.assign(stateOf(), { edit, held, proposed: { amount: 1 } });
     const result = successOf(state, 'it did', 0);
     expect(result.content).toContain('changed the arguments');
-    expect(outcomeOf(allowed, Object.assign(state, { result }), inDoubt)).toMatchObject({
+    expect(gateOutcomeOf(allowed, Object.assign(state, { result }), inDoubt)).toMatchObject({
       message: 'it did',
     });
   });

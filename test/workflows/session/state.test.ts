@@ -78,7 +78,7 @@ it.each([
 describe('state that calls share', () => {
   const key = JSON.stringify(['session', 'memory', '']);
   const held = (runId: string) => ({ holder: { queue: 'countersign-worker:1@here:a', begunBy: 'k', runId } });
-  const endWith = (session: state.Session, states?: SessionStates): void => {
+  const endWith = (session: state.SessionMachine, states?: SessionStates): void => {
     send(session, message(`m${session.turns}`));
     state.beginTurn(session, turnId);
     state.endTurn(session, { entries: [], took: [], ...defined({ states }) }, 'cancelled');

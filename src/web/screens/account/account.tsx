@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import type { Session } from '../../../server/api';
+import type { InboxSession } from '../../../server/api';
 import { readSession } from '../../http';
 import { hrefOf, type Route } from '../../model/route';
 import { storedTheme, storeTheme, type Theme } from '../../theme';
@@ -9,7 +9,7 @@ import { Text } from '../../ui/text';
 import { Dialog } from '../../ui/widgets';
 import { Fact } from '../call/head';
 
-const ROLES: Readonly<Record<Session['role'], string>> = {
+const ROLES: Readonly<Record<InboxSession['role'], string>> = {
   viewer: 'viewer: may only look',
   approver: 'approver: decides what the rules let you',
   admin: 'admin',
@@ -71,7 +71,7 @@ export function Account({ help, signOut }: AccountProps): JSX.Element {
 }
 
 /** The session as it is now. It is read each time the menu opens, because the approvers file may have changed. */
-function useToday(ref: { current: HTMLElement | null }): Session {
+function useToday(ref: { current: HTMLElement | null }): InboxSession {
   const { session } = useAppContext();
   const [now, setNow] = useState(session);
   useEffect(() => {
@@ -84,7 +84,7 @@ function useToday(ref: { current: HTMLElement | null }): Session {
 }
 
 /** The person who is signed in, as the server knows them. */
-function Who({ user, role, agents, inFile }: Session): JSX.Element {
+function Who({ user, role, agents, inFile }: InboxSession): JSX.Element {
   return (
     <dl class="facts">
       <Fact name="Signed in as">

@@ -14,7 +14,7 @@ import { Key } from '../../ui/widgets';
 import { sendDecision } from '../../http';
 import { byteNote } from '../../model/labels';
 import { LIMITS } from '../../../contract/limits';
-import { focusSoon, Reason } from './edit';
+import { focusSoon, ReasonField } from './edit';
 import { type DecidingProps, type KeptTyped, useSend } from './send';
 
 /** The state of a review: edits, hunks, what was seen, and what still prevents an approval. */
@@ -205,7 +205,7 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
       <p class={`note${reason.isOver ? ' bad' : ''}`} id="reason-note" role="status">
         {isWhyAsked && isWhyMissing ? `Say why, or press ${deny.label} again.` : reason.text}
       </p>
-      <Reason {...props} {...reason} isEdited={isEdited} deny={() => decide(deny)} />
+      <ReasonField {...props} {...reason} isEdited={isEdited} deny={() => decide(deny)} />
       <Buttons
         {...{ deny: { ...deny, act: denyOrAsk }, approve: { ...approve, act: () => decide(approve) } }}
       />

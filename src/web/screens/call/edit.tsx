@@ -130,7 +130,7 @@ interface ReasonProps {
  * The field for the reason. Ctrl+Enter denies. If the arguments were edited, the person might want to approve them, so
  * Ctrl+Enter then only moves the focus to the Approve button.
  */
-export function Reason({ typed, change, isOver, isEdited, deny }: ReasonProps): JSX.Element {
+export function ReasonField({ typed, change, isOver, isEdited, deny }: ReasonProps): JSX.Element {
   const onKeyDown = (event: KeyboardEvent): void => {
     const { currentTarget: field } = event;
     if (event.key === 'Escape' && field instanceof HTMLElement) field.blur();

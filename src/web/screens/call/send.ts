@@ -8,7 +8,7 @@ import { fieldIssues } from '../../model/draft';
 import { parseRoute, type Route } from '../../model/route';
 import { errorText, noticeText, refusalText } from '../../model/labels';
 import type { Typed } from '../../typed';
-import { type Notice, useAppContext } from '../../ui/app';
+import { type ShownNotice, useAppContext } from '../../ui/app';
 
 /** The props of every panel of a call. */
 export interface PanelProps {
@@ -68,7 +68,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
   const key = `${turn}/${callId}`;
   const here = parseRoute(location.hash);
   const route: Route = here.at === 'conversation' ? here : { at: 'call', turn, callId };
-  const back: Notice['to'] = { label: 'Open it', route };
+  const back: ShownNotice['to'] = { label: 'Open it', route };
   const answered = (reply: Reply<Told>, what: string, { isAway, refused }: Away): void => {
     const bad = (text: string): void =>
       notify({ text: `${what}: ${text}`, tone: 'bad', to: back, stays: true });
@@ -84,7 +84,7 @@ export function useSend<B extends object>({ details, call, ...props }: DecidingP
     }
     forget();
     setRefusal(undefined);
-    const to: Notice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
+    const to: ShownNotice['to'] = { label: 'See the turn', route: { at: 'turn', turn } };
     notify({ text: noticeText(answer, answer.done ?? what), tone: 'good', to });
     if (answer.status === 'accepted' && answer.verdict.asksAgain === true) {
       // This panel shows the old request until the next panel replaces it, so nothing can be sent from it.
