@@ -102,7 +102,7 @@ describe('a server that does not know priorities', () => {
 
   afterAll(() => proxy.stop());
 
-  it('is told of', async () => {
+  it('is named in the finding', async () => {
     expect(await findingAt(proxy.address)).toMatchObject({ state: 'warning', detail: IGNORED });
   }, 90_000);
 
