@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: each figure beside its baseline, measured in the same run, alternating, on a server of its own.
- * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts all
- * into docs/performance.md. `-- --peers` compares with DBOS and Restate instead, which it installs into a folder of
+ * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts
+ * their rows into docs/performance.md. `-- --peers` compares with DBOS and Restate instead, which it installs into a folder of
  * its own; with `--write` into docs/comparison.md. Exit code 1 where a figure does not hold.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -42,6 +42,7 @@ import { waiting } from './figures/waiting';
 import { measurePeers, peersTable, writePeers } from './peers';
 import { printFigure, printHead } from './print';
 import { writeReport } from './report';
+import { ROWS } from './rows';
 import { startBaseline, startOurs } from './subjects';
 
 // The inbox last: the ten thousand turns that it leaves would slow down whatever came after.
@@ -129,11 +130,18 @@ async function measureAll(measurements: readonly Measurement[], server: RunningS
         ? await measure(measurement, server)
         : await withServer((own) => measure(measurement, own), dynamicConfig);
     for (const figure of found) printFigure(figure, values.json);
+    sayMissing(measurement, found);
     figures.push(...found);
     // After each, so that a run that is ended early leaves what it has.
     if (values.write) writeReport(figures, new Date().toISOString().slice(0, 10));
   }
   return figures;
+}
+
+/** A row that nobody gives any more would stay on the page for good. */
+function sayMissing({ name }: Measurement, found: readonly Figure[]): void {
+  for (const row of ROWS[name])
+    if (!found.some(({ figure }) => figure === row)) say(`${name} did not give the row "${row}"`);
 }
 
 async function measure({ isAlone, run }: Measurement, { address }: RunningServer): Promise<Figure[]> {
