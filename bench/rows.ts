@@ -65,7 +65,7 @@ export const ROWS = {
     'of these taken from their worker',
   ],
   recovery: ['killed with 2000 turns waiting → first decision effective'],
-  waiting: ['memory of a waiting turn'],
+  waiting: ['memory of a waiting turn', 'processor time of 1,000 waiting turns'],
   inbox: ['first 100 requests, 10,000 turns waiting'],
 } as const;
 
