@@ -16,6 +16,7 @@ import type { Figure, Measurement } from './figure';
 import { audit } from './figures/audit';
 import { authority } from './figures/authority';
 import { burst } from './figures/burst';
+import { burstEnd } from './figures/burst-end';
 import { code } from './figures/code';
 import { decision } from './figures/decision';
 import { webInbox } from './figures/web-inbox';
@@ -63,6 +64,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   policy,
   authority,
   pause,
+  burstEnd,
   lisp,
   mcp,
   code,

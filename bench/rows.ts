@@ -26,6 +26,10 @@ export const ROWS = {
     'pause → last start of a call with an effect, longest of 8',
     'check for a pause before such a call',
   ],
+  'burst-end': [
+    'cancel → last step of a burst, longest of 8',
+    'pause of its activity → last step of a burst, longest of 8',
+  ],
   lisp: ['Lisp lookup, over the bare Swank round trip', 'three Lisp lookups together'],
   mcp: [
     'MCP call, over the bare call and an empty activity',
