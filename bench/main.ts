@@ -40,7 +40,8 @@ import { step, throughput } from './figures/step';
 import { streaming } from './figures/streaming';
 import { timeline } from './figures/timeline';
 import { waiting } from './figures/waiting';
-import { measurePeers, peersTable, writePeers } from './peers';
+import { measurePeers } from './peers';
+import { judgePeers, peersTables, writePeers } from './peers/rows';
 import { printFigure, printHead } from './print';
 import { writeReport } from './report';
 import { ROWS } from './rows';
@@ -165,9 +166,9 @@ function startBoth(address: string): Promise<{ stop(): Promise<void> }[]> {
 
 async function comparePeers(): Promise<number> {
   const rows = await withServer((server, dbFile) => measurePeers({ server, dbFile, say }));
-  process.stdout.write(`${peersTable(rows).join('\n')}\n`);
+  process.stdout.write(`${peersTables(rows).join('\n')}\n`);
   if (values.write) writePeers(rows, new Date().toISOString().slice(0, 10));
-  return 0;
+  return judgePeers(rows).every(({ ok }) => ok) ? 0 : 1;
 }
 
 async function main(): Promise<number> {

@@ -42,7 +42,7 @@ export function merged(
   const days = new Set(sorted.map((cells) => cells.at(-1)));
   const runs = new Set([...before.filter((line) => line.startsWith('- ')), `- ${day}: ${place}.`]);
   const kept = [...runs].filter((line) => days.has(/^- (\S+): /.exec(line)?.[1])).sort();
-  return ['Measured on', '', ...kept, '', ...table(sorted)];
+  return ['Measured on', '', ...kept, '', ...tableOf(HEAD, sorted)];
 }
 
 /** The cells of each row of a table. */
@@ -57,8 +57,13 @@ function placeOf([name = '']: readonly string[]): number {
   return place === -1 ? ORDER.length : place;
 }
 
-function table(rows: readonly (readonly string[])[]): string[] {
-  return [row(HEAD), row(HEAD.map(() => '---')), ...rows.map(row)];
+/** Figures as a table of Markdown. */
+export function table(figures: readonly Figure<string>[]): string[] {
+  return tableOf(HEAD.slice(0, -1), figures.map(cellsOf));
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  return [row(head), row(head.map(() => '---')), ...rows.map(row)];
 }
 
 function cellsOf({ figure, value, baseline, ratio, limit, ok, unit }: Figure<string>): string[] {

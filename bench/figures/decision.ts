@@ -37,7 +37,7 @@ export const decision: Measurement = {
 };
 
 /** A bare signal to a hand-written workflow, until its activity runs. */
-export function rawSignal({ client }: Bench): Subject {
+export function rawSignal({ client }: Pick<Bench, 'client'>): Subject {
   return async () => {
     const place = { taskQueue: BASELINE_QUEUE, workflowId: freshId('raw') };
     const handle = await client.workflow.start('rawSignal', place);
