@@ -3,7 +3,7 @@ import { absolute, type Bench, type Measurement } from '../figure';
 import { BASELINE_QUEUE, freshId, OUR_QUEUE } from '../subjects';
 import { cpuOf } from '../processes';
 import { startProcess, type Side } from '../worker';
-import { requestOf } from './decision';
+import { requestOf, untilWaits } from './decision';
 
 const TURNS = 1000;
 /** Before them: what the first ones load is the worker's own. */
@@ -97,6 +97,5 @@ export async function startOne(
     return requestOf(bench, workflowId);
   }
   const handle = await workflow.start(bare, { taskQueue: BASELINE_QUEUE, workflowId });
-  while (((await handle.describe()).raw.workflowExecutionInfo?.historyLength?.toNumber() ?? 0) < 4)
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  await untilWaits(handle);
 }
