@@ -18,7 +18,7 @@ export interface Row {
   loop?: Loop;
 }
 
-/** What a loop of steps costs, and what is left of it where its process is killed. */
+/** What a loop of steps costs, and how a run ended whose process was killed. */
 export interface Loop {
   /** Milliseconds of a step whose tool gives 1 KiB, each time. */
   steps: readonly number[];
