@@ -7,8 +7,11 @@ const BARS = 320;
 const MOST = 1.5;
 const WIDTH = LABELS + BARS * MOST + 70;
 
+/** What is drawn of a figure. */
+export type Bar = Pick<Figure<string>, 'figure' | 'limit' | 'ok' | 'share'>;
+
 /** A bar a figure that has a limit: how much of that is used up. What is left of the line holds. */
-export function chart(all: readonly Figure[]): string {
+export function chart(all: readonly Bar[]): string {
   const figures = all.filter(({ limit }) => limit !== NO_LIMIT);
   const height = figures.length * ROW + 44;
   const line = LABELS + BARS;
@@ -23,7 +26,7 @@ export function chart(all: readonly Figure[]): string {
   ].join('\n');
 }
 
-function bar({ figure, share, ok }: Figure, index: number): string[] {
+function bar({ figure, share, ok }: Bar, index: number): string[] {
   const y = index * ROW + 8;
   const width = Math.max(1, Math.round(Math.min(share, MOST) * BARS));
   return [

@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { MeasurementName, RowName } from './rows';
 
 /** What every figure is measured on. */
 export interface Bench {
@@ -11,9 +12,9 @@ export interface Bench {
 /** The limit of a figure that is only shown. */
 export const NO_LIMIT = '-';
 
-/** One measured figure beside its baseline. `ratio` is value / baseline; what `limit` is about is said in `unit`. */
-export interface Figure {
-  figure: string;
+/** One measured figure, by the name of its row, beside its baseline. `ratio` is value / baseline; what `limit` is about is said in `unit`. */
+export interface Figure<Name extends string = RowName> {
+  figure: Name;
   value: number;
   baseline: number | null;
   ratio: number | null;
@@ -27,7 +28,7 @@ export interface Figure {
 
 /** One measurement, which may give several figures. */
 export interface Measurement {
-  name: string;
+  name: MeasurementName;
   /** It starts workers of its own, so no other may take what it starts. */
   isAlone?: boolean;
   /** What it sets of a server of its own, `key=value` each. @default the server of all */
@@ -79,11 +80,11 @@ export async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 /** A figure whose value is held to a share of its baseline; without `most` and `least` it is only shown. */
-export function relative(
-  figure: string,
+export function relative<Name extends string>(
+  figure: Name,
   measured: { values: readonly number[] | undefined; baselines: readonly number[] | undefined; unit: string },
   hold: { most?: number; least?: number },
-): Figure {
+): Figure<Name> {
   const ratio = ratioOf(measured.values, measured.baselines);
   return {
     figure,
@@ -97,11 +98,11 @@ export function relative(
 }
 
 /** A figure that is held to a number of its own. */
-export function absolute(
-  figure: string,
+export function absolute<Name extends string>(
+  figure: Name,
   value: number,
   hold: { most?: number; least?: number; unit: string },
-): Figure {
+): Figure<Name> {
   return {
     figure,
     value,

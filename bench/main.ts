@@ -1,7 +1,7 @@
 /**
  * `npm run bench`: each figure beside its baseline, measured in the same run, alternating, on a server of its own.
- * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts all
- * into docs/performance.md. `-- --peers` compares with DBOS and Restate instead, which it installs into a folder of
+ * `-- --json` prints one line a figure; `-- --only step,inbox` measures those; `-- --write` puts
+ * their rows into docs/performance.md. `-- --peers` compares with DBOS and Restate instead, which it installs into a folder of
  * its own; with `--write` into docs/comparison.md. Exit code 1 where a figure does not hold.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -16,6 +16,7 @@ import type { Figure, Measurement } from './figure';
 import { audit } from './figures/audit';
 import { authority } from './figures/authority';
 import { burst } from './figures/burst';
+import { burstEnd } from './figures/burst-end';
 import { code } from './figures/code';
 import { decision } from './figures/decision';
 import { webInbox } from './figures/web-inbox';
@@ -39,9 +40,11 @@ import { step, throughput } from './figures/step';
 import { streaming } from './figures/streaming';
 import { timeline } from './figures/timeline';
 import { waiting } from './figures/waiting';
-import { measurePeers, peersTable, writePeers } from './peers';
+import { measurePeers } from './peers';
+import { judgePeers, peersTables, writePeers } from './peers/rows';
 import { printFigure, printHead } from './print';
 import { writeReport } from './report';
+import { ROWS } from './rows';
 import { startBaseline, startOurs } from './subjects';
 
 // The inbox last: the ten thousand turns that it leaves would slow down whatever came after.
@@ -62,6 +65,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   policy,
   authority,
   pause,
+  burstEnd,
   lisp,
   mcp,
   code,
@@ -129,11 +133,18 @@ async function measureAll(measurements: readonly Measurement[], server: RunningS
         ? await measure(measurement, server)
         : await withServer((own) => measure(measurement, own), dynamicConfig);
     for (const figure of found) printFigure(figure, values.json);
+    sayMissing(measurement, found);
     figures.push(...found);
     // After each, so that a run that is ended early leaves what it has.
     if (values.write) writeReport(figures, new Date().toISOString().slice(0, 10));
   }
   return figures;
+}
+
+/** A row that nobody gives any more would stay on the page for good. */
+function sayMissing({ name }: Measurement, found: readonly Figure[]): void {
+  for (const row of ROWS[name])
+    if (!found.some(({ figure }) => figure === row)) say(`${name} did not give the row "${row}"`);
 }
 
 async function measure({ isAlone, run }: Measurement, { address }: RunningServer): Promise<Figure[]> {
@@ -155,9 +166,9 @@ function startBoth(address: string): Promise<{ stop(): Promise<void> }[]> {
 
 async function comparePeers(): Promise<number> {
   const rows = await withServer((server, dbFile) => measurePeers({ server, dbFile, say }));
-  process.stdout.write(`${peersTable(rows).join('\n')}\n`);
+  process.stdout.write(`${peersTables(rows).join('\n')}\n`);
   if (values.write) writePeers(rows, new Date().toISOString().slice(0, 10));
-  return 0;
+  return judgePeers(rows).every(({ ok }) => ok) ? 0 : 1;
 }
 
 async function main(): Promise<number> {

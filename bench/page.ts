@@ -4,6 +4,13 @@ import { join } from 'node:path';
 /** The pages that figures are written into. */
 export const DOCS = join(__dirname, '..', 'docs');
 
+/** The lines between two marks of a page, without the empty ones around them. */
+export function readPart(page: string, marks: { start: string; end: string }): string[] {
+  const [, rest = ''] = readFileSync(page, 'utf8').split(marks.start);
+  const [part = ''] = rest.split(marks.end);
+  return part.trim().split('\n');
+}
+
 /** Puts lines between two marks of a page; the words around them stay. */
 export function writePart(
   page: string,

@@ -315,7 +315,7 @@ const RULES: readonly Rule[] = [
   },
   { line: /^npx countersign policy suggest$/, turn: pay, says: /^rules:|There is nothing to suggest/ },
   { line: /^npx countersign doctor$/, says: /ok +queue countersign/ },
-  { line: /^npx countersign doctor --json$/, says: /"name": "transitions"/ },
+  { line: /^npx countersign doctor --json$/, says: /"name": "transitions"[^]*"name": "priorities"/ },
   {
     line: /^npx countersign approve .*--hunks 1,3/,
     fill: seen,

@@ -235,6 +235,27 @@ describe('the options', () => {
     expect(JSON.stringify(workflowBundle)).toContain('refundOrder');
   });
 
+  it.each([
+    ['the rate of the queue in calls a second', 'far', 90, 1.5],
+    ['a rate under one call a second', 'far', 3, 0.05],
+    ['no rate of another queue', undefined, 90, undefined],
+  ])('have %s', async (_case, taskQueue, perMinute, rate) => {
+    const native = await NativeConnection.connect({ address: testAddress() });
+    try {
+      const config = { ...makeConfig('far'), callsPerMinute: { far: perMinute } };
+      // The rate of the config takes precedence, because all workers of a queue need the same.
+      const worker = taskQueue === undefined ? {} : { maxTaskQueueActivitiesPerSecond: 100 };
+      const place = { config, connection: native, workflowBundle: testBundle(), worker };
+      const options = await createWorkerOptions({
+        ...place,
+        ...(taskQueue === undefined ? {} : { taskQueue }),
+      });
+      expect(options.maxTaskQueueActivitiesPerSecond).toBe(rate);
+    } finally {
+      await native.close();
+    }
+  });
+
   it.each<OwnWorkerOptions>([
     { maxConcurrentActivityTaskExecutions: 5 },
     { maxConcurrentWorkflowTaskExecutions: 5 },

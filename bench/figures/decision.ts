@@ -1,3 +1,4 @@
+import type { WorkflowHandle } from '@temporalio/client';
 import { connect } from '../../lib/client';
 import { absolute, alternate, median, type Bench, type Measurement, type Subject } from '../figure';
 import { BASELINE_QUEUE, freshId, OUR_QUEUE, started } from '../subjects';
@@ -36,13 +37,20 @@ export const decision: Measurement = {
   },
 };
 
-/** A bare signal to a hand-written workflow, until its activity runs. */
-export function rawSignal({ client }: Bench): Subject {
+/** A bare signal to a hand-written workflow that waits for it, until its activity runs. */
+export function rawSignal({ client }: Pick<Bench, 'client'>): Subject {
   return async () => {
     const place = { taskQueue: BASELINE_QUEUE, workflowId: freshId('raw') };
     const handle = await client.workflow.start('rawSignal', place);
+    await untilWaits(handle);
     return untilStarted('go', () => handle.signal('go'));
   };
+}
+
+/** Waits until a hand-written workflow waits: its first task is on record. A signal that came before would wait for that. */
+export async function untilWaits(handle: Pick<WorkflowHandle, 'describe'>): Promise<void> {
+  while (((await handle.describe()).raw.workflowExecutionInfo?.historyLength?.toNumber() ?? 0) < 4)
+    await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
 /** Waits until a turn has a request. */

@@ -41,7 +41,7 @@ export const rate: Measurement = {
     const minutes = ((starts.at(-1) ?? 0) - (starts[0] ?? 0)) / 60_000;
     return [
       absolute(`calls a minute of a queue that may have ${PER_MINUTE}`, (CALLS - 1) / minutes, {
-        ...{ most: PER_MINUTE * 1.1, unit: '' },
+        ...{ most: Math.round(PER_MINUTE * 1.1), unit: '' },
       }),
     ];
   },

@@ -31,7 +31,10 @@ interface Place {
   taskQueue: string;
 }
 
-function measurement(name: string, measure: (place: Place) => Promise<Figure[]>): Measurement {
+function measurement(
+  name: 'session' | 'long-session',
+  measure: (place: Place) => Promise<Figure[]>,
+): Measurement {
   return {
     name,
     run: async (bench) => {

@@ -1,14 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { absolute, type Bench, type Measurement } from '../figure';
 import { BASELINE_QUEUE, freshId, OUR_QUEUE } from '../subjects';
+import { cpuOf } from '../processes';
 import { startProcess, type Side } from '../worker';
-import { requestOf } from './decision';
+import { requestOf, untilWaits } from './decision';
 
 const TURNS = 1000;
 /** Before them: what the first ones load is the worker's own. */
 const FIRST = 200;
 const AT_ONCE = 50;
+/** For so long the processor time of a worker is counted, with turns that wait and without. */
+const COUNTED_MS = 30_000;
+/** Before that: a worker has garbage to collect after it has worked. */
+const SETTLE_MS = 10_000;
 
-/** Memory of a worker for each turn that waits, beside a hand-written workflow that waits for a signal. */
+/**
+ * Memory of a worker for each turn that waits, beside a hand-written workflow that waits for a signal; and the processor
+ * time that a worker spends because turns wait.
+ */
 export const waiting: Measurement = {
   name: 'waiting',
   isAlone: true,
@@ -20,6 +29,9 @@ export const waiting: Measurement = {
         baseline: bare,
         ratio: ours / bare,
       },
+      absolute('processor time of 1,000 waiting turns', await shareOfWaiting(bench), {
+        ...{ most: 1, unit: '% of a processor' },
+      }),
     ];
   },
 };
@@ -34,6 +46,26 @@ async function perTurn(bench: Bench, side: Side): Promise<number> {
     const [held, rss] = [(after.held - before.held) / TURNS, (after.rss - before.rss) / TURNS];
     bench.say(`${side}: ${held.toFixed(3)} MB held for each turn that waits, ${rss.toFixed(3)} MB of rss`);
     return held;
+  } finally {
+    await worker.kill();
+  }
+}
+
+/** What a worker uses of one processor while turns wait, over what it uses with none; in hundredths. */
+async function shareOfWaiting(bench: Bench): Promise<number> {
+  const worker = await startProcess('ours', bench.address);
+  const share = async (): Promise<number> => {
+    await delay(SETTLE_MS);
+    const [since, before] = [performance.now(), cpuOf(worker.pid)];
+    await Promise.race([delay(COUNTED_MS), worker.died]);
+    return (100 * (cpuOf(worker.pid) - before)) / (performance.now() - since);
+  };
+  try {
+    const idle = await share();
+    await startWaiting(bench, 'ours', TURNS);
+    const held = await share();
+    bench.say(`a worker uses ${idle.toFixed(2)} % of a processor, and ${held.toFixed(2)} % while turns wait`);
+    return held - idle;
   } finally {
     await worker.kill();
   }
@@ -65,6 +97,5 @@ export async function startOne(
     return requestOf(bench, workflowId);
   }
   const handle = await workflow.start(bare, { taskQueue: BASELINE_QUEUE, workflowId });
-  while (((await handle.describe()).raw.workflowExecutionInfo?.historyLength?.toNumber() ?? 0) < 4)
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  await untilWaits(handle);
 }

@@ -6,7 +6,7 @@ export interface Answers {
   recover(about: { file: string }): Promise<unknown>;
 }
 
-export function host(answers: Answers): void;
+export function host(answers: Partial<Answers>): void;
 
 export function reply(
   messages: readonly { role: string }[],

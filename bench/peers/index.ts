@@ -3,36 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunningServer } from '../../lib/engine/server-launch';
-import { alternate, median } from '../figure';
-import { DOCS, writePart } from '../page';
-import { machine, short } from '../print';
+import { alternate } from '../figure';
 import { cpuOf } from '../processes';
+import type { Loop, Row } from './rows';
 import { dbosStack, installPeers, ourStacks, restateStack, type Stack, type StackProcess } from './stacks';
-
-const PAGE = join(DOCS, 'comparison.md');
-const MARKS = { start: '<!-- peers -->', end: '<!-- end of peers -->' } as const;
 
 /** Of a run whose steps are timed. */
 const STEPS = 100;
 const ROUNDS = 12;
 const DECISIONS = 40;
 const KIB = 1024;
-
-/** One stack, measured. */
-interface Row {
-  name: string;
-  /** Of a step whose tool gives 1 KiB. */
-  stepMs: number;
-  /** Of the process and of its server. */
-  cpuMs: number;
-  /** What the disk took for 100 steps of 8 KiB. */
-  storedBytes: number;
-  /** From a decision to the tool that waits for it. */
-  decideMs: number;
-  /** An approved tool is killed after its effect: how often it had the effect in the end, and how the run ended. */
-  effects: number;
-  then: string;
-}
 
 /** What the peers are compared with: the server of ours, and where it keeps its data. */
 export interface PeersPlace {
@@ -63,23 +43,48 @@ async function measureStacks(
   stacks: readonly Stack[],
   { folder, say }: { folder: string; say: PeersPlace['say'] },
 ): Promise<Row[]> {
-  const processes = await Promise.all(stacks.map((stack) => stack.start()));
+  const all = await Promise.all(stacks.map(async (stack) => ({ stack, one: await stack.start() })));
+  const looping = all.filter(({ stack }) => stack.kind !== 'raw');
   say('measuring a step');
-  const runs = await alternate(ROUNDS, ...processes.map((one) => () => stepOf(one)));
+  const runs = await alternate(
+    ROUNDS,
+    ...looping.map(
+      ({ one }) =>
+        () =>
+          stepOf(one),
+    ),
+  );
   say('measuring a decision');
-  const decisions = await alternate(DECISIONS, ...processes.map((one) => () => asNumber(one.ask('decide'))));
-  const rows: Row[] = [];
-  for (const [index, stack] of stacks.entries()) {
-    const one = processes[index];
-    if (one === undefined) continue;
+  const decisions = await alternate(
+    DECISIONS,
+    ...all.map(
+      ({ one }) =>
+        () =>
+          asNumber(one.ask('decide')),
+    ),
+  );
+  const rows = all.map(({ stack: { kind, name } }, index): Row => ({
+    ...{ kind, name, decisions: decisions[index] ?? [] },
+  }));
+  for (const [index, { stack, one }] of looping.entries()) {
     say(`measuring what ${stack.name} stores, and what is left of a killed run`);
-    const cpuMs = await cpuOfStep(stack, one);
-    const storedBytes = await storedBy(stack, one);
-    const effects = await killed(stack, { one, file: join(folder, `effects-${stack.name}`) });
-    const [stepMs, decideMs] = [median(runs[index]), median(decisions[index])];
-    rows.push({ name: stack.name, stepMs, cpuMs, storedBytes, decideMs, ...effects });
+    const row = rows.find(({ kind }) => kind === stack.kind);
+    const loop = await loopOf(stack, { one, folder });
+    if (row !== undefined) row.loop = { steps: runs[index] ?? [], ...loop };
   }
+  for (const { stack, one } of all) if (stack.kind === 'raw') one.stop();
   return rows;
+}
+
+/** What a loop costs beside its time; at the end its process is killed. */
+async function loopOf(
+  stack: Stack,
+  { one, folder }: { one: StackProcess; folder: string },
+): Promise<Omit<Loop, 'steps'>> {
+  const cpuMs = await cpuOfStep(stack, one);
+  const storedBytes = await storedBy(stack, one);
+  const left = await killed(stack, { one, file: join(folder, `effects-${stack.kind}`) });
+  return { cpuMs, storedBytes, ...left };
 }
 
 const asNumber = async (answer: Promise<unknown>): Promise<number> => z.number().parse(await answer);
@@ -105,7 +110,7 @@ async function storedBy(stack: Stack, one: StackProcess): Promise<number> {
 async function killed(
   stack: Stack,
   { one, file }: { one: StackProcess; file: string },
-): Promise<Pick<Row, 'effects' | 'then'>> {
+): Promise<Pick<Loop, 'effects' | 'then'>> {
   writeFileSync(file, '');
   one.ask('kill', { file }).catch(() => undefined);
   await one.ended;
@@ -114,36 +119,4 @@ async function killed(
   next.stop();
   const effects = readFileSync(file, 'utf8').split('\n').length - 1;
   return { effects, then };
-}
-
-/** The rows as a table of Markdown. */
-export function peersTable(rows: readonly Row[]): string[] {
-  const [ours] = rows;
-  const cells = rows.map((row) => [
-    row.name,
-    `${short(row.stepMs)} ms (${short(row.stepMs / (ours?.stepMs ?? NaN))}×)`,
-    `${short(row.cpuMs)} ms`,
-    `${short(row.storedBytes / 1e6)} MB`,
-    `${short(row.decideMs)} ms`,
-    `${row.effects === 1 ? 'once' : `${row.effects} times`}; ${row.then}`,
-  ]);
-  const head = [
-    'stack',
-    'step',
-    'processor time of a step',
-    'disk for 100 steps of 8 KiB',
-    'decision → tool',
-  ];
-  return [
-    line([...head, 'kill -9 in an approved tool']),
-    line(['---', '---', '---', '---', '---', '---']),
-    ...cells.map(line),
-  ];
-}
-
-const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
-
-/** Puts the table into the page of the comparison; the words around it stay. */
-export function writePeers(rows: readonly Row[], day: string): void {
-  writePart(PAGE, MARKS, [`Measured on ${day}: ${machine().join('. ')}.`, '', ...peersTable(rows)]);
 }

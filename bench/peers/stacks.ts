@@ -25,8 +25,12 @@ export interface StackProcess {
   stop(): void;
 }
 
+/** `raw`: a hand-written workflow that waits for a signal, and has no loop. */
+export type Kind = 'step' | 'gate' | 'each' | 'raw' | 'dbos' | 'restate';
+
 /** One way to make a loop durable. */
 export interface Stack {
+  kind: Kind;
   name: string;
   /** A new process of it, on the same server. */
   start(): Promise<StackProcess>;
@@ -52,24 +56,26 @@ interface OurPlace {
   folder: string;
 }
 
-const OURS = {
-  step: 'Countersign',
-  gate: "Countersign, `durability: 'gate'`",
-  each: 'the same with `commitEvery: 0`',
-} as const;
+const OURS = [
+  ['step', 'Countersign'],
+  ['gate', "Countersign, `durability: 'gate'`"],
+  ['each', 'the same with `commitEvery: 0`'],
+] as const;
 
-/** Ours in each of its modes, on a server that runs. */
+/** Ours in each of its modes, on a server that runs; and what a decision costs there at least. */
 export function ourStacks({ address, pid, dbFile, folder }: OurPlace): Stack[] {
   const file = join(__dirname, 'countersign.ts');
-  return Object.entries(OURS).map(([mode, name]) => {
+  const stored = (): number => ['', '-wal'].reduce((sum, end) => sum + sizeOf(`${dbFile}${end}`), 0);
+  const place = { pid, stored, stop: () => Promise.resolve() };
+  const ours = OURS.map(([kind, name]) => {
     const stateDir = mkdtempSync(join(folder, 'journal-'));
     return {
-      ...{ name, pid },
-      start: () => startProcess(file, [address, stateDir, mode], folder),
-      stored: () => ['', '-wal'].reduce((sum, end) => sum + sizeOf(`${dbFile}${end}`), 0),
-      stop: () => Promise.resolve(),
+      ...{ kind, name, ...place },
+      start: () => startProcess(file, [address, stateDir, kind], folder),
     };
   });
+  const start = () => startProcess(join(__dirname, 'raw.ts'), [address], folder);
+  return [...ours, { kind: 'raw', name: 'raw signal to a hand-written workflow', ...place, start }];
 }
 
 /** DBOS on a PostgreSQL of its own, durable as it comes. */
@@ -83,7 +89,7 @@ export async function dbosStack(folder: string): Promise<Stack> {
   const [user]: unknown[] = await once(server.stdout, 'data');
   const url = `postgres://${String(user).trim()}@127.0.0.1:${port}/dbos`;
   return {
-    name: 'DBOS',
+    ...{ kind: 'dbos', name: 'DBOS' },
     pid: server.pid ?? 0,
     start: () => startProcess(join(__dirname, 'dbos.cjs'), [url], folder),
     stored: () => sizeOf(join(directory, 'postgres', 'base')),
@@ -112,7 +118,7 @@ export async function restateStack(folder: string): Promise<Stack> {
   const gone = once(server, 'close');
   await untilAnswers(`http://127.0.0.1:${admin}/health`);
   return {
-    name: 'Restate',
+    ...{ kind: 'restate', name: 'Restate' },
     pid: server.pid ?? 0,
     start: () => startProcess(join(__dirname, 'restate.cjs'), [ingress, admin, own].map(String), folder),
     stored: () => sizeOf(data),

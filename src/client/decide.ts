@@ -75,12 +75,12 @@ async function send(
   message: Message,
   afterwards: (view: TurnView) => Answer,
 ): Promise<Answer> {
-  const until = Date.now() + TIMES.unknownCallRetry;
+  const until = performance.now() + TIMES.unknownCallRetry;
   for (;;) {
     const answer = await context.outbox.send(message.turn, () => sendOnce(context, message));
     if (answer === 'closed') return askRecord(context, message.turn, afterwards);
     const unknown = answer.status === 'refused' && answer.verdict.code === 'unknown_call';
-    if (!unknown || Date.now() >= until) return answer;
+    if (!unknown || performance.now() >= until) return answer;
     await delay(UNKNOWN_RETRY_MS);
   }
 }
@@ -119,8 +119,8 @@ async function refuseBare(context: ClientContext, { turn, content }: Message): P
 
 /** Sends by update only, for a turn that takes no more signals, while there is a worker to answer. */
 async function byUpdateAlone(context: ClientContext, message: Message): Promise<Answer | 'closed'> {
-  const until = Date.now() + TIMES.busyAnswer;
-  while (Date.now() < until && (await isServed(context, message.turn))) {
+  const until = performance.now() + TIMES.busyAnswer;
+  while (performance.now() < until && (await isServed(context, message.turn))) {
     const answer = await sendUpdate(context, message, TIMES.updateAnswer);
     if (isAnswer(answer)) return answer;
   }

@@ -44,7 +44,8 @@ export async function* drainBuild(
   await requireOther(context, { deployment, build });
   const all = await openOf(context, { deployment, build });
   const spreadMs = options.spreadMs ?? (all.length / PER_SECOND) * 1000;
-  const started = Date.now();
+  // A clock that nobody sets: if the time of day is set back, no turn must wait for so long.
+  const started = performance.now();
   const waiting = all
     .map((open) => ({ open, at: started + Math.random() * spreadMs }))
     .sort((a, b) => a.at - b.at);
@@ -59,7 +60,7 @@ export async function* drainBuild(
   };
   for (const { open, at } of waiting) {
     while (running.size >= AT_ONCE) yield next();
-    await delay(Math.max(0, at - Date.now()));
+    await delay(Math.max(0, at - performance.now()));
     const self: Promise<Ended> = drainOne(context, { open, build }).then((drained) => ({ self, drained }));
     // The listing may fail before anybody waits for it. The error is then thrown later, by `next`.
     self.catch(() => undefined);
@@ -168,7 +169,7 @@ async function runAfter(
   context: ClientContext,
   { id, runId, build }: Open & { build: string },
 ): Promise<{ outcome: 'moved' | 'ended' } | { outcome: 'stayed'; runId: string }> {
-  const until = Date.now() + MOVES_MS;
+  const until = performance.now() + MOVES_MS;
   for (;;) {
     const info = (await describeTurn(context.source, id))?.workflowExecutionInfo;
     const now = info?.execution?.runId;
@@ -176,7 +177,7 @@ async function runAfter(
       return { outcome: now == null || now === runId ? 'ended' : 'moved' };
     if (now !== runId)
       return isPinnedTo(info, build) ? { outcome: 'stayed', runId: now } : { outcome: 'moved' };
-    if (Date.now() >= until) return { outcome: 'stayed', runId };
+    if (performance.now() >= until) return { outcome: 'stayed', runId };
     await delay(LOOK_MS);
   }
 }

@@ -33,7 +33,7 @@ export interface StartRequest {
   /**
    * The order in a task queue with a backlog, as in Temporal: `priorityKey` from 1 (first) to 5 by default, and a
    * `fairnessKey`, such as a tenant, of at most 64 bytes, with a `fairnessWeight` from 0.001 to 1000. Child turns
-   * inherit it. A call that a person decided always has key 1. Fairness works only on a server that has it on.
+   * inherit it. A call that a person decided always has key 1. Fairness works only on a server that has it on; `countersign doctor` says whether it is.
    * @default the server's, key 3
    */
   priority?: Priority;

@@ -143,7 +143,8 @@ function isTask(event: HistoryEvent): boolean {
 }
 
 async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promise<Page | undefined> {
-  const from = Date.now();
+  // A clock that nobody sets: a jump of the time of day must not end the reading, or keep it going.
+  const from = performance.now();
   try {
     if (run.live && progress.read >= progress.there) progress.there = await pages.count();
     const isThere = !run.live || progress.read < progress.there;
@@ -167,7 +168,7 @@ async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promi
 async function recover(error: unknown, run: RunToRead, progress: Progress): Promise<void> {
   if (grpcStatusOf(error) === STATUS.notFound) throw turnNotFound(run.turn);
   progress.failures += 1;
-  const over = Date.now() - progress.since > (run.live ? GIVE_UP_LIVE_MS : GIVE_UP_MS);
+  const over = performance.now() - progress.since > (run.live ? GIVE_UP_LIVE_MS : GIVE_UP_MS);
   const passes = isTransient(error) && !(error instanceof CountersignError);
   if (!passes || over) throw toCountersignError(error, `reading turn ${run.turn}`);
   restart(progress);

@@ -1,6 +1,6 @@
 import { CancellationScope, condition, inWorkflowContext, sleep, workflowInfo } from '@temporalio/workflow';
-import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
 import { asError } from '../contract/errors';
+import { randomOfRun } from './sdk-internals';
 
 /**
  * The most weight that one workflow task may judge, in units of `QueuedMessage.weight`: a quarter of a second. Further
@@ -172,13 +172,6 @@ export class MessageQueue {
     this.waiting.length = 0;
     this.next = 0;
   }
-}
-
-/**
- * The source of this run's random numbers. A reset makes another source, and the SDK offers no other sign of a reset.
- */
-function randomOfRun(): (() => number) | undefined {
-  return maybeGetActivator()?.random;
 }
 
 /**

@@ -5,11 +5,11 @@ import {
   type WorkflowInterceptorsFactory,
   workflowInfo,
 } from '@temporalio/workflow';
-import { getActivator } from '@temporalio/workflow/lib/global-attributes';
 import { asError } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { WORKFLOWS } from '../contract/names';
 import { originIssues } from '../contract/turn';
+import { signalHandlerOf } from './sdk-internals';
 
 /**
  * A resolved promise that costs nothing. The SDK makes six promises for each signal and keeps a stack for each promise,
@@ -34,7 +34,7 @@ export const interceptors: WorkflowInterceptorsFactory = () => ({
 });
 
 function handleSignal(input: SignalInput, next: (input: SignalInput) => Promise<void>): Promise<void> {
-  const handler = getActivator().signalHandlers.get(input.signalName)?.handler;
+  const handler = signalHandlerOf(input.signalName);
   if (handler === undefined) return next(input);
   try {
     const done = handler(...input.args);

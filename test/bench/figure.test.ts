@@ -1,6 +1,5 @@
 import { chart } from '../../bench/chart';
 import { absolute, median, NO_LIMIT, relative } from '../../bench/figure';
-import { table } from '../../bench/report';
 
 describe('a figure', () => {
   it.each([
@@ -24,10 +23,9 @@ describe('a figure', () => {
     expect(relative('x', measured, { least: 0.95 })).toMatchObject({ ratio: 1.5, ok: true });
   });
 
-  it('without a limit is only shown: in the table, and not in the chart of limits', () => {
+  it('without a limit is only shown, and not in the chart of limits', () => {
     const shown = relative('only shown', { values: [40], baselines: [10], unit: 's' }, {});
     expect(shown).toMatchObject({ ratio: 4, ok: true, limit: NO_LIMIT });
-    expect(table([shown])).toContain('| only shown | 40 s | 10 | 4 | - | - |');
     expect(chart([shown])).not.toContain('only shown');
   });
 });
@@ -52,11 +50,4 @@ it('is drawn as a bar that ends before the limit, or is cut behind it', () => {
     160, 480,
   ]);
   expect(drawn).toContain('450 %');
-});
-
-it('is a row of the table', () => {
-  expect(table(figures).slice(2)).toEqual([
-    '| first < 100 & more | 100 ms | - | - | ≤ 200 ms | yes |',
-    '| too slow | 900 ms | - | - | ≤ 200 ms | **no** |',
-  ]);
 });

@@ -10,8 +10,14 @@ import { listed } from './listing';
 const { WorkerDeploymentVersionStatus: Status } = temporal.api.enums.v1;
 const DRAINING = Status.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINING;
 
-/** Drains the build `old`, on which one turn is open. To move it fails so, and then the turn is over. */
-async function drained(failure: Error): Promise<Drained[]> {
+const OVER = [{ execution: { runId: 'turn-1-run' }, closeTime: {} }];
+
+/**
+ * Drains the build `old`, on which one turn is open. To move it fails so, or does not fail. `runs` are those that the
+ * server then tells of, one each time that it is asked, the last one for good.
+ */
+async function drained(failure?: Error, runs: readonly object[] = OVER): Promise<Drained[]> {
+  const told = [...runs];
   const workflowService = {
     describeWorkerDeployment: async () => ({
       workerDeploymentInfo: {
@@ -20,7 +26,7 @@ async function drained(failure: Error): Promise<Drained[]> {
       },
     }),
     describeWorkflowExecution: async () => ({
-      workflowExecutionInfo: { execution: { runId: 'turn-1-run' }, closeTime: {} },
+      workflowExecutionInfo: told.length > 1 ? told.shift() : told[0],
     }),
   };
   const connection = {
@@ -32,7 +38,7 @@ async function drained(failure: Error): Promise<Drained[]> {
   };
   const getHandle = () => ({
     executeUpdate: async () => {
-      throw failure;
+      if (failure !== undefined) throw failure;
     },
   });
   const context = {
@@ -64,3 +70,19 @@ test.each<[string, Error, object]>([
 ])('drain says what became of %s', async (_, failure, expected) => {
   await expect(drained(failure)).resolves.toEqual([{ id: 'turn-1', ...expected }]);
 });
+
+test.each([-3_600_000, 3_600_000])(
+  'drain moves a turn where the time of day jumps by %d ms',
+  async (jump) => {
+    let now = 0;
+    const wall = jest.spyOn(Date, 'now').mockImplementation(() => (now += jump));
+    const [before, after] = ['turn-1-run', 'next'].map((runId) => ({ execution: { runId } }));
+    const moved = drained(
+      undefined,
+      [before, before, before, before, after].map((run) => ({ ...run })),
+    );
+    await expect(moved.finally(() => wall.mockRestore())).resolves.toEqual([
+      { id: 'turn-1', outcome: 'moved' },
+    ]);
+  },
+);

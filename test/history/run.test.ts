@@ -81,6 +81,14 @@ test.each([
   expect(asked.map((one) => one.token)).toEqual(['', '', 'token2', '', '', '', 'token6', 'token6']);
 });
 
+test('a live reader goes on where the time of day jumps ahead while the server is away', async () => {
+  let hour = 0;
+  const wall = jest.spyOn(Date, 'now').mockImplementation(() => 3_600_000 * hour++);
+  const away = { status: STATUS.unavailable };
+  const reading = read([{ events: [1], more: true }, away, away, { events: [1, 2], more: false }]);
+  await expect(reading.finally(() => wall.mockRestore())).resolves.toMatchObject({ ids: [1, 2] });
+});
+
 test.each([
   ['turn_not_found', STATUS.notFound],
   ['server_failed', STATUS.permissionDenied],

@@ -49,8 +49,11 @@ export interface FaultProxy {
 
 const SERVICE = '/temporal.api.workflowservice.v1.WorkflowService/';
 
+/** What the server gets instead of the message of a request, by the method of the call. */
+export type Rewrites = Readonly<Record<string, (message: Buffer) => Uint8Array>>;
+
 /** Starts a proxy in front of a server. gRPC over plain HTTP/2; everything it is not told about passes untouched. */
-export async function startFaultProxy(upstream: string): Promise<FaultProxy> {
+export async function startFaultProxy(upstream: string, rewrites: Rewrites = {}): Promise<FaultProxy> {
   const faults = new Set<Fault>();
   const sessions = new Set<ServerHttp2Session>();
   const calls: ProxiedCall[] = [];
@@ -61,7 +64,7 @@ export async function startFaultProxy(upstream: string): Promise<FaultProxy> {
     session.on('stream', (_, headers) => {
       calls.push({ method: String(headers[':path']).replace(SERVICE, ''), at: performance.now() });
     });
-    serve(session, upstream, faults);
+    serve(session, upstream, { faults, rewrites });
   });
   const cut = (): void => {
     for (const session of sessions) session.destroy();
@@ -100,8 +103,13 @@ export function useFaultProxies(): () => Promise<FaultProxy> {
   };
 }
 
+interface Changes {
+  faults: Set<Fault>;
+  rewrites: Rewrites;
+}
+
 /** One connection to the server for each of the worker; they end together. */
-function serve(session: ServerHttp2Session, upstream: string, faults: Set<Fault>): void {
+function serve(session: ServerHttp2Session, upstream: string, { faults, rewrites }: Changes): void {
   const client = connect(`http://${upstream}`);
   client.on('error', () => session.destroy());
   client.once('close', () => session.destroy());
@@ -112,7 +120,9 @@ function serve(session: ServerHttp2Session, upstream: string, faults: Set<Fault>
     const armed = [...faults].filter(({ method }) => headers[':path'] === SERVICE + method);
     const forward = (body?: Buffer): ClientHttp2Stream =>
       openUpstream(stream, client.request(plain(headers)), body);
-    if (armed.length === 0) answer(stream, forward());
+    const rewrite = rewrites[String(headers[':path']).replace(SERVICE, '')];
+    if (rewrite !== undefined) void rewritten(stream, rewrite).then((body) => answer(stream, forward(body)));
+    else if (armed.length === 0) answer(stream, forward());
     else void intercept(stream, forward, { armed, faults });
   });
 }
@@ -135,6 +145,14 @@ async function intercept(
   if (fault.when === 'after') await forward(body).resume().toArray();
   fault.strike();
   if (!stream.destroyed) stream.respond(UNAVAILABLE, { endStream: true });
+}
+
+/** The whole request, with another message in it. */
+async function rewritten(stream: ServerHttp2Stream, rewrite: Rewrites[string]): Promise<Buffer> {
+  const message = rewrite(messageIn(Buffer.concat(await stream.toArray())));
+  const prefix = Buffer.alloc(PREFIX_BYTES);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
 }
 
 const PREFIX_BYTES = 5;

@@ -17,8 +17,8 @@ const mockHandlers = new Map<string, { handler: (...args: unknown[]) => unknown 
     },
   ],
 ]);
-jest.mock('@temporalio/workflow/lib/global-attributes', () => ({
-  getActivator: () => ({ signalHandlers: mockHandlers }),
+jest.mock('../../src/workflows/sdk-internals', () => ({
+  signalHandlerOf: (name: string) => mockHandlers.get(name)?.handler,
 }));
 
 const signal = (signalName: string, args: unknown[] = []): Promise<void> => {

@@ -91,6 +91,7 @@ async function examineServer(
     const rest = [
       'search attributes',
       'transitions',
+      'priorities',
       'workflow tasks',
       'pauses',
       `builds of ${deployment}`,
@@ -112,11 +113,13 @@ async function lookAt(
   const { checkAgents, checkAttributes, checkPauses, checkQueue, checkTasks, requireAccess } =
     await import('../doctor/server.js');
   const { checkTransitions } = await import('../doctor/transition.js');
+  const { checkPriorities } = await import('../doctor/priorities.js');
   await requireAccess(client);
   return [
     { name: SERVER, state: 'ok', detail: `answers; namespace ${client.namespace}` },
     await checkAttributes(client),
     await checkTransitions(client),
+    await checkPriorities(client),
     await checkTasks(client),
     await checkPauses(client),
     await checkBuilds(client, deployment),

@@ -81,23 +81,35 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
 }
 
-const COMPLETE: temporal.api.command.v1.ICommand = {
+/** The command that ends the workflow of a probe. */
+export const COMPLETE: temporal.api.command.v1.ICommand = {
   commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION,
   completeWorkflowExecutionCommandAttributes: {},
 };
 
 /** The client side and the worker side of one workflow, on a separate queue. */
-function createProbe({ client, namespace }: Countersign) {
+export function createProbe({ client, namespace }: Countersign) {
   const { connection } = client;
   const { workflowService }: ConnectionLike = connection;
   const id = `countersign-doctor-${randomUUID()}`;
   const taskQueue = { name: id };
   const about = { namespace, identity: client.options.identity };
+  const inTime = <T>(ask: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + TASK_MS, ask);
   const poll = async (): Promise<Uint8Array> => {
-    const { taskToken } = await connection.withDeadline(Date.now() + TASK_MS, () =>
-      workflowService.pollWorkflowTaskQueue({ ...about, taskQueue }),
-    );
+    const { taskToken } = await inTime(() => workflowService.pollWorkflowTaskQueue({ ...about, taskQueue }));
     return taskToken;
+  };
+  /** Takes the next activity of the queue, and returns its type. It is never answered. */
+  const pollActivity = async (): Promise<string> => {
+    const until = Date.now() + TASK_MS;
+    while (Date.now() < until) {
+      const { activityType } = await inTime(() =>
+        workflowService.pollActivityTaskQueue({ ...about, taskQueue }),
+      );
+      if (activityType?.name) return activityType.name;
+      // A server that loads a queue anew answers its polls with nothing.
+    }
+    throw new Error('the server gave out no activity');
   };
   const start = async (): Promise<Uint8Array> => {
     await workflowService.startWorkflowExecution({
@@ -119,5 +131,5 @@ function createProbe({ client, namespace }: Countersign) {
     });
   const respond = (taskToken: Uint8Array, commands: temporal.api.command.v1.ICommand[]) =>
     workflowService.respondWorkflowTaskCompleted({ ...about, taskToken, commands });
-  return { start, poll, signal, respond };
+  return { taskQueue, start, poll, pollActivity, signal, respond };
 }

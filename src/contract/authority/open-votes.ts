@@ -16,7 +16,7 @@ export interface Voting {
   escalated?: true;
   /** The people who may vote only since the request was escalated. Ten at most. */
   escalatedTo?: string[];
-  /** The people whose votes may count. Absent: the memo has no room for this, or an older version wrote it. */
+  /** The people whose votes may count. Absent: the memo has no room for this. */
   among?: VotersSought;
 }
 

@@ -111,7 +111,7 @@ export function newCall(call: PreparedCall, schema?: JsonSchema): CallFold {
   return { call, phase: 'proposed', effective, ...facts, ...defined({ schema }) };
 }
 
-/** The schema of a call's tool. Only calls that wait for a decision have it on record, and not in every release. */
+/** The schema of a call's tool. Only calls that wait for a decision have it on record. */
 function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefined): JsonSchema | undefined {
   return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
 }

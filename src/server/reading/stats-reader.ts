@@ -32,8 +32,6 @@ export interface StatsReader {
 export interface StatsReaderParts {
   readerOf(permit: Pick<Permit, 'agents'>): Pick<Countersign, 'list' | 'timeline' | 'namespace'>;
   refusals: Pick<RefusalLog, 'counts'>;
-  /** Milliseconds since 1970. @default the machine's */
-  now?(): number;
 }
 
 /** The time for which an answer is kept, in milliseconds. A reload in that time does not read again. */
@@ -44,7 +42,8 @@ const MAX_ANSWERS = 20;
 const MOST_OPEN = 10;
 
 /** Makes a reader that answers one query at a time, because each query reads hundreds of histories. */
-export function createStatsReader({ readerOf, refusals, now = Date.now }: StatsReaderParts): StatsReader {
+export function createStatsReader({ readerOf, refusals }: StatsReaderParts): StatsReader {
+  // `until` is by a clock that nobody sets: if the time of day is set back, an answer must not be kept for so long.
   const answers = new LRUCache<string, { answer: Promise<StatsAnswer>; until: number }>({ max: MAX_ANSWERS });
   let last: Promise<unknown> = Promise.resolve();
   let open = 0;
@@ -52,7 +51,7 @@ export function createStatsReader({ readerOf, refusals, now = Date.now }: StatsR
     if (open >= MOST_OPEN) throw tooMany();
     open += 1;
     const reader = readerOf({ agents });
-    const answer = last.then(() => readStats({ client: reader, refusals, agents }, query, now()));
+    const answer = last.then(() => readStats({ client: reader, refusals, agents }, query, Date.now()));
     last = answer.catch(() => undefined).then(() => (open -= 1));
     return answer;
   };
@@ -61,12 +60,12 @@ export function createStatsReader({ readerOf, refusals, now = Date.now }: StatsR
       const { sinceMs, agent, tool, limit } = query;
       const key = JSON.stringify([sinceMs, agent, tool, limit, permit.agents]);
       const known = answers.get(key);
-      if (known !== undefined && now() < known.until) return known.answer;
+      if (known !== undefined && performance.now() < known.until) return known.answer;
       // An answer that is still being read does not expire.
       const entry = { answer: begin(query, permit), until: Infinity };
       answers.set(key, entry);
       entry.answer.then(
-        () => (entry.until = now() + FRESH_MS),
+        () => (entry.until = performance.now() + FRESH_MS),
         // After a failure the next query reads again.
         () => answers.delete(key),
       );

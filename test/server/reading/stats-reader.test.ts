@@ -8,6 +8,9 @@ import { run, Script } from '../../history/script';
 
 const NOW = Date.parse('2026-02-01T00:00:00.000Z');
 
+beforeEach(() => jest.useFakeTimers({ now: NOW, doNotFake: ['setImmediate', 'nextTick'] }));
+afterEach(() => jest.useRealTimers());
+
 const summary = (turn: string): TurnSummary => ({
   ...{ turn, runId: 'r', agent: 'a', state: 'running', pending: 0, prompt: 'go' },
   ...{ startedAt: new Date(NOW).toISOString(), endedAt: null },
@@ -21,9 +24,7 @@ const fakeClient = (turns: string[]) => {
   const asked: ListQuery[] = [];
   const running = { now: 0, most: 0 };
   let failure: Error | undefined;
-  const clock = { now: NOW };
   const reader = createStatsReader({
-    now: () => clock.now,
     readerOf: () => ({
       namespace: 'default',
       list: async (query: ListQuery = {}) => {
@@ -43,7 +44,7 @@ const fakeClient = (turns: string[]) => {
       counts: ({ since }) => Promise.resolve(since === undefined ? { expired: 2 } : { expired: 1 }),
     },
   });
-  return { reader, asked, running, clock, fail: (error?: Error) => (failure = error) };
+  return { reader, asked, running, fail: (error?: Error) => (failure = error) };
 };
 
 it('counts the newest turns, and the refusals of the same time', async () => {
@@ -78,16 +79,31 @@ it('counts only the calls of a tool', async () => {
 });
 
 it('reads once for all who ask the same, and again after half a minute', async () => {
-  const { reader, asked, clock } = fakeClient(['t-1']);
+  const { reader, asked } = fakeClient(['t-1']);
   const read = (): Promise<StatsAnswer> => reader.read({ limit: 5 }, EVERYTHING);
   await Promise.all([read(), read(), read()]);
-  clock.now += 29_000;
+  jest.advanceTimersByTime(29_000);
   await read();
   expect(asked).toHaveLength(1);
-  clock.now += 2_000;
+  jest.advanceTimersByTime(2_000);
   await read();
   expect(asked).toHaveLength(2);
 });
+
+it.each([-3_600_000, 3_600_000])(
+  'keeps an answer half a minute where the time of day jumps by %d ms',
+  async (jump) => {
+    const { reader, asked } = fakeClient(['t-1']);
+    await reader.read({ limit: 5 }, EVERYTHING);
+    jest.setSystemTime(NOW + jump);
+    jest.advanceTimersByTime(29_000);
+    await reader.read({ limit: 5 }, EVERYTHING);
+    expect(asked).toHaveLength(1);
+    jest.advanceTimersByTime(2_000);
+    await reader.read({ limit: 5 }, EVERYTHING);
+    expect(asked).toHaveLength(2);
+  },
+);
 
 it('reads one thing at a time', async () => {
   const { reader, asked, running } = fakeClient(['t-1']);

@@ -1,0 +1,19 @@
+import type { WorkflowSignalType } from '@temporalio/common';
+import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
+
+/*
+ * What our workflows use of the SDK though the SDK does not offer it. A new release of the SDK may change it; the test
+ * of this file fails then. For workers see history/replay/sdk-internals.ts.
+ */
+
+/** The handler of a signal in the workflow that runs now. Undefined: it handles no such signal. */
+export function signalHandlerOf(name: string): WorkflowSignalType | undefined {
+  return maybeGetActivator()?.signalHandlers.get(name)?.handler;
+}
+
+/**
+ * The source of this run's random numbers. A reset makes another source, and the SDK offers no other sign of a reset.
+ */
+export function randomOfRun(): (() => number) | undefined {
+  return maybeGetActivator()?.random;
+}

@@ -1,0 +1,60 @@
+import { ServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { ApplicationFailure } from '@temporalio/common';
+import type { ClientContext } from '../../src/client/context';
+import { decideCall } from '../../src/client/decide';
+import { Outbox } from '../../src/client/outbox';
+import { STATUS } from '../../src/history/server-errors';
+import { grpcError } from '../history/fake-server';
+import { accepted } from '../history/script';
+
+const TAKEN = accepted('1.1', 'approved');
+
+/**
+ * Decides a call of a turn that gives these answers to updates, one each time, and takes no signal more. It may not be
+ * asked who polls its queue.
+ */
+async function decided(...ends: readonly (Error | object)[]) {
+  const left = [...ends];
+  const handle = {
+    executeUpdate: async () => {
+      const end = left.shift();
+      if (end instanceof Error) throw end;
+      return end;
+    },
+    signal: () => Promise.reject(failed(STATUS.invalidArgument, FULL)),
+  };
+  const describeWorkflowExecution = () => Promise.reject(grpcError(STATUS.permissionDenied));
+  const connection = {
+    workflowService: { describeWorkflowExecution },
+    withDeadline: async <T>(_: unknown, act: () => Promise<T>): Promise<T> => act(),
+  };
+  const client = { workflow: { getHandle: () => handle } };
+  const context = { connection, client, namespace: 'default', outbox: new Outbox() };
+  return decideCall(context as unknown as ClientContext, 't', { callId: '1.1', decision: 'approved' });
+}
+
+const failed = (code: number, details: string): Error =>
+  new ServiceError('failed', { cause: grpcError(code, details) });
+const FULL = 'exceeded workflow execution limit for signal events';
+const silence = failed(STATUS.deadlineExceeded, 'nobody answered');
+const refusal = { accepted: false, code: 'unknown_call', message: 'no', callId: '1.1', decisionId: 'd' };
+const unknown = new WorkflowUpdateFailedError(
+  'refused',
+  ApplicationFailure.create({ message: 'no', details: [refusal] }),
+);
+
+describe('where the time of day jumps ahead', () => {
+  let wall: jest.SpyInstance;
+  beforeEach(() => {
+    let hour = 0;
+    wall = jest.spyOn(Date, 'now').mockImplementation(() => 3_600_000 * hour++);
+  });
+  afterEach(() => wall.mockRestore());
+
+  it.each([
+    ['a call that is about to be registered', [unknown, TAKEN]],
+    ['a turn that takes updates alone', [silence, silence, TAKEN]],
+  ])('decides %s', async (_, ends) => {
+    expect(await decided(...ends)).toMatchObject({ status: 'accepted' });
+  });
+});

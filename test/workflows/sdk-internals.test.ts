@@ -1,0 +1,34 @@
+import { condition, defineSignal, setHandler } from '@temporalio/workflow';
+import { randomOfRun, signalHandlerOf } from '../../src/workflows/sdk-internals';
+import { endWorkflow, jobs, WorkflowUnderTest } from '../support/workflow';
+
+/*
+ * A release of the SDK that changes what we use without its leave fails here, and says which part.
+ */
+
+afterEach(endWorkflow);
+
+const handler = jest.fn();
+
+async function waits(): Promise<void> {
+  setHandler(defineSignal('pay'), handler);
+  await condition(() => false);
+}
+
+test('Activator.signalHandlers has the handlers of the workflow that runs', async () => {
+  expect(signalHandlerOf('pay')).toBeUndefined();
+  await WorkflowUnderTest.start(waits);
+  expect(signalHandlerOf('pay')).toBe(handler);
+  expect(signalHandlerOf('other')).toBeUndefined();
+});
+
+test('Activator.random is the same in every task, and another one after a reset', async () => {
+  expect(randomOfRun()).toBeUndefined();
+  const { workflow } = await WorkflowUnderTest.start(waits);
+  const first = randomOfRun();
+  expect(first).toBeInstanceOf(Function);
+  await workflow.task([jobs.signal('pay', 1)]);
+  expect(randomOfRun()).toBe(first);
+  await workflow.task([jobs.reseed()]);
+  expect(randomOfRun()).not.toBe(first);
+});
