@@ -1,7 +1,7 @@
 import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
 import type { Countersign } from '../../client';
-import { reason, type Finding } from './machine';
+import { errorLine, type Finding } from './machine';
 import { COMPLETE, createProbe } from './transition';
 
 /**
@@ -31,15 +31,15 @@ const NAME = 'priorities';
 /** Makes a backlog, and looks at what the server gives out first. */
 export async function checkPriorities(client: Countersign): Promise<Finding> {
   try {
-    return judge(await takeBacklog(client));
+    return judgeOrder(await takeBacklog(client));
   } catch (error) {
     // Approvers may have credentials that only allow signals.
-    return { name: NAME, state: 'skipped', detail: `could not be tried: ${reason(error)}` };
+    return { name: NAME, state: 'skipped', detail: `could not be tried: ${errorLine(error)}` };
   }
 }
 
 /** The finding for the types of the activities that came first. */
-export function judge(taken: readonly string[]): Finding {
+export function judgeOrder(taken: readonly string[]): Finding {
   const countOf = (type: string): number => taken.filter((one) => one === type).length;
   if (countOf(DECIDED.type) < OVERTAKING)
     return {

@@ -1,4 +1,4 @@
-import { judge } from '../../../src/cli/doctor/priorities';
+import { judgeOrder } from '../../../src/cli/doctor/priorities';
 
 /** The activities that came first: `d` was decided, `t` is of the second tenant, `b` is of the batch. */
 const taken = (letters: string): string[] =>
@@ -19,7 +19,7 @@ it.each([
   ['the batch alone', '', 'warning', IGNORED, PRIORITIES],
   ['one decided one, whose partition had little else', `${'b'.repeat(30)}d`, 'warning', IGNORED, PRIORITIES],
 ])('where it gives out %s', (_case, letters, state, detail, setting) => {
-  const { todo, ...finding } = judge(taken(letters));
+  const { todo, ...finding } = judgeOrder(taken(letters));
   expect(finding).toEqual({ name: 'priorities', state, detail });
   expect(todo?.split('\n').at(-1)?.trim()).toBe(setting);
 });
