@@ -11,8 +11,8 @@ const FIRST = 200;
 const AT_ONCE = 50;
 /** For so long the processor time of a worker is counted, with turns that wait and without. */
 const COUNTED_MS = 30_000;
-/** Before that. */
-const SETTLE_MS = 10_000;
+/** Before that. Within a minute after the last work, V8 collects garbage once more, with all its threads. */
+const SETTLE_MS = 60_000;
 
 /**
  * Memory of a worker for each turn that waits, beside a hand-written workflow that waits for a signal; and the processor
@@ -55,8 +55,6 @@ async function perTurn(bench: Bench, side: Side): Promise<number> {
 async function shareOfWaiting(bench: Bench): Promise<number> {
   const worker = await startProcess('ours', bench.address);
   const share = async (): Promise<number> => {
-    // A worker collects the garbage of its work up to a minute later, once. Measuring its memory does so now.
-    await worker.measure();
     await delay(SETTLE_MS);
     const [since, before] = [performance.now(), cpuOf(worker.pid)];
     await Promise.race([delay(COUNTED_MS), worker.died]);
