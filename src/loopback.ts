@@ -4,11 +4,11 @@ export function isLoopback(host: string): boolean {
 }
 
 /** Whether nobody can listen in between: https, or plain http on this machine. */
-export function isSecureUrl({ protocol, hostname }: URL): boolean {
-  return protocol === 'https:' || isPlainLocal({ protocol, hostname });
+export function isSecureUrl(url: URL): boolean {
+  return url.protocol === 'https:' || isPlainLocal(url);
 }
 
 /** Whether a URL is plain http on this machine. */
-export function isPlainLocal({ protocol, hostname }: Pick<URL, 'protocol' | 'hostname'>): boolean {
+export function isPlainLocal({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && isLoopback(hostname);
 }

@@ -39,7 +39,19 @@ export function isResetRun({ originalRunId }: CallInput): boolean {
  *
  * @throws if a history cannot be read.
  */
-export async function readResetHistory(): Promise<ResetHistory> {
+export function readResetHistory(): Promise<ResetHistory> {
+  const context = Context.current();
+  const reading = resetHistories.get(context) ?? readBases();
+  resetHistories.set(context, reading);
+  // What could not be read is read again.
+  reading.catch(() => resetHistories.delete(context));
+  return reading;
+}
+
+/** Each attempt reads its histories once, however many checks ask for them. A run that was reset is over. */
+const resetHistories = new WeakMap<Context, Promise<ResetHistory>>();
+
+async function readBases(): Promise<ResetHistory> {
   const own = await ownEvents();
   const bases: HistoryEvent[][] = [];
   const seen = new Set<string>();

@@ -1,8 +1,8 @@
 import { msToTs } from '@temporalio/common/lib/time';
 import { temporal } from '@temporalio/proto';
 import type { Countersign } from '../../client';
-import { errorLine, type Finding } from './machine';
-import { COMPLETE, createProbe } from './transition';
+import type { Finding } from './machine';
+import { COMPLETE, createProbe, orSkipped } from './transition';
 
 /**
  * The activities of the backlog, in the order in which they are scheduled. A server spreads a queue over partitions, four
@@ -30,12 +30,7 @@ const NAME = 'priorities';
 
 /** Makes a backlog, and looks at what the server gives out first. */
 export async function checkPriorities(client: Countersign): Promise<Finding> {
-  try {
-    return judgeOrder(await takeBacklog(client));
-  } catch (error) {
-    // Approvers may have credentials that only allow signals.
-    return { name: NAME, state: 'skipped', detail: `could not be tried: ${errorLine(error)}` };
-  }
+  return orSkipped(NAME, 'could not be tried', async () => judgeOrder(await takeBacklog(client)));
 }
 
 /** The finding for the types of the activities that came first. */

@@ -100,8 +100,8 @@ function checkMessage(
 ): SessionMessage {
   const issue = textIssue(text);
   if (issue !== undefined) {
-    const hint = 'put a long text into a file that the agent can read';
-    throw new CountersignError('usage', issue, { hint });
+    const hint = text.trim() === '' ? undefined : 'put the text into a file that the agent can read';
+    throw new CountersignError('usage', issue, defined({ hint }));
   }
   if (!MODES.includes(mode))
     throw new CountersignError('usage', `a message has no mode ${JSON.stringify(mode)}`);
