@@ -212,6 +212,11 @@ export default tseslint.config(
       'no-restricted-syntax': [
         'error',
         { selector: 'TSEnumDeclaration', message: 'Use an `as const` object and a union.' },
+        {
+          selector:
+            "VariableDeclarator[id.name=/^(until|deadline)$/] > BinaryExpression[left.callee.object.name='Date']",
+          message: 'A clock can be set while this waits. Measure the wait with performance.now().',
+        },
       ],
       'no-console': 'error',
       eqeqeq: ['error', 'always', { null: 'ignore' }],

@@ -32,12 +32,12 @@ export const withLock = async <T>(path: string, options: LockOptions, body: () =
 };
 
 const acquire = async (path: string, { progress, what }: LockOptions): Promise<void> => {
-  let saidAt = 0;
+  let saidAt = -Infinity;
   while (!(await create(path))) {
     if (await takeOver(path)) continue;
-    if (Date.now() - saidAt > SAY_EVERY_MS) {
+    if (performance.now() - saidAt > SAY_EVERY_MS) {
       progress(`${what} by another process; waiting for it (${path})`);
-      saidAt = Date.now();
+      saidAt = performance.now();
     }
     await delay(POLL_MS);
   }

@@ -78,10 +78,10 @@ export async function settledDeployment(
   context: ClientContext,
   deployment: string,
 ): Promise<Deployment | undefined> {
-  const until = Date.now() + FOLLOW_MS;
+  const until = performance.now() + FOLLOW_MS;
   for (;;) {
     const found = await readDeployment(context, deployment);
-    if (found?.isChanging !== true || Date.now() > until) return found;
+    if (found?.isChanging !== true || performance.now() > until) return found;
     await delay(LOOK_MS);
   }
 }

@@ -209,7 +209,7 @@ async function runNow(context: ClientContext, schedule: ScheduleHandle): Promise
   const [{ at } = { at: '' }] = before;
   if (Date.now() - Date.parse(at) < SECOND) await delay(SECOND);
   await on(context, id, 'running', () => schedule.trigger('ALLOW_ALL'));
-  for (const until = Date.now() + RUN_MS; Date.now() < until; await delay(RUN_EVERY_MS)) {
+  for (const until = performance.now() + RUN_MS; performance.now() < until; await delay(RUN_EVERY_MS)) {
     const after = await on(context, id, 'reading', recent);
     const started = after.find(({ turn }) => !before.some((one) => one.turn === turn));
     if (started !== undefined) return started.turn;

@@ -114,17 +114,17 @@ const save = async (response: Response, file: string, progress: Progress): Promi
   const hash = createHash('sha256');
   const total = Number(response.headers.get('content-length') ?? 0);
   const abort = new AbortController();
-  let [bytes, movedAt] = [0, Date.now()];
+  let [bytes, movedAt] = [0, performance.now()];
   const count = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       bytes += chunk.length;
-      movedAt = Date.now();
+      movedAt = performance.now();
       hash.update(chunk);
       done(bytes > MOST_BYTES ? new Error(`the archive has over ${toMib(MOST_BYTES)}`) : null, chunk);
     },
   });
   const ticker = every(2_000, () => {
-    if (Date.now() - movedAt > STALLED_MS) abort.abort(new Error('the download stalled'));
+    if (performance.now() - movedAt > STALLED_MS) abort.abort(new Error('the download stalled'));
     else
       progress(
         `downloading Temporal ${CLI_VERSION}: ${toMib(bytes)}${total > 0 ? ` of ${toMib(total)}` : ''}`,
@@ -244,11 +244,11 @@ const fetchSources = async (module: string, options: GoOptions): Promise<number>
 const compile = async (
   options: GoOptions & { module: string; output: string; total: number },
 ): Promise<void> => {
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   let compiled = 0;
   const onLine = (): void => void compiled++;
   const say = (): void => {
-    const seconds = Math.round((Date.now() - startedAt) / 1000);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
     options.progress(`compiling Temporal: ${compiled} of up to ${options.total} packages, ${seconds} s`);
   };
   await runGo({ ...options, args: goBuildArgs(options.output), say, onLine });

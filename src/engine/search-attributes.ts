@@ -34,7 +34,7 @@ export async function missingAttributes({ connection, namespace }: NamespaceConn
 export async function ensureAttributes(place: NamespaceConnection, timeoutMs = 60_000): Promise<string[]> {
   const missing = await listMissing(place);
   if (missing.length > 0) await register(place, missing);
-  await waitUntilUsable(place, Date.now() + timeoutMs);
+  await waitUntilUsable(place, performance.now() + timeoutMs);
   return missing;
 }
 
@@ -89,7 +89,7 @@ export function registerCommand(namespace: string, name: string): string {
 
 async function waitUntilUsable(place: NamespaceConnection, until: number): Promise<void> {
   while (!(await isUsable(place))) {
-    if (Date.now() > until) {
+    if (performance.now() > until) {
       throw new CountersignError(
         'attributes_missing',
         'the search attributes are registered but not usable yet',

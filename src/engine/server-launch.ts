@@ -132,10 +132,10 @@ const remember = (dbFile: string, { pid, address, uiUrl, namespace, logFile }: R
 const whyUnusable = async (server: RunningServer, child: ServerProcess): Promise<string | undefined> => {
   let isGone = false;
   const gone = child.exited.then(() => (isGone = true));
-  const until = Date.now() + START_MS;
-  while (!isGone && !saysItListens(child.logFile) && Date.now() < until) await delay(POLL_MS);
+  const until = performance.now() + START_MS;
+  while (!isGone && !saysItListens(child.logFile) && performance.now() < until) await delay(POLL_MS);
   if (isGone) return deathOf(child);
-  const readiness = await waitUntilReady({ ...server, timeoutMs: until - Date.now(), gone });
+  const readiness = await waitUntilReady({ ...server, timeoutMs: until - performance.now(), gone });
   if (readiness.ready) return undefined;
   if (isGone) return deathOf(child);
   return `no answer within ${START_MS / 1000} s: ${readiness.why}\n${lastLines(child.logFile)}`;

@@ -71,9 +71,9 @@ export const endProcess = async (pid: number, first: 'SIGTERM' | 'SIGKILL' = 'SI
 
 /** Resolves with true as soon as the process does not exist any more, and with false after `ms`. */
 const isGone = async (pid: number, ms: number): Promise<boolean> => {
-  const until = Date.now() + ms;
+  const until = performance.now() + ms;
   while (isAlive(pid)) {
-    if (Date.now() > until) return false;
+    if (performance.now() > until) return false;
     await delay(EXIT_POLL_MS);
   }
   return true;
@@ -143,11 +143,11 @@ export const waitUntilReady = async ({
   timeoutMs,
   gone,
 }: ReadyOptions): Promise<Readiness> => {
-  const until = Date.now() + timeoutMs;
+  const until = performance.now() + timeoutMs;
   let isGone = false;
   void gone?.then(() => (isGone = true));
   let why = 'it did not answer';
-  while (Date.now() < until && !isGone) {
+  while (performance.now() < until && !isGone) {
     try {
       await ask(address, namespace);
       return { ready: true };

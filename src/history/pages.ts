@@ -140,7 +140,7 @@ export class Pages {
 
   private async ask(token: Uint8Array, { size, ms }: { size: number; ms: number }): Promise<Page> {
     const { connection, namespace } = this.server;
-    const from = Date.now();
+    const from = performance.now();
     const ask = () =>
       connection.workflowService.getWorkflowExecutionHistory({
         namespace,
@@ -150,9 +150,9 @@ export class Pages {
         maximumPageSize: size,
       });
     const answer = await abortable(this.run.signal, (signal) =>
-      connection.withAbortSignal(signal, () => connection.withDeadline(from + ms, ask)),
+      connection.withAbortSignal(signal, () => connection.withDeadline(Date.now() + ms, ask)),
     );
-    if (ms !== POLL_MS) this.slowestMs = Math.max(this.slowestMs, Date.now() - from);
+    if (ms !== POLL_MS) this.slowestMs = Math.max(this.slowestMs, performance.now() - from);
     return { events: answer.history?.events ?? [], token: answer.nextPageToken ?? NO_TOKEN };
   }
 

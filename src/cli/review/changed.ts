@@ -67,13 +67,13 @@ const MOST_MS = 45_000;
 
 /** Waits for the request that follows another request of the same call. */
 export async function nextRevision(subject: Subject, before: RequestOpened): Promise<CallView> {
-  const until = Date.now() + MOST_MS;
+  const until = performance.now() + MOST_MS;
   const { client, turn } = subject;
   for (;;) {
     const call = (await client.view(turn)).calls.find(({ callId }) => callId === before.callId);
     if (call?.phase === 'requested' && call.request?.eventId !== before.eventId) return call;
     if (call?.phase !== 'replanning' && call?.phase !== 'requested') throw gone(subject, call);
-    if (Date.now() >= until) throw slow(subject);
+    if (performance.now() >= until) throw slow(subject);
     await delay(LOOK_AGAIN_MS);
   }
 }

@@ -88,11 +88,12 @@ export async function pause(context: ClientContext, asked: PauseAsked): Promise<
     startControl(context.client, 'closed too'),
   );
   const taken = await update<PauseTaken>(context, UPDATES.pause, asked);
-  const until = Date.now() + ANSWER_MS;
+  const until = performance.now() + ANSWER_MS;
   for (;;) {
     const { pauses } = await readControl(context);
     if (pauses.some(({ id }) => id === taken.pause.id)) break;
-    if (Date.now() > until) throw unavailable('the pause was taken, but is not there; somebody ended it');
+    if (performance.now() > until)
+      throw unavailable('the pause was taken, but is not there; somebody ended it');
   }
   // Even if it holds already: it may have come a moment ago.
   await delay(TIMES.pausesKnown);

@@ -140,7 +140,7 @@ export async function coverageOf(
   terms: Pick<GrantTerms, 'agent' | 'tool' | 'narrowing'>,
 ): Promise<GrantCoverage> {
   const { agent, tool, narrowing } = terms;
-  const until = Date.now() + MOST_MS;
+  const until = performance.now() + MOST_MS;
   const { turns } = await client.turns({ agent, tool, limit: MOST_TURNS });
   const found: GrantCoverage = { covered: 0, denied: 0, calls: 0, turns: 0 };
   for await (const events of readTurns(client, turns, () => undefined)) {
@@ -152,7 +152,7 @@ export async function coverageOf(
       found.covered += 1;
       if (call.phase === 'denied') found.denied += 1;
     }
-    if (Date.now() > until) break;
+    if (performance.now() > until) break;
   }
   return found;
 }

@@ -152,9 +152,9 @@ async function updateOnce(
     });
   };
   const send = (): Promise<unknown> => {
-    const until = Date.now() + ms;
+    const end = Date.now() + ms;
     // A worker that fails at the session now may be replaced soon.
-    return retry({ passes: isTaskFailing, forMs: ms }, () => connection.withDeadline(until, execute));
+    return retry({ passes: isTaskFailing, forMs: ms }, () => connection.withDeadline(end, execute));
   };
   try {
     return await context.outbox.send(session, send);

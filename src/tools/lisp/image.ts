@@ -96,8 +96,8 @@ function toLive(image: LiveImage & { pid: number }, dir: string, record: Record)
 const END_MS = 500;
 
 async function outlives(pid: number): Promise<boolean> {
-  for (const deadline = Date.now() + END_MS; isAlive(pid); await sleep(LOOK_MS))
-    if (Date.now() > deadline) return true;
+  for (const deadline = performance.now() + END_MS; isAlive(pid); await sleep(LOOK_MS))
+    if (performance.now() > deadline) return true;
   return false;
 }
 
@@ -187,7 +187,7 @@ function whyNotStarted(error: unknown, { program, cwd }: ImagePlan): string {
 }
 
 async function waitForPort(plan: ImagePlan, record: Record, failed: () => string | undefined) {
-  for (const deadline = Date.now() + START_MS; Date.now() < deadline; await sleep(LOOK_MS)) {
+  for (const deadline = performance.now() + START_MS; performance.now() < deadline; await sleep(LOOK_MS)) {
     const place = await readPort(plan.dir, record);
     if (place !== undefined) return place;
     const why = failed();

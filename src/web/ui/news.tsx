@@ -30,7 +30,7 @@ export function useFollowed(): {
   useEffect(() => () => timers.current.forEach(clearTimeout), []);
   const follow = useCallback((one: Followed) => {
     if (timers.current.size >= MOST) return;
-    const until = Date.now() + GIVE_UP_MS;
+    const giveUpAt = Date.now() + GIVE_UP_MS;
     const wait = (ms: number): void => {
       const timer = setTimeout(() => {
         timers.current.delete(timer);
@@ -45,7 +45,7 @@ export function useFollowed(): {
       if (trouble !== undefined) setNews((last) => [...last, newsOf(one, trouble)]);
       const isOver =
         trouble !== undefined || call?.result !== undefined || (!reply.ok && reply.status === 404);
-      if (!isOver && Date.now() < until) wait(Math.min(2 * waited, LONGEST_MS));
+      if (!isOver && Date.now() < giveUpAt) wait(Math.min(2 * waited, LONGEST_MS));
     };
     wait(FIRST_MS);
   }, []);
