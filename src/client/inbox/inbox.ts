@@ -94,8 +94,15 @@ export async function earliestTurns(
   const sample = some.flatMap(({ deadline }) => deadline ?? []);
   const count = (at: number): Promise<number> => countTurns(context, `${query} AND ${before(at)}`);
   const bound = await findBound({ ...range, sample, count });
-  lastBounds.set(context, { kind, bound });
-  return listUpTo(context, `${query} AND ${before(bound)}`, range.most);
+  const turns = await listUpTo(context, `${query} AND ${before(bound)}`, range.most);
+  lastBounds.set(context, { kind, bound: Math.min(bound, boundOf(turns, range)) });
+  return turns;
+}
+
+/** The time before which as many of these turns have their deadline as one answer of visibility can hold. */
+function boundOf(turns: readonly ListedTurn[], range: { least: number; most: number }): number {
+  const sorted = turns.flatMap(({ deadline }) => deadline ?? []).sort((a, b) => a - b);
+  return (sorted[Math.ceil(aimOf(range)) - 1] ?? END) + 1;
 }
 
 /**
@@ -197,7 +204,7 @@ export async function findBound(search: BoundSearch): Promise<number> {
  * The number of turns that should be before the bound. It leaves room on both sides. With the usual limit, so many
  * turns come in one answer of visibility.
  */
-function aimOf({ least, most }: BoundSearch): number {
+function aimOf({ least, most }: Pick<BoundSearch, 'least' | 'most'>): number {
   return (3 * least + most) / 4;
 }
 
