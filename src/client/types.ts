@@ -14,7 +14,8 @@ import type {
   Resolution,
 } from '../contract/decision';
 import type { ChangedTool } from '../contract/worker-tools';
-import type { OpenItem, TurnState } from '../contract/turn';
+import type { OpenItem } from '../contract/turn';
+import type { ListedState } from '../contract/turn-states';
 import type { ForkRequest } from '../history/fork';
 import type { TurnEvent } from '../history/events';
 import type { ResetPlan } from '../history/reset';
@@ -231,7 +232,7 @@ export interface TurnSummary {
   runId: string;
   agent: string;
   /** `terminated` and `timed_out`: the turn was ended from outside. */
-  state: TurnState | 'terminated' | 'timed_out';
+  state: ListedState;
   /** The number of requests, questions and calls in doubt. */
   pending: number;
   /** The turn of which this turn is a fork. Absent: this turn is not a fork. */

@@ -24,6 +24,7 @@ import type { Usage } from './spending/usage';
 import type { MovedStep, ResultRef, SessionRef } from './think';
 import type { TurnRecord, TurnWords } from './session';
 import type { FileRef } from './session/files';
+import { RESULT_STATUSES, type ResultStatus } from './turn-states';
 import type { TranscriptEntry } from './transcript';
 
 /** Input of `agentTurn`. */
@@ -107,7 +108,7 @@ export function noCounts(): TurnCounts {
  * Cancelled and Failed.
  */
 export interface TurnResult {
-  status: 'answered' | 'step_limit' | 'budget' | 'loop';
+  status: ResultStatus;
   /** The answer. In a turn without an answer, the last text of the model. */
   answer: string;
   /** Why the turn did not answer, in words. Set with `budget` and `loop`. */
@@ -122,23 +123,6 @@ export interface TurnResult {
   /** Only in a turn of a session: the record that the session keeps. */
   conversation?: TurnRecord;
 }
-
-/**
- * The states in CountersignState. `waiting`: at least one request or question waits. `in_doubt`: at least one call is
- * in doubt. `in_doubt` wins over `waiting`.
- */
-export const TURN_STATES = [
-  'running',
-  'waiting',
-  'in_doubt',
-  'answered',
-  'step_limit',
-  'budget',
-  'loop',
-  'failed',
-  'cancelled',
-] as const;
-export type TurnState = (typeof TURN_STATES)[number];
 
 /**
  * Memo `closed`: by cause, the ids of the calls that the workflow has closed by itself since it last wrote the memo. No
@@ -260,7 +244,7 @@ function answerIn({ status, answer, why, steps }: TurnResult): string | ToolFail
 export function isTurnResult(value: unknown): value is TurnResult {
   if (!isObject(value)) return false;
   const { status, answer, steps, why } = value;
-  const isKnown = typeof status === 'string' && ['answered', 'step_limit', 'budget', 'loop'].includes(status);
+  const isKnown = RESULT_STATUSES.some((one) => one === status);
   const isWhy = why === undefined || typeof why === 'string';
   return isKnown && isWhy && typeof answer === 'string' && Number.isSafeInteger(steps) && areUsual(value);
 }

@@ -3,6 +3,7 @@ import type { ForkOrigin } from '../contract/fork';
 import type { TranscriptEntry } from '../contract/transcript';
 import type { Usage } from '../contract/spending/usage';
 import type { TurnResult } from '../contract/turn';
+import type { TurnEnd } from '../contract/turn-states';
 import type { TurnOrigin, Ancestor } from '../contract/call';
 import type { Budget } from '../contract/spending/budget';
 import type {
@@ -178,19 +179,6 @@ export interface TaskFailed extends EventHeader {
   type: 'task_failed';
   message: string;
 }
-
-/** How a turn ended. `terminated` and `timed_out`: the turn was ended from outside. */
-export const TURN_ENDS = [
-  'answered',
-  'step_limit',
-  'budget',
-  'loop',
-  'failed',
-  'cancelled',
-  'terminated',
-  'timed_out',
-] as const;
-export type TurnEnd = (typeof TURN_ENDS)[number];
 
 /** The last event of a turn. */
 export interface TurnEnded extends EventHeader {

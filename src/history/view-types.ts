@@ -10,7 +10,7 @@ import type { ToolResult } from '../contract/result';
 import type { Json } from '../contract/json';
 import type { Usage } from '../contract/spending/usage';
 import type { TranscriptEntry } from '../contract/transcript';
-import type { TurnState } from '../contract/turn';
+import type { TurnEnd, TurnState } from '../contract/turn-states';
 import type { TurnOrigin, Ancestor, GrantMark, GrantUse } from '../contract/call';
 import type {
   Answered,
@@ -21,7 +21,7 @@ import type {
   RequestOpened,
   Resolved,
 } from './call-events';
-import type { ProposedCall, TurnEvent, TurnEnd } from './events';
+import type { ProposedCall, TurnEvent } from './events';
 import { defined } from '../contract/defined';
 
 /**

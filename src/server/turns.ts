@@ -7,7 +7,7 @@ import type { FollowOptions } from '../client/requests';
 import { votingOf } from '../contract/authority/authority';
 import { isAtLeast, type Role } from '../contract/authority/permits';
 import { CountersignError } from '../contract/errors';
-import { TURN_STATES } from '../contract/turn';
+import { LISTED_STATES } from '../contract/turn-states';
 import { defined } from '../contract/defined';
 import { turnNotFound } from '../history/server-errors';
 import { type CallView, viewOf } from '../history/view';
@@ -24,7 +24,7 @@ import type { ForkChange } from '../history/fork';
 const moment = z.iso.datetime({ offset: true }).optional();
 
 const listSchema = z.object({
-  state: z.enum([...TURN_STATES, 'terminated', 'timed_out']).optional(),
+  state: z.enum(LISTED_STATES).optional(),
   ...{ agent: filterText, tool: filterText, id: filterText, text: filterText },
   ...{ from: moment, to: moment },
   ...{ older: z.string().max(20_000).optional(), limit: z.coerce.number().int().min(1).max(500).optional() },

@@ -18,7 +18,6 @@ export { describeEvent } from '../history/describe';
 export { allowedBy, keyOfStart, viewOf } from '../history/view';
 export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
-export { TURN_STATES } from '../contract/turn';
 export { leavesOf } from '../contract/text/json-diff';
 export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';

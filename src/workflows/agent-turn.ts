@@ -10,7 +10,8 @@ import { defined } from '../contract/defined';
 import type { ThinkOutput } from '../contract/think';
 import { askForSteps, type Taken, takeSteps, untilAskedAgain } from './burst';
 import { checkStart } from './check-start';
-import type { CarriedTurn, TurnCounts, TurnInput, TurnResult, TurnState } from '../contract/turn';
+import type { CarriedTurn, TurnCounts, TurnInput, TurnResult } from '../contract/turn';
+import type { ResultStatus, TurnState } from '../contract/turn-states';
 import { cancelAll } from './approvals/transitions';
 import { isTurnInput } from '../contract/payloads';
 import { ChangeNotifier } from './changes';
@@ -153,7 +154,7 @@ const LOOP = 'the model asked for the same calls again and again, although it re
 
 function resultOf(
   turn: Turn,
-  status: Extract<TurnState, TurnResult['status']>,
+  status: ResultStatus,
   { text, value }: Pick<ThinkOutput, 'text' | 'value'>,
   why?: string,
 ): TurnResult {

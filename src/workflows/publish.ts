@@ -7,7 +7,8 @@ import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } f
 import { LIMITS } from '../contract/limits';
 import { ASKED, askedBy, MEMO, NEVER, SCHEDULED_BY, SEARCH_ATTRIBUTES } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
-import type { TurnInput, TurnState } from '../contract/turn';
+import type { TurnInput } from '../contract/turn';
+import type { TurnState } from '../contract/turn-states';
 import type { ApprovalContext, CallState } from './approvals/state';
 import { reportChange } from './observe';
 import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';

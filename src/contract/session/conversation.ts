@@ -6,14 +6,7 @@ import { guard, object } from '../payloads';
 import { USAGE } from '../spending/usage';
 import { CARRIED_STATES } from '../tool';
 import { type CarriedSpending, SPENDING } from '../spending/carried';
-import type {
-  CarriedSession,
-  CompactOutput,
-  ConversationSummary,
-  SessionStates,
-  SessionTurnEnd,
-  TurnRecord,
-} from './index';
+import type { CarriedSession, CompactOutput, ConversationSummary, SessionStates, TurnRecord } from './index';
 import {
   bytesOfEntries,
   cutContent,
@@ -23,6 +16,7 @@ import {
   type TranscriptEntry,
   wordsEntry,
 } from '../transcript';
+import type { TurnEnd } from '../turn-states';
 import { utf8Bytes } from '../text/bytes';
 
 /** The entries of a turn that a session keeps. They are shortened, and calls without a result are left out. */
@@ -168,9 +162,9 @@ function shareWords(entry: Extract<TranscriptEntry, { kind: 'words' }>, share: n
 }
 
 /** The entry that tells the model that a turn ended without an answer. */
-export function turnEndNote(status: SessionTurnEnd, why?: string): TranscriptEntry[] {
+export function turnEndNote(status: TurnEnd, why?: string): TranscriptEntry[] {
   const reason = why === undefined ? '' : `: ${cutContent(why, 1024)}`;
-  const texts: Record<SessionTurnEnd, string | undefined> = {
+  const texts: Record<TurnEnd, string | undefined> = {
     answered: undefined,
     step_limit: '[This turn ended at its limit of steps. What is above was done.]',
     budget: `[This turn ended because its budget is used up${reason}. What is above was done.]`,

@@ -10,6 +10,7 @@ import { LIMITS } from '../limits';
 import { jsonBytes } from '../text/bytes';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
+import type { TurnEnd } from '../turn-states';
 
 /** The effect of a message while a turn runs. If no turn runs, each message starts the next turn. */
 export const MODES = ['queue', 'interrupt', 'steer'] as const;
@@ -112,19 +113,6 @@ export interface SessionRefused {
   message: string;
 }
 
-/** How a turn of a session ended. */
-export const SESSION_TURN_ENDS = [
-  'answered',
-  'step_limit',
-  'budget',
-  'loop',
-  'failed',
-  'cancelled',
-  'terminated',
-  'timed_out',
-] as const;
-export type SessionTurnEnd = (typeof SESSION_TURN_ENDS)[number];
-
 /** The record of one turn that its session keeps. */
 export interface TurnRecord {
   entries: TranscriptEntry[];
@@ -154,7 +142,7 @@ export interface SessionStates {
 /** The part of a turn that its session remembers. */
 export interface TurnMemory extends Pick<TurnRecord, 'entries' | 'took'> {
   turn: string;
-  status: SessionTurnEnd;
+  status: TurnEnd;
   /** The message that the turn handled first. */
   messageId: string;
 }

@@ -20,6 +20,7 @@ import type { Budget } from '../../contract/spending/budget';
 import { CLOSING_CAUSES } from '../../contract/call-messages';
 import type { CarriedTurn, ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';
+import { RESULT_STATUSES } from '../../contract/turn-states';
 
 /**
  * The parts of a decoded payload that the fold relies on. These schemas are less strict than the contract: a history of
@@ -171,7 +172,7 @@ export const is = {
   ),
   turnResult: zodGuard<TurnResult>(
     z.object({
-      status: z.enum(['answered', 'step_limit', 'budget', 'loop']),
+      status: z.enum(RESULT_STATUSES),
       answer: z.string(),
       why: z.string().optional(),
       spent: spent.optional(),

@@ -6,13 +6,9 @@ import { readCompactOutput, readRecord } from '../../contract/session/conversati
 import type { FileRef } from '../../contract/session/files';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
+import { TURN_ENDS, type TurnEnd } from '../../contract/turn-states';
 import { ACTIVITIES, SIGNALS, UPDATES, WORKFLOWS } from '../../contract/names';
-import {
-  type HeldMessage,
-  SESSION_TURN_ENDS,
-  type ConversationSummary,
-  type SessionTurnEnd,
-} from '../../contract/session';
+import { type HeldMessage, type ConversationSummary } from '../../contract/session';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { is } from '../fold/guards';
@@ -24,7 +20,7 @@ export type { SessionControlled };
 /** One turn of a session. */
 export interface SessionTurn {
   turn: string;
-  status: SessionTurnEnd | 'running' | 'not_started';
+  status: TurnEnd | 'running' | 'not_started';
   /** The message that the turn handles. */
   messageId: string;
   /**
@@ -90,7 +86,7 @@ export interface SessionTurnStarted extends Head {
 export interface SessionTurnEnded extends Head {
   type: 'turn_ended';
   turn: string;
-  status: SessionTurnEnd | 'not_started';
+  status: TurnEnd | 'not_started';
   answer?: string;
   /** The messages that the turn took up while it ran. */
   took: string[];
@@ -276,7 +272,7 @@ function turnStarted(
 
 function turnEnded(head: Head, { child, end }: EventOf<'child_ended'>): SessionTurnEnded {
   const result = end.kind === 'completed' && is.turnResult(end.result) ? end.result : undefined;
-  const status = SESSION_TURN_ENDS.find((one) => one === (result?.status ?? end.kind)) ?? 'answered';
+  const status = TURN_ENDS.find((one) => one === (result?.status ?? end.kind)) ?? 'answered';
   const error = end.kind === 'failed' || end.kind === 'foreign' ? end.message : undefined;
   const { took = [], spending } = readRecord(result?.conversation) ?? {};
   return {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { describeState } from '../../history/labels';
-import { TURN_STATES } from '../../contract/turn';
+import { LISTED_STATES } from '../../contract/turn-states';
 import { dateTime, relative, span } from '../../contract/text/times';
 import type { TurnsPage, TurnSummary } from '../../server/api';
 import { type Reply, send } from '../http';
@@ -18,9 +18,7 @@ const readTurns = (query: Readonly<Record<string, string>>): Promise<Reply<Turns
 
 const STATES: readonly (readonly [string, string])[] = [
   ['', 'every state'],
-  ...([...TURN_STATES, 'terminated', 'timed_out'] as const).map(
-    (state) => [state, describeState(state)[0]] as const,
-  ),
+  ...LISTED_STATES.map((state) => [state, describeState(state)[0]] as const),
 ];
 /** The fields of the filter, as in the address. `from` and `to` are days, and both are included. */
 const NAMES = ['text', 'state', 'agent', 'id', 'tool', 'from', 'to'] as const;

@@ -20,9 +20,10 @@ import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { ACTIVITIES, activityIds, SIGNALS } from '../../contract/names';
-import { type HeldMessage, type SessionTurnEnd, turnIdIn, type TurnRecord } from '../../contract/session';
+import { type HeldMessage, turnIdIn, type TurnRecord } from '../../contract/session';
 import { wordsEntry } from '../../contract/transcript';
 import type { TurnInput } from '../../contract/turn';
+import type { TurnEnd } from '../../contract/turn-states';
 import type { agentTurn } from '../agent-turn';
 import { startChildTurn } from '../child-turn';
 import { rawResult, decodedValueOf } from '../messages';
@@ -32,7 +33,7 @@ import type { SessionMachine } from './state';
 
 /** How a turn of a session ended, and the record that the session keeps. */
 interface TurnOutcome {
-  status: SessionTurnEnd;
+  status: TurnEnd;
   record: TurnRecord;
 }
 
@@ -137,13 +138,13 @@ function cancelOpen(turn: string): void {
 }
 
 /** How a turn without a result ended. */
-function statusOf({ cause }: ChildWorkflowFailure): SessionTurnEnd {
+function statusOf({ cause }: ChildWorkflowFailure): TurnEnd {
   if (cause instanceof CancelledFailure) return 'cancelled';
   if (cause instanceof TerminatedFailure) return 'terminated';
   return cause instanceof TimeoutFailure ? 'timed_out' : 'failed';
 }
 
-function withNote(record: TurnRecord, status: SessionTurnEnd, why?: string): TurnRecord {
+function withNote(record: TurnRecord, status: TurnEnd, why?: string): TurnRecord {
   return { ...record, entries: [...record.entries, ...turnEndNote(status, why)] };
 }
 
