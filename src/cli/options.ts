@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFile } from 'node:fs/promises';
 import { type Command, Option } from 'commander';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { TURN_STATES } from '../contract/turn';
+import { LISTED_STATES } from '../contract/turn-states';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { readJson, describeIssues } from '../contract/read-json';
 import { toMilliseconds } from '../tools/options';
@@ -89,10 +89,14 @@ export function deploymentOption(): Option {
   return new Option('--deployment <name>', 'the deployment that builds belong to (default: countersign)');
 }
 
+/** The option `--as`. `who` says what the named person does. */
+export function nameOption(who: string): Option {
+  return new Option('--as <name>', `${who} (default: your name on this machine)`);
+}
+
 /** The option `--state`, for the state of turns. */
 export function stateOption(): Option {
-  const states = [...TURN_STATES, 'terminated', 'timed_out'];
-  return new Option('--state <state>', 'only turns in this state').choices(states);
+  return new Option('--state <state>', 'only turns in this state').choices(LISTED_STATES);
 }
 
 /** Makes the error for a mistake on the command line. The command ends with the exit code 2. */

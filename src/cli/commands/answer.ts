@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../contract/json';
 import { fieldsOf, type Question } from '../../contract/question';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
-import { collect, readText, readValue, usageError } from '../options';
+import { collect, nameOption, readText, readValue, usageError } from '../options';
 import { storyOf } from '../print/turn';
 import { questionLines } from '../print/question';
 import { beside } from '../print/screen';
@@ -36,7 +36,7 @@ export function addAnswer(program: Command, context: Context): void {
     .option('--content <json|@file>', 'the whole answer as JSON')
     .option('--decline', 'do not answer')
     .option('--reason <text>', 'a remark, or why not; the model reads it')
-    .option('--as <name>', 'who answers (default: your name on this machine)')
+    .addOption(nameOption('who answers'))
     .option('--json', 'print the verdict as JSON')
     .action((target: string, options: AnswerOptions) => run(target, options, context));
 }

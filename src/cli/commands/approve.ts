@@ -18,7 +18,7 @@ import { type Context, osUser } from '../context';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
 import { storyOf } from '../print/turn';
-import { collect, readArguments, usageError } from '../options';
+import { collect, nameOption, readArguments, usageError } from '../options';
 import { parseAssignments } from '../set-argument';
 import { findCall, namedCall, parseTarget } from '../target';
 import type { Answer } from '../../client';
@@ -58,7 +58,7 @@ export function addApprove(program: Command, context: Context): void {
     .option('--hunks <ids>', 'only these parts of a file proposal, such as 1,3')
     .option('--saw <digest>', SAW_HELP)
     .option('--reason <text>', 'why; the model reads it')
-    .option('--as <name>', 'who decides (default: your name on this machine)')
+    .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
   const yes = 'do not ask: with --all, or for the new preview of changed arguments';
   addBatchOptions(addGrantOptions(addSignOptions(addPlaceOption(command))), yes).action(

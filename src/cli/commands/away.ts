@@ -6,7 +6,7 @@ import { dateTime } from '../../contract/text/times';
 import { isSameName } from '../../contract/authority/votes';
 import { isOpenAt } from '../../contract/control/away';
 import { type Context, osUser } from '../context';
-import { readTime, usageError } from '../options';
+import { nameOption, readTime, usageError } from '../options';
 import { escapeText } from '../print/escape';
 import { beside } from '../print/screen';
 import { tableLines } from '../print/table';
@@ -30,7 +30,7 @@ export function addAway(program: Command, context: Context): void {
     .option('--until <time>', 'when it ends: a time such as 2026-12-24T08:00, or 3d from its start')
     .option('--from <time>', 'when it starts: a time, or 3d from now (default: now)')
     .option('--reason <text>', 'why; everybody who looks reads it')
-    .option('--as <name>', 'who is away (default: your name on this machine)')
+    .addOption(nameOption('who is away'))
     .option('--json', 'print JSON');
   addSignOptions(command).action((options: AwayOptions) => {
     const { to, until, ...others } = options;
@@ -47,7 +47,7 @@ export function addBack(program: Command, context: Context): void {
   program
     .command('back [person]')
     .description('end an out-of-office: whoever voted in your place does no more')
-    .option('--as <name>', 'who ends it (default: your name on this machine)')
+    .addOption(nameOption('who ends it'))
     .option('--json', 'print JSON')
     .action((person: string | undefined, options: Pick<AwayOptions, 'as' | 'json'>) =>
       comeBack(person, options, context),

@@ -3,6 +3,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import { defined } from '../../contract/defined';
 import { osUser, type Context } from '../context';
 import { escapeText } from '../print/escape';
+import { nameOption } from '../options';
 
 interface CancelOptions {
   abandon?: boolean;
@@ -18,7 +19,7 @@ export function addCancel(program: Command, context: Context): void {
     .description('end a turn: close its requests, cancel what runs, and wait until it has ended')
     .option('--abandon', 'end it even with calls in doubt, which stay unresolved on record')
     .option('--reason <text>', 'why; kept on record')
-    .option('--as <name>', 'who ends it (default: your name on this machine)')
+    .addOption(nameOption('who ends it'))
     .option('--json', 'print JSON')
     .action((turn: string, options: CancelOptions) => cancel(turn, options, context));
 }

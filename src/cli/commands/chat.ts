@@ -11,7 +11,7 @@ import { chatAtTerminal } from '../chat/talk';
 import { type Context, osUser } from '../context';
 import { EXIT } from '../exit-codes';
 import { readBudget } from './run';
-import { collect, readFacts, usageError } from '../options';
+import { collect, nameOption, readFacts, usageError } from '../options';
 import { escapeLines, escapeText } from '../print/escape';
 import { eventLines } from '../print/event';
 import { canAsk } from '../review/terminal';
@@ -37,7 +37,7 @@ export function addChat(program: Command, context: Context): void {
       'go on with this session, or start it (default: a new one, whose id is printed)',
     )
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .option('--as <name>', 'who talks and decides (default: your user name here)')
+    .addOption(nameOption('who talks and decides'))
     .option(
       '--meta <name=value>',
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',

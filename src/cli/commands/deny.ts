@@ -10,6 +10,7 @@ import { defined } from '../../contract/defined';
 import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
 import { findCall, namedCall, parseTarget } from '../target';
+import { nameOption } from '../options';
 
 interface DenyOptions extends BatchFlags, SignOptions, PlaceOption {
   reason: string;
@@ -21,7 +22,7 @@ export function addDeny(program: Command, context: Context): void {
     .command('deny [turn/call]')
     .description('deny a call; or many at once')
     .requiredOption('--reason <text>', 'why; the model reads it')
-    .option('--as <name>', 'who decides (default: your name on this machine)')
+    .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
   addBatchOptions(addSignOptions(addPlaceOption(command))).action(
     async (target: string | undefined, options: DenyOptions) =>
@@ -37,7 +38,7 @@ export function addWithdraw(program: Command, context: Context): void {
     .command('withdraw <turn/call>')
     .description('take back your vote on a call that still waits for others')
     .option('--reason <text>', 'why')
-    .option('--as <name>', 'whose vote (default: your name on this machine)')
+    .addOption(nameOption('whose vote'))
     .option('--json', 'print the answer as JSON')
     .action((target: string, options: Omit<DenyOptions, 'reason'> & { reason?: string }) =>
       say('withdrawn', target, options, context),
@@ -50,7 +51,7 @@ export function addAskAgain(program: Command, context: Context): void {
     .command('ask-again <turn/call>')
     .description("have a waiting call asked about anew, under today's rules; only for an admin")
     .requiredOption('--reason <text>', 'why; kept on record')
-    .option('--as <name>', 'who asks for it (default: your name on this machine)')
+    .addOption(nameOption('who asks for it'))
     .option('--json', 'print the answer as JSON')
     .action((target: string, options: Omit<DenyOptions, keyof SignOptions>) =>
       askAgain(target, options, context),

@@ -14,7 +14,7 @@ import {
 import { defined } from '../../contract/defined';
 import { type Context, osUser } from '../context';
 import { escapeProse, escapeText, type Paint } from '../print/escape';
-import { readArguments, readText, readTime, readValue, usageError } from '../options';
+import { nameOption, readArguments, readText, readTime, readValue, usageError } from '../options';
 import { watchTurn } from '../watch-turn';
 import type { ScreenFormat, Style } from '../print/screen';
 import { labelCell, stateCell } from '../print/table';
@@ -60,7 +60,7 @@ export function addFork(program: Command, context: Context): void {
     .option('--live', 'run calls with effects; dangerous ones wait for new decisions')
     .option('--id <id>', 'the id of the fork; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: that of the turn)')
-    .option('--as <name>', 'who decides (default: your name on this machine)')
+    .addOption(nameOption('who decides'))
     .option('--detach', 'only start it and print its id')
     .option(
       '--wait <time>',

@@ -9,7 +9,7 @@ import { CountersignError } from '../../contract/errors';
 import { SAW_DIGITS } from '../../contract/plan';
 import { relative } from '../../contract/text/times';
 import { type Context, osUser } from '../context';
-import { usageError } from '../options';
+import { nameOption, usageError } from '../options';
 import { escapeText } from '../print/escape';
 import { beside } from '../print/screen';
 import { indented } from '../print/table';
@@ -53,7 +53,7 @@ export function addGrants(program: Command, context: Context): void {
     .command('confirm <grant>')
     .description('confirm a grant of another person, where its rule needs more than one')
     .option('--saw <digest>', SAW_HELP)
-    .option('--as <name>', 'who confirms it (default: your name on this machine)')
+    .addOption(nameOption('who confirms it'))
     .option('--json', 'print JSON');
   addSignOptions(confirming).action((id: string, options: ConfirmOptions) =>
     confirmGrant(id, options, context),
@@ -63,7 +63,7 @@ export function addGrants(program: Command, context: Context): void {
     .description('take back a grant: a call that has not started by it asks a person')
     .option('--all', 'all grants that were given so far')
     .option('--reason <text>', 'why; kept on record')
-    .option('--as <name>', 'who does it (default: your name on this machine)')
+    .addOption(nameOption('who does it'))
     .option('--json', 'print JSON')
     .action((id: string | undefined, options: RevokeOptions) => revoke(id, options, context));
 }

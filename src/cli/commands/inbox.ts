@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
 import { addMineOptions, type Mine, type MineOptions, readMine } from '../mine';
-import { addInboxFilters, type InboxFilters, readInboxQuery, usageError } from '../options';
+import { addInboxFilters, type InboxFilters, nameOption, readInboxQuery, usageError } from '../options';
 import { changeLine, inboxLines } from '../print/inbox';
 import type { InboxItem, InboxQuery } from '../../client';
 import { changesBetween, type InboxLook, watchInbox } from '../live-inbox';
@@ -25,7 +25,7 @@ export function addInbox(program: Command, context: Context): void {
     .option('-w, --watch', 'keep watching, and show what changes, until Ctrl-C')
     .option('--json', 'print JSON; with --watch one line for each change');
   addMineOptions(addInboxFilters(command))
-    .option('--as <name>', 'with --mine: who you are (default: your name on this machine)')
+    .addOption(nameOption('with --mine: who you are'))
     .action((options: InboxOptions) => inbox(options, context));
 }
 

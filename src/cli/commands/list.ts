@@ -12,7 +12,7 @@ import { type Cell, idsOn, labelCell, stateCell, tableLines } from '../print/tab
 import { dateTime, relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../print/escape';
 import { notePauses } from './pause';
-import { collect, readCount, readFacts, stateOption, usageError } from '../options';
+import { collect, nameOption, readCount, readFacts, stateOption, usageError } from '../options';
 
 interface ListOptions {
   state?: TurnSummary['state'];
@@ -137,7 +137,7 @@ export function addDecided(program: Command, context: Context): void {
   program
     .command('decided')
     .description('list what you decided, newest first, and how it ended')
-    .option('--as <name>', 'whose decisions (default: your name on this machine)')
+    .addOption(nameOption('whose decisions'))
     .option('--agent <name>', 'only turns of this agent')
     .option('--tool <name>', 'only calls of this tool')
     .option('--turns <count>', 'the most turns to look at, newest first (default: 200)')

@@ -12,7 +12,7 @@ import { errorMessage } from '../../contract/errors';
 import { askedBy, SEARCH_ATTRIBUTES } from '../../contract/names';
 import { relative } from '../../contract/text/times';
 import { type Context, osUser } from '../context';
-import { usageError } from '../options';
+import { nameOption, usageError } from '../options';
 import { escapeProse, escapeText } from '../print/escape';
 import type { Screen } from '../print/screen';
 
@@ -38,7 +38,7 @@ export function addPause(program: Command, context: Context): void {
     .option('--models', 'hold model calls too')
     .option('--reason <text>', 'why; everybody who looks reads it')
     .option('--list', 'instead: list what is paused')
-    .option('--as <name>', 'who pauses (default: your name on this machine)')
+    .addOption(nameOption('who pauses'))
     .option('--json', 'print JSON')
     .action((options: PauseOptions) =>
       options.list === true ? list(options, context) : pause(options, context),
@@ -127,7 +127,7 @@ export function addResume(program: Command, context: Context): void {
     .option('--tool <name>', 'the pause of this tool')
     .option('--all', 'all pauses')
     .option('--reason <text>', 'why; kept on record')
-    .option('--as <name>', 'who ends it (default: your name on this machine)')
+    .addOption(nameOption('who ends it'))
     .option('--json', 'print JSON')
     .action((options: ResumeOptions) => resume(options, context));
 }

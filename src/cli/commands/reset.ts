@@ -9,6 +9,7 @@ import { withTerminal } from '../review/terminal';
 import type { ResetCall } from '../../history/reset';
 import type { Screen } from '../print/screen';
 import { tableLines } from '../print/table';
+import { nameOption } from '../options';
 
 interface ResetOptions {
   before: string;
@@ -25,7 +26,7 @@ export function addReset(program: Command, context: Context): void {
     .description('take a turn back to before a call; this changes the turn, and later decisions are lost')
     .requiredOption('--before <call>', 'the call, such as 2.1; it is requested or started again')
     .option('--reason <text>', 'why; kept on record')
-    .option('--as <name>', 'who does it (default: your name on this machine)')
+    .addOption(nameOption('who does it'))
     .option('-y, --yes', 'do it without asking')
     .option('--json', 'print JSON')
     .action((turn: string, options: ResetOptions) => reset(turn, options, context));

@@ -3,7 +3,7 @@ import { defined } from '../../contract/defined';
 import { RESOLUTIONS, type ResolutionKind } from '../../contract/decision';
 import { reportAnswer } from '../answer';
 import { osUser, type Context } from '../context';
-import { readText, usageError } from '../options';
+import { nameOption, readText, usageError } from '../options';
 import { doubtKeys, signing } from '../review/decision';
 import { addPlaceOption, placeFor, type PlaceOption } from '../review/in-place-of';
 import { addSignOptions, signerOf, type SignOptions } from '../review/sign';
@@ -24,7 +24,7 @@ export function addResolve(program: Command, context: Context): void {
     .addArgument(new Argument('<outcome>', 'what you found out, or what to do').choices(RESOLUTIONS))
     .requiredOption('--reason <text>', 'how you know; the model reads it')
     .option('--content <text|@file>', 'with happened: what the call returned')
-    .option('--as <name>', 'who decides (default: your name on this machine)')
+    .addOption(nameOption('who decides'))
     .option('--json', 'print the answer as JSON');
   addSignOptions(addPlaceOption(command)).action(
     (target: string, outcome: ResolutionKind, options: ResolveOptions) =>

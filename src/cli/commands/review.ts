@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { addMineOptions, type MineOptions, readMine } from '../mine';
-import { addInboxFilters, type InboxFilters, readInboxQuery } from '../options';
+import { addInboxFilters, type InboxFilters, nameOption, readInboxQuery } from '../options';
 import { type Context, osUser } from '../context';
 import { choose } from '../review/confirm';
 import { Interrupted, type Terminal, withTerminal } from '../review/terminal';
@@ -25,7 +25,7 @@ export function addReview(program: Command, context: Context): void {
   const command = program
     .command('review')
     .description('go through the inbox one by one: look, decide, go on')
-    .option('--as <name>', 'who decides (default: your name on this machine)');
+    .addOption(nameOption('who decides'));
   addMineOptions(addInboxFilters(addSignOptions(command))).action((options: ReviewOptions) =>
     review(options, context),
   );

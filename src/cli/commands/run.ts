@@ -6,7 +6,7 @@ import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { escapeProse, escapeText } from '../print/escape';
 import { type Context, osUser } from '../context';
-import { collect, readFacts, readText, readTime, usageError } from '../options';
+import { collect, nameOption, readFacts, readText, readTime, usageError } from '../options';
 import { readAttached } from '../files';
 import { watchTurn } from '../watch-turn';
 
@@ -49,7 +49,7 @@ export function addRun(program: Command, context: Context): void {
     .option('--detach', 'only start it and print its id')
     .option('--id <id>', 'the id of the turn; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .option('--as <name>', 'who asks, for the tools to know (default: your user name here)')
+    .addOption(nameOption('who asks, for the tools to know'))
     .option(
       '--meta <name=value>',
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
@@ -139,7 +139,7 @@ export function addSend(program: Command, context: Context): void {
     .option('--interrupt', 'cancel the running turn first')
     .option('--file <path>', FILE_OPTION, collect)
     .option('--message-id <id>', 'the id of the message: the same id counts once (default: a random one)')
-    .option('--as <name>', 'who says it (default: your user name here)')
+    .addOption(nameOption('who says it'))
     .option('--wait', 'wait for the turn that takes it up, and print its answer')
     .option('--json', 'print JSON')
     .action((session: string, words: string, options: SendOptions) =>
@@ -203,7 +203,7 @@ export function addClose(program: Command, context: Context): void {
     .description('close a session: it takes no more messages, and ends after the running turn')
     .option('--cancel', 'cancel the running turn')
     .option('--reason <text>', 'why; kept on record')
-    .option('--as <name>', 'who closes it (default: your user name here)')
+    .addOption(nameOption('who closes it'))
     .option('--json', 'print JSON')
     .action((session: string, options: CloseOptions) =>
       context.withClient(async (client) => {

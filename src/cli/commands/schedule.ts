@@ -7,7 +7,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import { dateTime, relative, span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import { type Context, osUser } from '../context';
-import { collect, readFacts, readMoment, readText, readTime, usageError } from '../options';
+import { collect, nameOption, readFacts, readMoment, readText, readTime, usageError } from '../options';
 import { escapeProse, escapeText } from '../print/escape';
 import type { Screen } from '../print/screen';
 import { type Cell, type TableFact, factLines, section, tableLines } from '../print/table';
@@ -86,7 +86,7 @@ function addAdd(command: (name: string, about: string) => Command, context: Cont
     .option('--catch-up <time>', 'after an outage of the server: how late a turn may start', CATCH_UP)
     .option('--paused', 'start nothing until it is resumed')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .option('--as <name>', 'who asks, for the tools to know (default: your user name here)')
+    .addOption(nameOption('who asks, for the tools to know'))
     .option(
       '--meta <name=value>',
       'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
