@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils';
 import { temporal } from '@temporalio/proto';
+import { ACTIVITIES } from '../src/contract/names';
 import { TIMING } from '../src/worker-options';
 
 /** docs/cost.md, compared with the recorded turns that it names. */
@@ -59,14 +60,20 @@ const heartbeatsOf = (seconds: number): number =>
 
 test.each([1, 10, 60])('a model of %d s costs the heartbeats that the page says', (seconds) => {
   const row = new RegExp(
-    `^\\| ${seconds} s +\\| (?:0 to )?(\\d+) +\\| (?:\\d+ to )?(\\d+) actions +\\|$`,
+    `^\\| ${seconds} s +\\| (?:0 to )?(\\d+) +\\| (?:\\d+ to )?(\\d+) actions +\\| (?:\\d+ to )?(\\d+) actions +\\|$`,
     'm',
   );
-  const [, heartbeats, actions] = row.exec(page) ?? [];
+  const [, heartbeats, actions, elsewhere] = row.exec(page) ?? [];
   // A model that takes a second may just miss its first heartbeat.
   const most = Math.max(1, heartbeatsOf(seconds));
   expect(Number(heartbeats)).toBe(most);
   // Two steps, and the call's own heartbeat before it starts.
-  const turn = actionsOf(recorded('test/histories/edited.json'));
-  expect(Number(actions)).toBe(turn + 2 * most + 1);
+  const turn = recorded('test/histories/edited.json');
+  expect(Number(actions)).toBe(actionsOf(turn) + 2 * most + 1);
+  // The conversation is read once for each step after the first.
+  const steps = turn.filter(
+    ({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled?.activityType?.name === ACTIVITIES.think,
+  );
+  expect(Number(elsewhere)).toBe(Number(actions) + steps.length - 1);
 });
