@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { freePorts } from '../../../src/engine/server-args';
 import { ensureBuilt } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
+import { testAddress } from '../../support/server';
 import { runCli } from '../process';
 
 beforeAll(ensureBuilt);
@@ -51,4 +52,19 @@ it('a worker says so of a profile that is not there', async () => {
   writeFileSync(file, '[profile.default]\naddress = "127.0.0.1:1"\n');
   const ran = await runCli(['worker', config, '--profile', 'far'], { env: { TEMPORAL_CONFIG_FILE: file } });
   expect(ran).toMatchObject({ code: 2, err: expect.stringMatching(/far[^]*\[config_invalid\]/) });
+});
+
+it.each([
+  ['--metrics', /^the metrics cannot be served at (\S+): .*in use/],
+  ['--health', /^cannot listen on (\S+) for health: the port is taken\n/],
+])('a worker whose port for %s is taken says so, and ends', async (flag, message) => {
+  const taken = createServer();
+  await new Promise<void>((ready) => taken.listen(0, '127.0.0.1', ready));
+  const { port } = Object.assign({ port: 0 }, taken.address());
+  const args = ['worker', config, '--address', testAddress(), flag, `127.0.0.1:${port}`];
+  const { code, out, err } = await runCli(args);
+  taken.close();
+  expect({ code, out }).toEqual({ code: 2, out: '' });
+  expect(message.exec(err)?.[1]).toBe(`127.0.0.1:${port}`);
+  expect(err).toMatch(/\nChoose another address.*\n\[config_invalid\]\n$/);
 });
