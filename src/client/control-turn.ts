@@ -31,8 +31,8 @@ export async function cancelTurn(context: ClientContext, turn: string, reason = 
 /**
  * Cancels a turn and lets it end with its calls in doubt unresolved.
  *
- * @throws CountersignError `not_allowed` if the rule of one of these calls does not name the person who gives it up.
- * Nothing is sent in that case.
+ * @throws CountersignError `not_allowed` if the rule of one of these calls does not name the person who gives up the
+ * call. Nothing is sent in that case.
  */
 export async function abandonTurn(
   context: ClientContext,
@@ -103,7 +103,7 @@ export async function resetTurn(
 ): Promise<StartedTurn> {
   await assertUnchanged(context, plan);
   const { turn, runId, taskEventId } = plan;
-  // Made from a plain object, because the request holds the id as a 64-bit integer.
+  // The request holds the id as a 64-bit integer, so the request is made from a plain object.
   const request = ResetWorkflowExecutionRequest.fromObject({
     namespace: context.namespace,
     workflowExecution: { workflowId: turn, runId },

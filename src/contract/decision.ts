@@ -29,8 +29,8 @@ const SIGNATURE = {
     /** The signature in the form of `ssh-keygen -Y sign`, or the assertion of a passkey, see `readAssertion`. */
     armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
     /**
-     * When it was signed, by the signer's clock, and until when a call may start by it. Both are written as in the
-     * signed text.
+     * The time of the signature, by the signer's clock, and the time until which a call may start by it. Both are
+     * written as in the signed text.
      */
     at: { type: 'string', maxLength: 30 },
     notAfter: { type: 'string', maxLength: 30 },
@@ -198,8 +198,8 @@ export interface Accepted {
    */
   unbound?: true;
   /**
-   * Set if the decision counts as one of several votes: the votes that are still needed. Absent: it decided the
-   * call.
+   * Set if the decision counts as one of several votes: the votes that are still needed. Absent: this decision settled
+   * the call.
    */
   needs?: VotesNeeded;
 }

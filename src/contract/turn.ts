@@ -42,9 +42,12 @@ export interface TurnInput {
   lineage?: Ancestor[];
   /** The most that the turn may spend. It applies if the agent allows more. */
   budget?: Budget;
-  /** Only for a child turn: its part of what is left of its parent's budget. Nobody can raise it in the child turn. */
+  /**
+   * Only for a child turn: its share of the budget that its parent had left. Nobody can raise this share in the child
+   * turn.
+   */
   cap?: Budget;
-  /** The session that the turn belongs to, in all its runs. Absent: it belongs to none. */
+  /** The session that the turn belongs to, in all its runs. Absent: the turn belongs to no session. */
   session?: SessionRef;
   /** The budget of the turn's session, and the spending of the session's earlier turns. */
   sessionSpending?: CarriedSpending;

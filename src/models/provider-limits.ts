@@ -14,7 +14,7 @@ export interface LimitWindow {
   limit?: number;
 }
 
-/** The time of day, and a steady clock that nobody can set, in milliseconds. */
+/** The time of day, and a clock that does not change when somebody sets the time of day. Both are in milliseconds. */
 export interface Clocks {
   wall: number;
   steady: number;
@@ -63,7 +63,10 @@ function countIn(text: string | null): number | undefined {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The time of day at the provider, on which its times are based. The clock of this machine may be wrong. */
+/**
+ * The time of day by the provider's clock, because the provider's times are based on that clock. The clock of this
+ * machine may be wrong.
+ */
 function wallOf(headers: Headers, { wall }: Clocks): number {
   const theirs = Date.parse(headers.get('date') ?? '');
   return Number.isNaN(theirs) ? wall : theirs;

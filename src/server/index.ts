@@ -249,8 +249,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   );
   app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
   app.use('/api/*', noStore);
-  // A file is larger than any other body, so this route comes before `limitBody`. It reads no part of the file before
-  // it knows the sender.
+  // A file is larger than any other body, so this route comes before `limitBody`. The route reads no part of the file
+  // before it knows the sender.
   app.route('/api/files', fileRoutes(deps));
   app.use('/api/*', limitBody);
   app.route('/api/session', signInRoutes(deps));

@@ -18,11 +18,12 @@ import { countsText, createTally, type TallyKind, type Remark, remarkFacts, type
 import { createWaiting, type Explained } from './waiting';
 
 /**
- * The result for the out-of-office that a vote in somebody's place rests on. As for signatures, and:
- * - `claimed`: nobody signed it, and the rule wants no more than a claim.
- * - `missing`: the file does not hold it.
- * - `bad`: this person could not vote by the entry then, or its signature does not hold.
- * - `taken_out`: it, or what it is compared with, is no longer in the file.
+ * The result of checking the out-of-office that a vote in somebody's place rests on. The results for signatures also
+ * occur here. The others are:
+ * - `claimed`: nobody signed the out-of-office, and the rule wants no more than a claim.
+ * - `missing`: the file does not hold the out-of-office.
+ * - `bad`: the voter could not vote by the out-of-office at that time, or its signature does not hold.
+ * - `taken_out`: the out-of-office, or a value that it is compared with, is no longer in the file.
  */
 type PlaceState = KeyVerdict['state'] | 'claimed' | 'missing' | 'taken_out';
 
@@ -46,7 +47,7 @@ const ZERO = {
 };
 
 /**
- * Starts a check of the out-of-office entries that votes rest on, with the functions by which a worker checks them.
+ * Starts a check of the out-of-office entries that votes rest on. It uses the functions by which a worker checks them.
  * `named`: approvers files, today's first. Without files, the keys that the audit file carries are used.
  */
 export async function createPlaceChecker(
@@ -76,11 +77,13 @@ export async function createPlaceChecker(
 
 /** The facts that the file has about a call while votes on the call wait. */
 interface CallNow {
-  /** The assurance that the rule of the request wants. Absent: it is not known, or a claim will do. */
+  /**
+   * The assurance that the rule of the request wants. Absent: the wanted assurance is not known, or a claim is enough.
+   */
   wanted?: Assurance;
-  /** Somebody voted on it in another's place. */
+  /** Somebody voted on the call in another person's place. */
   isPlaced?: true;
-  /** When it was last started since, in milliseconds since 1970. */
+  /** The last time that the call was started after such a vote, in milliseconds since 1970. */
   started?: number;
 }
 
@@ -186,7 +189,7 @@ function named({ person, mail }: z.output<typeof personSchema>): RosterPerson {
   return { person, ...defined({ mail }) };
 }
 
-/** A vote in somebody's place, with the out-of-office that the file holds for it. */
+/** A vote in somebody's place, with the out-of-office that the file holds for the vote. */
 interface EntryCheck extends CallNow {
   decision: ReadLine;
   said: ReadLine;
@@ -194,7 +197,7 @@ interface EntryCheck extends CallNow {
   entry: Away;
   voter: string;
   person: string;
-  /** Their other names, as the worker says. */
+  /** The other names of these people, as the worker says. */
   people: readonly RosterPerson[];
 }
 
@@ -227,7 +230,10 @@ async function entryJudge(files: readonly Approvers[]): Promise<EntryJudge> {
   };
 }
 
-/** Names of people as the approvers files have them, or without files as the worker says. Others stay as they are. */
+/**
+ * Returns a function that finds a person's name in the approvers files or, without files, in the worker's record. It
+ * returns unknown names unchanged.
+ */
 function namesBy(files: readonly Approvers[], people: readonly RosterPerson[]): (name: string) => string {
   const carried = (name: string): string | undefined =>
     people.find(({ person, mail }) =>

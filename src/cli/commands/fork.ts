@@ -227,7 +227,7 @@ const BOTH_FROM = 80;
 /** The most columns that are used, because a pipe has no width to fill. */
 const MOST = 160;
 
-/** Two texts side by side. Undefined on a narrow screen, where they are printed one after the other. */
+/** Two texts side by side. Undefined on a narrow screen: the texts are then printed one after the other. */
 function besides(
   left: readonly ColumnLine[],
   right: readonly ColumnLine[],

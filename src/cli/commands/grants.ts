@@ -118,7 +118,9 @@ function proofText(signature: VoteSignature | undefined): string {
   return signature === undefined ? 'unsigned' : `signed (${signature.kind})`;
 }
 
-/** Confirms a grant that the person has seen. The person names its digest, or is shown the grant and asked. */
+/**
+ * Confirms a grant that the person has seen. The person names the digest of the grant, or is shown the grant and asked.
+ */
 async function confirmGrant(prefix: string, options: ConfirmOptions, context: Context): Promise<void> {
   const { saw, as = osUser(), json = false } = options;
   const { screen, keyboard } = context;

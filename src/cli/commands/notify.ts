@@ -25,7 +25,7 @@ export interface TestResult {
   detail: string;
 }
 
-/** `notify test`, `notify keys`. */
+/** Adds the commands `notify test` and `notify keys`. */
 export function addNotify(program: Command, context: Context): void {
   const command = program.command('notify').description('channels that notices are sent over');
   command

@@ -26,8 +26,8 @@ export interface Authority {
    */
   escalated?: true;
   /**
-   * The people whose messages the turn had taken up when it asked, by their names in the approvers file if it has
-   * them. Empty: it is not known who asked.
+   * The people whose messages the turn had taken up when it asked. If the approvers file names a person, this is the
+   * name in the file. Empty: it is not known who asked.
    */
   requesters: readonly string[];
 }

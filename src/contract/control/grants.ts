@@ -24,7 +24,7 @@ export interface GrantTerms {
   times: number;
   /** ISO 8601. From this moment on, the grant allows nothing. */
   until: string;
-  /** When it was given, by the giver's clock. ISO 8601. */
+  /** The time at which the grant was given, by the giver's clock. ISO 8601. */
   at: string;
   /** The person who gives the grant, by their name in the approvers file if there is a file. */
   by: string;
@@ -264,7 +264,7 @@ function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): 
   return whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
 }
 
-/** Why a grant is not for this call, apart from the arguments. Undefined: it is for this call. */
+/** Why a grant is not for this call, apart from the arguments. Undefined: the grant is for this call. */
 export function whyOther(
   grant: GrantTerms,
   call: Pick<GrantTerms, 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'>,
@@ -275,7 +275,7 @@ export function whyOther(
   return isRule ? undefined : 'the rule changed since it was given, or another one fits';
 }
 
-/** Why the memo makes a grant void. Undefined: it does not. */
+/** Why the memo makes a grant void. Undefined: the grant is not void. */
 export function whyVoid(
   memo: Pick<GrantsMemo, 'floor' | 'revoked'>,
   id: string,

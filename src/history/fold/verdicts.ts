@@ -47,9 +47,9 @@ export interface JudgedInput {
   judgement: Judgement;
   /** The verdict that the update returned. Only if the message came by update and was accepted. */
   verdict?: Accepted;
-  /** See `Accepted`. Known for updates and for signals. */
+  /** See `Accepted`. The record has this for updates and for signals. */
   asksAgain?: true;
-  /** The message counts as a vote, and the call still waits. Known for updates and for signals. */
+  /** The message counts as a vote, and the call still waits. The record has this for updates and for signals. */
   stillWaits?: true;
   reapplied?: Reapplied;
 }

@@ -155,7 +155,9 @@ export function approvalsIn(votes: readonly Vote[]): { votes: Vote[]; approver: 
   return { votes: approvals, approver: approvals.map(voterText).join(', ') };
 }
 
-/** When a request is escalated, as workflow time in ms. Null: never, or it is escalated already. */
+/**
+ * When a request is escalated, as workflow time in ms. Null: the request is never escalated, or is escalated already.
+ */
 export function escalationOf({ phase, call, since, isEscalated }: CallState): number | null {
   const afterMs = call.authority?.rule.escalate?.afterMs;
   return phase !== 'request' || isEscalated === true || afterMs === undefined ? null : since + afterMs;
