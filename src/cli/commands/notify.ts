@@ -32,12 +32,12 @@ export function addNotify(program: Command, context: Context): void {
     .command('test [channel]')
     .description('send a test over each channel of a file, or over one, and say how that went')
     .option('--channels <file>', 'the file of channels', CHANNELS_FILE)
-    .option('--to <person>', 'who gets it where a channel reaches voters (default: you)')
+    .option('--to <person>', 'who gets the test if a channel reaches voters (default: you)')
     .option('--json', 'print JSON')
     .action((channel: string | undefined, options: TestOptions) => test(channel, options, context));
   command
     .command('keys <file>')
-    .description('make the key that web push is signed with: the secret goes into a new file')
+    .description('make the key that signs web push messages, and write the secret key to a new file')
     .option('--json', 'print JSON')
     .action((file: string, options: { json?: boolean }) => makeKeys(file, options, context));
 }
