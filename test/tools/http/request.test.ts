@@ -10,6 +10,7 @@ import {
   parameters,
   type Rules,
 } from '../../../src/tools/http/request';
+import { runs } from '../../support/properties';
 
 const rules: Rules = {
   hosts: hostList('hosts', ['api.example.com', '127.0.0.1:8080']),
@@ -172,7 +173,7 @@ it('answers any text with a URL that can only be read in one way, or with a Tool
         expect(isToolError(error)).toBe(true);
       }
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });
 
