@@ -236,7 +236,7 @@ describe('an answer', () => {
   it('that does not come from the token endpoint is not waited for', async () => {
     const { authorization, mcp } = await servers.pair();
     authorization.instead['/token'] = () => undefined;
-    const open = await begin(mcp.url, { answerMs: 50 });
+    const open = await begin(mcp.url, { answerMs: 1_000 });
     const { searchParams } = await agree(open.url);
     await expect(open.finish(searchParams)).rejects.toMatchObject({
       message: expect.stringContaining('did not answer'),
