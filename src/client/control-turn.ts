@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import type { Abandonment } from '../contract/decision';
 import { escalatedAuthority, whyMayNot } from '../contract/authority/authority';
+import { SOMEBODY } from '../contract/authority/votes';
 import { SIGNALS } from '../contract/names';
 import { STATUS, grpcStatusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
 import { isTurn } from './find-turn';
@@ -57,7 +58,7 @@ function requireNamed(
 ): void {
   const { authority } = request ?? {};
   if (phase !== 'in_doubt' || authority === undefined) return;
-  const { approver = 'somebody' } = by;
+  const { approver = SOMEBODY } = by;
   const asked = isEscalated === true ? escalatedAuthority(authority) : authority;
   const why = whyMayNot(asked, { approver });
   if (why === undefined) return;
@@ -126,7 +127,7 @@ const NOTHING_AGAIN = [
   ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_CANCEL_REQUEST,
 ];
 
-function reasonText({ before }: ResetPlan, { reason, approver = 'somebody' }: ResetReason): string {
+function reasonText({ before }: ResetPlan, { reason, approver = SOMEBODY }: ResetReason): string {
   return `${approver} went back to before ${before}${reason === undefined || reason === '' ? '' : `: ${reason}`}`;
 }
 
