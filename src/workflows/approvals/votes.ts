@@ -1,6 +1,6 @@
 import {
   type Authority,
-  escalatedAuthority,
+  authorityNow,
   joinedAuthority,
   type Vote,
   voterIn,
@@ -29,8 +29,7 @@ interface Said {
  * the turn may decide.
  */
 export function authorityOf({ call, isEscalated }: CallState): Authority | undefined {
-  const { authority } = call;
-  return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
+  return authorityNow(call.authority, isEscalated);
 }
 
 /** Why the sender may not say this about a call, and which people may. Undefined: nothing forbids it. */
