@@ -98,9 +98,7 @@ function update<R, A>(context: ClientContext, name: string, asked: A): Promise<R
     context,
     { name, asked },
     {
-      codes: ['malformed', 'grant_refused', 'grants_full', 'grant_not_found', 'grant_void'],
-      refusal,
-      absent: () => unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`),
+      hints: HINTS,
       doing: DOING[name] ?? name,
     },
   );
@@ -112,15 +110,10 @@ const DOING: Readonly<Record<string, string>> = {
   [UPDATES.revoke]: 'revoking a grant',
 };
 
-function refusal({ code, message }: GrantRefused): CountersignError {
-  switch (code) {
-    case 'malformed':
-      return new CountersignError('usage', message, { hint: 'see countersign grants --help' });
-    case 'grants_full':
-      return new CountersignError(code, message, { hint: 'revoke those that are not needed' });
-    case 'grant_not_found':
-      return new CountersignError(code, message, { hint: 'countersign grants list shows what there is' });
-    default:
-      return new CountersignError('grant_refused', message, { hint: 'see docs/grants.md' });
-  }
-}
+const HINTS: Readonly<Record<GrantRefused['code'], string>> = {
+  malformed: 'see countersign grants --help',
+  grant_refused: 'see docs/grants.md',
+  grants_full: 'revoke those that are not needed',
+  grant_not_found: 'countersign grants list shows what there is',
+  grant_void: 'see docs/grants.md',
+};
