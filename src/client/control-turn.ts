@@ -4,7 +4,7 @@ import type { Abandonment } from '../contract/decision';
 import { whyMayNot } from '../contract/authority/authority';
 import { SOMEBODY } from '../contract/authority/votes';
 import { SIGNALS } from '../contract/names';
-import { STATUS, grpcStatusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
+import { ask, isNotFound, toCountersignError, turnNotFound } from '../history/server-errors';
 import { isTurn } from './find-turn';
 import { CountersignError } from '../contract/errors';
 import { authorityOn } from '../history/labels';
@@ -69,14 +69,6 @@ async function unlessEnded(context: ClientContext, turn: string, act: () => Prom
     if (!isNotFound(error)) throw toCountersignError(error, `cancelling turn ${turn}`);
     if (!(await isTurn(context, turn))) throw turnNotFound(turn);
   }
-}
-
-/** Whether an error says that a workflow does not exist or is closed. The server answers both cases in the same way. */
-export function isNotFound(error: unknown): boolean {
-  return (
-    grpcStatusOf(error) === STATUS.notFound ||
-    (error instanceof Error && error.name === 'WorkflowNotFoundError')
-  );
 }
 
 const { ResetWorkflowExecutionRequest } = temporal.api.workflowservice.v1;

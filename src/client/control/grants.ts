@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ConfirmAsked } from '../../contract/control/confirmations';
 import { isGrantsSeen } from '../../contract/control/grant-forms';
 import type {
@@ -13,7 +12,7 @@ import type {
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
-import { ask, isSilence, STATUS, grpcStatusOf, toCountersignError } from '../../history/server-errors';
+import { ask, isNotFound, isSilence, toCountersignError } from '../../history/server-errors';
 import type { ClientContext } from '../context';
 import { readTimeline } from '../../history/read';
 import { viewOf } from '../../history/view';
@@ -87,7 +86,7 @@ export async function queryControl({ client }: ClientContext, query: string, wha
       throw error;
     });
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError || grpcStatusOf(error) === STATUS.notFound) return undefined;
+    if (isNotFound(error)) return undefined;
     if (isSilence(error)) throw unavailable(`no worker answered, so it is not known ${what}`);
     throw toCountersignError(error, `asking ${what}`);
   }

@@ -24,11 +24,10 @@ import { TIMES } from '../../contract/limits';
 import { CONTROL, MEMO, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
   ask,
+  isNotFound,
   isSilence,
   isTransient,
   retry,
-  STATUS,
-  grpcStatusOf,
   toCountersignError,
 } from '../../history/server-errors';
 import type { ClientContext } from '../context';
@@ -174,7 +173,7 @@ function errorOf<C extends RefusalCode>(error: unknown, words: ControlWords<C>):
     if (isRefused(refused, words.hints)) return refusal(refused, words);
   }
   if (isSilence(error)) return unavailable('no worker answered, so nothing is in effect');
-  if (error instanceof WorkflowNotFoundError || grpcStatusOf(error) === STATUS.notFound)
+  if (isNotFound(error))
     return words.absent === undefined
       ? unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`)
       : refusal(words.absent, words);
