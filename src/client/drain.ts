@@ -6,10 +6,9 @@ import { CountersignError } from '../contract/errors';
 import { TIMES } from '../contract/limits';
 import { DEPLOYMENT, UPDATES, WORKFLOWS } from '../contract/names';
 import { describeTurn } from '../history/read';
-import { ask, detailsOf, isLimited, isSilence, isTransient } from '../history/server-errors';
+import { ask, detailsOf, isLimited, isNotFound, isSilence, isTransient } from '../history/server-errors';
 import { buildNotFound, openOn, settledDeployment } from './builds';
 import type { ClientContext } from './context';
-import { isNotFound } from './control-turn';
 import { LIST_PAGE, listPages } from './list';
 import type { BuildId, Drained, DrainOptions } from './types';
 

@@ -10,9 +10,14 @@ export const DECISIONS = ['approved', 'modified', 'denied', 'withdrawn', 'ask-ag
 export type DecisionKind = (typeof DECISIONS)[number];
 
 /** The id of a call: `<step>.<n>`, or what a user's workflow chose. */
-const callId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
+export const CALL_ID = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
 const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const text = { type: 'string', maxLength: 1000 } as const;
+
+/** Whether a text can be the id of a call. */
+export function isCallId(text: string): boolean {
+  return new RegExp(CALL_ID.pattern).test(text);
+}
 
 /**
  * The owner of the key that signs. `ssh`, `passkey`: the approver. `inbox`: the web inbox, which says who was signed
@@ -54,7 +59,7 @@ const IN_PLACE_OF = {
 
 /** The fields that decisions, resolutions and answers share. */
 const COMMON = {
-  callId,
+  callId: CALL_ID,
   reason: { type: 'string', maxLength: LIMITS.reasonBytes },
   /** The name that was claimed. */
   approver: text,

@@ -14,7 +14,7 @@ import {
 } from './result';
 import type { ClosingCause } from './call-messages';
 import type { Voting } from './authority/open-votes';
-import type { SignalVerdict, Verdict } from './decision';
+import { CALL_ID, type SignalVerdict, type Verdict } from './decision';
 import type { TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
@@ -167,7 +167,7 @@ const LINEAGE: JsonSchema = {
   maxItems: 100,
   items: {
     type: 'object',
-    properties: { turn: NAME, callId: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' }, agent: NAME },
+    properties: { turn: NAME, callId: CALL_ID, agent: NAME },
     required: ['turn', 'callId', 'agent'],
   },
 };

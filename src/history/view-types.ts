@@ -249,7 +249,7 @@ export interface LiveView {
 /** Finds the calls of a turn that wait for a person, and notes them in the view. */
 export function findOpen(view: TurnView): void {
   for (const call of view.calls) {
-    if (isOpen(call)) call.runId = view.runId;
+    if (isWaiting(call)) call.runId = view.runId;
     else delete call.runId;
   }
   view.requests = view.calls.flatMap(({ phase, request }) =>
@@ -262,7 +262,7 @@ export function findOpen(view: TurnView): void {
 }
 
 /** Whether a call waits for a person. */
-export function isOpen({ phase }: CallView): boolean {
+export function isWaiting({ phase }: CallView): boolean {
   return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
 }
 

@@ -6,7 +6,7 @@ import { EVERYTHING } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
-import { isLoopback } from '../loopback';
+import { isLoopback, LOOPBACK_HOST } from '../loopback';
 import { createHosts, inUrl, listen, type Listening, type ListenOptions, requireOwnOrigin } from './address';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
@@ -120,7 +120,6 @@ export interface RunningWeb {
   stop(): Promise<void>;
 }
 
-const LOOPBACK = '127.0.0.1';
 const UNDO_MS = 5_000;
 
 /**
@@ -131,7 +130,7 @@ const UNDO_MS = 5_000;
  * opened.
  */
 export async function startWeb({
-  host = LOOPBACK,
+  host = LOOPBACK_HOST,
   allowHosts = [],
   ...options
 }: WebOptions): Promise<RunningWeb> {

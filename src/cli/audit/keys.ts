@@ -248,9 +248,10 @@ function readGuarded(path: string): string {
     return readKeyFile(path);
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
-    const hint = error.message.endsWith('cannot be opened')
-      ? 'countersign keys makes one; name another with --key'
-      : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
+    const hint =
+      error.cause !== undefined
+        ? 'countersign keys makes one; name another with --key'
+        : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
     throw new CountersignError('audit_key', error.message, { hint, cause: error });
   }
 }

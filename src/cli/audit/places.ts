@@ -14,7 +14,16 @@ import type { TableFact } from '../print/table';
 import { awayKeyJudge, carriedIn, type KeyJudge, type KeyVerdict, type SignedAway } from './keys';
 import { isDecision, isTakenOut, namespaceIn, valueOf } from './lines';
 import type { RecordChecker } from './signatures';
-import { countsText, createTally, type TallyKind, type Remark, remarkFacts, type Tallied } from './tally';
+import {
+  countsText,
+  createTally,
+  kindsWith,
+  type TallyKind,
+  type Remark,
+  remarkFacts,
+  type Tallied,
+  zeroWith,
+} from './tally';
 import { createWaiting, type Explained } from './waiting';
 
 /**
@@ -30,21 +39,12 @@ type PlaceState = KeyVerdict['state'] | 'claimed' | 'missing' | 'taken_out';
 /** The results for all votes in somebody's place. */
 export type PlaceReport = Tallied<PlaceState>;
 
-const KINDS: readonly TallyKind<PlaceState>[] = [
-  { state: 'verified', words: 'verified' },
-  { state: 'carried', words: 'key in this file only' },
-  { state: 'removed', words: 'key removed since', list: 'marked' },
-  { state: 'revoked', words: 'key revoked', list: 'marked' },
+const KINDS: readonly TallyKind<PlaceState>[] = kindsWith([
   { state: 'claimed', words: 'only claimed' },
   { state: 'bad', words: 'bad out-of-office', list: 'unproven', isAlways: true },
   { state: 'missing', words: 'no out-of-office', list: 'unproven', isAlways: true },
-  { state: 'unknown_key', words: 'unknown key', list: 'unproven', isAlways: true },
-  { state: 'taken_out', words: 'values taken out', list: 'unproven', isAlways: true },
-];
-const ZERO = {
-  ...{ verified: 0, removed: 0, revoked: 0, carried: 0, claimed: 0 },
-  ...{ bad: 0, missing: 0, unknown_key: 0, taken_out: 0 },
-};
+]);
+const ZERO = zeroWith({ claimed: 0, bad: 0, missing: 0 });
 
 /**
  * Starts a check of the out-of-office entries that votes rest on. It uses the functions by which a worker checks them.

@@ -191,6 +191,14 @@ export function escalatedAuthority(authority: Authority): Authority {
   return { ...authority, escalated: true };
 }
 
+/** The authority that decides a call now. Undefined if no rule says who decides. */
+export function authorityNow(
+  authority: Authority | undefined,
+  isEscalated: boolean | undefined,
+): Authority | undefined {
+  return isEscalated === true ? authority && escalatedAuthority(authority) : authority;
+}
+
 /** The rule as it holds now. The people to whom the request was escalated are in every roster. */
 export function ruleInForce({ rule, escalated }: Authority): RuleSnapshot {
   const to = escalated === true ? (rule.escalate?.to ?? []) : [];

@@ -16,6 +16,9 @@ export interface Voter {
  */
 export const PERSON_NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 
+/** The name of a person who sent a message without a name. */
+export const SOMEBODY = 'somebody';
+
 /** Whether two names mean the same person. Upper and lower case do not matter. */
 export function isSameName(one: string, other: string): boolean {
   return one.toLowerCase() === other.toLowerCase();

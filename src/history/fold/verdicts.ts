@@ -1,5 +1,6 @@
 import { splitAnswer } from '../../contract/secret/sealed';
 import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
+import { SOMEBODY } from '../../contract/authority/votes';
 import { isValidCall, type PreparedCall } from '../../contract/call';
 import {
   answered,
@@ -130,7 +131,7 @@ function attributionOf(
 ): Attribution {
   const { signature, approver, inPlaceOf, channel, authenticated, reason, decisionId } = said;
   return {
-    approver: verdict?.approver ?? approver ?? 'somebody',
+    approver: verdict?.approver ?? approver ?? SOMEBODY,
     channel: channel ?? door,
     door,
     identity,
