@@ -1,6 +1,6 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
 import type { HistorySource } from '../history/read';
-import type { FileStore } from '../store';
+import type { FileStore } from '../store/stored-file';
 import type { SendLimit } from './send-limit';
 import type { StreamPlace } from '../contract/streamed-text';
 import type { VisibilityLimit } from './visibility';
