@@ -76,7 +76,7 @@ async function waitForRevision(
   const view = await watch(client, turn, { timeoutMs, isThere: (now) => wanted(now) !== undefined });
   const request = wanted(view);
   if (request !== undefined) return request;
-  const what = `a new preview of ${before.callId}`;
+  const what = `a new request for ${before.callId}`;
   throw view.endedAt === null ? late(view, what, timeoutMs) : endedWithout(view, what);
 }
 

@@ -48,7 +48,7 @@ function acceptedLines(
     return [decision === 'denied' || decision === 'declined' ? style.bad(line) : style.good(line)];
   return [
     style.warn(line),
-    'A new preview is made from your arguments. It waits for a decision of its own, because nobody saw it yet.',
+    `It is asked about anew${decision === 'modified' ? ', with your arguments' : ''}. It waits for a decision of its own, because nobody saw it yet.`,
   ];
 }
 

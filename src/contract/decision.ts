@@ -254,6 +254,20 @@ export interface SignalVerdict {
   behind?: number;
 }
 
+/**
+ * Whether an edit leads to a new request, because the preview does not show what would run, or because another rule may
+ * apply.
+ */
+export function asksAgainAfterEdit({
+  preview,
+  authority,
+}: {
+  preview?: unknown;
+  authority?: unknown;
+}): boolean {
+  return preview !== undefined || authority !== undefined;
+}
+
 /** Whether a decision lets its call run. */
 export function isApproval(decision: Partial<Pick<Decision, 'decision' | 'hunks'>>): boolean {
   return !isDenial(decision) && (decision.decision === 'approved' || decision.decision === 'modified');

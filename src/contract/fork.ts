@@ -69,6 +69,11 @@ function noteOtherTool({ toolDigest }: RemoteCall, prepared: PreparedCall): Prep
 const OTHER_TOOL =
   '[The tool has changed since this was first asked: another build was deployed. Look again before you decide.]';
 
+/** Whether the calls of a turn that have an effect or need a decision are only recorded. */
+export function isDry({ fork }: { fork?: Pick<ForkOrigin, 'world'> | undefined }): boolean {
+  return fork?.world === 'dry';
+}
+
 /**
  * The only rule of a dry world. It says how a call is recorded instead of running. Undefined if the call runs,
  * because it changes nothing and needs no decision. No person is asked: a decision about a call that cannot run has no
@@ -88,7 +93,7 @@ export function resultWithoutRun(
   call: ValidCall,
   timestamp: string,
 ): ToolResult | undefined {
-  if (fork?.world !== 'dry') return undefined;
+  if (!isDry({ fork })) return undefined;
   // A child turn is a separate turn, which would not know that this world is dry.
   const effect = call.settings.child === undefined ? call.settings.effect : 'unsafe';
   const dry = dryKindOf(effect, call.kind === 'ask');

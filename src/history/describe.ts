@@ -6,7 +6,16 @@ import type { JsonObject } from '../contract/json';
 import { outputOf, type ToolResult } from '../contract/result';
 import { span } from '../contract/text/times';
 import type { Attribution, Judgement, TurnEvent, TurnEventOf } from './events';
-import { counted, describeOutcome, describeState, grantText, howKnown, type Tone, VERIFIED } from './labels';
+import {
+  counted,
+  describeOutcome,
+  describeState,
+  grantText,
+  howKnown,
+  hunksText,
+  type Tone,
+  VERIFIED,
+} from './labels';
 
 /**
  * An event in words, the same on a terminal and on the page. Models, tools and people write `text`, so a screen makes
@@ -231,18 +240,15 @@ function describeDecision(event: TurnEventOf<'decision'>): Described {
 
 function describeAnswer(event: TurnEventOf<'answered'>): Described {
   const { answer = 'an answer', content } = event;
-  const line = decisionLine(
-    answer,
-    event,
-    content === undefined ? '' : ` ${truncate(JSON.stringify(content))}`,
-  );
+  const said = content === undefined ? '' : ` ${truncate(JSON.stringify(content))}`;
+  const line = decisionLine(answer, event, said);
   return answer === 'declined' ? { ...line, tone: 'bad' } : line;
 }
 
 /** The text that is added to the word of a decision: the hunks, and anything unusual about the decision. */
 export function decisionDetails({ hunks, unbound, asksAgain, stillWaits }: TurnEventOf<'decision'>): string {
   return [
-    hunks === undefined ? '' : hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`,
+    hunksText(hunks),
     unbound === true ? ', not bound to what was seen' : '',
     asksAgain === true ? '; it needs a new look' : '',
     stillWaits === true ? '; it waits for more votes' : '',

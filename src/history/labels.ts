@@ -295,3 +295,9 @@ export const VERIFIED = {
   did_not: 'the tool says that it did not happen',
   cannot_tell: 'the tool cannot tell',
 } as const;
+
+/** The hunks that a decision accepts, as an addition to its word. Empty if the decision names none. */
+export function hunksText(hunks: readonly string[] | undefined): string {
+  if (hunks === undefined) return '';
+  return hunks.length === 0 ? ', but none of its hunks' : `, hunks ${hunks.join(', ')}`;
+}

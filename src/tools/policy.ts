@@ -40,8 +40,8 @@ const policyAnswerSchema = z.union([
 ]);
 
 /**
- * Asks the policy about one valid call: when the call is prepared, and again right before its handler. No other code
- * asks a policy. If an agent has no policy, safety decides: dangerous calls ask, others run. A policy can only tighten
+ * Asks the policy of an executor about one valid call: when the call is prepared, and again right before its handler.
+ * Activities ask `askRules` instead, which also knows the policy rules and the approvers file. If an agent has no policy, safety decides: dangerous calls ask, others run. A policy can only tighten
  * that. A policy that throws, returns an invalid answer, or takes longer than 5 s counts as `refuse`. Never rejects.
  */
 export async function askPolicy(owner: PolicyOwner, tool: Tool, args: JsonObject): Promise<PolicyVerdict> {

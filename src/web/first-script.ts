@@ -32,6 +32,7 @@ export {
   describeState,
   describeTokens,
   howKnown,
+  hunksText,
   needsText,
   percentText,
   spreadText,

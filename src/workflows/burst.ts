@@ -23,6 +23,7 @@ import { OWN_RETRY, TIMES } from '../contract/limits';
 import { readThinkOutput } from '../contract/payloads';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import type { GateMode, ThinkInput, ThinkOutput } from '../contract/think';
+import { isDry } from '../contract/fork';
 import { countReply, budgetsOf } from './spending';
 import { rawResult, decodedValueOf } from './messages';
 import { endedFact, report } from './observe';
@@ -62,8 +63,9 @@ function firstInput(turn: Turn, input: ThinkInput): FirstInput {
   return { ...input, burst: { ...placeOf(turn), ...limits, ...(repeated.times === 0 ? {} : { repeated }) } };
 }
 
-function placeOf({ transcript, originalRunId, fork }: Turn) {
-  return { size: transcript.size, originalRunId, ...(fork?.world === 'dry' ? { dry: true as const } : {}) };
+function placeOf(turn: Turn) {
+  const { transcript, originalRunId } = turn;
+  return { size: transcript.size, originalRunId, ...(isDry(turn) ? { dry: true as const } : {}) };
 }
 
 function optionsOf(step: number, { commitMs }: GateMode, asked: number): ActivityOptions {

@@ -36,7 +36,7 @@ import { roundOf } from './held-call';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
 import { askedChild, reserveChild } from './child-turn';
-import { askFirst } from '../contract/fork';
+import { askFirst, isDry } from '../contract/fork';
 import { makeFailure } from '../contract/result';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
 import { MOST_ASKED } from './think';
@@ -134,7 +134,7 @@ function inputOf(turn: Turn, state: CallState, decision: SpentDecision | undefin
     effect: call.settings.effect,
     timeoutMs: call.settings.timeoutMs,
     originalRunId: turn.originalRunId,
-    ...(turn.fork?.world === 'dry' ? { dry: true as const } : {}),
+    ...(isDry(turn) ? { dry: true as const } : {}),
     ...defined({
       child: askedChild(turn, state),
       ...{ origin: turn.origin, round: roundOf(state), secret: state.secret, decision },

@@ -19,6 +19,7 @@ import type { Limited } from '../contract/burst/burst';
 import { isValidCall, type PreparedCall, type ValidCall } from '../contract/call';
 import { whyInvalid } from '../contract/call-messages';
 import { defined } from '../contract/defined';
+import { isDry } from '../contract/fork';
 import { raiseCall } from '../contract/spending/raise';
 import { prepareRaise } from './call-activities';
 import { gateMemoKey, RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
@@ -107,7 +108,7 @@ export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<stri
     const used = usedUp(turn);
     if (used === undefined || turn.approvals.cancelled) return undefined;
     const { isFinal, why, isSession } = used;
-    if (isFinal || turn.fork?.world === 'dry') return why;
+    if (isFinal || isDry(turn)) return why;
     const request = await ruledOn(turn, requestOf(turn, used, asked));
     if (turn.approvals.cancelled) return undefined;
     if (!isValidCall(request)) return `${why}; ${whyInvalid(request)}`;

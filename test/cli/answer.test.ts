@@ -31,9 +31,20 @@ describe('the answer to a decision', () => {
     ['accepted', accepted(), /^t\/1.1 approved by ann$/],
     ['an approver with controls', accepted({ approver: 'a\x1b[2J' }), /by a\\x1b\[2J$/],
     ['an edit that asks again', accepted({ decision: 'modified', asksAgain: true }), /a decision of its own/],
+    [
+      'a request that is prepared anew',
+      accepted({ decision: 'ask-again', asksAgain: true }),
+      /anew\. It waits/,
+    ],
     ['recorded', { status: 'recorded', decisionId: 'd' }, /takes effect when a worker returns/],
   ])('%s', (_name, answer, text) => {
     expect(report(answer).join('\n')).toMatch(text);
+  });
+
+  it('promises no preview, which the call may not have', () => {
+    const said = report(accepted({ decision: 'modified', asksAgain: true })).join(' ');
+    expect(said).toContain('with your arguments');
+    expect(said).not.toContain('preview');
   });
 
   it.each(REFUSAL_CODES)('%s is an error with a hint', (code) => {

@@ -1,4 +1,4 @@
-import { DECISION, isCallId, isDenial, RESOLUTION } from '../../src/contract/decision';
+import { asksAgainAfterEdit, DECISION, isCallId, isDenial, RESOLUTION } from '../../src/contract/decision';
 import { messageCheck } from '../../src/contract/schema/message';
 
 test.each<[Parameters<typeof isDenial>[0], boolean]>([
@@ -22,6 +22,15 @@ test.each([
   ['', false],
 ])('%j is the id of a call: %s', (text, isOne) => {
   expect(isCallId(text)).toBe(isOne);
+});
+
+test.each<[Parameters<typeof asksAgainAfterEdit>[0], boolean]>([
+  [{}, false],
+  [{ preview: { text: 'pays' } }, true],
+  [{ authority: { fileDigest: 'f' } }, true],
+  [{ preview: { text: 'pays' }, authority: { fileDigest: 'f' } }, true],
+])('an edit of a call with %j leads to a new request: %s', (call, asksAgain) => {
+  expect(asksAgainAfterEdit(call)).toBe(asksAgain);
 });
 
 const decision = { callId: '1.1', decision: 'approved' };

@@ -3,6 +3,7 @@ import {
   askFirst,
   dryKindOf,
   dryResult,
+  isDry,
   originOf,
   resultWithoutRun,
   type World,
@@ -11,6 +12,14 @@ import type { DryKind } from '../../src/contract/result';
 import type { Effect } from '../../src/contract/tool';
 import { thinkOutput } from '../history/script';
 import { type CallShape, validCall } from '../support/calls';
+
+test.each<[string, Parameters<typeof isDry>[0], boolean]>([
+  ['a turn of its own', {}, false],
+  ['a fork in a live world', { fork: { world: 'live' } }, false],
+  ['a fork in a dry world', { fork: { world: 'dry' } }, true],
+])('%s is dry or not', (_, turn, dry) => {
+  expect(isDry(turn)).toBe(dry);
+});
 
 test.each<[Effect, boolean, DryKind | undefined]>([
   ['pure', false, undefined],

@@ -9,10 +9,20 @@ import {
   describeState,
   describeUsage,
   failingTaskText,
+  hunksText,
   percentText,
   spreadText,
   type OpenActivity,
 } from '../../src/history/labels';
+
+test.each([
+  [undefined, ''],
+  [[], ', but none of its hunks'],
+  [['1'], ', hunks 1'],
+  [['1', '3'], ', hunks 1, 3'],
+])('the text for the hunks %j: %j', (hunks, text) => {
+  expect(hunksText(hunks)).toBe(text);
+});
 
 test.each([
   ['a turn', {}, 'started at most once per decision'],

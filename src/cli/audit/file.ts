@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto';
-import { type FileHandle, open, rename, rm } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 import { asciiJson, type AuditRecord, notAudit, type SealedField } from '../../history/audit/format';
@@ -16,7 +16,7 @@ import {
   type VerifiedFile,
   type Verifier,
 } from '../../history/audit/chain';
-import { syncFolder } from '../../files';
+import { replaceFile, syncFolder } from '../../files';
 import { chunksOf, readTextFile, withFileErrors } from '../files';
 import type { RecordChecker } from './signatures';
 import { readLine, type ReadLine, linesOfStream } from '../../history/audit/read';
@@ -277,45 +277,36 @@ export interface Redacted {
  */
 export async function redactFile(file: string, redaction: Redaction): Promise<Redacted> {
   const { out } = redaction;
-  const draft = `${out}.redacting`;
   return withFileErrors(`writing ${out}`, async () => {
-    try {
-      const { taken, isFound, verified } = await copy(file, draft, redaction);
-      if (!isFound) throw noSuchTurn(redaction.turn ?? '', file);
-      await rename(draft, out);
-      return { file: out, taken, redacted: verified.redacted + taken };
-    } finally {
-      await rm(draft, { force: true });
-    }
+    let counts = { taken: 0, redacted: 0 };
+    await replaceFile(out, async (draft) => void (counts = await copy(file, draft, redaction)));
+    return { file: out, ...counts };
   });
 }
 
-async function copy(file: string, draft: string, { fields, turn }: Redaction) {
+async function copy(
+  file: string,
+  draft: FileHandle,
+  { fields, turn }: Redaction,
+): Promise<Omit<Redacted, 'file'>> {
   const verifier = createVerifier();
-  // Somebody may have left a link here. A new file is never written through one.
-  await rm(draft, { force: true });
-  const target = await open(draft, 'wx', 0o600);
   let taken = 0;
   let isFound = turn === undefined;
-  try {
-    for await (const { lines, cut } of linesOfStream(chunksOf(file))) {
-      const texts = lines.map((bytes) => {
-        const line = verifier.push(bytes);
-        const text = bytes.toString('latin1');
-        if (turn !== undefined && !line.body.includes(`,"turn":${asciiJson(turn)},`)) return `${text}\n`;
-        isFound = true;
-        taken += fields.filter((name) => line.open.has(name)).length;
-        return `${redactLine(text, line, fields)}\n`;
-      });
-      await target.appendFile(texts.join(''), 'latin1');
-      if (cut !== undefined) verifier.cut();
-    }
-    await target.sync();
-  } finally {
-    await target.close();
+  for await (const { lines, cut } of linesOfStream(chunksOf(file))) {
+    const texts = lines.map((bytes) => {
+      const line = verifier.push(bytes);
+      const text = bytes.toString('latin1');
+      if (turn !== undefined && !line.body.includes(`,"turn":${asciiJson(turn)},`)) return `${text}\n`;
+      isFound = true;
+      taken += fields.filter((name) => line.open.has(name)).length;
+      return `${redactLine(text, line, fields)}\n`;
+    });
+    await draft.appendFile(texts.join(''), 'latin1');
+    if (cut !== undefined) verifier.cut();
   }
-  const verified: VerifiedFile = verifier.finish();
-  return { taken, isFound, verified };
+  const { redacted } = verifier.finish();
+  if (!isFound) throw noSuchTurn(turn ?? '', file);
+  return { taken, redacted: redacted + taken };
 }
 
 function noSuchTurn(turn: string, file: string): CountersignError {

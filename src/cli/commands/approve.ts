@@ -22,6 +22,7 @@ import { collect, nameOption, readArguments, usageError } from '../options';
 import { parseAssignments } from '../set-argument';
 import { findCall, namedCall, parseTarget } from '../target';
 import type { Answer } from '../../client';
+import { asksAgainAfterEdit } from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
 import { withDefaults } from '../../contract/schema/schema';
 import type { ChangedTool } from '../../contract/worker-tools';
@@ -231,7 +232,7 @@ async function showAndApprove(
   }
   const hint = 'Name the hunks with --hunks instead.';
   return withTerminal(keyboard, hint, async (terminal) => {
-    const shownLater = decision.arguments !== undefined && request.preview !== undefined;
+    const shownLater = decision.arguments !== undefined && asksAgainAfterEdit(request);
     if (shownLater) return send(subject, decision, { terminal, yes });
     const isSeen = said !== undefined || (await wasPrinted(request, subject.context.env));
     if (!isSeen) show(subject, request, approval);

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { DecidedAnswer, DecidedCall } from '../../client/decided';
 import { userStateDir } from '../../files';
-import { describeOutcome, describePhase } from '../../history/labels';
+import { describeOutcome, describePhase, hunksText } from '../../history/labels';
 import type { LoggedRefusal } from '../../server/refusal-log';
 import type { Command } from 'commander';
 import type { Countersign, ListQuery, SessionsQuery, SessionSummary, TurnSummary } from '../../client';
@@ -169,12 +169,11 @@ export function decidedLines({ calls, looked, isCut }: DecidedAnswer, who: strin
 
 function decidedRow(one: DecidedCall, { style }: Screen): (Cell | string)[] {
   const { turn, callId, what, hunks, at, outcome, message, summary } = one;
-  const part = hunks === undefined ? '' : `, hunks ${hunks.join(', ')}`;
   const label = outcome === undefined ? describePhase(one) : describeOutcome(outcome);
   const why = message === undefined ? '' : ` (${message})`;
   return [
     escapeText(`${turn}/${callId}`),
-    escapeText(`${what}${part}`),
+    escapeText(`${what}${hunksText(hunks)}`),
     dateTime(at),
     labelCell(label, style),
     escapeText(`${summary}${why}`),

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describePhase } from '../../history/labels';
 import type { Answer } from '../../client';
 import { digestJson } from '../../contract/digest';
+import { asksAgainAfterEdit } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import type { RequestOpened } from '../../history/events';
@@ -47,9 +48,10 @@ export async function decideChanged(
   const next: Subject = { ...subject, call };
   const request = requestOf(next);
   if (request.note !== undefined) throw notTaken(idOf(subject), request.note);
-  // Without any preview, a person sees only the arguments, and this person wrote them.
-  if (yes || (before.preview === undefined && request.preview === undefined))
-    return approveUnseen(next, args);
+  // Without any preview, a person sees only the arguments, and this person wrote them. At a terminal they look
+  // once more, because another rule may apply.
+  const isOnlyArguments = before.preview === undefined && request.preview === undefined;
+  if (yes || (terminal === undefined && isOnlyArguments)) return approveUnseen(next, args);
   const { screen } = subject.context;
   const place = { turn: subject.turn, screen, now: Date.now() };
   screen.lines(['', 'with your changes:', ...proposalLines(request, place), '']);
@@ -57,7 +59,7 @@ export async function decideChanged(
   const sure =
     (await confirm(terminal, `Approve ${idOf(next)} ${request.tool} like this?`)) &&
     (await confirmDeceptiveText(request, terminal));
-  if (!sure) throw givenUp('you did not approve the new preview, which waits now');
+  if (!sure) throw givenUp('you did not approve the changed request, which waits now');
   return decide(next, { decision: 'approved' });
 }
 
@@ -90,14 +92,18 @@ function approveUnseen(next: Subject, args: JsonObject): Promise<Answer> {
 
 function unseen(next: Subject): CountersignError {
   const saw = sawOf(requestOf(next));
-  return new CountersignError('still_waiting', `${idOf(next)} has a new preview, which nobody approved yet`, {
-    hint: `Look at it, then: countersign approve ${idOf(next)} --saw ${saw}`,
-    data: { seenDigest: requestOf(next).seenDigest },
-  });
+  return new CountersignError(
+    'still_waiting',
+    `${idOf(next)} has changed arguments, which nobody approved yet`,
+    {
+      hint: `Look at it, then: countersign approve ${idOf(next)} --saw ${saw}`,
+      data: { seenDigest: requestOf(next).seenDigest },
+    },
+  );
 }
 
 function slow(subject: Subject): CountersignError {
-  return new CountersignError('still_waiting', `the new preview of ${idOf(subject)} is not there yet`, {
+  return new CountersignError('still_waiting', `the changed request of ${idOf(subject)} is not there yet`, {
     hint: 'It waits for a decision once a worker has made it; countersign inbox lists it then.',
   });
 }
@@ -163,13 +169,26 @@ const PREVIEW: KeyChoice<Next> = {
   keys: ['y', 'yes'],
   does: 'change the request and show its new preview, which you approve or leave',
 };
+/** The choice for a call without a preview under a rule, because another rule may apply to the changed arguments. */
+const AGAIN: KeyChoice<Next> = {
+  means: 'approve',
+  keys: ['y', 'yes'],
+  does: 'change the request and show it again, which you approve or leave',
+};
+
+function yesAfterEdit(request: RequestOpened): { question: string; yes: KeyChoice<Next>; isShown: boolean } {
+  if (!asksAgainAfterEdit(request))
+    return { question: 'Approve with these changes', yes: RUN, isShown: false };
+  if (request.preview === undefined)
+    return { question: 'See it again with these changes', yes: AGAIN, isShown: true };
+  return { question: 'See what it does with these changes', yes: PREVIEW, isShown: true };
+}
 
 async function wantsMore(args: JsonObject, subject: Subject, terminal: Terminal): Promise<boolean> {
   const request = requestOf(subject);
-  // Changed arguments of a call with a preview are shown once more, with the new preview.
-  const isShown = request.preview !== undefined;
-  const question = isShown ? 'See what it does with these changes' : 'Approve with these changes';
-  const choices = [isShown ? PREVIEW : RUN, ...OTHERWISE];
+  // Changed arguments that are asked about again are shown once more, with the new preview if there is one.
+  const { question, yes, isShown } = yesAfterEdit(request);
+  const choices = [yes, ...OTHERWISE];
   const wanted = await choose(terminal, question, choices, subject.context.screen);
   if (wanted === 'edit') return true;
   const sure =

@@ -114,6 +114,6 @@ export function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what:
   const { asksAgain, needs } = answer.verdict;
   if (needs !== undefined) return `${done} It still waits: ${needsText(needs)}.`;
   return asksAgain === true
-    ? `${done} Nothing ran: its new preview needs your approval, and comes here in a moment.`
+    ? `${done} Nothing ran: it comes here again in a moment, and waits for a decision.`
     : done;
 }

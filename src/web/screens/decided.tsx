@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { dateTime, relative } from '../../contract/text/times';
-import { describeOutcome, describePhase, howKnown } from '../../history/labels';
+import { describeOutcome, describePhase, howKnown, hunksText } from '../../history/labels';
 import type { DecidedAnswer, DecidedCall, LoggedRefusal } from '../../server/api';
 import { REFUSAL_LABELS } from '../model/labels';
 import { hrefOf } from '../model/route';
@@ -54,7 +54,7 @@ function DecidedRow(one: DecidedCall): JSX.Element {
         <Chip of={outcome === undefined ? describePhase(one) : describeOutcome(outcome)} />
         <span class="row-foot">
           {what}
-          {hunks !== undefined && `, hunks ${hunks.join(', ')}`} · {dateTime(at)}, {relative(at, now)}
+          {hunksText(hunks)} · {dateTime(at)}, {relative(at, now)}
           {howKnown(one) !== 'signed in' && ` · ${howKnown(one)}`} ·{' '}
           <code>
             <Text of={`${turn}/${callId}`} />

@@ -1,5 +1,6 @@
 import {
   type Accepted,
+  asksAgainAfterEdit,
   type Decision,
   isApproval,
   isDenial,
@@ -137,7 +138,7 @@ export function takeDecision(
 ): Accepted {
   const standing = finalDecision(decision, at.now);
   const isRenewed = decision.decision === 'ask-again';
-  const isEdited = decision.decision === 'modified' && isShownAnew(state);
+  const isEdited = decision.decision === 'modified' && asksAgainAfterEdit(state.call);
   const asksAgain = isRenewed || isEdited;
   const needs = asksAgain ? undefined : takeVote(approvals, state, { decision, standing, at });
   if (isEdited) replan(state, decision, standing);
@@ -153,14 +154,6 @@ export function takeDecision(
     ...defined({ needs }),
   };
   return accept(approvals, verdict, contentDigest);
-}
-
-/**
- * Whether an edit leads to a new request, because the preview does not show what would run, or because another rule may
- * apply.
- */
-function isShownAnew({ call }: CallState): boolean {
-  return call.preview !== undefined || call.authority !== undefined;
 }
 
 /**

@@ -1,6 +1,7 @@
 import {
   appendFileSync,
   existsSync,
+  lstatSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -228,12 +229,20 @@ describe('redact-file', () => {
     expect(readdirSync(directory())).toEqual(['audit.jsonl']);
   });
 
-  it('never writes through a link that somebody left where its draft goes', async () => {
+  it('never writes through a link that somebody left where the copy goes', async () => {
     writeFileSync(path('other'), 'theirs');
-    symlinkSync(path('other'), path('audit.jsonl.redacting'));
-    await redactFile(path(), { fields: ['approver'], out: path() });
+    symlinkSync(path('other'), path('copy'));
+    await redactFile(path(), { fields: ['approver'], out: path('copy') });
     expect(readFileSync(path('other'), 'utf8')).toBe('theirs');
-    expect(readdirSync(directory()).sort()).toEqual(['audit.jsonl', 'other']);
+    expect(lstatSync(path('copy')).isFile()).toBe(true);
+    expect(readdirSync(directory()).sort()).toEqual(['audit.jsonl', 'copy', 'other']);
+  });
+
+  it('can be done twice at the same time', async () => {
+    const redact = () => redactFile(path(), { fields: ['approver'], out: path('copy') });
+    await expect(Promise.all([redact(), redact()])).resolves.toHaveLength(2);
+    expect(readdirSync(directory()).sort()).toEqual(['audit.jsonl', 'copy']);
+    await expect(verifyFile(path('copy'), {})).resolves.toMatchObject({ redacted: 3 });
   });
 
   it('takes nothing more out the second time', async () => {

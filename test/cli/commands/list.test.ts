@@ -57,6 +57,12 @@ it('prints what was decided, when, and how it ended', () => {
   ]);
 });
 
+it('says of a decision that it accepted no hunk', () => {
+  const calls = [{ ...one, hunks: [] }];
+  const text = decidedLines({ calls, looked: 1, isCut: false }, 'ann', testScreen(160)).join('\n');
+  expect(text).toContain('approved, but none of its hunks');
+});
+
 it('prints refused decisions with who, which call, when and why', () => {
   const standing = { decision: 'denied', approver: 'bob', at: AT };
   const refusal: LoggedRefusal = {

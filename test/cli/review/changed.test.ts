@@ -1,5 +1,12 @@
 import fc from 'fast-check';
-import { documentOf, draftOf, readDocument } from '../../../src/cli/review/changed';
+import { decideByEditor, documentOf, draftOf, readDocument } from '../../../src/cli/review/changed';
+import type { Subject } from '../../../src/cli/review/decision';
+import type { Terminal } from '../../../src/cli/review/terminal';
+import type { Answer } from '../../../src/client';
+import type { Authority } from '../../../src/contract/authority/authority';
+import type { DecisionKind } from '../../../src/contract/decision';
+import type { RequestOpened } from '../../../src/history/events';
+import { AT, call, request, testScreen, turn } from '../support';
 
 const subject = ['t-1/1.1', 'pay'] as const;
 
@@ -81,5 +88,91 @@ describe('what is left in it', () => {
         },
       ),
     );
+  });
+});
+
+const RULE: Authority = {
+  ...{ fileDigest: 'f', ruleDigest: 'r', requesters: [] },
+  rule: {
+    ...{ name: 'money', then: 'ask', rosters: [], need: 1, groups: [] },
+    ...{ notRequester: false, denyNeeds: 1, assurance: 'claimed' },
+  },
+};
+
+/** Changes 10 to 7 in the editor, and says yes to every question. */
+async function changeAmount(shown: Partial<RequestOpened>, { asksAgain, isAsked = true }: Change) {
+  const screen = testScreen();
+  const questions: string[] = [];
+  const sent: string[] = [];
+  const next = request({ ...shown, eventId: 20, arguments: { amount: 7, to: 'ann' } });
+  const terminal: Pick<Terminal, 'ask' | 'release'> = {
+    ask: async (question) => (questions.push(question), 'y'),
+    release: () => undefined,
+  };
+  const never = (): never => {
+    throw new Error('not expected here');
+  };
+  const subject: Subject = {
+    client: {
+      decide: async (_turn, { decision }) => {
+        sent.push(decision);
+        return acceptedAs(decision, asksAgain && decision === 'modified');
+      },
+      view: async () => turn([call({ request: next })]),
+      ...{ answer: never, resolve: never },
+    },
+    ...{ turn: 't-1', agent: 'clerk', call: call({ request: request(shown) }), said: { approver: 'ann' } },
+    context: { screen, env: { ...process.env, VISUAL: '', EDITOR: 'sed -i s/10/7/' } },
+  };
+  const typed: Terminal = { ...terminal, askHidden: never, meanwhile: (work) => work };
+  const answer = await decideByEditor(subject, { terminal: isAsked ? typed : undefined, yes: false });
+  return { answer, questions, sent, printed: screen.printed.join('\n') };
+}
+
+interface Change {
+  asksAgain: boolean;
+  isAsked?: boolean;
+}
+
+function acceptedAs(decision: DecisionKind, again: boolean): Answer {
+  const verdict = { decisionId: 'd', callId: '1.1', decision, approver: 'ann', at: AT };
+  return {
+    status: 'accepted',
+    verdict: { accepted: true, ...verdict, ...(again ? { asksAgain: true } : {}) },
+  };
+}
+
+describe('a change at the terminal', () => {
+  it.each<[string, Partial<RequestOpened>, boolean, string[]]>([
+    ['of a call with neither preview nor rule', {}, false, ['Approve with these changes [y,n,e,?]? ']],
+    [
+      'of a call with a preview',
+      { preview: { text: 'pays' } },
+      true,
+      ['See what it does with these changes [y,n,e,?]? ', 'Approve t-1/1.1 pay like this? [y/N] '],
+    ],
+    [
+      'of a call under a rule, without a preview',
+      { authority: RULE },
+      true,
+      ['See it again with these changes [y,n,e,?]? ', 'Approve t-1/1.1 pay like this? [y/N] '],
+    ],
+  ])('%s says what a yes does', async (_, shown, asksAgain, expected) => {
+    const { questions, sent, printed } = await changeAmount(shown, { asksAgain });
+    expect(questions).toEqual(expected);
+    expect(sent).toEqual(asksAgain ? ['modified', 'approved'] : ['modified']);
+    expect(printed.includes('with your changes:')).toBe(asksAgain);
+  });
+
+  it('needs no second look where nobody can be asked and only the arguments are shown', async () => {
+    const { sent } = await changeAmount({ authority: RULE }, { asksAgain: true, isAsked: false });
+    expect(sent).toEqual(['modified', 'approved']);
+  });
+
+  it('leaves a new preview to be approved where nobody can be asked', async () => {
+    const shown = { preview: { text: 'pays' } };
+    await expect(changeAmount(shown, { asksAgain: true, isAsked: false })).rejects.toMatchObject({
+      code: 'still_waiting',
+    });
   });
 });

@@ -1,9 +1,10 @@
-import { REFUSAL_CODES, type Refused } from '../../../src/contract/decision';
+import { type Accepted, REFUSAL_CODES, type Refused } from '../../../src/contract/decision';
 import { dateTime } from '../../../src/contract/text/times';
 import {
   connectionStatus,
   countdown,
   errorText,
+  noticeText,
   REFUSAL_LABELS,
   refusalText,
   urgencyOf,
@@ -38,6 +39,21 @@ it.each([
   ['a sentence', { message: 'It is gone.', hint: 'Look again.' }, 'It is gone. Look again.'],
 ])('%s', (_, error, words) => {
   expect(errorText({ code: 'x', ...error })).toBe(words);
+});
+
+it.each<[string, Partial<Accepted>, string]>([
+  ['that decides', {}, 'Changed 1.1.'],
+  [
+    'that asks again',
+    { asksAgain: true },
+    'Changed 1.1. Nothing ran: it comes here again in a moment, and waits for a decision.',
+  ],
+])('tells a person about a decision %s', (_, extra, words) => {
+  const at = '2026-11-21T12:00:00Z';
+  const verdict = { decisionId: 'd', callId: '1.1', decision: 'modified', approver: 'ann', at } as const;
+  expect(
+    noticeText({ status: 'accepted', verdict: { accepted: true, ...verdict, ...extra } }, 'Changed 1.1'),
+  ).toBe(words);
 });
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');

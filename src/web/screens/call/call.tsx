@@ -127,7 +127,7 @@ function ClosedPanel({ details, call, refusal, decided: next, typed, forget }: D
         <Refusal text={refusal} />
         {call.phase === 'replanning' && (
           <p class="banner" role="status">
-            A worker makes the new preview. It comes here to be approved; nothing runs before that.
+            A worker prepares it anew. It comes here to be approved; nothing runs before that.
           </p>
         )}
         <LeftOver typed={typed} what={whatHappened(call)} drop={forget} />

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { asksAgainAfterEdit } from '../../../contract/decision';
 import { defined } from '../../../contract/defined';
 import { withDefaults } from '../../../contract/schema/schema';
 import type { Issue } from '../../../contract/tool';
@@ -29,7 +30,7 @@ export function useReview(request: RequestOpened, details: CallDetails, kept: Ke
   const choice: Choice = { hunks: hunks.ticked, reason, ...defined({ edited: edit.edited }) };
   const fresh = useFresh();
   // An edit outdates the preview. The request then comes back with the arguments that will be approved.
-  const asksAgain = edit.isEdited && (request.preview !== undefined || request.authority !== undefined);
+  const asksAgain = edit.isEdited && asksAgainAfterEdit(request);
   const why = whyNot({
     fresh,
     unseen: asksAgain ? 0 : unseen.count,
@@ -142,7 +143,7 @@ export function DecisionBar({ request, review, ...props }: BarProps): JSX.Elemen
       showNext={review.canShow ? review.showNext : undefined}
       deny={{ label: 'Deny', isAllowed: !isSending, isFresh: review.fresh, act: () => decide('deny') }}
       approve={{
-        label: isSending ? 'Sending …' : approveLabel(review),
+        label: isSending ? 'Sending …' : approveLabel(review, request),
         isAllowed: review.why === undefined && !isSending,
         act: () => decide('approve'),
       }}
@@ -240,8 +241,11 @@ function Buttons({ deny, approve }: Pick<FooterProps, 'deny' | 'approve'>): JSX.
   );
 }
 
-function approveLabel({ edit, hunks: { all, ticked }, asksAgain }: Review): string {
-  if (asksAgain) return 'See what it does now';
+function approveLabel(
+  { edit, hunks: { all, ticked }, asksAgain }: Review,
+  { preview }: RequestOpened,
+): string {
+  if (asksAgain) return preview === undefined ? 'See it with changes' : 'See what it does now';
   if (edit.isEdited) return 'Approve with changes';
   if (ticked.length === 0 || ticked.length === all.length) return 'Approve';
   return `Approve ${ticked.length} of ${all.length} hunks`;
