@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { ASSURANCES } from '../contract/authority/rule';
 import { PERSON_NAME } from '../contract/authority/votes';
+import { DAY, HOUR, LONGEST, MINUTE, SECOND } from '../contract/limits';
 import { type Mistake, type ReadYaml, readYaml } from './yaml';
 
 /** The content of an approvers file, and the position of each part in its text. */
@@ -21,14 +22,13 @@ const entry = z
   .refine((text) => PERSON_NAME.test(text.replace(/^group:/, '')), 'must be a person or group:<name>');
 const roster = z.array(entry).min(1, 'must not be empty: nobody could decide');
 
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-const LONGEST_S = 3650 * 86_400;
+const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 
 const time = z.string().transform((text, context) => {
   const [, count = '', unit = ''] =
     /^(\d{1,9}) ?(s|m|h|d|seconds?|minutes?|hours?|days?)$/.exec(text.trim()) ?? [];
-  const seconds = Number(count) * (UNITS[unit.charAt(0)] ?? NaN);
-  if (count !== '' && seconds > 0 && seconds <= LONGEST_S) return seconds * 1000;
+  const ms = Number(count) * (UNITS[unit.charAt(0)] ?? NaN);
+  if (count !== '' && ms > 0 && ms <= LONGEST) return ms;
   context.addIssue('must be a time such as 30m, 1h or 2 days');
   return z.NEVER;
 });
