@@ -76,14 +76,14 @@ export interface GrantsMemo {
   open: number;
 }
 
+/** The fields of a use that name the grant and describe the call. */
+export const GRANTED_CALL = ['id', 'agent', 'tool', 'toolDigest', 'ruleDigest', 'policyDigest'] as const;
+
 /**
  * The question of a worker whether a call may start by a grant. All fields but `id` describe the call, as the worker
  * knows it.
  */
-export interface UseAsked extends Pick<
-  GrantTerms,
-  'id' | 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'
-> {
+export interface UseAsked extends Pick<GrantTerms, (typeof GRANTED_CALL)[number]> {
   /** Names the call: the id of its run, as the server says, and its key. */
   key: string;
 }
@@ -265,10 +265,7 @@ function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): 
 }
 
 /** Why a grant is not for this call, apart from the arguments. Undefined: it is for this call. */
-export function whyOther(
-  grant: GrantTerms,
-  call: Pick<GrantTerms, 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'>,
-): string | undefined {
+export function whyOther(grant: GrantTerms, call: Omit<UseAsked, 'id' | 'key'>): string | undefined {
   if (grant.tool !== call.tool || grant.agent !== call.agent) return 'it is for another tool or agent';
   if (grant.toolDigest !== call.toolDigest) return 'the tool changed since it was given';
   const isRule = grant.ruleDigest === call.ruleDigest && grant.policyDigest === call.policyDigest;
