@@ -8,7 +8,8 @@ import { type Mistake, type ReadYaml, readYaml } from './yaml';
 export type ReadFile = ReadYaml<FileContent>;
 
 const MOST_PEOPLE = 5_000;
-const MOST_RULES = 1_000;
+/** The most rules of a file. */
+export const MOST_RULES = 1_000;
 const MOST_AGENTS = 200;
 const MOST_REVOKED = 10_000;
 /** The most people who may vote on one request. The request keeps their names. */
@@ -63,11 +64,16 @@ const approvers = z.strictObject({
   denyNeeds: z.int().min(1).max(50).default(1),
 });
 
-const rule = z.strictObject({
+/** The fields with which each rule says which calls it fits, in this file and in a policy. */
+export const ruleBase = {
   name: z.string().min(1).max(100),
   tools: names.optional(),
   agents: names.optional(),
   when: z.string().min(1).optional(),
+};
+
+const rule = z.strictObject({
+  ...ruleBase,
   then: z.enum(['run', 'ask', 'refuse', 'by_safety']),
   approvers: approvers.optional(),
   assurance: z.enum(ASSURANCES).default('claimed'),
