@@ -120,6 +120,9 @@ export interface GrantRefused {
 
 const EMPTY: GrantsState = { grants: [], revoked: [] };
 
+/** The message for a grant that is not there. */
+export const noGrantText = (id: string): string => `there is no grant ${id}`;
+
 /** The state before the first grant. */
 export const noGrants = (): GrantsState => EMPTY;
 
@@ -213,7 +216,7 @@ export function revokeGrants(
   const state = withoutPast(before, now);
   if (id === undefined) return raiseFloor(state, now);
   const grant = state.grants.find((one) => one.id === id);
-  if (grant === undefined) return refuseGrant('grant_not_found', `there is no grant ${id}`);
+  if (grant === undefined) return refuseGrant('grant_not_found', noGrantText(id));
   const { at, until } = grant;
   const next: GrantsState = {
     ...state,
@@ -259,9 +262,13 @@ const NOT_THERE = 'it is not there';
 
 function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): string | undefined {
   if (grant === undefined) return NOT_THERE;
-  if (Date.parse(grant.until) <= now) return `it ended at ${grant.until}`;
   const lacking = lackingOn(grant);
-  return whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
+  return whyEnded(grant, now) ?? whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
+}
+
+/** Why a grant allows nothing any more. Undefined: it has not ended. */
+export function whyEnded({ until }: Pick<GrantTerms, 'until'>, now: number): string | undefined {
+  return Date.parse(until) > now ? undefined : `it ended at ${until}`;
 }
 
 /** Why a grant is not for this call, apart from the arguments. Undefined: it is for this call. */
