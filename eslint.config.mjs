@@ -217,6 +217,10 @@ export default tseslint.config(
             "VariableDeclarator[id.name=/^(until|deadline)$/] > BinaryExpression[left.callee.object.name='Date']",
           message: 'A clock can be set while this waits. Measure the wait with performance.now().',
         },
+        {
+          selector: "Property[key.name='numRuns']:not([value.callee.name='runs'])",
+          message: 'Write runs(n) of test/support/properties.ts, so that COUNTERSIGN_RUNS counts here too.',
+        },
       ],
       'no-console': 'error',
       eqeqeq: ['error', 'always', { null: 'ignore' }],

@@ -3,7 +3,7 @@ import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs
 import { link, mkdir, open, readFile, rename, rm, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { errnoOf } from './contract/errors';
+import { errnoOf, errorMessage } from './contract/errors';
 
 /**
  * The folder in which our programs keep this user's state: `$XDG_STATE_HOME/countersign`, or
@@ -138,8 +138,28 @@ async function withHandle<T>(handle: FileHandle, work: (handle: FileHandle) => P
 export type PrivateFault =
   'missing' | 'unreadable' | 'not_a_file' | 'too_large' | 'not_yours' | 'open_to_others';
 
+/** The refusal of a private file. There is a cause if the file is missing or unreadable. */
+export interface PrivateRefusal {
+  fault: PrivateFault;
+  cause?: unknown;
+}
+
 /** The text of a private file, or why it is refused. */
-export type PrivateText = { text: string } | { fault: PrivateFault; cause?: unknown };
+export type PrivateText = { text: string } | PrivateRefusal;
+
+const FAULTS: Readonly<Record<PrivateFault, string>> = {
+  missing: 'does not exist',
+  unreadable: 'cannot be read',
+  not_a_file: 'is not a file',
+  too_large: 'is over 64 KiB',
+  not_yours: 'belongs to another user',
+  open_to_others: 'can be read or changed by others',
+};
+
+/** Why a private file is refused that was read with the default limit: words that follow the file's name, or "it". */
+export function privateFaultText({ fault, cause }: PrivateRefusal): string {
+  return fault === 'unreadable' ? `${FAULTS[fault]}: ${errorMessage(cause)}` : FAULTS[fault];
+}
 
 /** How strict the check of a private file is. */
 export interface PrivateOptions {

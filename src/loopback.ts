@@ -1,3 +1,6 @@
+/** The address of this machine on which our listeners are opened, unless a person names another. */
+export const LOOPBACK_HOST = '127.0.0.1';
+
 /** Whether only this machine can reach a host, as `URL` names it or as it is given for listening. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);

@@ -1,10 +1,10 @@
-/** Wakes the races that wait for a promise. A promise that settled is not in it. */
+/** Wakes the races that wait for a promise. A promise that settled is not in this map. */
 const waiting = new WeakMap<Promise<unknown>, Set<() => void>>();
 
 /**
  * Like `Promise.race`, but leaves nothing on the promises that did not win. `Promise.race` leaves a reaction on each of
- * them, which keeps the result of the race for as long as that promise is pending. So use this where a promise outlives
- * many races.
+ * them, which keeps the result of the race for as long as that promise is pending. So use this function if a promise
+ * outlives many races.
  *
  * @example
  * while (!signal.aborted) await race([stopped, readInbox()]);

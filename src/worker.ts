@@ -167,8 +167,8 @@ async function startWith(
 const HOLDER_POLLS = 2;
 
 /**
- * The options of the worker whose task queue belongs to this process alone. It takes calls whose state this process
- * holds. Undefined if no tool of these task queues has state.
+ * The options of the worker whose task queue belongs to this process alone. This worker takes the calls whose state
+ * this process holds. Undefined if no tool of these task queues has state.
  */
 function holderOptions(
   config: Config,

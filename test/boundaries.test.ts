@@ -9,6 +9,10 @@ import { ensureBuilt, lib, root } from './support/build';
 
 const PURE = ['@noble/hashes', 'canonicalize'];
 
+/** What a module keeps from one use to the next, at its top level. The SDK freezes plain values that a workflow exports. */
+const STATE =
+  /^let |^var (?!__|\w+ = require)|^const \w+ = (\[\]|\{\});|^(const \w+|exports\.\w+) = new (\w+\(\);|(Weak)?(Map|Set)\()/m;
+
 /** Files that a fresh Node process has loaded after requiring one entry, relative to the checkout. */
 const loadedBy = (entry: string): string[] => {
   const script = `require(${JSON.stringify(entry)}); console.log(JSON.stringify(Object.keys(require.cache)))`;
@@ -76,6 +80,20 @@ const compiled = (source: string): string => join(root, source.replace(/^src/, '
 
 beforeAll(ensureBuilt);
 
+it.each([
+  ["let last = '';", true],
+  ['const seen = new Map();', true],
+  ["exports.seen = new Set(['a']);", true],
+  ['const seen = new WeakMap([\n', true],
+  ['const seen = [];', true],
+  ['const clock = new Clock();', true],
+  ['    const seen = new Map();', false],
+  ["const CODE = new RegExp('a');", false],
+  ["const NAMES = ['a'];", false],
+])('what a module keeps is found: %j, %s', (line, expected) => {
+  expect(STATE.test(`"use strict";\n${line}\n`)).toBe(expected);
+});
+
 describe('the client', () => {
   let files: string[];
   beforeAll(() => {
@@ -131,11 +149,7 @@ describe('contract', () => {
   });
 
   it('keeps nothing from one use to the next: all workflows of a worker share some of it', () => {
-    const keepers = filesOf(lib('contract')).filter((file) =>
-      /^(?:let|var) (?!__)|^(?:exports\.|const )\w+ = new (?:Weak)?(?:Map|Set)\(/m.test(
-        readFileSync(file, 'utf8'),
-      ),
-    );
+    const keepers = filesOf(lib('contract')).filter((file) => STATE.test(readFileSync(file, 'utf8')));
     expect(keepers).toEqual([]);
   });
 
@@ -214,11 +228,8 @@ describe('the workflow bundle', () => {
 
   it('keeps nothing of a workflow in its modules, which all workflows share', () => {
     const ours = [...modules.values()].filter((name) => /^src\/(workflows|contract)\//.test(name));
-    // The SDK freezes plain values that they export.
-    const state =
-      /^let |^var (?!__|\w+ = require)|^const \w+ = (\[\]|\{\});|^(const \w+|exports\.\w+) = new \w+\(\);/m;
     expect(ours.length).toBeGreaterThan(30);
-    expect(ours.filter((name) => state.test(readFileSync(compiled(name), 'utf8')))).toEqual([]);
+    expect(ours.filter((name) => STATE.test(readFileSync(compiled(name), 'utf8')))).toEqual([]);
   });
 
   it('holds our workflows', () => {

@@ -70,6 +70,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
   'npm run bench -- --write': BENCH,
   'npm run bench:scale': SCALE,
   'npm run bench:scale -- --sizes 1000,10000': SCALE,
+  'npm run bench:scale -- --sizes 1000,3000 --cached 200': SCALE,
   'npm run bench:scale -- --minutes 30': SCALE,
   'npm run bench:scale -- --write': SCALE,
   'npx countersign reset <turn> --before 2.1': TERMINAL,

@@ -17,6 +17,8 @@ import {
   createWhole,
   createWithLine,
   flushFolder,
+  type PrivateRefusal,
+  privateFaultText,
   readIfThere,
   readPrivateFile,
   replaceFile,
@@ -162,6 +164,14 @@ describe('readPrivateFile', () => {
     symlinkSync(path(), path('link'));
     expect(readPrivateFile(path('link'))).toEqual({ text: 'secret' });
     expect(readPrivateFile(path('link'), { strict: true })).toMatchObject({ fault: 'unreadable' });
+  });
+
+  it.each<[string, PrivateRefusal, string]>([
+    ['without its cause', { fault: 'missing', cause: new Error('ENOENT') }, 'does not exist'],
+    ['with its cause', { fault: 'unreadable', cause: new Error('EACCES') }, 'cannot be read: EACCES'],
+    ['by its mode', { fault: 'open_to_others' }, 'can be read or changed by others'],
+  ])('has words for a refusal, %s', (_, refusal, words) => {
+    expect(privateFaultText(refusal)).toBe(words);
   });
 
   it.each([

@@ -12,7 +12,7 @@ interface Needed {
   tool?: string;
 }
 
-/** The agent or tool that this worker lacks for a task, in words. Undefined where it has both. */
+/** The agent or tool that this worker lacks for a task, in words. Undefined if the worker has both. */
 export function lackOf({ agents }: Pick<ActivityDeps, 'agents'>, needed: Needed): string | undefined {
   const agent = agents.get(needed.agent);
   const names = [...agents.keys()].join(', ');

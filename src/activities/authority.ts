@@ -180,8 +180,8 @@ export interface VoteCheck {
 export type CheckedVotes = { ok: true; isSigned: boolean; roster?: Roster } | AskAgain;
 
 /**
- * The authority that decides a call: the stricter of this worker's own and of the one that its input names. `askAgain`:
- * nobody can read the one in the input.
+ * The authority that decides a call. It joins this worker's own authority and the one in the call's input, so that the
+ * stricter limits hold. `askAgain`: nobody can read the authority in the input.
  */
 export function authorityOfCall(
   own: Authority | undefined,

@@ -17,6 +17,7 @@ import type { TurnRecord } from '../contract/session';
 import type { SessionRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { LIMITS } from '../contract/limits';
 import { defined } from '../contract/defined';
+import { isNotFound } from '../history/server-errors';
 import { ModelError } from '../models/model';
 import type { Agent } from '../tools/define-agent';
 import type { Secrets } from '../tools/secrets';
@@ -190,7 +191,7 @@ export async function recall({ turn }: { turn: string }): Promise<TurnRecord | n
   try {
     return await Context.current().client.workflow.getHandle(turn).query<TurnRecord>(QUERIES.record);
   } catch (error) {
-    if (error instanceof Error && error.name === 'WorkflowNotFoundError') return null;
+    if (isNotFound(error)) return null;
     throw error;
   }
 }

@@ -57,9 +57,9 @@ async function describedStart(): Promise<string | undefined> {
 }
 
 /**
- * Why a call may have been started in an earlier round of this run. Undefined where there was no earlier round, or the
- * call was started in none. Where a worker gave the call back, its completion counts only if it comes from the worker
- * that had taken the call. Where the worker that held its state did not take the call, history has to prove that.
+ * Why a call may have been started in an earlier round of this run. Undefined if there was no earlier round, or if no
+ * earlier round started the call. If a worker gave the call back, that counts only if it comes from the worker that had
+ * taken the call. If the worker that held the state of the call did not take the call, history has to prove that.
  */
 export async function startInEarlierRound({ round }: Pick<CallInput, 'round'>): Promise<string | undefined> {
   if (round === undefined) return undefined;

@@ -41,7 +41,7 @@ export interface Execution extends AskedExecution {
   tool: Tool;
   /** The arguments in the form that the handler takes. */
   value: unknown;
-  /** Only if the tool shares state between its calls. */
+  /** Set only if the tool shares state between its calls. */
   state?: HeldState;
   /** The use of a grant that replaces a decision. */
   grant?: GrantUse;
@@ -143,7 +143,7 @@ export function secretsOf(
  */
 const PARTIAL_CHARACTERS = 2000;
 
-/** Puts what a handler reports into the heartbeats of its attempt. */
+/** Puts the reports of a handler into the heartbeats of its attempt. */
 function liveReporter(guard: AttemptGuard): Live {
   return {
     progress: (progress) => guard.report({ progress }),

@@ -23,7 +23,7 @@ export interface HeldState {
  * or the id of the session with which that id begins. So no input reaches the state of a turn or a session with another
  * id. After a reset the state begins anew, because calls that the reset undid may have changed it.
  *
- * @param idempotencyKey The key of the call. A state that begins here is named by it.
+ * @param idempotencyKey The key of the call. This key names a state that begins here.
  */
 export function heldState(
   { holderQueue: queue }: Pick<ActivityDeps, 'holderQueue'>,

@@ -22,8 +22,8 @@ export type JournalEntry = { state: 'none' } | { state: 'started' } | { state: '
 export interface Journal {
   read(key: string): Promise<JournalEntry>;
   /**
-   * Writes the intent. False if the journal already has an intent for the key, so the call was started before.
-   * Throws if it cannot be written.
+   * Writes the intent. False if the journal already has an intent for the key, so the call was started before. Throws
+   * if the intent cannot be written.
    */
   begin(key: string): Promise<boolean>;
   /** Writes the outcome. The call has ended by then, so a failure to write is only reported. */

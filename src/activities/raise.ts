@@ -58,8 +58,8 @@ async function rulingOn(
 }
 
 /**
- * Checks the votes on a request for more budget, like the check before a handler. If this check allows it, the turn
- * itself adds to its budget.
+ * Checks the votes on a request for more budget, like the check before a handler. If this check allows the request, the
+ * turn itself adds to its budget.
  */
 export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<CallOutput> {
   const { agent, tool, arguments: args, decision } = input;

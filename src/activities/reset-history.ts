@@ -2,6 +2,7 @@ import { Context } from '@temporalio/activity';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
+import { SOMEBODY } from '../contract/authority/votes';
 import type { CallInput } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { isSoundJson } from '../contract/json';
@@ -270,7 +271,8 @@ function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): 
     return false;
   if (content.decisionId !== undefined) return content.decisionId === decision.decisionId;
   if (content.callKey !== undefined && content.callKey !== input.callKey) return false;
-  if ((content.approver ?? NOBODY) !== decision.approver || content.reason !== decision.reason) return false;
+  if ((content.approver ?? SOMEBODY) !== decision.approver || content.reason !== decision.reason)
+    return false;
   if (kind === 'resolution') return content.resolution === 'run-again' && input.generation > 0;
   if (content.decision === 'modified') return digestOf(content.arguments) === input.argsDigest;
   if (content.decision !== 'approved' || JSON.stringify(content.hunks) !== JSON.stringify(decision.hunks))
@@ -280,9 +282,6 @@ function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): 
     ? decision.decision === 'approved'
     : content.seenDigest === decision.seenDigest;
 }
-
-/** The approver of a message whose sender gave no name. */
-const NOBODY = 'somebody';
 
 function digestOf(args: unknown): string | undefined {
   return isSoundJson(args) ? digestJson(args, contentDigest) : undefined;

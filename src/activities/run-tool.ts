@@ -119,7 +119,10 @@ async function makeReady(deps: ActivityDeps, input: CallInput): Promise<Ready> {
   return { execution: { deps, tool, input, value, key, ...defined({ state, grant, roster }) } };
 }
 
-/** The output of a call that may have been started before by its signatures. Undefined: it was not. */
+/**
+ * The output of a call that may have been started before by the same signatures. Undefined: these signatures did not
+ * start the call before.
+ */
 export async function spentBefore(input: CallInput): Promise<CallOutput | undefined> {
   try {
     const message = await signedStart(input);
@@ -154,8 +157,8 @@ function handBack(input: CallInput, lack: string): CallOutput {
 }
 
 /**
- * The failure of a call that may run again. It keeps the result so far and the roster, which are needed once all
- * attempts are used up.
+ * The failure of a call that may run again. The failure keeps the result so far and the roster, which are needed once
+ * all attempts are used up.
  */
 export function retryFailure(result: ToolResult, roster?: Roster): ApplicationFailure {
   const message = result.error?.message ?? 'the call may run again';

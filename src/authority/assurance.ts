@@ -65,7 +65,7 @@ export const VOTE_FAULTS = {
   ...SSH_FAULTS,
   malformed: 'the vote or its signature is not in its form',
   unknown_person: 'the approver is not in the approvers file',
-  key_removed: "its key is not, or no longer, one of this person's in the approvers file",
+  key_removed: SSH_FAULTS.unknown_key,
   key_revoked: 'its key is revoked in the approvers file',
   other_persons_key: "it was made with somebody else's key",
   wrong_installation: 'it was made for another installation',

@@ -53,8 +53,8 @@ export interface RevokedKeys {
   ssh: readonly SignerKey[];
   passkeys: readonly Passkey[];
   /**
-   * The time from which a key is revoked, as it is written in the file. Takes the fingerprint of a key or the id of a
-   * passkey. Undefined: the key is not revoked.
+   * The time from which a key is revoked, as it is written in the file. `mark` is the fingerprint of a key or the id of
+   * a passkey. Undefined: the key is not revoked.
    */
   since(mark: string): string | undefined;
 }

@@ -6,7 +6,7 @@ import type { GrantTerms } from '../contract/control/grants';
 import type { VoteSignature } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
-import { createWhole, makeFolderOf, type PrivateFault, readPrivateFile } from '../files';
+import { createWhole, makeFolderOf, privateFaultText, readPrivateFile } from '../files';
 import { awayText } from './away-statement';
 import { signedGrantText } from './grant-statement';
 import { ed25519Line, readKeyLine } from './ssh-key';
@@ -42,7 +42,7 @@ export interface InboxKey {
 export async function openInboxKey(file: string): Promise<InboxKey> {
   const read = readPrivateFile(file, { strict: true });
   if ('text' in read) return inboxKeyOf(read.text, file);
-  if (read.fault !== 'missing') throw refused(file, FAULTS[read.fault], read.cause);
+  if (read.fault !== 'missing') throw refused(file, `it ${privateFaultText(read)}`, read.cause);
   try {
     await makeFolderOf(file);
     await createWhole(file, `${newKey()}\n`);
@@ -56,18 +56,9 @@ export async function openInboxKey(file: string): Promise<InboxKey> {
 /** Like `openInboxKey`, but never creates a key. @throws CountersignError `inbox_key`. */
 export function readInboxKey(file: string): InboxKey {
   const read = readPrivateFile(file, { strict: true });
-  if (!('text' in read)) throw refused(file, FAULTS[read.fault], read.cause);
+  if (!('text' in read)) throw refused(file, `it ${privateFaultText(read)}`, read.cause);
   return inboxKeyOf(read.text, file);
 }
-
-const FAULTS: Readonly<Record<PrivateFault, string>> = {
-  missing: 'there is no such file',
-  unreadable: 'it cannot be read',
-  not_a_file: 'it is not a file',
-  too_large: 'it is too large for a key',
-  not_yours: 'it belongs to another user',
-  open_to_others: 'others may read it',
-};
 
 function refused(file: string, why: string, cause?: unknown): CountersignError {
   return new CountersignError('inbox_key', `the web inbox's key in ${file} cannot be used: ${why}`, {

@@ -3,7 +3,9 @@ import { checkEntry, groupIn } from './check-people';
 import type { FileContent, ReadFile } from './read-file';
 import type { Complain, YamlPath } from './yaml';
 
-/** Returns the permit of a person. Takes the name in the file, or undefined for somebody who is not in the file. */
+/**
+ * Returns the permit of a person. `person` is the name in the file, or undefined for somebody who is not in the file.
+ */
 export type Permits = (person: string | undefined) => Permit;
 
 /** Works out the roles and the visible agents of all people once. */

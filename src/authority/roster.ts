@@ -10,7 +10,7 @@ import { readKeyLine } from './ssh-key';
 /** The out-of-office that a vote in somebody's place rests on. */
 export interface CountedAway {
   entry: Away;
-  /** Of the key that signed it. Absent: nobody signed it. */
+  /** The fingerprint of the key that signed the entry. Absent: nobody signed the entry. */
   fingerprint?: string;
 }
 
@@ -19,9 +19,9 @@ export interface CountedVote {
   decisionId: string;
   /** The voter's name in the file. */
   voter: string;
-  /** Of the key that signed it. Undefined: nobody signed it. */
+  /** The fingerprint of the key that signed the vote. Undefined: nobody signed the vote. */
   fingerprint: string | undefined;
-  /** Undefined: it is nobody else's vote. */
+  /** The out-of-office that the vote rests on. Undefined: the vote rests on none. */
   away: CountedAway | undefined;
 }
 

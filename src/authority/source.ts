@@ -32,7 +32,8 @@ const LOOK_MS = 1000;
 export async function openApprovers({ file, known, warn }: SourceOptions): Promise<ApproversSource> {
   let mark = await markOf(file);
   let good = await loadApprovers(file, known);
-  // A clock that nobody sets: if the time of day is set back, a change must not stay unread for so long.
+  // `performance.now` does not change when somebody sets the time of day. A clock that is set back would leave a change
+  // unread.
   let lookedAt = performance.now();
   let looking: Promise<void> | undefined;
   const look = async (): Promise<void> => {

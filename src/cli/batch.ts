@@ -86,7 +86,7 @@ export async function decideBatch(batch: Batch, context: Context): Promise<void>
         screen.line(resultLine(result, screen.style));
       }
     } finally {
-      // Printed even if the server goes away in the middle.
+      // The results are printed even if the server goes away in the middle.
       if (batch.json) context.screen.json(results);
     }
     conclude(results);
@@ -281,7 +281,10 @@ export function planBatch(candidates: readonly Candidate[], wish: BatchWish): Ba
   return plan;
 }
 
-/** Why a terminal leaves a request out: it signs one decision at a time. Undefined if it has to sign none. */
+/**
+ * Why a terminal leaves a request out: a terminal signs one decision at a time. Undefined if the request needs no
+ * signature.
+ */
 function whySigned({ authority }: RequestOpened): string | undefined {
   const wanted = assuranceWanted(authority, 'approved');
   return wanted && `the rule '${authority?.rule.name}' wants each one ${assuranceText(wanted)}`;

@@ -4,7 +4,7 @@ import { readYaml } from '../authority/yaml';
 import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { CountersignError } from '../contract/errors';
-import { type PrivateFault, readPrivateFile } from '../files';
+import { privateFaultText, readPrivateFile } from '../files';
 import { isSecureUrl } from '../loopback';
 import type { SignInOptions } from '../server';
 import { readTextFile } from './files';
@@ -123,19 +123,10 @@ async function proxyOf(
   return { ...head, keys: { set: read.data } };
 }
 
-const FAULTS: Readonly<Record<PrivateFault, string>> = {
-  missing: 'there is no such file',
-  unreadable: 'it cannot be read',
-  not_a_file: 'it is a folder, a link or a device',
-  too_large: 'it is too large for a secret',
-  not_yours: 'it belongs to another user',
-  open_to_others: 'others may read it',
-};
-
 function readSecret(file: string): string {
   const read = readPrivateFile(file, { strict: true });
   if (!('text' in read))
-    throw invalid(`the client's secret in ${file} cannot be used: ${FAULTS[read.fault]}`, file);
+    throw invalid(`the client's secret in ${file} cannot be used: it ${privateFaultText(read)}`, file);
   const secret = read.text.trim();
   if (secret === '') throw invalid(`the client's secret in ${file} is empty`, file);
   return secret;

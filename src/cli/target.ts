@@ -3,7 +3,7 @@ import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import { usageError } from './options';
 
-/** The turn that a person named, or one of its calls. Both may be prefixes. */
+/** The turn that a person named, or one of its calls. Each id may be a prefix. */
 export interface Target {
   turn: string;
   call?: string;

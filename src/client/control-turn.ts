@@ -1,11 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { temporal } from '@temporalio/proto';
 import type { Abandonment } from '../contract/decision';
-import { escalatedAuthority, whyMayNot } from '../contract/authority/authority';
+import { whyMayNot } from '../contract/authority/authority';
+import { SOMEBODY } from '../contract/authority/votes';
 import { SIGNALS } from '../contract/names';
-import { STATUS, grpcStatusOf, toCountersignError, turnNotFound, ask } from '../history/server-errors';
+import { ask, isNotFound, toCountersignError, turnNotFound } from '../history/server-errors';
 import { isTurn } from './find-turn';
 import { CountersignError } from '../contract/errors';
+import { authorityOn } from '../history/labels';
 import { decodeRuns, describeTurn, readHistories, readTimeline } from '../history/read';
 import { readHistory } from '../history/run';
 import { type CallView, viewOf } from '../history/view';
@@ -31,8 +33,8 @@ export async function cancelTurn(context: ClientContext, turn: string, reason = 
 /**
  * Cancels a turn and lets it end with its calls in doubt unresolved.
  *
- * @throws CountersignError `not_allowed` if the rule of one of these calls does not name the person who gives it up.
- * Nothing is sent in that case.
+ * @throws CountersignError `not_allowed` if the rule of one of these calls does not name the person who gives up the
+ * call. Nothing is sent in that case.
  */
 export async function abandonTurn(
   context: ClientContext,
@@ -50,18 +52,12 @@ export async function abandonTurn(
  * Checks whether this person may give a call up. The turn checks it, too, but cannot answer a signal, so the error has
  * to come from here.
  */
-function requireNamed(
-  turn: string,
-  { callId, phase, request, isEscalated }: CallView,
-  by: Abandonment,
-): void {
-  const { authority } = request ?? {};
-  if (phase !== 'in_doubt' || authority === undefined) return;
-  const { approver = 'somebody' } = by;
-  const asked = isEscalated === true ? escalatedAuthority(authority) : authority;
-  const why = whyMayNot(asked, { approver });
+function requireNamed(turn: string, call: CallView, { approver = SOMEBODY }: Abandonment): void {
+  const authority = authorityOn(call);
+  if (call.phase !== 'in_doubt' || authority === undefined) return;
+  const why = whyMayNot(authority, { approver });
   if (why === undefined) return;
-  throw new CountersignError('not_allowed', `${approver} may not give up ${turn}/${callId}: ${why}`, {
+  throw new CountersignError('not_allowed', `${approver} may not give up ${turn}/${call.callId}: ${why}`, {
     hint: 'one of those has to, or resolves the call',
   });
 }
@@ -73,14 +69,6 @@ async function unlessEnded(context: ClientContext, turn: string, act: () => Prom
     if (!isNotFound(error)) throw toCountersignError(error, `cancelling turn ${turn}`);
     if (!(await isTurn(context, turn))) throw turnNotFound(turn);
   }
-}
-
-/** Whether an error says that a workflow does not exist or is closed. The server answers both cases in the same way. */
-export function isNotFound(error: unknown): boolean {
-  return (
-    grpcStatusOf(error) === STATUS.notFound ||
-    (error instanceof Error && error.name === 'WorkflowNotFoundError')
-  );
 }
 
 const { ResetWorkflowExecutionRequest } = temporal.api.workflowservice.v1;
@@ -103,7 +91,7 @@ export async function resetTurn(
 ): Promise<StartedTurn> {
   await assertUnchanged(context, plan);
   const { turn, runId, taskEventId } = plan;
-  // Made from a plain object, because the request holds the id as a 64-bit integer.
+  // The request holds the id as a 64-bit integer, so the request is made from a plain object.
   const request = ResetWorkflowExecutionRequest.fromObject({
     namespace: context.namespace,
     workflowExecution: { workflowId: turn, runId },
@@ -126,7 +114,7 @@ const NOTHING_AGAIN = [
   ResetReapplyExcludeType.RESET_REAPPLY_EXCLUDE_TYPE_CANCEL_REQUEST,
 ];
 
-function reasonText({ before }: ResetPlan, { reason, approver = 'somebody' }: ResetReason): string {
+function reasonText({ before }: ResetPlan, { reason, approver = SOMEBODY }: ResetReason): string {
   return `${approver} went back to before ${before}${reason === undefined || reason === '' ? '' : `: ${reason}`}`;
 }
 

@@ -20,6 +20,7 @@ import {
   retry,
   toCountersignError,
   turnNotFound,
+  isNotFound,
 } from '../history/server-errors';
 import { type TurnView, viewOf } from '../history/view';
 import type { ClientContext } from './context';
@@ -28,7 +29,6 @@ import { requirePinned } from '../encryption/answer-keys';
 import type { Answer } from './types';
 import { isServed, updateIfServed } from './update-or-signal';
 import { is } from '../history/fold/guards';
-import { isNotFound } from './control-turn';
 import { answerAnswer, answerDecision, answerResolution, type Sent } from './ended-turn';
 
 const UNKNOWN_RETRY_MS = 200;

@@ -18,7 +18,7 @@ export interface DecidedCall {
   summary: string;
   what: DecisionKind | ResolutionKind | AnswerKind;
   approver: string;
-  /** The channel says that the approver was signed in there. It is only claimed. */
+  /** The channel says that the approver was signed in there. This is only a claim. */
   authenticated?: true;
   /** The kind of signature that came with the decision. Absent: none. */
   signedBy?: SignatureKind;
@@ -29,7 +29,7 @@ export interface DecidedCall {
   at: string;
   /** The phase of the call now. */
   phase: CallPhase;
-  /** How the call ended. Absent if it is not over. */
+  /** How the call ended. Absent if the call is not over. */
   outcome?: ResultKind;
   /** Why the call failed, in words. */
   message?: string;

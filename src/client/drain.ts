@@ -6,10 +6,9 @@ import { CountersignError } from '../contract/errors';
 import { TIMES } from '../contract/limits';
 import { DEPLOYMENT, UPDATES, WORKFLOWS } from '../contract/names';
 import { describeTurn } from '../history/read';
-import { ask, detailsOf, isLimited, isSilence, isTransient } from '../history/server-errors';
+import { ask, detailsOf, isLimited, isNotFound, isSilence, isTransient } from '../history/server-errors';
 import { buildNotFound, openOn, settledDeployment } from './builds';
 import type { ClientContext } from './context';
-import { isNotFound } from './control-turn';
 import { LIST_PAGE, listPages } from './list';
 import type { BuildId, Drained, DrainOptions } from './types';
 
@@ -44,7 +43,8 @@ export async function* drainBuild(
   await requireOther(context, { deployment, build });
   const all = await openOf(context, { deployment, build });
   const spreadMs = options.spreadMs ?? (all.length / PER_SECOND) * 1000;
-  // A clock that nobody sets: if the time of day is set back, no turn must wait for so long.
+  // `performance.now` does not change when somebody sets the time of day. A clock that is set back would keep turns
+  // waiting.
   const started = performance.now();
   const waiting = all
     .map((open) => ({ open, at: started + Math.random() * spreadMs }))
@@ -129,7 +129,7 @@ async function drainOne(
 
 type Held = Omit<Extract<Drained, { outcome: 'held' }>, 'id' | 'outcome'>;
 
-/** Asks one turn or session to move. Undefined where it agreed, or where this run has ended. */
+/** Asks one turn or session to move. Undefined if the turn or session agreed, or if this run has ended. */
 async function askToMove(context: ClientContext, { id, runId }: Open): Promise<Held | undefined> {
   const handle = context.client.workflow.getHandle(id, runId);
   try {
@@ -150,7 +150,7 @@ async function askToMove(context: ClientContext, { id, runId }: Open): Promise<H
   }
 }
 
-/** Why a turn stays. Undefined where its run ends at this moment. Whether the turn moved is read later. */
+/** Why a turn stays. Undefined if its run ends at this moment. Whether the turn moved is read later. */
 function heldBy({ cause }: WorkflowUpdateFailedError): Held | undefined {
   if (!(cause instanceof ApplicationFailure) || cause.type === 'AcceptedUpdateCompletedWorkflow')
     return undefined;
@@ -162,8 +162,8 @@ const MOVES_MS = 5_000;
 const LOOK_MS = 100;
 
 /**
- * The outcome for a turn or session that agreed to move. Its new run may be on the old build, where it continued as new
- * because its history was long.
+ * The outcome for a turn or session that agreed to move. If it continued as new because its history was long, its new
+ * run may be on the old build.
  */
 async function runAfter(
   context: ClientContext,

@@ -32,7 +32,7 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
 }
 
 /**
- * The answer to a resolution on a turn that has ended. It is found as in `answerDecision`, with `not_in_doubt` in
+ * The answer to a resolution on a turn that has ended. The rules are those of `answerDecision`, with `not_in_doubt` in
  * addition.
  */
 export function answerResolution(view: TurnView, resolution: Resolution): Answer {
@@ -44,7 +44,7 @@ export function answerResolution(view: TurnView, resolution: Resolution): Answer
   return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
 }
 
-/** The answer to a person's answer to a question, on a turn that has ended. It is found as in `answerDecision`. */
+/** The answer to a person's answer to a question, on a turn that has ended. The rules are those of `answerDecision`. */
 export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
   const call = view.calls.find((one) => one.callId === answer.callId);
   const final = call?.answers.findLast((one) => one.judgement.accepted === true);

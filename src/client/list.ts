@@ -53,7 +53,10 @@ interface CollectWish {
   text?: string;
   /** Where the list begins. */
   after?: Edge;
-  /** Only turns of these agents. The agents of all turns that led to a turn have to be known, and to be among these. */
+  /**
+   * Collects only turns of these agents. The agents of all turns that led to a turn have to be known, and among these
+   * agents.
+   */
   agents?: readonly string[];
   /** The most turns that are looked at, also if they are not collected. */
   most?: number;

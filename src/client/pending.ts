@@ -185,7 +185,7 @@ function bounded(reason: string): string {
   return first.length > MOST_CHARACTERS ? `${first.slice(0, MOST_CHARACTERS - 1)}…` : first;
 }
 
-/** The longest wait for an answer that only leads to a warning. A person waits for it. */
+/** The longest wait for an answer that only leads to a warning. A person waits for this answer. */
 const ANSWER_MS = 2_000;
 
 const answer = z.array(z.object({ callId: z.string(), now: z.enum(['changed', 'gone']) }));

@@ -100,7 +100,7 @@ const NO_HEARTBEATS: readonly (number | undefined)[] = [
 /** The last heartbeat of a worker. */
 interface LastHeartbeat {
   at: string;
-  /** When it reported that it ends. */
+  /** The time at which the worker reported that it ends. */
   leftAt?: string;
   agents: readonly string[];
 }

@@ -54,8 +54,8 @@ export interface InboxQuery {
   /** Only items that have waited for longer than this, in milliseconds. */
   olderThanMs?: number;
   /**
-   * Only items that this person may decide and has not voted on. It is called for each look, because the file may
-   * change.
+   * Only items that this person may decide and has not voted on. The function is called for each look, because the file
+   * may change.
    */
   whom?: () => Whom;
   /** @default 100 */

@@ -46,11 +46,11 @@ export interface ScheduleSummary {
   /** Why the schedule is paused. */
   note?: string;
   /**
-   * The next times at which it starts a turn, with jitter. At most ten, ISO 8601. Empty if it never starts a turn
-   * again.
+   * The next times at which the schedule starts a turn, with jitter. At most ten, ISO 8601. Empty if the schedule never
+   * starts a turn again.
    */
   next: string[];
-  /** The newest turn that the schedule started. Absent if it started none. */
+  /** The newest turn that the schedule started. Absent if the schedule started none. */
   last?: ScheduledTurn;
 }
 

@@ -239,7 +239,7 @@ export interface TurnSummary {
   forkOf?: string;
   /** The schedule that started the turn. Absent: no schedule started it. */
   schedule?: string;
-  /** The session that the turn belongs to. Absent: it belongs to none. */
+  /** The session that the turn belongs to. Absent: the turn belongs to no session. */
   session?: string;
   /**
    * Agents of the turns that led to a child turn, or to a fork of a child turn. '' stands for an agent that is not
@@ -257,7 +257,7 @@ export interface TurnSummary {
 export interface ListQuery {
   state?: TurnSummary['state'];
   agent?: string;
-  /** Only turns of these agents. The turns that led to them have to be of these agents, too. */
+  /** Only turns of these agents. The turns that led to such a turn have to be of these agents, too. */
   agents?: readonly string[];
   /** Only turns that the schedule with this id started. */
   schedule?: string;
@@ -376,7 +376,7 @@ export interface FailingTask {
 
 /** The activities that run right now, and the queues without a worker. */
 export interface Pending {
-  /** The workflow task of the turn, if it fails. Absent: it does not fail. */
+  /** The workflow task of the turn that fails and is tried again. Absent: no workflow task fails. */
   failingTask?: FailingTask;
   activities: PendingActivity[];
   /** Queues that the turn waits on and that no worker polls. */

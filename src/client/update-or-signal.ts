@@ -8,7 +8,7 @@ import { hasPoller } from './pending';
 export interface Sending<T> {
   /** Sends the update, again with the same id, and waits so many milliseconds. Undefined: no answer came. */
   send(ms: number): Promise<T | undefined>;
-  /** The longest wait in all, in milliseconds, where a worker polls the queue. @default TIMES.updateAnswer */
+  /** The longest wait in all, in milliseconds, if a worker polls the queue. @default TIMES.updateAnswer */
   most?(): number;
 }
 

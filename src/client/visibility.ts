@@ -30,8 +30,8 @@ const MOST_PAUSE_MS = 30_000;
 type Lane = 'reader' | 'others';
 
 /**
- * Lets two calls a second through to visibility. After the server has refused a call, lets none through for a while. Its
- * clock is one that nobody sets: calls would otherwise wait for an hour if the time of day is set back by an hour.
+ * Lets two calls a second through to visibility. After the server has refused a call, lets none through for a while. It
+ * does not measure by the time of day: if somebody set the time of day back by an hour, calls would wait for an hour.
  */
 export class VisibilityLimit {
   private readonly waiting: Record<Lane, (() => void)[]> = { reader: [], others: [] };

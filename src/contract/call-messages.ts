@@ -1,3 +1,4 @@
+import { SOMEBODY } from './authority/votes';
 import type { CallInput, CallSettings, NotHere, PreparedCall, ValidCall } from './call';
 import type { Abandonment } from './decision';
 import { LIMITS, TIMES } from './limits';
@@ -277,7 +278,7 @@ export function nobodyHad({ notHere }: NotHere): ToolFailure {
 }
 
 /** The result of a call in doubt whose cancelled turn a person ended. */
-export function unresolved({ approver = 'somebody', reason }: Abandonment): ToolFailure {
+export function unresolved({ approver = SOMEBODY, reason }: Abandonment): ToolFailure {
   const why = reason === undefined ? '' : ` ${reason}`;
   return {
     code: 'in_doubt',

@@ -15,7 +15,7 @@ export interface ChildSettings {
   agent: string;
   /** Queue of the workers that have the agent. Absent: the turn's own queue. */
   taskQueue?: string;
-  /** The most bytes of its answer that are kept. */
+  /** The most bytes of the child's answer that are kept. */
   outputBytes: number;
 }
 
@@ -141,7 +141,7 @@ export interface ValidCall extends CallBase {
   /** SHA-256 over the tool's name, description, schema, safety and effect. */
   toolDigest: string;
   settings: CallSettings;
-  /** Only if `kind` is `ask`. */
+  /** Set only if `kind` is `ask`. */
   preview?: Preview;
   /** SHA-256 (hex) of the preview's text. */
   previewDigest?: string;
@@ -247,14 +247,14 @@ export interface CallInput extends CallBase {
   /** Only for a call that shares state with others: where the state is, as far as the turn knows. */
   state?: PlacedState;
   /**
-   * Only for unsafe calls, and for calls that may ask people. The workflow draws it for this execution. Whoever reports
-   * the outcome late, or asks in the name of the call, has to know it. The secret is in no memo, so people who list
-   * turns cannot forge a report.
+   * Set only for unsafe calls, and for calls that may ask people. The workflow draws the secret for this execution.
+   * Whoever reports the outcome late, or asks in the name of the call, has to know the secret. The secret is in no
+   * memo, so people who list turns cannot forge a report.
    */
   secret?: string;
   /**
-   * An attempt may have run elsewhere: on the worker that held the state of the call, or, as the worker finds itself, in
-   * the run that this run was reset from. Never set for an unsafe call.
+   * An attempt may have run elsewhere: on the worker that held the state of the call, or in the run that this run was
+   * reset from. The worker finds out about that run by itself. Never set for an unsafe call.
    */
   mayHaveRun?: true;
   /**
@@ -266,7 +266,7 @@ export interface CallInput extends CallBase {
   askMs?: number;
   /** Secret answers that the arguments name, encrypted. */
   sealed?: SealedValues;
-  /** Only for a call that is a child turn. */
+  /** Set only for a call that is a child turn. */
   child?: ChildAsked;
   /** The origin of its turn. */
   origin?: TurnOrigin;
@@ -330,13 +330,13 @@ export interface AskAgain {
   askAgain: string;
   /** The voters whose votes do not count. Other votes still count. Absent: the decision as a whole does not count. */
   struck?: string[];
-  /** The authority by the worker's own file. Absent: it has not changed. */
+  /** The authority by the worker's own file. Absent: the authority has not changed. */
   authority?: Authority;
   /** An attempt before this one may have run. Never set for an unsafe call. */
   mayHaveRun?: true;
   /**
-   * The secret of the call's input. Only for an unsafe call: it proves that the worker itself says that the call did
-   * not start.
+   * The secret of the call's input. Set only for an unsafe call: the secret proves that the worker itself says that the
+   * call did not start.
    */
   secret?: string;
 }
@@ -346,7 +346,8 @@ export interface NotHere {
   /** The missing part, in words. */
   notHere: string;
   /**
-   * The secret of the call's input. Only for an unsafe call. An operator who completes a running call does not know it.
+   * The secret of the call's input. Set only for an unsafe call. An operator who completes a running call does not know
+   * this secret.
    */
   secret?: string;
 }
@@ -450,7 +451,9 @@ export interface CallQuestion extends AskedQuestion {
 export type CallReply =
   { answer: 'answered'; content: JsonObject } | { answer: 'declined' } | { answer: 'unanswered' };
 
-/** Payload of the `outcome` signal. A call that had been given up sends it to report its result when it ends late. */
+/**
+ * Payload of the `outcome` signal. A call that had been given up, and then ends, reports its result with this signal.
+ */
 export interface OutcomeReport {
   callKey: string;
   generation: number;

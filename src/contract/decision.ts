@@ -10,13 +10,18 @@ export const DECISIONS = ['approved', 'modified', 'denied', 'withdrawn', 'ask-ag
 export type DecisionKind = (typeof DECISIONS)[number];
 
 /** The id of a call: `<step>.<n>`, or what a user's workflow chose. */
-const callId = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
+export const CALL_ID = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
 const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const text = { type: 'string', maxLength: 1000 } as const;
 const reason = { type: 'string', maxLength: LIMITS.reasonBytes } as const;
 
 /** Schemas of fields that messages share. */
 export const MESSAGE_FIELDS = { id, text, reason } as const;
+
+/** Whether a text can be the id of a call. */
+export function isCallId(text: string): boolean {
+  return new RegExp(CALL_ID.pattern).test(text);
+}
 
 /**
  * The owner of the key that signs. `ssh`, `passkey`: the approver. `inbox`: the web inbox, which says who was signed
@@ -33,8 +38,8 @@ const SIGNATURE = {
     /** The signature in the form of `ssh-keygen -Y sign`, or the assertion of a passkey, see `readAssertion`. */
     armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
     /**
-     * When it was signed, by the signer's clock, and until when a call may start by it. Both are written as in the
-     * signed text.
+     * The time of the signature, by the signer's clock, and the time until which a call may start by it. Both are
+     * written as in the signed text.
      */
     at: { type: 'string', maxLength: 30 },
     notAfter: { type: 'string', maxLength: 30 },
@@ -58,7 +63,7 @@ const IN_PLACE_OF = {
 
 /** The fields that decisions, resolutions and answers share. */
 const COMMON = {
-  callId,
+  callId: CALL_ID,
   reason,
   /** The name that was claimed. */
   approver: text,
@@ -202,8 +207,8 @@ export interface Accepted {
    */
   unbound?: true;
   /**
-   * Set if the decision counts as one of several votes: the votes that are still needed. Absent: it decided the
-   * call.
+   * Set if the decision counts as one of several votes: the votes that are still needed. Absent: this decision settled
+   * the call.
    */
   needs?: VotesNeeded;
 }

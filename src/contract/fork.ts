@@ -80,7 +80,8 @@ export function dryKindOf(effect: Effect, needsDecision: boolean): DryKind | und
 }
 
 /**
- * The result of a call that a fork records instead of running. Undefined if the call runs. `timestamp` is ISO 8601.
+ * The result that a fork records for a call instead of running the call. Undefined if the call runs. `timestamp` is ISO
+ * 8601.
  */
 export function resultWithoutRun(
   fork: ForkOrigin | undefined,

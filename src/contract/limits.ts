@@ -172,7 +172,7 @@ export const LIMITS = {
   /** The most message ids that a session remembers. */
   sessionIds: 1000,
   /**
-   * The most bytes of what a session remembers of its turns. Together with the messages that wait, this has to fit one
+   * The most bytes of a session's memory of its turns. Together with the messages that wait, this memory has to fit one
    * payload.
    */
   sessionMemoryBytes: 512 * KIB,
@@ -209,8 +209,8 @@ export const LIMITS = {
   /** The most people who confirm one grant, apart from the person who gave it. */
   grantVotes: 20,
   /**
-   * The most absences of now and of later, their bytes, and the most absences that were ended early. With all grants
-   * they have to fit one payload.
+   * The most absences of now and of later, the most bytes of absences, and the most absences that were ended early. All
+   * absences and all grants together have to fit one payload.
    */
   away: 200,
   awayBytes: 128 * KIB,
@@ -308,8 +308,8 @@ export const TIMES = {
 } as const;
 
 /**
- * The retry policy of an activity that itself decides whether and when it is tried again. These waits count only where
- * it cannot say so, because its worker was lost.
+ * The retry policy of an activity that itself decides whether and when it is tried again. These waits count only if the
+ * activity cannot decide, because its worker was lost.
  */
 export const OWN_RETRY = {
   initialInterval: SECOND,

@@ -45,9 +45,9 @@ export const ACTIVITIES = {
 /**
  * Signals. They are durable as soon as the server has taken them, even if no worker runs. A workflow cannot refuse them
  * to the sender. `approval` carries a Decision, `resolution` a Resolution, `answer` a QuestionAnswer, `outcome` an
- * OutcomeReport (from a late call), `abandon` an Abandonment, `withdraw` an AskedQuestion (from a call that runs). A
- * turn also takes `words`, a TurnWords from its session. A session takes `send`, a SessionMessage, and `control`, a
- * SessionControl.
+ * OutcomeReport (from a call that had been given up), `abandon` an Abandonment, `withdraw` an AskedQuestion (from a
+ * call that runs). A turn also takes `words`, a TurnWords from its session. A session takes `send`, a SessionMessage,
+ * and `control`, a SessionControl.
  */
 export const SIGNALS = {
   approval: 'approval',

@@ -53,8 +53,8 @@ export function settleOwn({ activity: failed, causes, effect, times }: OwnFailur
 const NOT_REGISTERED = /^Activity function .* is not registered on this Worker/s;
 
 /**
- * The activity, where a `NotFoundError` of the user's code counts as that code's own error. Only the SDK's message
- * proves that a worker lacks the activity.
+ * Returns the activity. If the user's code threw a `NotFoundError`, this counts as that code's own error: only the
+ * SDK's message proves that a worker lacks the activity.
  */
 function withOwnType(activity: LostActivity): LostActivity {
   const isTheirs = activity.type === FAILURES.notRegistered && !NOT_REGISTERED.test(activity.message);

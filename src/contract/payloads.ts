@@ -1,6 +1,7 @@
 import { ASKED_AGAIN, AUTHORITY } from './authority/authority';
 import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
 import { type CallBase, type CallOutput, type PreparedCall, type VerifyOutput, CHILD_LOOKS } from './call';
+import { CALL_ID } from './decision';
 import { isObject, isSoundJson } from './json';
 import { LIMITS, TIMES } from './limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
@@ -26,7 +27,6 @@ import { CHILD_INPUT, ORIGIN, TRACE, type TurnInput } from './turn';
 const TEXT: JsonSchema = { type: 'string' };
 const OBJECT: JsonSchema = { type: 'object' };
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
-const CALL_ID: JsonSchema = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' };
 /** The most milliseconds of a timer: some 31 years. */
 const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
 

@@ -13,8 +13,8 @@ export interface StreamedText {
   /** The number of the attempt to ask the model for this step. The first attempt is 1. */
   attempt: number;
   /**
-   * When the attempt was scheduled, by the Temporal server's clock, in milliseconds since 1970. Attempts are ordered by
-   * it.
+   * When the attempt was scheduled, by the Temporal server's clock, in milliseconds since 1970. This time orders the
+   * attempts.
    */
   scheduledAt: number;
   /** 0, or 1 if the finished reply differs from what was streamed. The text then begins anew. */
@@ -116,7 +116,9 @@ export function isLaterStream(
 /** The waits after a batch that did not arrive, in milliseconds. Each wait is twice the wait before. */
 const RETRY_MS = { first: 500, most: 15_000 } as const;
 
-/** How long a worker waits after so many failures in a row, before it sends to a web inbox again. In milliseconds. */
+/**
+ * The time that a worker waits after so many failures in a row before it sends to a web inbox again, in milliseconds.
+ */
 export function streamRetryMs(failures: number): number {
   return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));
 }

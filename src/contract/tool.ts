@@ -83,7 +83,7 @@ export interface KnownState {
 
 /** The facts that the worker gets about the state of a call. */
 export interface PlacedState extends KnownState {
-  /** The session that the state belongs to. Absent: it belongs to the turn, or to the worker. */
+  /** The session that the state belongs to. Absent: the state belongs to the turn, or to the worker. */
   session?: string;
 }
 

@@ -107,7 +107,7 @@ function headWithin(text: string, mostBytes: number): number {
   }
 }
 
-/** The index at which the longest end with at most this many bytes starts. */
+/** The smallest index from which the rest of the text has at most this many bytes. */
 function tailWithin(text: string, mostBytes: number): number {
   let index = text.length;
   for (let room = mostBytes; index > 0;) {

@@ -14,7 +14,7 @@ import {
 } from './result';
 import type { ClosingCause } from './call-messages';
 import type { Voting } from './authority/open-votes';
-import type { SignalVerdict, Verdict } from './decision';
+import { CALL_ID, type SignalVerdict, type Verdict } from './decision';
 import type { TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
@@ -42,9 +42,12 @@ export interface TurnInput {
   lineage?: Ancestor[];
   /** The most that the turn may spend. It applies if the agent allows more. */
   budget?: Budget;
-  /** Only for a child turn: its part of what is left of its parent's budget. Nobody can raise it in the child turn. */
+  /**
+   * Only for a child turn: its share of the budget that its parent had left. Nobody can raise this share in the child
+   * turn.
+   */
   cap?: Budget;
-  /** The session that the turn belongs to, in all its runs. Absent: it belongs to none. */
+  /** The session that the turn belongs to, in all its runs. Absent: the turn belongs to no session. */
   session?: SessionRef;
   /** The budget of the turn's session, and the spending of the session's earlier turns. */
   sessionSpending?: CarriedSpending;
@@ -164,7 +167,7 @@ const LINEAGE: JsonSchema = {
   maxItems: 100,
   items: {
     type: 'object',
-    properties: { turn: NAME, callId: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' }, agent: NAME },
+    properties: { turn: NAME, callId: CALL_ID, agent: NAME },
     required: ['turn', 'callId', 'agent'],
   },
 };

@@ -19,7 +19,7 @@ export function noteUnreadable<T>(value: T, reason: Unreadable): T {
   return value;
 }
 
-/** Why a value could not be read. Undefined if it could. */
+/** Why a value could not be read. Undefined if the value could be read. */
 export function whyUnreadable(value: unknown): Unreadable | undefined {
   const reason: unknown = isObject(value) ? Reflect.get(value, REASON) : undefined;
   if (!isObject(reason)) return undefined;

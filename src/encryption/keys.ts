@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { CountersignError } from '../contract/errors';
-import { readPrivateFile, type PrivateFault } from '../files';
+import { privateFaultText, type PrivateFault, readPrivateFile } from '../files';
 
 /** The sources of keys. The environment fills in missing options; `keys` or `keyFile` replaces both variables. */
 export interface EncryptionOptions {
@@ -140,15 +140,6 @@ function invalidKey(message: string): CountersignError {
   return new CountersignError('encryption_invalid', message, { hint: HINT });
 }
 
-const FAULTS: Readonly<Record<PrivateFault, string>> = {
-  missing: 'cannot be opened',
-  unreadable: 'cannot be opened',
-  not_a_file: 'is not a file',
-  too_large: 'is over 64 KiB',
-  not_yours: 'belongs to another user',
-  open_to_others: 'can be read by others',
-};
-
 /**
  * The text of a key file, if only its owner can read it.
  *
@@ -157,10 +148,9 @@ const FAULTS: Readonly<Record<PrivateFault, string>> = {
 export function readKeyFile(path: string): string {
   const read = readPrivateFile(path);
   if ('text' in read) return read.text;
-  const { fault, cause } = read;
-  throw new CountersignError('encryption_invalid', `the key file ${path} ${FAULTS[fault]}`, {
-    hint: hintFor(fault, path),
-    cause,
+  throw new CountersignError('encryption_invalid', `the key file ${path} ${privateFaultText(read)}`, {
+    hint: hintFor(read.fault, path),
+    cause: read.cause,
   });
 }
 

@@ -2,8 +2,8 @@ import { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 import type { RequestOpened } from './events';
 
 /**
- * Why a request is not approved together with others, at a terminal or on the page. Undefined if it may be. For what
- * a terminal would have to sign, see `whySigned` in cli/batch.ts.
+ * Why a request is not approved together with others, at a terminal or on the page. Undefined if the request may be
+ * approved so. Decisions that a terminal has to sign: see `whySigned` in cli/batch.ts.
  */
 export function whyNotInBatch(request: RequestOpened): string | undefined {
   const never = whyNoBatch(request);
@@ -15,8 +15,8 @@ export function whyNotInBatch(request: RequestOpened): string | undefined {
 }
 
 /**
- * Why a request is not even denied together with others, at a terminal or on the page. Undefined if it may be: a
- * denial runs nothing.
+ * Why a request is not even denied together with others, at a terminal or on the page. Undefined if the request may be
+ * denied so: a denial runs nothing.
  */
 export function whyNoBatch({ noBatch }: Pick<RequestOpened, 'noBatch'>): string | undefined {
   return noBatch === true ? 'its tool wants each one decided on its own' : undefined;

@@ -207,7 +207,7 @@ export interface CallResumed extends EventHeader {
   tool: string;
 }
 
-/** The child turn of a call runs. The event occurs again after a reset, where the child turn already existed. */
+/** The child turn of a call runs. The event occurs again after a reset, although the child turn existed before. */
 export interface ChildStarted extends EventHeader {
   type: 'child_started';
   callId: string;

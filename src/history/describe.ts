@@ -1,4 +1,4 @@
-import { voterText } from '../contract/authority/votes';
+import { SOMEBODY, voterText } from '../contract/authority/votes';
 import type { FileRef } from '../contract/session/files';
 import { describeFile } from '../contract/text/bytes';
 import { isDenial } from '../contract/decision';
@@ -189,7 +189,7 @@ function requestText({ summary, callId }: TurnEventOf<'request_opened'>): string
 
 const SAID = { approval: 'a decision', resolution: 'a resolution', answer: 'an answer' } as const;
 
-function signalText({ signal, approver = 'somebody' }: TurnEventOf<'signal_recorded'>): string {
+function signalText({ signal, approver = SOMEBODY }: TurnEventOf<'signal_recorded'>): string {
   return `${SAID[signal]} of ${approver}`;
 }
 

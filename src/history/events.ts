@@ -47,7 +47,7 @@ export interface TurnStarted extends EventHeader {
   origin?: TurnOrigin;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** The budget that the turn was started with. For a child turn: its part of what was left of its parent's budget. */
+  /** The budget that the turn was started with. For a child turn: its share of the budget that its parent had left. */
   budget?: Budget;
   /** The id of the schedule that started the turn. Absent: no schedule started it. */
   schedule?: string;

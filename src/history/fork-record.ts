@@ -292,7 +292,10 @@ export function startedIn(events: readonly TurnEvent[]): Set<string> {
   return new Set(events.flatMap((event) => (event.type === 'call_started' ? [event.callId] : [])));
 }
 
-/** The state that calls before the point kept in memory. It stays with the other turn, so it is lost for the fork. */
+/**
+ * The state that calls before the point kept in memory. This state stays with the other turn, so the fork does not have
+ * it.
+ */
 export function statesLost(
   { steps, events, sessionStates }: ForkRecord,
   { step, call }: ForkPoint,

@@ -148,7 +148,7 @@ interface ForkInputs extends NewFork {
 }
 
 /**
- * The step that a fork begins with. Undefined if the model is asked for it.
+ * The step that a fork begins with. Undefined if the model is asked for that step.
  *
  * @throws CountersignError `fork_refused`, `call_not_found`.
  */

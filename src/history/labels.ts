@@ -1,4 +1,4 @@
-import { type Authority, escalatedAuthority, someNames } from '../contract/authority/authority';
+import { type Authority, authorityNow, someNames } from '../contract/authority/authority';
 import { type CastVote, voterText } from '../contract/authority/votes';
 import { assuranceText } from '../contract/authority/rule';
 import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
@@ -230,8 +230,7 @@ export function unreadText(turns: number): string {
  * decides.
  */
 export function authorityOn({ request, isEscalated }: CallView): Authority | undefined {
-  const authority = request?.authority;
-  return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
+  return authorityNow(request?.authority, isEscalated);
 }
 
 /**

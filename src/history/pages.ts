@@ -96,11 +96,11 @@ export class Pages {
   }
 
   /**
-   * The page after `token`, once there are new events. The page has no events if none came for a while. The wait
-   * itself asks for only one event: it would have to be cut off before a smaller page could be asked for. Its answer is
-   * only a sign that an event came. If a run goes on while a page is read, the server adds the new events to the
-   * last page. It adds no more than one page of them, and the next page begins after all of them (1.31,
-   * `fetchGapEvents`).
+   * The page after `token`, once there are new events. The page has no events if none came for a while. The wait itself
+   * asks for only one event: a wait for a page that is too large would have to be cut off before a smaller page could
+   * be asked for. The answer to the wait only shows that an event came. If a run goes on while a page is read, the
+   * server adds the new events to the last page. It adds at most one page of events, and the next page begins after all
+   * these events (1.31, `fetchGapEvents`).
    */
   async coming(token: Uint8Array): Promise<Page> {
     const sign = await this.ask(token, { size: 1, ms: POLL_MS });

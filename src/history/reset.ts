@@ -85,7 +85,7 @@ function proposes(events: readonly TurnEvent[], callId: string): boolean {
   return events.some((event) => event.type === 'step' && event.calls.some((call) => call.callId === callId));
 }
 
-/** The id of the run. After an earlier reset, the run has another id than at its beginning. */
+/** The id of the run after its last reset. Each reset gives the run a new id. */
 function runIdOf(events: readonly TurnEvent[]): string {
   return events.reduce((runId, event) => {
     if (event.type === 'turn_started') return event.runId;
@@ -228,7 +228,7 @@ interface CallToReset {
   later: boolean;
 }
 
-/** What the reset does to a call. Undefined where the call stays as it is. */
+/** What the reset does to a call. Undefined if the reset does not change the call. */
 function outcomeOf(
   events: readonly TurnEvent[],
   { callId, taskEventId, later }: CallToReset,

@@ -65,8 +65,8 @@ function asItIs(run: RunIds): RunToRead {
 }
 
 /**
- * The events of a turn's current run, if they are all that the turn has and come in one answer. For most turns, one
- * request to the server is enough. Undefined: there may be more events, or they did not come.
+ * The events of a turn that has only one run, if one answer of the server has all of them. For most turns, this one
+ * request is enough. Undefined: there may be more events, or the answer did not come.
  */
 export async function readIfAlone(server: HistoryServer, turn: string): Promise<HistoryEvent[] | undefined> {
   try {
@@ -143,7 +143,8 @@ function isTask(event: HistoryEvent): boolean {
 }
 
 async function nextPage(pages: Pages, run: RunToRead, progress: Progress): Promise<Page | undefined> {
-  // A clock that nobody sets: a jump of the time of day must not end the reading, or keep it going.
+  // `performance.now` does not change when somebody sets the time of day. Otherwise a jump could end the reading or
+  // prolong it.
   const from = performance.now();
   try {
     if (run.live && progress.read >= progress.there) progress.there = await pages.count();

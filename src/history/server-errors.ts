@@ -34,6 +34,14 @@ export function grpcStatusOf(error: unknown): number | undefined {
   return error instanceof Error && error.cause !== undefined ? grpcStatusOf(error.cause) : undefined;
 }
 
+/** Whether an error says that a workflow does not exist or is closed. The server answers both cases in the same way. */
+export function isNotFound(error: unknown): boolean {
+  return (
+    grpcStatusOf(error) === STATUS.notFound ||
+    (error instanceof Error && error.name === 'WorkflowNotFoundError')
+  );
+}
+
 /** The message of the server, without the stack and without gRPC's prefix. */
 export function detailsOf(error: unknown): string {
   if (isGrpcServiceError(error)) return error.details || error.message;

@@ -33,11 +33,11 @@ export interface ModelStats {
   failed: number;
   inputTokens: number;
   outputTokens: number;
-  /** The part of the input that providers had in their caches. Undefined where none was counted. */
+  /** The part of the input that providers had in their caches. Undefined if no provider counted such tokens. */
   cachedInputTokens?: number;
-  /** The part of the output that models used for thinking. Undefined where none was counted. */
+  /** The part of the output that models used for thinking. Undefined if no provider counted such tokens. */
   reasoningTokens?: number;
-  /** The cost by the user's own prices. Undefined where no reply has a cost. */
+  /** The cost by the user's own prices. Undefined if no reply has a cost. */
   cost?: number;
   /** The currency of `cost`, or `several` where replies had different currencies and there is no sum. */
   currency?: string;
@@ -144,7 +144,7 @@ export interface ToolStats {
   failed: number;
   /** The number of calls without a result: still open, or left when the turn ended. */
   unfinished: number;
-  /** The share of successes among the calls with a result, from 0 to 1. Null where there are none. */
+  /** The share of successes among the calls with a result, from 0 to 1. Null if no call has a result. */
   successRate: number | null;
   /**
    * The number of failed calls by code. With `validation`, `tool_not_found`, `denied`, `expired` and `refused` nothing
@@ -170,7 +170,7 @@ export interface DecisionStats {
   edited: number;
   denied: number;
   expired: number;
-  /** The number of decisions that were refused, where the record has them. */
+  /** The number of refused decisions that are on record. */
   refused: number;
   /** The time from a request to its decision, in milliseconds. */
   wait: Spread;

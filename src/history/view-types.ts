@@ -63,7 +63,8 @@ export interface CallView {
   /** The arguments that a person approved. Absent if nobody approved any. */
   approved?: JsonObject;
   /**
-   * The grant by which the call ran, or is to run, without a decision. It has the use once a worker has claimed one.
+   * The grant by which the call ran, or is to run, without a decision. Once a worker has claimed a use of the grant,
+   * this field has the use, too.
    */
   grant?: GrantMark & Partial<GrantUse>;
   /** The arguments that ran or are to run. */
@@ -157,7 +158,7 @@ export interface TurnView {
   origin?: TurnOrigin;
   /** The calls that led to a child turn, the call of the first turn first. Absent for other turns. */
   lineage?: Ancestor[];
-  /** What the turn may spend, with what people added, if the record says it. Absent: there is no limit. */
+  /** The budget of the turn, with the amounts that people added, if the record has it. Absent: there is no limit. */
   budget?: Budget;
   /** What the turn has spent, with the child turns that have ended. The time is known once the turn has ended. */
   spent?: Spent;
@@ -248,7 +249,7 @@ export interface LiveView {
 /** Finds the calls of a turn that wait for a person, and notes them in the view. */
 export function findOpen(view: TurnView): void {
   for (const call of view.calls) {
-    if (isOpen(call)) call.runId = view.runId;
+    if (isWaiting(call)) call.runId = view.runId;
     else delete call.runId;
   }
   view.requests = view.calls.flatMap(({ phase, request }) =>
@@ -261,7 +262,7 @@ export function findOpen(view: TurnView): void {
 }
 
 /** Whether a call waits for a person. */
-export function isOpen({ phase }: CallView): boolean {
+export function isWaiting({ phase }: CallView): boolean {
   return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
 }
 

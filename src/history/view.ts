@@ -21,7 +21,7 @@ import {
   callView,
   findOpen,
   grantOf,
-  isOpen,
+  isWaiting,
   type LiveView,
   makeView,
   statusOf,
@@ -147,7 +147,7 @@ function ended(view: TurnView, event: TurnEnded): void {
   const { answer, error, result } = event;
   if (result?.spent !== undefined) view.spent = result.spent;
   Object.assign(view, defined({ answer, error, value: result?.value }));
-  for (const call of view.calls) if (isOpen(call) || call.phase === 'lost') call.phase = 'closed';
+  for (const call of view.calls) if (isWaiting(call) || call.phase === 'lost') call.phase = 'closed';
 }
 
 /** Takes an event of a call, except what people say. */

@@ -264,8 +264,8 @@ export interface CallDetails {
    */
   voting?: string;
   /**
-   * The vote of the person who sends this request. They may withdraw it until the last vote is there. Absent: they have
-   * not voted.
+   * The vote of the person who sends this request. The person may withdraw the vote until the last vote is there.
+   * Absent: the person has not voted.
    */
   ownVote?: CastVote['decision'];
   /** Set if the person who sends this request may have the call asked about again, which voids its votes. */
@@ -308,7 +308,7 @@ export interface GrantPreview {
   sentence: string;
   /** The number of past calls that the grant would have covered, in words. */
   coverage: string;
-  /** The people who have to confirm the grant before it allows anything, in words. Absent: it needs no confirmation. */
+  /** The people who have to confirm the grant before it allows anything, in words. Absent: nobody has to. */
   held?: string;
   /** Arguments that can be narrowed in several ways. The narrowest way comes first. */
   ways: { name: string; ways: GrantWay[] }[];
@@ -326,13 +326,13 @@ export interface GrantRow extends Omit<GrantSeen, 'authority'> {
   /** The values that each argument must have, in words. */
   arguments: string;
   /**
-   * The people who have to confirm the grant before it allows anything, in words. Absent: it needs no confirmation any
-   * more.
+   * The people who have to confirm the grant before it allows anything, in words. Absent: the grant needs no
+   * confirmation any more.
    */
   held?: string;
   /**
-   * The digest that the confirmation must carry if the person who sends this request confirms. Absent: they cannot
-   * confirm the grant.
+   * The digest that the confirmation must carry if the person who sends this request confirms. Absent: this person
+   * cannot confirm the grant.
    */
   toConfirm?: string;
 }

@@ -63,7 +63,7 @@ export interface AppDeps extends Signers {
   voters?: (() => Promise<VotersFile>) | undefined;
   /** Reads the out-of-office entries. The answer may be a few seconds old. */
   away: AwayEntries;
-  /** The token with which workers and programs may stream. Undefined: they may not stream. */
+  /** The token with which workers and programs may stream. Undefined: workers and programs may not stream. */
   streamToken: string | undefined;
   /** Folder of the built page. */
   pageDir: string;

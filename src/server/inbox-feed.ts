@@ -224,7 +224,8 @@ class Feed implements InboxFeed {
       const reader = (this.reader ??= this.parts.client.inboxReader());
       const isMissing = isDue || this.read === undefined;
       const [read] = await Promise.all([isMissing ? this.readOn(reader) : undefined, this.readPauses()]);
-      // Named turns may have been read meanwhile. If the listeners left meanwhile, the data that was read is gone.
+      // A read of named turns may have set `this.read` meanwhile. If the listeners left meanwhile, `this.read` is
+      // undefined again.
       this.read ??= read ?? (await this.readOn(reader));
       return this.publish(pulse(this.known(this.read)));
     } catch (error) {

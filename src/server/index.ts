@@ -6,7 +6,7 @@ import { EVERYTHING } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
 import type { SendNews, SendText } from '../contract/streamed-text';
-import { isLoopback } from '../loopback';
+import { isLoopback, LOOPBACK_HOST } from '../loopback';
 import { createHosts, inUrl, listen, type Listening, type ListenOptions, requireOwnOrigin } from './address';
 import { createAttempts } from './auth/attempts';
 import { type Authenticator, type AuthenticatorParts, createAuthenticator } from './auth/authenticator';
@@ -120,7 +120,6 @@ export interface RunningWeb {
   stop(): Promise<void>;
 }
 
-const LOOPBACK = '127.0.0.1';
 const UNDO_MS = 5_000;
 
 /**
@@ -131,7 +130,7 @@ const UNDO_MS = 5_000;
  * opened.
  */
 export async function startWeb({
-  host = LOOPBACK,
+  host = LOOPBACK_HOST,
   allowHosts = [],
   ...options
 }: WebOptions): Promise<RunningWeb> {
@@ -249,8 +248,8 @@ export function createApp(deps: AppDeps): Hono<Env> {
   );
   app.use(requireOwnOrigin(deps.hosts, deps.authenticator.assertedIn));
   app.use('/api/*', noStore);
-  // A file is larger than any other body, so this route comes before `limitBody`. It reads no part of the file before
-  // it knows the sender.
+  // A file is larger than any other body, so this route comes before `limitBody`. The route reads no part of the file
+  // before it knows the sender.
   app.route('/api/files', fileRoutes(deps));
   app.use('/api/*', limitBody);
   app.route('/api/session', signInRoutes(deps));

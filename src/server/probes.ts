@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { ConnectionLike } from '@temporalio/client';
 import { CountersignError, errnoOf } from '../contract/errors';
+import { LOOPBACK_HOST } from '../loopback';
 
 /** The address at which a port is opened. */
 export interface ListenAddress {
@@ -10,7 +11,6 @@ export interface ListenAddress {
   port: number;
 }
 
-const LOOPBACK = '127.0.0.1';
 const IPV4 = /^\d{1,3}(\.\d{1,3}){3}$/;
 const IPV6 = /^[0-9a-f:.]*:[0-9a-f:.]*$/i;
 
@@ -22,7 +22,7 @@ const IPV6 = /^[0-9a-f:.]*:[0-9a-f:.]*$/i;
  */
 export function readListenAddress(text: string, what: string): ListenAddress {
   const [, bracketed, named, digits = ''] = /^(?:\[(.*)\]:|([^:[\]]*):)?(\d{1,5})$/.exec(text) ?? [];
-  const host = bracketed ?? (named === undefined || named === 'localhost' ? LOOPBACK : named);
+  const host = bracketed ?? (named === undefined || named === 'localhost' ? LOOPBACK_HOST : named);
   const port = Number(digits);
   const isHost = bracketed === undefined ? IPV4.test(host) : IPV6.test(host);
   if (digits !== '' && isHost && port >= 1 && port <= 65_535) return { host, port };

@@ -12,7 +12,7 @@ export interface LoggedRefusal {
   /** When the message was refused, as ISO 8601. */
   at: string;
   namespace: string;
-  /** The signed-in user who sent it. */
+  /** The signed-in user who sent the message. */
   user: string;
   /** The agent of the turn, and the agents of the turns that led to it. Absent: the agents are not known. */
   agent?: string;

@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
+import { isCallId } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
 import type { SignedByPasskey } from '../contract/authority/passkeys';
 import { isObject, type Json, type JsonObject } from '../contract/json';
@@ -92,7 +93,7 @@ export const MOST_MS = 100 * 365 * 24 * 3_600_000;
 export const filterText = z.string().min(1).max(200).optional();
 
 /** The id of a call or a step. */
-export const callId = z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, 'is not the id of a call');
+export const callId = z.string().refine(isCallId, 'is not the id of a call');
 
 /** The reason that a person gives for a decision. */
 export const reason = z

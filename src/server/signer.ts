@@ -84,7 +84,7 @@ export interface VoteToSign {
   decision: VoteDecision;
   approver: string;
   reason?: string | undefined;
-  /** The place in which the person votes, as this web inbox found it. Absent: they vote in their own name. */
+  /** The place in which the person votes, as this web inbox found it. Absent: the person votes in their own name. */
   inPlaceOf?: InPlaceOf | undefined;
   /** The digest of the request that the page showed. Absent: the page does not send it. */
   seenDigest?: string | undefined;
@@ -128,7 +128,7 @@ export async function signVote(
   if (signer === undefined && decision === 'denied') return {};
   const view = await client.view(turn);
   const call = view.calls.find((one) => one.callId === callId);
-  // The vote is sent without a signature, and the turn answers what is wrong with it.
+  // The vote is sent without a signature, and the answer of the turn says what is wrong with the vote.
   if (call === undefined || (seenDigest !== undefined && seenDigest !== call.request?.seenDigest)) return {};
   const wanted = assuranceWanted(call.request?.authority, decision);
   const needsOwn = wanted !== undefined && !isAssured('signed_in', wanted);

@@ -357,7 +357,7 @@ function requireCore(settings: FindSettings | undefined, tools: readonly Tool[])
   if (settings?.core !== undefined) createRegistry(tools).list({ names: settings.core });
 }
 
-/** Requires two underlines, because every name of a server's tool has them. */
+/** The pattern requires two underlines, because every name of a server's tool has two underlines. */
 const PATTERN = /^[a-z][a-z0-9]*(_[a-z0-9]+)*__[a-z0-9_*]+$/;
 
 function requirePattern(pattern: string): string {

@@ -64,7 +64,7 @@ export interface ConfigOptions {
   mcpLock?: string;
   /**
    * The file that says who may decide what, relative to the current folder; see docs/approvers.md. Workers refuse
-   * decisions that it does not allow. @default none: whoever may reach a turn may decide everything
+   * decisions that the file does not allow. @default none: whoever may reach a turn may decide everything
    */
   approvers?: string;
   /**
@@ -96,7 +96,9 @@ export interface ConfigOptions {
 
 /** Settings for the content of a worker's spans. */
 export interface TraceOptions {
-  /** Prompts, replies, arguments and results, without the secrets that the worker knows. @default false */
+  /**
+   * True: spans have prompts, replies, arguments and results, without the secrets that the worker knows. @default false
+   */
   content?: boolean;
 }
 

@@ -58,7 +58,8 @@ function makeTool(options: ToolOptions, functions: Functions): Tool {
     forCall: undefined,
   };
   if (classify === undefined) return Object.freeze(tool);
-  // A tool that became milder keeps `forCall`, because a person may change the arguments.
+  // A tool that was made milder for one call keeps `forCall`: a person may change the arguments, and the tool is then
+  // classified anew.
   const whole: Tool = Object.freeze<Tool>({
     ...tool,
     forCall: (value) => asClassified(whole, () => classify.call(functions, value)),

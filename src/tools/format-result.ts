@@ -154,7 +154,7 @@ export function messageOf(thrown: unknown, hide: Hide = asItIs): string {
   );
 }
 
-/** Removes secrets from a text. Runs before the text is cut, because half a secret is not recognised. */
+/** Removes secrets from a text. The function runs before the text is cut, because half a secret is not recognised. */
 export type Hide = (text: string) => string;
 
 const asItIs: Hide = (text) => text;

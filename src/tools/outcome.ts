@@ -126,7 +126,10 @@ function endMessage(ending: InterruptedRun, { timeoutMs, unsafe, ranBefore, hide
   return parts.join('; ');
 }
 
-/** The tool's own words about its end. Other errors only say that the work was aborted. */
+/**
+ * The tool's own words about its end. Errors that the tool did not make for this are left out: they only say that the
+ * work was aborted.
+ */
 function statedEnd(
   finished: Finished | undefined,
   { ranBefore, hide }: Pick<OutcomeFacts, 'ranBefore' | 'hide'>,

@@ -236,7 +236,8 @@ const CLEAN_LOOKS = 2;
  * a session of its own is not found. Elsewhere, and if `/proc` cannot be read, we kill the process group only.
  *
  * @param leader the id of the command's own process, which led a session and a group. The process was reaped, so its id
- * may belong to another process by now. Undefined if only the mark may decide: then nothing is killed without `/proc`.
+ * may belong to another process by now. Undefined: we look only for processes with the mark, and without `/proc` we
+ * kill nothing.
  */
 export async function killLeftBehind(leader: number | undefined, mark: string): Promise<LeftBehind> {
   const find = (await canLook()) ? () => findProcesses(leader, mark) : () => findGroup(leader);

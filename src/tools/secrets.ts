@@ -5,8 +5,8 @@ import { ToolError } from './errors';
 import { unlessAborted } from './within';
 
 /**
- * Returns a secret by its name, from a vault, a file or the environment. It is called for each `secrets.get`, so a
- * provider should cache values that are slow to get.
+ * Returns a secret by its name, from a vault, a file or the environment. The function is called for each `secrets.get`,
+ * so a provider should cache values that are slow to get.
  */
 export type SecretProvider = (name: string) => string | undefined | Promise<string | undefined>;
 

@@ -21,7 +21,7 @@ export type Parameters = z.ZodObject | JsonSchema | readonly ParameterSpec[];
 /** The type of a handler's arguments: the zod schema's output, or a JSON object. */
 export type ArgumentsOf<P extends Parameters> = P extends z.ZodObject ? z.output<P> : JsonObject;
 
-/** The decision that let a call run. Its names are as people claimed them. */
+/** The decision that let a call run. The names in it are as people claimed them. */
 export interface Approval {
   /** `modified`: a person changed the arguments. */
   decision: 'approved' | 'modified';

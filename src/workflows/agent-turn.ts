@@ -97,8 +97,9 @@ function endCancelled(turn: Turn, publisher: Publisher): never {
 
 /** Runs steps until the model answers, a limit is reached, or the turn continues as new. */
 async function runSteps(turn: Turn, runtime: TurnRuntime): Promise<TurnResult> {
+  const first = turn.step;
   for (let last: Pick<ThinkOutput, 'text' | 'value'> = { text: '' }; ;) {
-    if (mustContinue(turn)) await continueTurn(turn, runtime);
+    if (turn.step > first && mustContinue(turn)) await continueTurn(turn, runtime);
     if (turn.moved === undefined && usedUp(turn) !== undefined) {
       const why = await askForMore(turn, runtime);
       if (why !== undefined) return resultOf(turn, 'budget', last, why);
@@ -165,13 +166,15 @@ function resultOf(
 }
 
 /**
- * Whether the turn has to continue as new. Checked between steps, when nothing is open. A cancelled turn ends instead.
+ * Whether the turn has to continue as new. Checked between steps, when nothing is open. A run takes at least one step
+ * before, because signals that fill its history at once would otherwise keep the turn from ever taking one. A cancelled
+ * turn ends instead.
  */
-function mustContinue({ step, approvals, given, moved, tried }: Turn): boolean {
+function mustContinue({ approvals, given, moved, tried }: Turn): boolean {
   // The next run gets what holds for the whole fork, but not the fork's first step. So that step has to be applied
   // before.
   const isOpen = given !== undefined || moved !== undefined || tried !== undefined;
-  return workflowInfo().continueAsNewSuggested && step > 0 && !approvals.cancelled && !isOpen;
+  return workflowInfo().continueAsNewSuggested && !approvals.cancelled && !isOpen;
 }
 
 async function continueTurn(turn: Turn, { queue, changes }: TurnRuntime): Promise<never> {

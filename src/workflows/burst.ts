@@ -80,8 +80,8 @@ function optionsOf(step: number, { commitMs }: GateMode, asked: number): Activit
 }
 
 /**
- * Takes what the activity returned: a burst, or one reply. Each step is applied as a step of its own. Undefined: it
- * cannot be read, and the model has to be asked again.
+ * Takes the output of the activity: a burst, or one reply. Each step is applied as a step of its own. Undefined: the
+ * output cannot be read, and the model has to be asked again.
  *
  * @param since When the model was asked, as workflow time in ms.
  */
@@ -109,7 +109,7 @@ function takeBurst(turn: Turn, output: BurstOutput): Taken {
   return { ...taken, failed };
 }
 
-/** Waits as long as a burst says whose model failed. */
+/** After a burst whose model failed, waits as long as the burst says. */
 export function untilAskedAgain({ message, waitMs = 0 }: NonNullable<Taken['failed']>): Promise<void> {
   return sleep(waitMs, { summary: `the model is asked again: ${message}`.slice(0, 200) });
 }

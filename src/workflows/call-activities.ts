@@ -80,8 +80,8 @@ export function pauseAfter(waitedMs: number, round: number, startWithinMs: numbe
 
 /**
  * Waits before a call that did not start is scheduled again, with the same key and decision. If the worker that held
- * the state of the call did not take it, that state is lost, and the call goes to the task queue of its tool. Returns a
- * result instead if the time to start is over or the turn was cancelled.
+ * the state of the call did not take the call, that state is lost, and the call goes to the task queue of its tool.
+ * Returns a result instead if the time to start is over or the turn was cancelled.
  */
 export async function untilNextRound(
   turn: Turn,

@@ -191,7 +191,7 @@ const BY_GRANTS = { failure: FAILURES.grant };
 const TERMS = [...GRANTED_CALL, 'narrowing', 'times', 'until', 'at', 'by'];
 const GRANT = {
   what: 'grant',
-  // It has all people who may confirm it.
+  // The message contains all people who may confirm the grant.
   bytes: LIMITS.messageBytes,
   fields: [...TERMS, 'reason', 'signature', 'authority'],
   fits: isGrantAsked,

@@ -49,8 +49,8 @@ async function resumed(turn: Turn, { call }: CallState, times: number): Promise<
     });
   } catch (error) {
     if (isCancellation(error)) return false;
-    // An operator ended the activity, or the workers here have another version. The call is scheduled then, and checks
-    // for pauses itself.
+    // An operator ended the activity, or the workers here have another version. In both cases the call is scheduled
+    // after this wait, and checks for pauses itself.
     await sleep(TIMES.pausedRetry).catch(() => undefined);
   }
   return !turn.approvals.cancelled;

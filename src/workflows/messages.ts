@@ -211,7 +211,7 @@ export function decodedValueOf(result: RawValue | undefined): unknown {
   }
 }
 
-/** The index from which a query asks for the transcript. 0 if it names none. Never throws. */
+/** The index from which a query asks for the transcript. 0 if the query names no index. Never throws. */
 export function firstAsked(message: RawValue | undefined): number {
   const read = messageBytes(message) <= LIMITS.messageBytes ? readJson(textOf(message) ?? 'null') : undefined;
   const value = read?.ok === true ? read.value : undefined;

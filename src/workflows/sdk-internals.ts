@@ -6,7 +6,7 @@ import { maybeGetActivator } from '@temporalio/workflow/lib/global-attributes';
  * of this file fails then. For workers see history/replay/sdk-internals.ts.
  */
 
-/** The handler of a signal in the workflow that runs now. Undefined: it handles no such signal. */
+/** The handler of a signal in the workflow that runs now. Undefined: the workflow handles no such signal. */
 export function signalHandlerOf(name: string): WorkflowSignalType | undefined {
   return maybeGetActivator()?.signalHandlers.get(name)?.handler;
 }

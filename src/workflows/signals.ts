@@ -27,7 +27,7 @@ const RESOLVED: Promise<void> = {
 
 /**
  * Calls signal handlers without the SDK's promises, so that a flood of signals does not block the worker. Only our own
- * workflow bundle has this interceptor. Another application's workflow that uses a gate does not have it.
+ * workflow bundle has this interceptor. Another application's workflow that uses a gate does not have this interceptor.
  */
 export const interceptors: WorkflowInterceptorsFactory = () => ({
   inbound: [{ handleSignal, execute }],

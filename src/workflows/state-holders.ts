@@ -62,8 +62,8 @@ export class StateHolders {
     const known = this.of(call);
     if (known === undefined || placed === undefined) return;
     const isBeginner = known.beginner === call.callId;
-    // A call that was placed with a holder ran on the task queue of that holder. Any other report does not come from
-    // that worker.
+    // A call that was placed with a holder ran on the task queue of that holder. So a report that names another queue
+    // does not come from that worker.
     const queue = placed.holder?.queue;
     const isThere = known.holder?.queue === queue && queue !== undefined && holder?.queue === queue;
     if (holder && (isThere || (isBeginner && queue === undefined))) return this.put(call, { holder });

@@ -13,6 +13,7 @@ import { type SignedCallFacts, statementOf, statementText } from '../../src/auth
 import { newSigner, type TestSigner } from '../support/ssh';
 import { defineTool } from '../../src/tools/define-tool';
 import type { Policy } from '../../src/tools/types';
+import { runs } from '../support/properties';
 
 const FILE = `
 installation: '7f3c0a11d2e94b5c8f60a7b1c2d3e4f5'
@@ -213,7 +214,7 @@ describe('the policy rules beside safety, function and file', () => {
           expect(strictness.indexOf(decision)).toBeGreaterThanOrEqual(tool === pay ? 1 : 0);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: runs(50) },
     );
   });
 });

@@ -15,6 +15,7 @@ import {
 } from '../../src/authority/statement';
 import { type Changes, newSigner } from '../support/ssh';
 import { AT, FACTS, VOTE } from './signed';
+import { runs } from '../support/properties';
 
 const [anna, bob, removed, expiring] = [1, 2, 3, 4].map(() => newSigner('ssh-ed25519'));
 const sk = newSigner('sk-ssh-ed25519@openssh.com');
@@ -224,7 +225,7 @@ it('never throws, and takes nothing made up as signed', () => {
       expect(isSame || !verdict.ok || verdict.assurance === 'claimed').toBe(true);
       if (field !== 'signature') expect(isSame || !verdict.ok).toBe(true);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
   fc.assert(fc.property(fc.anything(), (vote) => void judged(vote)));
 });

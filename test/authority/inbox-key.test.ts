@@ -55,7 +55,7 @@ it('signs nothing that is not a statement', async () => {
 });
 
 it.each<[string, string, (file: string) => void]>([
-  ['that others may read', 'others may read it', (file) => chmodSync(file, 0o640)],
+  ['that others may read', 'it can be read or changed by others', (file) => chmodSync(file, 0o640)],
   ['without a key', 'there is no Ed25519 key in it', (file) => writeFileSync(file, 'nothing')],
   [
     'with a key of another type',
@@ -66,7 +66,7 @@ it.each<[string, string, (file: string) => void]>([
       writeFileSync(file, readFileSync(`${file}-rsa`));
     },
   ],
-  ['that is too large', 'it is too large', (file) => writeFileSync(file, 'x'.repeat(100_000))],
+  ['that is too large', 'it is over 64 KiB', (file) => writeFileSync(file, 'x'.repeat(100_000))],
 ])('refuses a file %s', async (_case, why, spoil) => {
   await openInboxKey(keyFile());
   spoil(keyFile());
@@ -83,5 +83,5 @@ it('refuses a link, a folder, and a place where nothing can be made', async () =
   writeFileSync(join(scratch(), 'file'), '');
   for (const name of ['folder', 'link', 'file/key'])
     await expect(openInboxKey(join(scratch(), name))).rejects.toMatchObject({ code: 'inbox_key' });
-  expect(() => readInboxKey(join(scratch(), 'none'))).toThrow('there is no such file');
+  expect(() => readInboxKey(join(scratch(), 'none'))).toThrow('it does not exist');
 });

@@ -16,6 +16,7 @@ import {
   sshKeygen,
   type TestSigner,
 } from '../support/ssh';
+import { runs } from '../support/properties';
 
 const scratch = scratchDirectory();
 const MESSAGE = Buffer.from('{"decision":"approved"}');
@@ -207,6 +208,6 @@ it('never throws, and takes nothing of 10,000 random blobs', () => {
   );
   fc.assert(
     fc.property(anything, (armored) => expect(verdictOn(armored).ok).toBe(false)),
-    { numRuns: 10_000 },
+    { numRuns: runs(10_000) },
   );
 });

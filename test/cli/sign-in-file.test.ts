@@ -36,12 +36,12 @@ it('reads the secret from a file beside it that only its owner may read', async 
     's3cret',
   );
   await chmod(secret, 0o644);
-  await expect(read(text)).rejects.toThrow('others may read it');
+  await expect(read(text)).rejects.toThrow('it can be read or changed by others');
   await writeFile(secret, ' \n');
   await chmod(secret, 0o600);
   await expect(read(text)).rejects.toThrow('is empty');
   await rm(secret);
-  await expect(read(text)).rejects.toThrow('there is no such file');
+  await expect(read(text)).rejects.toThrow('it does not exist');
 });
 
 it.each([

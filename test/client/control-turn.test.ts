@@ -1,5 +1,5 @@
 import type { ClientContext } from '../../src/client/context';
-import { abandonTurn, cancelTurn, isNotFound } from '../../src/client/control-turn';
+import { abandonTurn, cancelTurn } from '../../src/client/control-turn';
 import { makeDecode } from '../../src/history/decode/decode';
 import { parseExport } from '../../src/history/exported';
 import { exported } from '../history/exports';
@@ -70,13 +70,4 @@ test.each([
   ['no server answers', { refusal: grpcError(14, 'refused') }, 'no_server'],
 ])('a cancellation fails where %s', async (_, answers, code) => {
   await expect(cancelTurn(contextOf(answers).context, 't')).rejects.toMatchObject({ code });
-});
-
-test.each([
-  ["the server's own answer", closed, true],
-  ["the SDK's error", Object.assign(new Error('gone'), { name: 'WorkflowNotFoundError' }), true],
-  ['another answer', grpcError(3, 'bad'), false],
-  ['no error at all', undefined, false],
-])('not found is known from %s', (_, error, is) => {
-  expect(isNotFound(error)).toBe(is);
 });

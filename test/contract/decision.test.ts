@@ -1,4 +1,4 @@
-import { DECISION, isDenial, RESOLUTION } from '../../src/contract/decision';
+import { DECISION, isCallId, isDenial, RESOLUTION } from '../../src/contract/decision';
 import { messageCheck } from '../../src/contract/schema/message';
 
 test.each<[Parameters<typeof isDenial>[0], boolean]>([
@@ -10,6 +10,18 @@ test.each<[Parameters<typeof isDenial>[0], boolean]>([
   [{}, false],
 ])('%j is a denial: %s', (decision, denial) => {
   expect(isDenial(decision)).toBe(denial);
+});
+
+test.each([
+  ['1.1', true],
+  ['a_B-2', true],
+  ['x'.repeat(64), true],
+  ['x'.repeat(65), false],
+  ['1 1', false],
+  ['1.1\n', false],
+  ['', false],
+])('%j is the id of a call: %s', (text, isOne) => {
+  expect(isCallId(text)).toBe(isOne);
 });
 
 const decision = { callId: '1.1', decision: 'approved' };

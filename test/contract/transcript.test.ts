@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { cutContent, fairShare } from '../../src/contract/transcript';
 import { jsonBytes } from '../../src/contract/text/bytes';
+import { runs } from '../support/properties';
 
 /** A half character that has not its other half. */
 const TORN = /\p{Surrogate}/u;
@@ -49,7 +50,7 @@ describe('cutContent', () => {
       expect(whole.startsWith(head) && whole.endsWith(tail)).toBe(true);
       if (!TORN.test(whole)) expect(cut).not.toMatch(TORN);
     });
-    fc.assert(property, { numRuns: 300 });
+    fc.assert(property, { numRuns: runs(300) });
   });
 });
 

@@ -8,6 +8,7 @@ import { startFixture, type Fixture, type TurnHandle } from '../support/fixture'
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
 import { decide, seenOf, waitFor } from '../support/turns';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -99,8 +100,10 @@ test('asks in the inbox, with what was spent; approved, it adds as much again', 
   expect(request).toMatchObject({ tool: 'raise_budget', arguments: { tokens: 250 } });
   expect(request?.policyReason).toContain('it has spent 300 tokens, and its budget is 250 tokens');
   expect(request?.policyReason).toContain('3 calls');
-  const item = (await client.inbox({ tool: 'raise_budget', limit: Infinity })).find(
-    ({ turn }) => turn === handle.workflowId,
+  const item = await until('the request in the inbox', async () =>
+    (await client.inbox({ tool: 'raise_budget', limit: Infinity })).find(
+      ({ turn }) => turn === handle.workflowId,
+    ),
   );
   expect(item).toMatchObject({ callId: '3.budget', kind: 'request' });
   await decide(handle, { callId: '3.budget', decision: 'approved', ...(await seenOf(handle, '3.budget')) });

@@ -24,10 +24,10 @@ describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
   };
 
   test.concurrent.each([
-    ['CP1: before the intent', 'policy', 0],
-    ['CP2: after the intent, before the handler', 'before', 0],
-    ['CP3: inside the effect', 'handler', 1],
-    ['CP4: after the effect, before its outcome is on disk', 'after', 1],
+    ['before the intent', 'policy', 0],
+    ['after the intent, before the handler', 'before', 0],
+    ['inside the effect', 'handler', 1],
+    ['after the effect, before its outcome is on disk', 'after', 1],
   ] as const)('%s: in doubt, never run again', async (_, at, effects) => {
     const [fixture, handle] = await crashAt('pay', at);
     await waitFor(handle, '1.1', 'in_doubt');
@@ -38,10 +38,10 @@ describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
   });
 
   test.concurrent.each([
-    ['CP2', 'before', 0, 'the tool found that it did not take effect'],
-    ['CP3', 'handler', 1, 'found it'],
+    ['after the intent, before the handler', 'before', 0, 'the tool found that it did not take effect'],
+    ['inside the effect', 'handler', 1, 'found it'],
   ] as const)(
-    '%s of a tool with verify: settled by proof, without a person',
+    '%s, by a tool with verify: settled by proof, without a person',
     async (_, at, effects, told) => {
       const [fixture, handle] = await crashAt('wire', at);
       const { answer, counts } = await handle.result();
@@ -75,8 +75,8 @@ describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
   };
 
   test.concurrent.each([
-    ['CP5: the outcome is on disk, the server never hears it', { when: 'before' }, 1],
-    ['CP6: the server took the outcome, the worker never hears it', { when: 'after', heartbeat: '30s' }, 0],
+    ['the outcome is on disk, the server never hears it', { when: 'before' }, 1],
+    ['the server took the outcome, the worker never hears it', { when: 'after', heartbeat: '30s' }, 0],
   ] as const)('%s: known after a restart, one effect', async (_, how, inDoubt) => {
     const [fixture, handle] = await completeThrough(how, (worker) => worker.signal('SIGKILL'));
     await fixture.addProcess(mode);
@@ -88,7 +88,7 @@ describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
   });
 
   test.concurrent(
-    'CP5 where the machine does not come back: another worker cannot know it and asks',
+    'the outcome is on the disk of a machine that does not come back: another worker cannot know it and asks',
     async () => {
       const [fixture, handle] = await completeThrough({ when: 'before' }, (worker) =>
         worker.signal('SIGKILL'),

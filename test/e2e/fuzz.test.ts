@@ -12,10 +12,15 @@ import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { anyName, anyPayload, anyValue, json } from '../support/outsider';
+import { runs } from '../support/properties';
 import { scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
 import { decide, eventsOf, openOf, send, waitFor, type HistoryEvent } from '../support/turns';
 import { until } from '../support/until';
+
+const RUNS = 4;
+// A test takes as much longer as COUNTERSIGN_RUNS asks of it.
+jest.setTimeout(75_000 * Math.max(runs(RUNS), RUNS));
 
 /**
  * Random messages to live turns on a real server, from the list in docs/security.md: no workflow task fails, the worker
@@ -358,7 +363,7 @@ test('whatever is sent to a turn, no task fails and what is decided happens once
       for (const one of played) if (one.status === 'rejected') throw one.reason;
     }),
     // Turns that hang take a while to say so: shrinking would take minutes. The seed repeats what was drawn.
-    { numRuns: 4, endOnFailure: true },
+    { numRuns: runs(RUNS), endOnFailure: true },
   );
   const handle = await fixture.start('fuzz', book.add({ text: 'alive' }));
   expect(await handle.result()).toMatchObject({ answer: 'alive' });
@@ -382,7 +387,7 @@ test('whatever is sent to a session, no task fails and the conversation goes on'
       const { turns: all, state } = await session.history();
       expect({ count: all.length, state }).toEqual({ count: 2, state: 'open' });
     }),
-    { numRuns: 4, endOnFailure: true },
+    { numRuns: runs(RUNS), endOnFailure: true },
   );
 });
 

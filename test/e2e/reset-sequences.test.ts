@@ -6,6 +6,7 @@ import { calls, startFixture, type Fixture, type TurnHandle } from '../support/f
 import { resetRun } from '../support/operator';
 import type { ProcessWorker } from '../support/process-worker';
 import { decide, eventsOf, openOf, resolve, signalDecision, waitFor } from '../support/turns';
+import { runs } from '../support/properties';
 
 jest.setTimeout(400_000);
 
@@ -179,7 +180,7 @@ const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout
 const soon = (answer: Promise<unknown>): Promise<unknown> =>
   Promise.race([answer.catch(() => undefined), pause(5000)]);
 
-const RUNS = Number(process.env['COUNTERSIGN_RUNS'] ?? 5);
+const RUNS = runs(5);
 const sequences = fc.sample(fc.array(round, { minLength: 2, maxLength: 4 }), RUNS);
 let starts = 0;
 let resets = 0;

@@ -95,7 +95,7 @@ it.each([
     { COUNTERSIGN_ENCRYPTION_KEYS: one, COUNTERSIGN_ENCRYPTION_KEY_FILE: 'x' },
     'both as a list and as a file',
   ],
-  ['a file that is not there', { COUNTERSIGN_ENCRYPTION_KEY_FILE: '/nowhere/keys' }, 'cannot be opened'],
+  ['a file that is not there', { COUNTERSIGN_ENCRYPTION_KEY_FILE: '/nowhere/keys' }, 'does not exist'],
   ['a folder', { COUNTERSIGN_ENCRYPTION_KEY_FILE: tmpdir() }, 'is not a file'],
 ])('refuses %s', (_, env, message) => {
   expect(thrownBy(() => loadEncryption({}, env))).toMatchObject({

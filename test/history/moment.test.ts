@@ -5,6 +5,7 @@ import { turnEventsOfJson } from '../../src/history/exported';
 import { countAt, parsePoint, stateAfter, stateAt, stopsOf } from '../../src/history/moment';
 import { exported } from './exports';
 import { ask, item, run, Script } from './script';
+import { runs } from '../support/properties';
 
 test.each([
   ['2', { kind: 'step', step: 2 }],
@@ -131,7 +132,7 @@ describe('stateAt', () => {
           expect(view.requests.map((request) => request.callId)).toEqual(waiting.map((call) => call.callId));
           expect(view.inDoubt).toHaveLength(view.calls.filter((call) => call.phase === 'in_doubt').length);
         }),
-        { numRuns: 25 },
+        { numRuns: runs(25) },
       );
     },
   );

@@ -3,6 +3,7 @@ import { CountersignError } from '../../src/contract/errors';
 import {
   ask,
   detailsOf,
+  isNotFound,
   isNotReady,
   isSignalLimit,
   isSilence,
@@ -45,6 +46,15 @@ test.each([
   ['permissionDenied', false],
 ] as const)('%s may pass: %s', (status, passes) => {
   expect(isTransient(grpc(STATUS[status], ''))).toBe(passes);
+});
+
+test.each([
+  ["the server's own answer", grpc(STATUS.notFound, 'workflow execution already completed'), true],
+  ["the SDK's error", Object.assign(new Error('gone'), { name: 'WorkflowNotFoundError' }), true],
+  ['another answer', grpc(STATUS.invalidArgument, 'bad'), false],
+  ['no error at all', undefined, false],
+])('not found is known from %s', (_, error, is) => {
+  expect(isNotFound(error)).toBe(is);
 });
 
 test('limits of the server are known by its words', () => {

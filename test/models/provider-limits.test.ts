@@ -6,7 +6,7 @@ import {
   type Passed,
   readWindows,
   windowWait,
-} from '../../src/models/provider-limits';
+} from '../../src/models/provider-gate';
 
 const NOON = Date.parse('2026-01-01T12:00:00Z');
 const CLOCKS = { wall: NOON, steady: 5_000 };

@@ -75,7 +75,7 @@ describe('the captured output of a command', () => {
   it.each([
     ['nothing', [], 1000, ''],
     ['a character cut by a chunk', [[0xc3], [0xa9]], 1000, 'é'],
-    ['D11: NUL and escapes', [[0x1b, 0x5b, 0x32, 0x4a, 0]], 1000, '\u001b[2J\0'],
+    ['NUL and escapes', [[0x1b, 0x5b, 0x32, 0x4a, 0]], 1000, '\u001b[2J\0'],
   ])('keeps %s', (...[, chunks, limit, text]) => {
     expect(
       captured(
@@ -85,7 +85,7 @@ describe('the captured output of a command', () => {
     ).toBe(text);
   });
 
-  it('D11: says that bytes are no text', () => {
+  it('says that bytes are no text', () => {
     const text = captured([Uint8Array.from([0x61, 0xff, 0x62])], 1000);
     expect(text).toMatch(/^\[the output is not UTF-8/);
     expect(text).toMatch(/a\ufffdb$/);

@@ -190,7 +190,7 @@ describe('a command that hides another one', () => {
     async () => ({ decision: 'run' }),
   ];
 
-  it.each(HIDING_COMMANDS)('%s: %j waits for a person and does not run without one', async (_id, argv) => {
+  it.each(HIDING_COMMANDS)('%s: %j waits for a person and does not run without one', async (_kind, argv) => {
     for (const policy of POLICIES) {
       const asked: JsonObject[] = [];
       const executor = createExecutor({
@@ -208,7 +208,7 @@ describe('a command that hides another one', () => {
     expect(readdirSync(root())).toEqual([]);
   });
 
-  it.each(HIDING_COMMANDS)('%s: %j is shown with every word, on one line', async (_id, argv) => {
+  it.each(HIDING_COMMANDS)('%s: %j is shown with every word, on one line', async (_kind, argv) => {
     const { signal } = new AbortController();
     const context = makeContext({ callId: '1.1', tool: 'run_command' }, {}, { signal });
     const shown = await registryOf().get('run_command')?.preview?.({ argv, cwd: '.' }, context);
@@ -226,7 +226,7 @@ describe('a command that hides another one', () => {
   // Without this the files that are not made above would prove nothing.
   it.each(HIDING_COMMANDS.filter(([, argv]) => isEverywhere(argv)))(
     '%s: %j is what runs once a person allows it',
-    async (_id, argv) => {
+    async (_kind, argv) => {
       await run(argv);
       expect(readdirSync(root())).toContain('made');
     },
@@ -234,7 +234,7 @@ describe('a command that hides another one', () => {
 });
 
 describe('the words', () => {
-  it('D06: are given as they are, nothing is expanded', async () => {
+  it('are given as they are, nothing is expanded', async () => {
     const words = [
       '$HOME',
       '*',
@@ -261,7 +261,7 @@ describe('the words', () => {
     ['no program', [''], /it is empty/],
     ['a blank program', [' \t'], /it is empty/],
     ['a program that is not there', ['no-such-program'], /no program "no-such-program"/],
-    ['D05: a built-in of a shell', ['export', 'A=b'], /no program "export"/],
+    ['a built-in of a shell', ['export', 'A=b'], /no program "export"/],
     ['a whole line', ['echo a; touch made'], /no program/],
     ['a file that may not be executed', ['./plain'], /may not be executed/],
     ['a path through a file', ['./plain/x'], /could not be started: ENOTDIR/],
@@ -406,7 +406,7 @@ describe('what a command is given', () => {
     Object.assign(process.env, before);
   });
 
-  it('D12: sees only the variables that are allowed', async () => {
+  it('sees only the variables that are allowed', async () => {
     const { content } = await run(['env']);
     const names = content
       .trim()
@@ -558,7 +558,7 @@ describe('a command that does not end', () => {
   });
 
   it.each([
-    ['D08: in its group', 'sleep 300 & echo $! > far; echo done'],
+    ['in its group', 'sleep 300 & echo $! > far; echo done'],
     ['in a group of its own', 'exec 2>/dev/null; set -m; sleep 300 & echo $! > far; echo done'],
     ['without its mark', 'env -i /bin/sleep 300 & echo $! > far; echo done'],
     ['in a session of its own', `${FAR} & until [ -s far ]; do sleep 0.01; done; echo done`],

@@ -45,8 +45,9 @@ export async function burst(deps: ActivityDeps, input: BurstInput): Promise<Burs
 }
 
 /**
- * Takes the first steps of a turn. The activity is the `think` of the first of them, with the timeout of that. A turn
- * that is cancelled does not wait for it, so it takes a second at most, however rarely the agent commits.
+ * Takes the first steps of a turn. This activity is also the `think` of the first step and has the timeout of that
+ * `think`. A cancelled turn does not wait for this activity, so the activity takes a second at most, however rarely the
+ * agent commits.
  */
 export function firstBurst(
   deps: ActivityDeps,

@@ -23,8 +23,8 @@ export interface CallsOf {
 }
 
 /**
- * Runs the pure calls of a reply, as many at once as its order allows. Undefined: one of them ended without a result,
- * for example because this worker lacks its tool, and the turn has to run all of them.
+ * Runs the pure calls of a reply, as many at once as its order allows. Undefined: one call ended without a result, for
+ * example because this worker lacks its tool. The turn then has to run all calls.
  */
 export async function runCalls(
   calls: readonly PreparedCall[],

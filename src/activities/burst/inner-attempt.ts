@@ -46,7 +46,7 @@ export function asAttempt<T>(attempt: InnerAttempt, outer: Outer, work: () => Pr
   if (!isFirst) {
     own.heartbeatDetails = undefined;
     own.scheduledTimestampMs = now;
-    // As for other attempts, this time comes from the server's clock. People who watch see by it which text is later.
+    // This time comes from the server's clock, as for other attempts. It shows people who watch which text is later.
     own.currentAttemptScheduledTimestampMs += sinceMs;
   }
   const beat = heartbeat ?? (() => undefined);

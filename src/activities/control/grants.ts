@@ -36,7 +36,7 @@ import { authorityWithAway, type AwayReader } from './away';
 export interface GrantsReader {
   /** The grants. The list is empty if they cannot be read, so that a person is asked. */
   list(): Promise<readonly GrantSeen[]>;
-  /** Why a grant is void, by the memo of the workflow that holds the grants. Undefined: it is not void. */
+  /** Why a grant is void, by the memo of the workflow that holds the grants. Undefined: the grant is not void. */
   whyVoid(id: string, grant?: Pick<GrantTerms, 'at'>): Promise<string | undefined>;
   claim(asked: UseAsked): Promise<UseTaken | { why: string }>;
 }
@@ -46,7 +46,7 @@ interface ReaderParts {
   memo(): Promise<GrantsMemo | { why: string }>;
   query?(): Promise<unknown>;
   update?(asked: UseAsked): Promise<unknown>;
-  /** Milliseconds of a clock that nobody sets. @default performance.now */
+  /** Milliseconds of a clock that does not change when somebody sets the time of day. @default performance.now */
   now?(): number;
 }
 

@@ -21,11 +21,14 @@ type OpenLook = Extract<ControlLook, { state: 'open' }>;
 
 /** Says whether a call or a model call may start now. */
 export interface PausesReader {
-  /** Why it may not start, in words. Undefined: it is known that no pause holds it. Never rejects. */
+  /**
+   * Why the call or model call may not start, in words. Undefined: it is known that no pause holds the call. Never
+   * rejects.
+   */
   whyHeld(what: AboutToStart): Promise<string | undefined>;
 }
 
-/** Also gives what the same answer says about grants and absences, without a further request. */
+/** A reader of pauses that also gives the grants and absences from the same answer, without a further request. */
 export interface ControlReader extends PausesReader {
   /** The void grants, or why they are not known, in words. Never rejects. */
   grants(): Promise<GrantsMemo | { why: string }>;
@@ -36,7 +39,7 @@ export interface ControlReader extends PausesReader {
 /** The source that a reader asks, and the clock that shows the age of an answer. */
 interface ReaderParts {
   look(): Promise<ControlLook>;
-  /** Milliseconds of a clock that nobody sets. @default performance.now */
+  /** Milliseconds of a clock that does not change when somebody sets the time of day. @default performance.now */
   now?(): number;
 }
 

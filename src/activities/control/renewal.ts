@@ -6,7 +6,7 @@ import type { PrepareInput } from '../../contract/think';
 import { invalidCall } from '../prepare-call';
 
 /**
- * Why an admin's request to ask about a call again is refused. Undefined: it is granted, or there is no such request.
+ * Why an admin's request to ask about a call again is refused. Undefined: the request is granted, or there is none.
  * Today's file says who may ask again, because the people whom the frozen rule names may all have left. A worker
  * without a file cannot ask again about a call with a rule.
  */
@@ -22,9 +22,7 @@ export async function renewalRefusal(
   return why === undefined ? undefined : invalidCall(input, { code: 'refused', message: why }, {});
 }
 
-/**
- * Why somebody is refused because they are not an admin, with the names of the admins. Undefined: they are an admin.
- */
+/** Why a person who is not an admin is refused, with the names of the admins. Undefined: the person is an admin. */
 function whyNotAdmin(
   { people, permitOf }: Pick<Approvers, 'people' | 'permitOf'>,
   name: string,

@@ -31,7 +31,7 @@ export interface Asking {
 /** The turn for which a model is asked. */
 interface AskedFor {
   agent: Agent;
-  /** One of the agent's `models`. */
+  /** The name of one of the agent's `models`. Undefined: the agent's own model. */
   named: string | undefined;
   origin?: TurnOrigin | undefined;
   /** The record that an earlier activity left of its attempts to ask. */

@@ -20,7 +20,7 @@ interface AskingHow {
   writer?: TextWriter;
 }
 
-/** Asks the model once, and a second time where the answer does not fit. */
+/** Asks the model once, and a second time if the answer does not fit. */
 export async function askModel(
   agent: Agent,
   entries: readonly TranscriptEntry[],
@@ -52,7 +52,7 @@ function checked(reply: ModelReply, entries: readonly TranscriptEntry[]): ModelR
   throw new EmptyReply('server', `the model answered nothing (${finishReason})`, { retryable: true });
 }
 
-/** A reply, with the value of its text where the reply is an answer and the agent asks for a value. */
+/** A reply. If it is an answer and the agent asks for a value, it has the value of its text, too. */
 export interface ValuedReply extends ModelReply {
   value?: JsonObject;
 }
@@ -71,7 +71,7 @@ function instructionsOf({ instructions, output }: Agent): string {
  * A reply whose answer fits the agent's schema. An answer that does not fit is given back to the model once.
  *
  * @param ask Asks with more messages at the end of the conversation.
- * @throws ModelError `request` where the second answer does not fit either.
+ * @throws ModelError `request` if the second answer does not fit either.
  */
 async function fittingReply(
   agent: Agent,
@@ -90,7 +90,10 @@ async function fittingReply(
   throw new ModelError('request', `the answer is wrong a second time: ${value.wrong}`, { retryable: false });
 }
 
-/** The value of an answer, or what is wrong with the answer. Empty where the reply is not an answer with a value. */
+/**
+ * The value of an answer, or what is wrong with the answer. Empty if the agent asks for no value, or if the reply is
+ * not an answer.
+ */
 function valueOf({ output }: Agent, reply: ModelReply): { value?: JsonObject } | { wrong: string } {
   if (output === undefined || reply.toolCalls.length > 0) return {};
   const value = parseJson(withoutFence(reply.text));

@@ -18,8 +18,8 @@ export interface AgentModel {
 export class EmptyReply extends ModelError {}
 
 /**
- * Waits between attempts. Each is twice the wait before. They vary by a quarter, so that a thousand turns do not come
- * back at the same time.
+ * The waits between attempts. Each wait is twice the wait before. The waits vary by a quarter, so that a thousand turns
+ * do not come back at the same time.
  */
 const WAIT_MS = { first: 1_000, most: 60_000 } as const;
 

@@ -12,8 +12,8 @@ import { factsToSign, signatureOf, timesToSign } from '../to-sign';
 /** Asks signed-in people for signatures with their passkeys, and checks these signatures. */
 export interface PasskeyVotes {
   /**
-   * The site at which a person creates a passkey. Takes the name under which they are signed in. Undefined: the file
-   * does not name the person, or has no site for passkeys.
+   * The site at which a person creates a passkey. `user` is the name under which the person is signed in. Undefined:
+   * the file does not name the person, or has no site for passkeys.
    */
   placeOf(user: string): Promise<PasskeyPlace | undefined>;
   /**

@@ -162,19 +162,17 @@ function isOriginOf(origin: string, rpId: string): boolean {
   return url.origin === origin && isBelow && isSafe;
 }
 
-/** The reasons why a passkey's signature does not count, each with its meaning in words. */
+/** The reasons that only a passkey's signature can have, each with its meaning in words. Others: `SSH_FAULTS`. */
 export const PASSKEY_FAULTS = {
-  malformed: 'this is not a signature by a passkey',
-  too_large: 'it is larger than any signature',
-  unknown_key: "its passkey is not, or no longer, one of this person's in the approvers file",
   wrong_use: 'the passkey was not used to sign',
   wrong_origin: 'it was made on another page than those in `origins` of the approvers file, or within one',
   wrong_site: 'its passkey was made for another domain than the `rpId` of the approvers file',
   not_present: 'nobody was there when it was made',
   not_verified: 'the passkey did not ask who was there, by a PIN or a finger',
-  does_not_match: 'it is not a signature over this',
 } as const;
-export type PasskeyFault = keyof typeof PASSKEY_FAULTS;
+/** The reasons why a passkey's signature does not count. */
+export type PasskeyFault =
+  keyof typeof PASSKEY_FAULTS | 'malformed' | 'too_large' | 'unknown_key' | 'does_not_match';
 
 /** The data of one signature from an authenticator and its browser, as bytes. */
 export interface Assertion {

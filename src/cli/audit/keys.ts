@@ -27,13 +27,16 @@ export interface CarriedLine {
 
 /** A signature that is judged by its key. */
 interface Signed {
-  /** When it has to hold, in milliseconds since 1970. */
+  /** The time at which the signature has to hold, in milliseconds since 1970. */
   at: number;
   /** The key line that the audit file carries for the signature. Undefined: the audit file carries no key line. */
   carried?: CarriedLine | undefined;
 }
 
-/** A signed vote, with the facts that its signature is over. It has to hold when the server recorded it. */
+/**
+ * A signed vote, with the facts that its signature covers. The signature has to hold at the time when the server
+ * recorded the vote.
+ */
 export interface SignedVote extends Signed {
   /** The facts without the installation, which comes from an approvers file or from the carried line. */
   facts: Omit<SignedCallFacts, 'installation'>;
@@ -245,9 +248,10 @@ function readGuarded(path: string): string {
     return readKeyFile(path);
   } catch (error) {
     if (!(error instanceof CountersignError)) throw error;
-    const hint = error.message.endsWith('cannot be opened')
-      ? 'countersign keys makes one; name another with --key'
-      : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
+    const hint =
+      error.cause !== undefined
+        ? 'countersign keys makes one; name another with --key'
+        : `The signing key has to be a file of your own that only you can read: chmod 600 ${path}`;
     throw new CountersignError('audit_key', error.message, { hint, cause: error });
   }
 }

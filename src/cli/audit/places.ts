@@ -14,39 +14,40 @@ import type { TableFact } from '../print/table';
 import { awayKeyJudge, carriedIn, type KeyJudge, type KeyVerdict, type SignedAway } from './keys';
 import { isDecision, isTakenOut, namespaceIn, valueOf } from './lines';
 import type { RecordChecker } from './signatures';
-import { countsText, createTally, type TallyKind, type Remark, remarkFacts, type Tallied } from './tally';
+import {
+  countsText,
+  createTally,
+  kindsWith,
+  type TallyKind,
+  type Remark,
+  remarkFacts,
+  type Tallied,
+  zeroWith,
+} from './tally';
 import { createWaiting, type Explained } from './waiting';
 
 /**
- * The result for the out-of-office that a vote in somebody's place rests on. As for signatures, and:
- * - `claimed`: nobody signed it, and the rule wants no more than a claim.
- * - `missing`: the file does not hold it.
- * - `bad`: this person could not vote by the entry then, or its signature does not hold.
- * - `taken_out`: it, or what it is compared with, is no longer in the file.
+ * The result of checking the out-of-office that a vote in somebody's place rests on. The results for signatures also
+ * occur here. The others are:
+ * - `claimed`: nobody signed the out-of-office, and the rule wants no more than a claim.
+ * - `missing`: the file does not hold the out-of-office.
+ * - `bad`: the voter could not vote by the out-of-office at that time, or its signature does not hold.
+ * - `taken_out`: the out-of-office, or a value that it is compared with, is no longer in the file.
  */
 type PlaceState = KeyVerdict['state'] | 'claimed' | 'missing' | 'taken_out';
 
 /** The results for all votes in somebody's place. */
 export type PlaceReport = Tallied<PlaceState>;
 
-const KINDS: readonly TallyKind<PlaceState>[] = [
-  { state: 'verified', words: 'verified' },
-  { state: 'carried', words: 'key in this file only' },
-  { state: 'removed', words: 'key removed since', list: 'marked' },
-  { state: 'revoked', words: 'key revoked', list: 'marked' },
+const KINDS: readonly TallyKind<PlaceState>[] = kindsWith([
   { state: 'claimed', words: 'only claimed' },
   { state: 'bad', words: 'bad out-of-office', list: 'unproven', isAlways: true },
   { state: 'missing', words: 'no out-of-office', list: 'unproven', isAlways: true },
-  { state: 'unknown_key', words: 'unknown key', list: 'unproven', isAlways: true },
-  { state: 'taken_out', words: 'values taken out', list: 'unproven', isAlways: true },
-];
-const ZERO = {
-  ...{ verified: 0, removed: 0, revoked: 0, carried: 0, claimed: 0 },
-  ...{ bad: 0, missing: 0, unknown_key: 0, taken_out: 0 },
-};
+]);
+const ZERO = zeroWith({ claimed: 0, bad: 0, missing: 0 });
 
 /**
- * Starts a check of the out-of-office entries that votes rest on, with the functions by which a worker checks them.
+ * Starts a check of the out-of-office entries that votes rest on. It uses the functions by which a worker checks them.
  * `named`: approvers files, today's first. Without files, the keys that the audit file carries are used.
  */
 export async function createPlaceChecker(
@@ -76,11 +77,13 @@ export async function createPlaceChecker(
 
 /** The facts that the file has about a call while votes on the call wait. */
 interface CallNow {
-  /** The assurance that the rule of the request wants. Absent: it is not known, or a claim will do. */
+  /**
+   * The assurance that the rule of the request wants. Absent: the wanted assurance is not known, or a claim is enough.
+   */
   wanted?: Assurance;
-  /** Somebody voted on it in another's place. */
+  /** Somebody voted on the call in another person's place. */
   isPlaced?: true;
-  /** When it was last started since, in milliseconds since 1970. */
+  /** The last time that the call was started after such a vote, in milliseconds since 1970. */
   started?: number;
 }
 
@@ -186,7 +189,7 @@ function named({ person, mail }: z.output<typeof personSchema>): RosterPerson {
   return { person, ...defined({ mail }) };
 }
 
-/** A vote in somebody's place, with the out-of-office that the file holds for it. */
+/** A vote in somebody's place, with the out-of-office that the file holds for the vote. */
 interface EntryCheck extends CallNow {
   decision: ReadLine;
   said: ReadLine;
@@ -194,7 +197,7 @@ interface EntryCheck extends CallNow {
   entry: Away;
   voter: string;
   person: string;
-  /** Their other names, as the worker says. */
+  /** The other names of these people, as the worker says. */
   people: readonly RosterPerson[];
 }
 
@@ -227,7 +230,10 @@ async function entryJudge(files: readonly Approvers[]): Promise<EntryJudge> {
   };
 }
 
-/** Names of people as the approvers files have them, or without files as the worker says. Others stay as they are. */
+/**
+ * Returns a function that finds a person's name in the approvers files or, without files, in the worker's record. It
+ * returns unknown names unchanged.
+ */
 function namesBy(files: readonly Approvers[], people: readonly RosterPerson[]): (name: string) => string {
   const carried = (name: string): string | undefined =>
     people.find(({ person, mail }) =>

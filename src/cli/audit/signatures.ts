@@ -17,7 +17,16 @@ import {
   voteKeyJudge,
 } from './keys';
 import { isTakenOut, namespaceIn, valueOf } from './lines';
-import { countsText, createTally, type TallyKind, type Remark, remarkFacts, type Tallied } from './tally';
+import {
+  countsText,
+  createTally,
+  kindsWith,
+  type TallyKind,
+  type Remark,
+  remarkFacts,
+  type Tallied,
+  zeroWith,
+} from './tally';
 import { createWaiting, type Explained } from './waiting';
 
 /** The result for the signature of a decision. `taken_out`: signed values are no longer in the file. */
@@ -44,20 +53,11 @@ export interface RecordChecker<Report> {
   finish(): Report;
 }
 
-const KINDS: readonly TallyKind<SignatureState>[] = [
-  { state: 'verified', words: 'verified' },
-  { state: 'carried', words: 'key in this file only' },
-  { state: 'removed', words: 'key removed since', list: 'marked' },
-  { state: 'revoked', words: 'key revoked', list: 'marked' },
+const KINDS: readonly TallyKind<SignatureState>[] = kindsWith([
   { state: 'none', words: 'no signature', isAlways: true },
   { state: 'bad', words: 'bad signature', list: 'unproven', isAlways: true },
-  { state: 'unknown_key', words: 'unknown key', list: 'unproven', isAlways: true },
-  { state: 'taken_out', words: 'values taken out', list: 'unproven', isAlways: true },
-];
-const ZERO = {
-  ...{ verified: 0, removed: 0, revoked: 0, carried: 0 },
-  ...{ none: 0, bad: 0, unknown_key: 0, taken_out: 0 },
-};
+]);
+const ZERO = zeroWith({ none: 0, bad: 0 });
 
 /**
  * Starts a check, with the function by which a worker checks votes. `named`: approvers files, today's first. Without

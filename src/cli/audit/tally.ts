@@ -35,6 +35,30 @@ export interface TallyKind<State extends string> {
   isAlways?: true;
 }
 
+/** The results that votes have in common with the entries that they rest on. */
+type SharedState = 'verified' | 'carried' | 'removed' | 'revoked' | 'unknown_key' | 'taken_out';
+
+/** The results of a table. Its own results come after the keys that are known. */
+export function kindsWith<State extends string>(
+  own: readonly TallyKind<State>[],
+): readonly TallyKind<State | SharedState>[] {
+  return [
+    { state: 'verified', words: 'verified' },
+    { state: 'carried', words: 'key in this file only' },
+    { state: 'removed', words: 'key removed since', list: 'marked' },
+    { state: 'revoked', words: 'key revoked', list: 'marked' },
+    ...own,
+    { state: 'unknown_key', words: 'unknown key', list: 'unproven', isAlways: true },
+    { state: 'taken_out', words: 'values taken out', list: 'unproven', isAlways: true },
+  ];
+}
+
+/** A count of 0 for each result of a table, with those of its own results. */
+export function zeroWith<Own extends object>(own: Own): Own & Readonly<Record<SharedState, number>> {
+  const known = { verified: 0, removed: 0, revoked: 0, carried: 0 };
+  return { ...known, ...own, unknown_key: 0, taken_out: 0 };
+}
+
 /** Counts decisions by their result, and keeps the first remarks. */
 export interface Tally<State extends string> {
   add(found: { state: State; remark?: Remark<State> }): void;

@@ -49,7 +49,7 @@ export function addWithdraw(program: Command, context: Context): void {
 export function addAskAgain(program: Command, context: Context): void {
   program
     .command('ask-again <turn/call>')
-    .description("have a waiting call asked about anew, under today's rules; only for an admin")
+    .description("ask again about a waiting call, under today's rules; only an admin may")
     .requiredOption('--reason <text>', 'why; kept on record')
     .addOption(nameOption('who asks for it'))
     .option('--json', 'print the answer as JSON')

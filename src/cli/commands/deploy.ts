@@ -47,7 +47,7 @@ interface DrainOptions extends DeployOptions {
 export function addDrain(program: Command, context: Context): void {
   program
     .command('drain <build>')
-    .description('move what only waits for people, and idle sessions, from a build to the current one')
+    .description('move idle sessions, and turns that only wait for people, from a build to the current one')
     .addOption(deploymentOption())
     .option('--spread <time>', 'over how long they are spread (default: 20 turns a second)')
     .option('--json', 'print JSON')

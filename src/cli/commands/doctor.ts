@@ -17,7 +17,7 @@ export function addDoctor(program: Command, context: Context): void {
     .description('check what is installed, reachable and registered, and say how to fix the rest')
     .addHelpText('after', '\nA config is a program, so doctor runs only one that you name.')
     .addOption(deploymentOption())
-    .option('--channels <file>', 'a file of channels to check (default: notify.yaml, where it is there)')
+    .option('--channels <file>', 'a file of channels to check (default: notify.yaml, if it exists)')
     .option('--sign-in <file>', 'also check what a sign-in file of the web inbox names')
     .option('--json', 'print JSON')
     .action((config: string | undefined, options: DoctorOptions) => doctor(config, options, context));

@@ -46,7 +46,7 @@ export function addFork(program: Command, context: Context): void {
     .requiredOption('--at <call>', 'where the fork begins: a call, such as 2.1, or a step, such as 2')
     .option('--args <json|@file>', 'what if the call had other arguments?')
     .addOption(
-      new Option('--decision <decision>', 'what if this had been the decision?').choices([
+      new Option('--decision <decision>', 'fork as if this had been the decision').choices([
         'approved',
         'denied',
       ]),
@@ -54,9 +54,9 @@ export function addFork(program: Command, context: Context): void {
     .option('--reason <text>', 'with --decision: why; the model reads it')
     .option(
       '--reply <text|@file>',
-      'what if this had been the reply of the model? A file holds JSON: {"text", "calls"}',
+      'fork as if this had been the reply of the model. A file holds JSON: {"text", "calls"}',
     )
-    .option('--model <name>', "one of the agent's models, for the steps after that")
+    .option('--model <name>', "the model for the steps after the fork: one of the agent's models")
     .option('--live', 'run calls with effects; dangerous ones wait for new decisions')
     .option('--id <id>', 'the id of the fork; refused if it was ever used')
     .option('--queue <name>', 'the task queue of the worker that has the agent (default: that of the turn)')
@@ -227,7 +227,7 @@ const BOTH_FROM = 80;
 /** The most columns that are used, because a pipe has no width to fill. */
 const MOST = 160;
 
-/** Two texts side by side. Undefined on a narrow screen, where they are printed one after the other. */
+/** Two texts side by side. Undefined on a narrow screen: the texts are then printed one after the other. */
 function besides(
   left: readonly ColumnLine[],
   right: readonly ColumnLine[],

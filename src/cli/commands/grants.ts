@@ -42,7 +42,7 @@ export function addGrants(program: Command, context: Context): void {
     .description('calls that may run without asking again; `approve --for` and `--times` give a grant');
   command
     .command('list', { isDefault: true })
-    .description('list the grants that there are, with how many uses of each are claimed')
+    .description('list the grants, and how many uses of each are claimed')
     .option('--json', 'print JSON')
     .action((options: ListOptions) => list(options, context));
   command
@@ -52,7 +52,7 @@ export function addGrants(program: Command, context: Context): void {
     .action((id: string, options: ListOptions) => show(id, options, context));
   const confirming = command
     .command('confirm <grant>')
-    .description('confirm a grant of another person, where its rule needs more than one')
+    .description('confirm a grant that another person gave, if its rule needs several people')
     .option('--saw <digest>', SAW_HELP)
     .addOption(nameOption('who confirms it'))
     .option('--json', 'print JSON');
@@ -119,7 +119,9 @@ function proofText(signature: VoteSignature | undefined): string {
   return signature === undefined ? 'unsigned' : `signed (${signature.kind})`;
 }
 
-/** Confirms a grant that the person has seen. The person names its digest, or is shown the grant and asked. */
+/**
+ * Confirms a grant that the person has seen. The person names the digest of the grant, or is shown the grant and asked.
+ */
 async function confirmGrant(prefix: string, options: ConfirmOptions, context: Context): Promise<void> {
   const { saw, as = osUser(), json = false } = options;
   const { screen, keyboard } = context;

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Command } from 'commander';
 import { CountersignError, errnoOf } from '../../contract/errors';
+import { LOOPBACK_HOST } from '../../loopback';
 import type { Config } from '../../tools/define-config';
 import { logOut, type Logout } from '../../tools/mcp/authorization';
 import { type McpHttpStart, usesLogin } from '../../tools/mcp/declare';
@@ -221,9 +222,9 @@ async function withRedirect<T>(port = 0, use: (redirect: Redirect) => Promise<T>
     response.once('close', () => take(answer));
     return reply(response, 200, 'Countersign has the answer. Go back to the terminal.');
   });
-  await listen(server.listen(port, '127.0.0.1'), port);
+  await listen(server.listen(port, LOOPBACK_HOST), port);
   const bound = server.address();
-  const url = `http://127.0.0.1:${typeof bound === 'object' ? bound?.port : port}${PATH}`;
+  const url = `http://${LOOPBACK_HOST}:${typeof bound === 'object' ? bound?.port : port}${PATH}`;
   try {
     const answerTo = (one: OpenLogin): Promise<URLSearchParams> => {
       open = one;

@@ -61,7 +61,7 @@ export function addMcp(program: Command, context: Context): void {
     'list',
     'show the servers of the config, what was allowed, and about how many tokens it costs; starts none',
   ).action((options: McpOptions) => list(options, context));
-  add('test [server]', 'start what was allowed, and say what is different now').action(
+  add('test [server]', 'start the allowed servers, and say what has changed').action(
     (name: string | undefined, options: McpOptions) => test(name, options, context),
   );
   add('inspect <server>', 'show all tools of a server, with their schemas').action(

@@ -25,19 +25,19 @@ export interface TestResult {
   detail: string;
 }
 
-/** `notify test`, `notify keys`. */
+/** Adds the commands `notify test` and `notify keys`. */
 export function addNotify(program: Command, context: Context): void {
   const command = program.command('notify').description('channels that notices are sent over');
   command
     .command('test [channel]')
     .description('send a test over each channel of a file, or over one, and say how that went')
     .option('--channels <file>', 'the file of channels', CHANNELS_FILE)
-    .option('--to <person>', 'who gets it where a channel reaches voters (default: you)')
+    .option('--to <person>', 'who gets the test if a channel reaches voters (default: you)')
     .option('--json', 'print JSON')
     .action((channel: string | undefined, options: TestOptions) => test(channel, options, context));
   command
     .command('keys <file>')
-    .description('make the key that web push is signed with: the secret goes into a new file')
+    .description('make the key that signs web push messages, and write the secret key to a new file')
     .option('--json', 'print JSON')
     .action((file: string, options: { json?: boolean }) => makeKeys(file, options, context));
 }

@@ -122,7 +122,7 @@ interface ResumeOptions {
 export function addResume(program: Command, context: Context): void {
   program
     .command('resume')
-    .description('end a pause: calls that it held go on within some 75 seconds')
+    .description('end a pause: the calls that it held back start within some 75 seconds')
     .option('--agent <name>', 'the pause of this agent')
     .option('--tool <name>', 'the pause of this tool')
     .option('--all', 'all pauses')

@@ -93,7 +93,7 @@ function whereOf({ step, callId, eventId }: ReplayFinding): string {
   return [...(step === undefined ? [] : [`step ${step}`]), ...call, `event #${eventId}`].join(', ');
 }
 
-/** The kinds of findings where the code was ended, so that the remaining history was not compared. */
+/** The kinds of findings after which the remaining history was not compared, because the code was ended. */
 const GOES_ON: readonly ReplayFinding['kind'][] = ['threw', 'stuck'];
 
 function sides({ kind, history, code, why }: ReplayFinding): TableFact[] {

@@ -62,7 +62,7 @@ export function addRun(program: Command, context: Context): void {
       collect,
     )
     .option('--priority-key <n>', 'what comes first in a backlog: 1 is first, 5 last (default: 3)')
-    .option('--fairness-key <key>', 'such as a tenant: each key gets its share of a backlog')
+    .option('--fairness-key <key>', 'a key, such as a tenant; each key gets its share of a backlog')
     .option('--fairness-weight <n>', 'how large the share of the key is (default: 1)')
     .option(
       '--wait <time>',

@@ -77,7 +77,7 @@ function addAdd(command: (name: string, about: string) => Command, context: Cont
     .option('--cron <times>', "when, such as '0 8 * * 1-5' or @daily")
     .option('--every <time>', 'how often, such as 90m, counted from 1970: 1h is each hour on the hour')
     .option('--time-zone <name>', 'where the clock of --cron hangs, such as Europe/Berlin (default: here)')
-    .option('--jitter <time>', 'start up to so much later, at random (default: 0)')
+    .option('--jitter <time>', 'start at random, up to this much later (default: 0)')
     .addOption(
       new Option('--overlap <policy>', 'what happens while one of its turns is open')
         .choices(OVERLAP_POLICIES)

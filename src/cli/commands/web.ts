@@ -41,7 +41,10 @@ export function addWeb(program: Command, context: Context): void {
       'how long a decision can be undone before it is sent; 0: not at all (default: 5s)',
     )
     .option('--metrics <address>', 'host:port on which Prometheus reads what waits, without signing in')
-    .option('--approvers <path>', 'the file of who may decide: decisions are signed as signed in')
+    .option(
+      '--approvers <path>',
+      'the file that says who may decide; with it, decisions are signed as signed in',
+    )
     .option(
       '--inbox-key <file>',
       "with --approvers: the key that signs (default: in the user's state directory)",

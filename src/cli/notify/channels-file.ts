@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
 import { readYaml } from '../../authority/yaml';
 import { CountersignError } from '../../contract/errors';
+import { isSecureUrl } from '../../loopback';
 import { readTextFile } from '../files';
 
 const MOST_CHANNELS = 20;
@@ -9,12 +10,20 @@ const MOST_ADDRESSES = 50;
 
 const path = z.string().min(1);
 const variable = z.string().regex(/^[A-Z_][A-Z0-9_]*$/, 'must be a name in capitals, such as MAIL_URL');
-const own = z.url({ protocol: /^https?$/, error: 'must be an address such as https://inbox.example.org' });
+const own = z.url({
+  protocol: /^https?$/,
+  error: 'must be an address such as https://inbox.example.org',
+  // The check for https reads the address as a URL.
+  abort: true,
+});
 /**
  * An https address. Over plain http, anybody on the way could change the content. Plain http is allowed only on this
  * machine.
  */
-const safe = own.refine(isSafe, 'must begin with https://, but for this machine itself');
+const safe = own.refine(
+  (url) => isSecureUrl(new URL(url)),
+  'must begin with https://, but for this machine itself',
+);
 
 const webhook = z.strictObject({
   kind: z.literal('webhook'),
@@ -94,11 +103,6 @@ export type ChannelsFile = z.output<typeof fileSchema>;
 export type ChannelSettings = ChannelsFile['channels'][string];
 /** The settings of one kind of channel. */
 export type SettingsOf<K extends ChannelSettings['kind']> = Extract<ChannelSettings, { kind: K }>;
-
-function isSafe(url: string): boolean {
-  const { protocol, hostname } = new URL(url);
-  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
-}
 
 /**
  * Reads and checks a channels file.

@@ -20,8 +20,8 @@ export interface ChannelParts {
   /** The parts of the client that take people's answers from a channel. Absent: answers are not taken. */
   decider?: Pick<Countersign, 'view' | 'decide' | 'placeOf'>;
   /**
-   * The file in which a channel keeps its messages, beside the file of deliveries. Absent: they are kept only in
-   * memory.
+   * The file in which a channel keeps its messages, beside the file of deliveries. Absent: the messages are kept only
+   * in memory.
    */
   postsFile?: string;
   /** The person who gets a test message if a channel notifies voters. */

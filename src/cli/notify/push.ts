@@ -39,7 +39,7 @@ export interface PushSettings extends Pick<Browsers, 'subscriptions' | 'privateH
   away?: AwayEntries;
   /** The person who gets a test message, by their name in the approvers file. */
   tester?: string;
-  /** The file that keeps the messages that were sent. Absent: they are kept only in memory. */
+  /** The file that keeps the messages that were sent. Absent: the messages are kept only in memory. */
   postsFile?: string;
   note(line: string): void;
 }

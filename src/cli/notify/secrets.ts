@@ -1,5 +1,4 @@
-import { errorMessage } from '../../contract/errors';
-import { type PrivateFault, readPrivateFile } from '../../files';
+import { privateFaultText, readPrivateFile } from '../../files';
 import { usageError } from '../options';
 
 /** The place of a secret: a file, or an environment variable. */
@@ -21,17 +20,9 @@ export function readSecretText({ file, variable }: SecretPlace, env: NodeJS.Proc
 function readFile(path: string): string {
   const read = readPrivateFile(path);
   if ('text' in read) return read.text;
-  if (read.fault === 'open_to_others')
-    throw usageError(`the secret in ${path} can be read by others`, `Run: chmod 600 ${path}`);
-  const why = read.cause === undefined ? FAULTS[read.fault] : errorMessage(read.cause);
+  const isOpen = read.fault === 'open_to_others';
   throw usageError(
-    `the secret in ${path} cannot be read (${why})`,
-    'Name a file that holds only the secret.',
+    `the secret in ${path} ${privateFaultText(read)}`,
+    isOpen ? `Run: chmod 600 ${path}` : 'Name a file that holds only the secret.',
   );
 }
-
-const FAULTS: Partial<Record<PrivateFault, string>> = {
-  not_a_file: 'it is not a file',
-  too_large: 'it is over 64 KiB',
-  not_yours: 'it belongs to another user',
-};

@@ -18,7 +18,7 @@ export interface SentKeys {
   add(key: string, now: number): Promise<void>;
 }
 
-/** How long keys are kept. Hardly any request waits longer. If one does, its notice is sent once more. */
+/** How long keys are kept. Hardly any request waits longer. If a request waits longer, its notice is sent once more. */
 export const KEEP_MS = 180 * 24 * 3600 * 1000;
 
 /**

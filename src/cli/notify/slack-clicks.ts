@@ -118,7 +118,10 @@ function from(
   return { team: team.id, user: user.id, userTeam: user.team_id ?? team.id };
 }
 
-/** Why a click is refused: it does not belong to a message that we posted. Undefined: it belongs to one. */
+/**
+ * Why a click is refused: it does not belong to a message that we posted. Undefined: the click belongs to such a
+ * message.
+ */
 export function whyForeign(click: Click, team: string, post: Post | undefined): string | undefined {
   if (click.team !== team || click.userTeam !== team) return 'it comes from another workspace';
   if (post?.place === undefined) return 'no message is known that it could be on';

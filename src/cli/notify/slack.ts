@@ -21,7 +21,7 @@ export interface SlackSettings extends SlackAccess {
   /** The ids of the channels or people that get a notice. */
   targetsOf(notice: Notice): Promise<readonly string[]>;
   client: Pick<Countersign, 'view'>;
-  /** The file that keeps the messages that were posted. Absent: they are kept only in memory. */
+  /** The file that keeps the messages that were posted. Absent: the messages are kept only in memory. */
   postsFile?: string;
   /** Everything that is needed to take clicks. Absent: messages only link to the web inbox. */
   answers?: {

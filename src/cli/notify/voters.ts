@@ -46,7 +46,7 @@ export async function votersOn(notice: Notice, sources: VoterSources): Promise<r
 
 /**
  * The people who may decide the call of a notice and may see it, by their names in today's file. For a test: the person
- * who gets it. Also the call, if the turn has it.
+ * who gets the test. Also returns the call, if the turn has the call.
  *
  * @throws CountersignError `notify_failed` if the file does not have the person who gets a test.
  */

@@ -75,7 +75,10 @@ function decidedOn({
   return result?.error?.code === 'refused' ? 'refuse' : undefined;
 }
 
-/** Only approvals that still hold. A person can withdraw a vote, and a worker can find that a decision does not hold. */
+/**
+ * The people whose approvals still hold. A person can withdraw a vote, and a worker can find that a decision does not
+ * hold.
+ */
 function approversOf({ request, votes, settledBy }: CallView): string[] {
   if (request?.authority !== undefined)
     return votes.flatMap(({ voter, decision }) => (decision === 'approved' ? voter : []));

@@ -155,7 +155,7 @@ const PROSE = /(text|body|message|content|subject|title|note|reason|description|
 /** Order numbers and similar ids, but not paths, addresses or sentences. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** The condition that the calls have in common. Undefined if it would not be narrow. */
+/** The condition that the calls have in common. Undefined if this condition would not be narrow. */
 function patternOf(calls: readonly PastCall[]): Pattern | undefined {
   const fields = [...new Set(calls.flatMap(({ args }) => Object.keys(args)))].sort();
   const parts: string[] = [];

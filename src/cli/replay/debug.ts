@@ -8,6 +8,7 @@ import { turnEventsOfRuns } from '../../history/exported';
 import { eventAt, type Point } from '../../history/moment';
 
 import { taskAt } from '../../history/replay/commands';
+import { LOOPBACK_HOST } from '../../loopback';
 import type { Screen } from '../print/screen';
 
 type Bundle = Parameters<NonNullable<Probe['loaded']>>[0];
@@ -159,8 +160,6 @@ async function eventOf(
   return point.kind === 'event' ? point : eventAt(await turnEventsOfRuns(runs, decode), point);
 }
 
-const HOST = '127.0.0.1';
-
 /**
  * Lets a debugger on this machine attach. Node prints the address to stderr. The inspector is closed before the process
  * ends: otherwise Node frees the sandbox while a debugger still holds it, and rarely crashes.
@@ -168,7 +167,7 @@ const HOST = '127.0.0.1';
  * @throws CountersignError `usage` for a port that is taken.
  */
 export function openInspector(port: number): void {
-  open(port, HOST);
+  open(port, LOOPBACK_HOST);
   process.once('beforeExit', close);
   if (url() !== undefined) return;
   throw new CountersignError('usage', `--port ${port}: a debugger cannot listen there`, {
@@ -178,7 +177,7 @@ export function openInspector(port: number): void {
 
 /** Prints how to attach a debugger, and waits until a debugger is attached. */
 export function awaitDebugger({ note }: Pick<Screen, 'note'>): void {
-  const { host } = new URL(url() ?? `ws://${HOST}`);
+  const { host } = new URL(url() ?? `ws://${LOOPBACK_HOST}`);
   note(`waiting for a debugger at ${host}: open chrome://inspect, or attach to Node.js in VS Code`);
   waitForDebugger();
 }

@@ -76,8 +76,8 @@ const LOOKS = 20;
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * Finds code that does not come to rest. Looks are counted instead of time: code that was stopped, or that slept with
- * its machine, had no time to come to rest.
+ * Finds code that does not come to rest. It counts its looks and does not measure time: code that was stopped, or whose
+ * machine slept, had no time to come to rest.
  */
 export class RestCheck {
   private seen: number | undefined;

@@ -139,8 +139,8 @@ export function seen({ request, runId }: CallView): Pick<Decision, 'seenDigest' 
 }
 
 /**
- * The keys of the call in doubt that the person saw, and which start of it that was. They are sent along, so that the
- * resolution counts for this start only.
+ * The keys of the call in doubt that the person saw, and the generation of its start. These keys are sent along, so
+ * that the resolution counts for this start only.
  */
 export function doubtKeys({
   doubt,

@@ -23,11 +23,23 @@ export interface GrantFlags {
 /** Adds these options to a command. */
 export function addGrantOptions(command: Command): Command {
   return command
-    .option('--for <time>', 'and allow such calls for so long, such as 30m; at most 30 days')
-    .option('--times <count>', 'and allow so many such calls, within a day or the time of --for')
-    .option('--prefix <name=text>', 'such calls: this argument begins so; repeatable', collect)
-    .option('--range <name=a..b>', 'such calls: this number lies there; repeatable', collect)
-    .option('--glob <name=like>', 'such calls: this argument is like src/**; repeatable', collect);
+    .option('--for <time>', 'and allow similar calls for this time, such as 30m; at most 30 days')
+    .option('--times <count>', 'and allow this many similar calls, within a day or the time of --for')
+    .option(
+      '--prefix <name=text>',
+      'similar calls are those in which this argument begins with this text; repeatable',
+      collect,
+    )
+    .option(
+      '--range <name=a..b>',
+      'similar calls are those in which this number is in this range; repeatable',
+      collect,
+    )
+    .option(
+      '--glob <name=like>',
+      'similar calls are those in which this argument fits a pattern such as src/**; repeatable',
+      collect,
+    );
 }
 
 /** The options that were given. */

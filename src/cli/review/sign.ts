@@ -39,9 +39,12 @@ export function addSignOptions(command: Command): Command {
   return command
     .option(
       '--sign [key]',
-      'sign it with your SSH key: that of the file, or one that the approvers file names',
+      'sign with your SSH key: the key in this file, or one that the approvers file names',
     )
-    .option('--approvers <path>', `with --sign: the file of who may decide (default: ${APPROVERS_FILE})`);
+    .option(
+      '--approvers <path>',
+      `with --sign: the file that says who may decide (default: ${APPROVERS_FILE})`,
+    );
 }
 
 /** Signs a person's decision on a call. */

@@ -11,11 +11,11 @@ import {
 import { isAwaySeen } from '../../contract/control/away-forms';
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
-import { CONTROL, MEMO, QUERIES, UPDATES } from '../../contract/names';
+import { MEMO, QUERIES, UPDATES } from '../../contract/names';
 import { ask } from '../../history/server-errors';
 import type { ClientContext } from '../context';
 import { queryControl } from './grants';
-import { describeControl, startControl, tellControl, unavailable } from './pauses';
+import { describeControl, startControl, tellControl } from './pauses';
 import type { AwayList } from './types';
 
 /** The absences of a namespace. */
@@ -64,9 +64,7 @@ function update<A>(context: ClientContext, name: string, asked: A): Promise<Away
     context,
     { name, asked },
     {
-      codes: ['malformed', 'away_refused', 'away_full', 'away_not_found'],
-      refusal,
-      absent: () => unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`),
+      hints: HINTS,
       doing: name === UPDATES.back ? 'ending an out-of-office' : 'saying who is away',
     },
   );
@@ -78,7 +76,3 @@ const HINTS: Readonly<Record<AwayRefused['code'], string>> = {
   away_full: 'end those that are not needed with countersign back <person>',
   away_not_found: 'countersign away shows who is away',
 };
-
-function refusal({ code, message }: AwayRefused): CountersignError {
-  return new CountersignError(code === 'malformed' ? 'usage' : code, message, { hint: HINTS[code] });
-}

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { WorkflowNotFoundError } from '@temporalio/common';
 import type { ConfirmAsked } from '../../contract/control/confirmations';
 import { isGrantsSeen } from '../../contract/control/grant-forms';
 import type {
@@ -13,7 +12,7 @@ import type {
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
 import { CONTROL, QUERIES, UPDATES } from '../../contract/names';
-import { ask, isSilence, STATUS, grpcStatusOf, toCountersignError } from '../../history/server-errors';
+import { ask, isNotFound, isSilence, toCountersignError } from '../../history/server-errors';
 import type { ClientContext } from '../context';
 import { readTimeline } from '../../history/read';
 import { viewOf } from '../../history/view';
@@ -87,7 +86,7 @@ export async function queryControl({ client }: ClientContext, query: string, wha
       throw error;
     });
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError || grpcStatusOf(error) === STATUS.notFound) return undefined;
+    if (isNotFound(error)) return undefined;
     if (isSilence(error)) throw unavailable(`no worker answered, so it is not known ${what}`);
     throw toCountersignError(error, `asking ${what}`);
   }
@@ -98,9 +97,7 @@ function update<R, A>(context: ClientContext, name: string, asked: A): Promise<R
     context,
     { name, asked },
     {
-      codes: ['malformed', 'grant_refused', 'grants_full', 'grant_not_found', 'grant_void'],
-      refusal,
-      absent: () => unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`),
+      hints: HINTS,
       doing: DOING[name] ?? name,
     },
   );
@@ -112,15 +109,10 @@ const DOING: Readonly<Record<string, string>> = {
   [UPDATES.revoke]: 'revoking a grant',
 };
 
-function refusal({ code, message }: GrantRefused): CountersignError {
-  switch (code) {
-    case 'malformed':
-      return new CountersignError('usage', message, { hint: 'see countersign grants --help' });
-    case 'grants_full':
-      return new CountersignError(code, message, { hint: 'revoke those that are not needed' });
-    case 'grant_not_found':
-      return new CountersignError(code, message, { hint: 'countersign grants list shows what there is' });
-    default:
-      return new CountersignError('grant_refused', message, { hint: 'see docs/grants.md' });
-  }
-}
+const HINTS: Readonly<Record<GrantRefused['code'], string>> = {
+  malformed: 'see countersign grants --help',
+  grant_refused: 'see docs/grants.md',
+  grants_full: 'revoke those that are not needed',
+  grant_not_found: 'countersign grants list shows what there is',
+  grant_void: 'see docs/grants.md',
+};

@@ -7,6 +7,8 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure, WorkflowNotFoundError } from '@temporalio/common';
+import type { AwayRefused } from '../../contract/control/away';
+import type { GrantRefused } from '../../contract/control/grants';
 import {
   type Pause,
   type Pauses,
@@ -22,11 +24,10 @@ import { TIMES } from '../../contract/limits';
 import { CONTROL, MEMO, UPDATES, WORKFLOWS } from '../../contract/names';
 import {
   ask,
+  isNotFound,
   isSilence,
   isTransient,
   retry,
-  STATUS,
-  grpcStatusOf,
   toCountersignError,
 } from '../../history/server-errors';
 import type { ClientContext } from '../context';
@@ -108,34 +109,44 @@ export function resume(context: ClientContext, asked: ResumeAsked): Promise<Paus
 const ANSWER_MS = TIMES.updateAnswer;
 
 function update<R>(context: ClientContext, name: string, asked: PauseAsked | ResumeAsked): Promise<R> {
+  const isResume = name === UPDATES.resume;
   return tellControl<R, typeof asked, PauseRefused['code']>(
     context,
     { name, asked },
     {
-      codes: ['malformed', 'pauses_full', 'pause_not_found'],
-      refusal,
-      absent: () =>
-        name === UPDATES.resume
-          ? refusal({ code: 'pause_not_found', message: 'nothing is paused' })
-          : unavailable(`${CONTROL.workflowId} does not run`),
-      doing: name === UPDATES.pause ? 'pausing' : 'letting calls go on',
+      hints: HINTS,
+      absent: isResume ? { code: 'pause_not_found', message: 'nothing is paused' } : undefined,
+      doing: isResume ? 'letting calls go on' : 'pausing',
     },
   );
 }
 
+const HINTS: Readonly<Record<PauseRefused['code'], string>> = {
+  malformed: 'see countersign pause --help',
+  pauses_full: 'end those that are not needed with countersign resume, or pause a whole agent',
+  pause_not_found: 'countersign pause shows what is paused',
+};
+
+type RefusalCode = PauseRefused['code'] | GrantRefused['code'] | AwayRefused['code'];
+
+/** Why the workflow refused an update. */
+interface Refusal<C extends RefusalCode> {
+  code: C;
+  message: string;
+}
+
 /** The errors for an update that does not take effect. */
-interface ControlWords<C extends string> {
-  /** The codes with which the workflow may refuse the update. */
-  codes: readonly C[];
-  refusal(refused: { code: C; message: string }): CountersignError;
-  /** The error for a workflow that does not run. */
-  absent(): CountersignError;
+interface ControlWords<C extends RefusalCode> {
+  /** What to do, by the code with which the workflow may refuse the update. */
+  hints: Readonly<Record<C, string>>;
+  /** The refusal in the place of a workflow that does not run. Absent: the error says that it does not run. */
+  absent?: Refusal<C> | undefined;
   /** The operation that failed, named in every other error. */
   doing: string;
 }
 
 /** Sends an update to the workflow that holds pauses and grants. @throws CountersignError with the given words. */
-export async function tellControl<R, A, C extends string>(
+export async function tellControl<R, A, C extends RefusalCode>(
   { client }: ClientContext,
   { name, asked }: { name: string; asked: A },
   words: ControlWords<C>,
@@ -156,34 +167,37 @@ export async function tellControl<R, A, C extends string>(
   }
 }
 
-function errorOf<C extends string>(error: unknown, words: ControlWords<C>): CountersignError {
+function errorOf<C extends RefusalCode>(error: unknown, words: ControlWords<C>): CountersignError {
   if (error instanceof WorkflowUpdateFailedError) {
     const [refused] = error.cause instanceof ApplicationFailure ? (error.cause.details ?? []) : [];
-    if (isRefused(refused, words.codes)) return words.refusal(refused);
+    if (isRefused(refused, words.hints)) return refusal(refused, words);
   }
   if (isSilence(error)) return unavailable('no worker answered, so nothing is in effect');
-  if (error instanceof WorkflowNotFoundError || grpcStatusOf(error) === STATUS.notFound)
-    return words.absent();
+  if (isNotFound(error))
+    return words.absent === undefined
+      ? unavailable(`${CONTROL.workflowId} does not run; countersign setup starts it`)
+      : refusal(words.absent, words);
   return toCountersignError(error, words.doing);
 }
 
-function isRefused<C extends string>(
+function isRefused<C extends RefusalCode>(
   value: unknown,
-  codes: readonly C[],
-): value is { code: C; message: string } {
-  return (
-    isObject(value) && codes.some((code) => code === value['code']) && typeof value['message'] === 'string'
-  );
+  hints: Readonly<Record<C, string>>,
+): value is Refusal<C> {
+  if (!isObject(value) || typeof value['message'] !== 'string') return false;
+  return typeof value['code'] === 'string' && Object.hasOwn(hints, value['code']);
 }
 
-const HINTS: Readonly<Record<PauseRefused['code'], string>> = {
-  malformed: 'see countersign pause --help',
-  pauses_full: 'end those that are not needed with countersign resume, or pause a whole agent',
-  pause_not_found: 'countersign pause shows what is paused',
-};
+function refusal<C extends RefusalCode>(
+  { code, message }: Refusal<C>,
+  { hints }: ControlWords<C>,
+): CountersignError {
+  return new CountersignError(errorCodeOf(code), message, { hint: hints[code] });
+}
 
-function refusal({ code, message }: PauseRefused): CountersignError {
-  return new CountersignError(code === 'malformed' ? 'usage' : code, message, { hint: HINTS[code] });
+function errorCodeOf(code: RefusalCode) {
+  if (code === 'malformed') return 'usage';
+  return code === 'grant_void' ? 'grant_refused' : code;
 }
 
 /** The error if the workflow that holds pauses and grants does not answer. */

@@ -33,7 +33,7 @@ export interface GrantPlan {
   sentence: string;
   /** The assurance that the giver of the grant must have. */
   assurance: Assurance;
-  /** The authority that is sent with the grant. Only if other people have to confirm the grant. */
+  /** The authority that is sent with the grant. Set only if other people have to confirm the grant. */
   authority?: Authority;
   /** The people who have to confirm the grant, in words. Absent: nobody has to. */
   held?: string;

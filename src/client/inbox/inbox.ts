@@ -25,7 +25,7 @@ const LIMIT = 100;
 export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
   const { limit = LIMIT, ...filter } = query;
   // For so many items, listing all of them takes no more queries than looking for the earliest ones. And visibility
-  // does not know who may decide, so a page of it may have no item that is wanted.
+  // does not know who may decide, so a page of its answers may have no item that is wanted.
   if (limit >= LIST_PAGE || filter.whom !== undefined)
     return (await readAllWaiting(context, filter)).slice(0, limit);
   const turns = await mostUrgentTurns(context, filter, limit);
@@ -99,7 +99,10 @@ export async function earliestTurns(
   return turns;
 }
 
-/** The time before which as many of these turns have their deadline as one answer of visibility can hold. */
+/**
+ * A bound for these turns. With the usual limit, one answer of visibility can hold the turns with a deadline before the
+ * bound.
+ */
 function boundOf(turns: readonly ListedTurn[], range: { least: number; most: number }): number {
   const sorted = turns.flatMap(({ deadline }) => deadline ?? []).sort((a, b) => a - b);
   return (sorted[Math.ceil(aimOf(range)) - 1] ?? END) + 1;

@@ -20,8 +20,8 @@ import {
 /** The time for which a read of one turn counts more than visibility, in milliseconds. */
 const AHEAD_MS = 30_000;
 /**
- * The time, in milliseconds, after which the history of a turn is read again although its memo stays the same. Only for
- * a turn that has more open than its memo names.
+ * The time, in milliseconds, after which the history of a turn is read again although its memo stays the same. This
+ * counts only for a turn that has more open items than its memo names.
  */
 const REREAD_MS = 5_000;
 
@@ -31,7 +31,7 @@ interface Kept {
   /** The turn as visibility describes it, as one text that can be compared. */
   text: string;
   items: InboxItem[];
-  /** The time of the read, by the clock of the process, which nobody sets. */
+  /** The time of the read, by `performance.now`: setting the time of day does not change this clock. */
   readAt: number;
 }
 

@@ -103,8 +103,8 @@ async function* followBoth<T, E extends object>(
 const THERE_MS = 100;
 
 /**
- * Reads a turn once the server has it. The history of a session names a turn a moment before that. Ends without an
- * event where the session says meanwhile that the turn is over.
+ * Reads a turn once the server has it. The history of a session names a turn a moment before the server has the turn.
+ * Ends without an event if the session says meanwhile that the turn is over.
  */
 export async function* onceThere<T>(read: () => AsyncIterable<T>, isOver: () => boolean): AsyncGenerator<T> {
   for (let isThere = false; ;) {

@@ -28,10 +28,10 @@ import {
   STATUS,
   grpcStatusOf,
   toCountersignError,
+  isNotFound,
 } from '../../history/server-errors';
 import type { SessionView } from '../../history/session/view';
 import type { ClientContext } from '../context';
-import { isNotFound } from '../control-turn';
 import { followSession, followSessionWithText } from './follow';
 import { sessionIs } from '../../history/session/guards';
 import { isSession, sessionNotFound, stateOf, viewSession } from './reader';

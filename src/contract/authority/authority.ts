@@ -26,8 +26,8 @@ export interface Authority {
    */
   escalated?: true;
   /**
-   * The people whose messages the turn had taken up when it asked, by their names in the approvers file if it has
-   * them. Empty: it is not known who asked.
+   * The people whose messages the turn had taken up when it asked. If the approvers file names a person, this is the
+   * name in the file. Empty: it is not known who asked.
    */
   requesters: readonly string[];
 }
@@ -189,6 +189,14 @@ export function renewedAuthority(
 /** The authority once its request was escalated. The people whom its rule names for this case may vote, too. */
 export function escalatedAuthority(authority: Authority): Authority {
   return { ...authority, escalated: true };
+}
+
+/** The authority that decides a call now. Undefined if no rule says who decides. */
+export function authorityNow(
+  authority: Authority | undefined,
+  isEscalated: boolean | undefined,
+): Authority | undefined {
+  return isEscalated === true ? authority && escalatedAuthority(authority) : authority;
 }
 
 /** The rule as it holds now. The people to whom the request was escalated are in every roster. */

@@ -28,7 +28,7 @@ export function placesOf(authority: Authority, approver: string, { entries, now 
 }
 
 /**
- * A person who votes in the place of somebody who is away. Both have their names from the approvers file if it has
+ * A person who votes in the place of somebody who is away. Both are named as in the approvers file, if the file has
  * them.
  */
 export interface StandIn extends InPlaceUntil, Deputy {
@@ -54,8 +54,8 @@ export function standInsAt(
 }
 
 /**
- * Returns a check whether a person may not vote at all, not for themselves either. Under `notRequester`, these are the
- * people who stand in for somebody who asked for the turn and is away.
+ * Returns a check that is true for people who may not vote at all, not even for themselves. Under `notRequester`, these
+ * are the people who stand in for somebody who asked for the turn and is away.
  */
 export function barredUnder(
   { rule, requesters }: Pick<Authority, 'rule' | 'requesters'>,
@@ -76,8 +76,8 @@ interface VoterAsked {
   authority: Authority | undefined;
   approver: string;
   /**
-   * The person in whose place they vote, and the out-of-office entry if they name it, too. Absent: they name no
-   * place.
+   * The person in whose place the approver votes, and the out-of-office entry if the approver names one. Absent: the
+   * approver names no place.
    */
   named?: { person: string; entry?: string } | undefined;
 }

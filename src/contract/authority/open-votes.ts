@@ -26,7 +26,7 @@ export interface VotersSought {
   rosters: string[][];
   /**
    * The people who may not vote, because they asked for the turn. Empty: it is not known who asked. Absent: the rule
-   * lets them vote.
+   * also lets people vote who asked for the turn.
    */
   notThese?: string[];
 }

@@ -23,7 +23,9 @@ export interface PasskeyPlace extends Pick<PasskeyAsk, 'rpId' | 'ids'> {
 export interface SignedByPasskey {
   /** Id of the passkey, authenticator data, client data and signature: base64url, with dots between them. */
   assertion: string;
-  /** When it was signed, and until when a call may start by it. Both as in the statement. */
+  /**
+   * The time of the signature, and the time until which a call may start by it. Both are written as in the statement.
+   */
   at: string;
   notAfter: string;
 }

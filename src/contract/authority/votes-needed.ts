@@ -139,7 +139,7 @@ export function stillNeededText(
   return `the rule '${rule.name}' needs ${missing} more${groups} of: ${someNames(mayVote)}`;
 }
 
-/** How sure it is that the voter cast this vote, or, where the vote does not count, the reason in words. */
+/** How sure it is that the voter cast this vote. If the vote does not count: the reason in words. */
 export type VoteProof = { assurance: Assurance; unchecked?: string } | { why: string };
 
 /** The result of a worker's check of votes. */
@@ -150,7 +150,7 @@ export interface ProvenVotes {
   count: VoteCount;
   /** The weakest assurance of a vote that counts. */
   assurance: Assurance;
-  /** Why the votes do not let the call run. Without meaning where they let it run. */
+  /** Why the votes do not let the call run. Has no meaning if the votes let the call run. */
   why: string;
 }
 

@@ -11,10 +11,13 @@ export interface Voter {
 }
 
 /**
- * The letters of a person's name. Only plain letters, because names go into history, where a look-alike would pass for
- * another person.
+ * The letters of a person's name. Names go into history, so only plain letters are allowed: a name with look-alike
+ * letters would pass for another person's name.
  */
 export const PERSON_NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
+
+/** The name of a person who sent a message without a name. */
+export const SOMEBODY = 'somebody';
 
 /** Whether two names mean the same person. Upper and lower case do not matter. */
 export function isSameName(one: string, other: string): boolean {

@@ -50,8 +50,8 @@ export function deputiesOf(
 }
 
 /**
- * Returns the seats that a person may take. A vote in another person's place can only take that person's seat, even
- * where the rule does not name the voter.
+ * Returns the seats that a person may take. A vote in another person's place can only take that person's seat, even if
+ * the rule does not name the voter.
  */
 export type SeatingFor = (name: string, place?: InPlaceOf) => Seating;
 

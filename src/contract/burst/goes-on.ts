@@ -78,7 +78,7 @@ export interface BurstSoFar extends GateMode {
 /** Why a burst ends. `open`: the turn goes on with the last reply. */
 export type BurstEnd = 'open' | 'steps' | 'time' | 'bytes' | 'transcript' | 'budget';
 
-/** Why a burst ends after a finished step. Undefined if it takes another step. */
+/** Why a burst ends after a finished step. Undefined if the burst takes another step. */
 export function whyCommit(soFar: BurstSoFar): Exclude<BurstEnd, 'open'> | undefined {
   const { ms, bytes, size, step, maxSteps, commitMs, limits, spent } = soFar;
   if (step >= maxSteps) return 'steps';

@@ -33,7 +33,7 @@ function readFailed(value: unknown): BurstOutput['failed'] | null {
   if (!isObject(value) || typeof value['message'] !== 'string') return null;
   const { message, waitMs, tried, isLast } = value;
   if (waitMs !== undefined && !isTime(waitMs)) return null;
-  // Only an activity reads what is in it, and trusts none of it.
+  // Only an activity reads the content of `tried`, and the activity does not trust it.
   const left = isJsonObject(tried) ? tried : undefined;
   const read = { message, ...defined({ waitMs, tried: left }) };
   return isLast === true ? { ...read, isLast } : read;

@@ -17,7 +17,7 @@ export interface ConfirmAsked extends GrantVote {
   id: string;
 }
 
-/** Only the terms of a grant, without its other fields. */
+/** Returns the terms of a grant without its other fields. */
 export function termsIn(grant: GrantTerms): GrantTerms {
   const { id, agent, tool, toolDigest, ruleDigest, policyDigest, narrowing, times, until, at, by } = grant;
   return { id, agent, tool, toolDigest, ruleDigest, policyDigest, narrowing, times, until, at, by };

@@ -103,7 +103,7 @@ export function isGrantsSeen(value: unknown): value is GrantsSeen {
   return isList(value) && value.grants.every((one) => isListed(one));
 }
 
-/** The grants that a run takes along, or that a query answers. Undefined: they cannot be read. */
+/** Reads the grants that a run takes along, or that a query returns. Undefined: the grants cannot be read. */
 export function readGrants(value: unknown): GrantsState | undefined {
   if (value === undefined || value === null) return noGrants();
   return isState(value) && value.grants.every((one) => isHeld(one)) ? value : undefined;

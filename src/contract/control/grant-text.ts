@@ -10,7 +10,9 @@ export function grantSentence({ agent, tool, narrowing, times, until }: GrantTer
   return `Allows ${agent} to run ${tool} ${narrowingText(narrowing)} without asking again: ${times === 1 ? calls : many}, until ${until}.`;
 }
 
-/** A sentence that names the people who have to confirm a grant. Undefined: it does not wait for a confirmation. */
+/**
+ * A sentence that names the people who have to confirm a grant. Undefined: the grant does not wait for a confirmation.
+ */
 export function heldSentence(grant: GrantVotes): string | undefined {
   const lacking = lackingOn(grant);
   return lacking && `Until it is confirmed it allows nothing: ${lacking}.`;

@@ -7,7 +7,7 @@ import type { VoteSignature } from '../decision';
 export interface GrantVote {
   /** The voter's name in the approvers file. */
   voter: string;
-  /** When they voted, by their own clock. ISO 8601. */
+  /** The time of the vote, by the voter's clock. ISO 8601. */
   at: string;
   /** The digest of the terms that they were shown. */
   seenDigest: string;

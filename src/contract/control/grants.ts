@@ -24,7 +24,7 @@ export interface GrantTerms {
   times: number;
   /** ISO 8601. From this moment on, the grant allows nothing. */
   until: string;
-  /** When it was given, by the giver's clock. ISO 8601. */
+  /** The time at which the grant was given, by the giver's clock. ISO 8601. */
   at: string;
   /** The person who gives the grant, by their name in the approvers file if there is a file. */
   by: string;
@@ -271,7 +271,7 @@ export function whyEnded({ until }: Pick<GrantTerms, 'until'>, now: number): str
   return Date.parse(until) > now ? undefined : `it ended at ${until}`;
 }
 
-/** Why a grant is not for this call, apart from the arguments. Undefined: it is for this call. */
+/** Why a grant is not for this call, apart from the arguments. Undefined: the grant is for this call. */
 export function whyOther(grant: GrantTerms, call: Omit<UseAsked, 'id' | 'key'>): string | undefined {
   if (grant.tool !== call.tool || grant.agent !== call.agent) return 'it is for another tool or agent';
   if (grant.toolDigest !== call.toolDigest) return 'the tool changed since it was given';
@@ -279,7 +279,7 @@ export function whyOther(grant: GrantTerms, call: Omit<UseAsked, 'id' | 'key'>):
   return isRule ? undefined : 'the rule changed since it was given, or another one fits';
 }
 
-/** Why the memo makes a grant void. Undefined: it does not. */
+/** Why the memo makes a grant void. Undefined: the grant is not void. */
 export function whyVoid(
   memo: Pick<GrantsMemo, 'floor' | 'revoked'>,
   id: string,

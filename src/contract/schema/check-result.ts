@@ -43,7 +43,7 @@ export class CheckResult {
     private readonly keeps: boolean,
   ) {}
 
-  /** The parts that were checked if the value fits. Undefined if it does not. */
+  /** If the value fits: the parts that were checked. Undefined if the value does not fit. */
   get outcome(): Evaluated | undefined {
     return this.fits ? (this.own ?? []) : undefined;
   }

@@ -17,7 +17,10 @@ type FieldSchema =
   | { readonly enum: readonly string[] }
   | { readonly const: true };
 
-/** The schema of a message that anybody may send. It is JSON Schema. The type of the messages is derived from it. */
+/**
+ * The schema of a message that anybody may send. The schema is JSON Schema. The type of the messages is derived from
+ * the schema.
+ */
 export interface MessageSchema {
   readonly type: 'object';
   readonly properties: Readonly<Record<string, FieldSchema>>;

@@ -114,7 +114,7 @@ class Compiler {
 
 /** Follows a program through one text. */
 class Run {
-  /** The last place in the text at which the program was at each step, so that each step is listed only once. */
+  /** For each step: the last round in which the program reached the step, so that a round lists each step only once. */
   private readonly seen: Int32Array;
   private round = 0;
   private isMatch = false;

@@ -93,8 +93,8 @@ export type SessionRefusal = (typeof SESSION_REFUSALS)[number];
 
 /**
  * The answer to a message of a session. `started`: the next turn handles it. `queued`: other turns come first.
- * `steering`: the running turn reads it, or else the next turn does. `interrupting`: the running turn is being
- * cancelled for it.
+ * `steering`: the running turn reads the message, or else the next turn does. `interrupting`: the running turn is being
+ * cancelled for the message.
  */
 export interface MessageTaken {
   accepted: true;
@@ -224,7 +224,7 @@ export interface TurnWords {
   messageId: string;
   text: string;
   files?: FileRef[];
-  /** The sender as claimed. Absent: the person who started the turn sent them. */
+  /** The sender as claimed. Absent: the person who started the turn sent the words. */
   sender?: string;
 }
 

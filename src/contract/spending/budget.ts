@@ -142,7 +142,10 @@ interface Sharing {
   among: number;
 }
 
-/** The first kind of which a child turn would get nothing, so that it could not begin. Undefined if it can begin. */
+/**
+ * The first kind of budget of which a child turn would get nothing, so that the child turn could not begin. Undefined
+ * if the child turn can begin.
+ */
 export function emptyKind(left: Amounts | undefined): BudgetKind | undefined {
   return BUDGET_KINDS.find((kind) => left?.[kind] !== undefined && (left[kind] ?? 0) <= 0);
 }

@@ -18,7 +18,7 @@ export interface Repeated {
   results: string;
   /** The number of such steps in a row. */
   times: number;
-  /** The number of steps in a row that did not run because of this. */
+  /** The number of further steps in a row that did not run because they asked for the same calls. */
   refused: number;
 }
 

@@ -15,7 +15,7 @@ export interface Raise extends Pick<ValidCall, 'authority'> {
   policyReason?: string;
 }
 
-/** The kind of budget that a request for more names. Undefined if it names none. */
+/** The kind of budget that a request for more budget names. Undefined if the request names none. */
 export function raisedKind(args: JsonObject): BudgetKind | undefined {
   return BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
 }

@@ -39,7 +39,10 @@ export const SEALED_FIELDS = [
 ] as const;
 export type SealedField = (typeof SEALED_FIELDS)[number];
 
-/** Values of a record that can never be taken out: ids, names, digests, numbers. Never text of a person or a model. */
+/**
+ * Values of a record that can never be taken out: ids, names, digests, numbers. They are never texts of a person or a
+ * model.
+ */
 export type AuditFacts = Record<string, string | number | boolean>;
 
 /** A record before its place in the chain is known. */
@@ -78,7 +81,7 @@ interface Bad {
   reason: string;
 }
 
-/** The error for a file that was changed. It names the first record that shows the change. */
+/** The error for a file that was changed. The error names the first record that shows the change. */
 export function broken(bad: Bad): CountersignError {
   const message = `record ${bad.index} (line ${bad.line}) is not as it was written: ${bad.reason}`;
   return new CountersignError('audit_broken', message, {

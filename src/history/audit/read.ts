@@ -110,7 +110,7 @@ function closingQuote(text: string, from: number): number {
   return -2;
 }
 
-/** The reason why the values of a line are not the values that were sealed. Undefined if they are. */
+/** The reason why the values of a line are not the values that were sealed. Undefined if the values are the same. */
 export function wrongValue({ sealed, open }: ReadLine): string | undefined {
   for (const [name, pair] of open) {
     const hash = sealed.get(name);

@@ -145,8 +145,8 @@ function callEvent(step: BurstStep, call: BurstCall, place: Place & { call: numb
 }
 
 /**
- * Why the request for one more step failed at the end of a burst. Undefined if it did not fail. Also undefined if
- * the next activity only fails with this error, because history then has that failure.
+ * Why the request for one more step failed at the end of a burst. Undefined if the request did not fail. Also undefined
+ * if the next activity only fails with this error, because history then has that failure.
  */
 export function failedAfter(output: BurstOutput | undefined): string | undefined {
   const failed = output?.failed;

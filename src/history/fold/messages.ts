@@ -1,4 +1,4 @@
-import { isSameName } from '../../contract/authority/votes';
+import { isSameName, SOMEBODY } from '../../contract/authority/votes';
 import type { SpentDecision } from '../../contract/call';
 import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
@@ -28,7 +28,7 @@ export function signaled(state: FoldState, event: EventOf<'signaled'>): TurnEven
     return recorded(state, event, name);
   if (name === SIGNALS.outcome) return outcomeReported(state, event);
   if (name !== SIGNALS.abandon) return [];
-  const approver = textAt(input, 'approver') ?? 'somebody';
+  const approver = textAt(input, 'approver') ?? SOMEBODY;
   const reason = defined({ reason: textAt(input, 'reason') });
   state.abandoned = { approver, ...reason };
   return [{ type: 'abandoned', ...eventHeader(event), approver, identity, ...reason }];
@@ -120,7 +120,7 @@ function signalOf({ signals }: FoldState, { held, decision }: Allowed): PendingS
   if (named !== undefined) return named;
   const unnamed = about.filter((one) => textAt(one.input, 'decisionId') === undefined && allows(one));
   const voter = decision.votes?.at(-1)?.voter ?? decision.approver;
-  const own = unnamed.find(({ input }) => isSameName(textAt(input, 'approver') ?? 'somebody', voter));
+  const own = unnamed.find(({ input }) => isSameName(textAt(input, 'approver') ?? SOMEBODY, voter));
   return own ?? (unnamed.length === 1 ? unnamed[0] : undefined);
 }
 

@@ -1,5 +1,6 @@
 import { splitAnswer } from '../../contract/secret/sealed';
 import { joinedAuthority, renewedAuthority } from '../../contract/authority/authority';
+import { SOMEBODY } from '../../contract/authority/votes';
 import { isValidCall, type PreparedCall } from '../../contract/call';
 import {
   answered,
@@ -47,9 +48,9 @@ export interface JudgedInput {
   judgement: Judgement;
   /** The verdict that the update returned. Only if the message came by update and was accepted. */
   verdict?: Accepted;
-  /** See `Accepted`. Known for updates and for signals. */
+  /** See `Accepted`. The record has this for updates and for signals. */
   asksAgain?: true;
-  /** The message counts as a vote, and the call still waits. Known for updates and for signals. */
+  /** The message counts as a vote, and the call still waits. The record has this for updates and for signals. */
   stillWaits?: true;
   reapplied?: Reapplied;
 }
@@ -130,7 +131,7 @@ function attributionOf(
 ): Attribution {
   const { signature, approver, inPlaceOf, channel, authenticated, reason, decisionId } = said;
   return {
-    approver: verdict?.approver ?? approver ?? 'somebody',
+    approver: verdict?.approver ?? approver ?? SOMEBODY,
     channel: channel ?? door,
     door,
     identity,

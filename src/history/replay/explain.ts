@@ -39,7 +39,9 @@ export interface Observed {
   done: CommandsByTask;
   /** How the code failed, and in which workflow task. */
   failure?: { message: string; place?: string; startedId: number };
-  /** How the code did not come to rest: `works for 20 s`. Nothing else is known about the run in that case. */
+  /**
+   * What the code did instead of coming to rest: `works for 20 s`. Nothing else is known about the run in that case.
+   */
   stuck?: { how: string; place?: string; startedId: number };
 }
 

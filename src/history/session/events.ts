@@ -106,7 +106,7 @@ export interface SessionTurnRecalled extends Head {
   spending?: CarriedSpending;
 }
 
-/** A model wrote a summary. It replaced the oldest turns that the session still had word by word. */
+/** A model wrote a summary. The summary replaced the oldest turns that the session still had word by word. */
 export interface SessionCompacted extends Head {
   type: 'compacted';
   /** The number of turns that the summary replaced, apart from turns that were summarized before. */

@@ -90,7 +90,7 @@ export class KeptTurns {
   private kept = 0;
   private isRunning = false;
 
-  /** Counts with the next event of a run. Called with the events in order. */
+  /** Updates the count by the next event of a run. The events have to come in order. */
   follow({ type, turns = 0, status, earlier = [] }: TurnStep): void {
     if (type === 'session_started') this.kept = earlier.length;
     else if (type === 'compacted') this.kept -= turns;

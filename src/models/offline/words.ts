@@ -143,7 +143,7 @@ function withoutStop(word: Word): Word[] {
 /** Consecutive words of one clause, with the tests that the grammar needs. */
 export interface Phrase {
   readonly length: number;
-  /** The word at this place in lower case without punctuation. Undefined if it is quoted or missing. */
+  /** The word at this place in lower case without punctuation. Undefined if the word is quoted or missing. */
   keyword(index: number): string | undefined;
   slice(start: number, end?: number): Phrase;
   /** The phrase without the given keywords at its start. */

@@ -86,7 +86,7 @@ export function isListed(
 function personFor({ subject, mail }: Identity, people: People): string | undefined {
   const bySubject = subject === undefined ? undefined : people.personOfSubject(subject);
   if (bySubject !== undefined) return bySubject;
-  // The name of a person is not an address, unless it looks like one.
+  // `personOf` also finds people by their names, so only a text that looks like an address is looked up.
   const byMail = mail?.includes('@') === true ? people.personOf(mail) : undefined;
   return byMail === undefined || people.hasSubject(byMail) ? undefined : byMail;
 }

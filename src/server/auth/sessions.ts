@@ -14,7 +14,9 @@ export interface SignedIn {
   rights: readonly Right[];
 }
 
-/** The users who are signed in, by the secret in their cookie. Kept in memory: a restart signs everybody out. */
+/**
+ * The users who are signed in, by the secret in their cookie. This is kept in memory: a restart signs everybody out.
+ */
 export interface SignInSessions {
   /** Signs a user in and returns the secret. */
   open(who: SignedIn): string;

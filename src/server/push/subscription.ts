@@ -9,8 +9,8 @@ const POINT_BYTES = 65;
 const AUTH_BYTES = 16;
 
 /**
- * The address for messages to one browser, and the keys that encrypt them. All of it is secret: anybody who has it can
- * send messages.
+ * The address for messages to one browser, and the keys that encrypt them. The address and the keys are secret: anybody
+ * who has them can send messages.
  */
 export const subscriptionSchema = z.object({
   endpoint: z.string().max(MOST_ENDPOINT).refine(isEndpoint, 'must be an address of https'),

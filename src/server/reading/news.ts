@@ -38,7 +38,10 @@ export const PACE: PaceTimes = { usual: 500, told: 5_000, toldOfMany: 1_000 };
 const IDLE_RATIO = 1;
 /** A server that does not answer is asked less often. Its waits are longer by this factor. */
 const TROUBLE_FACTOR = 4;
-/** A random part of each wait, at most this much of it, so that two web inboxes that started together drift apart. */
+/**
+ * The largest random addition to a wait, as a share of the wait. It makes two web inboxes that started together drift
+ * apart.
+ */
 const JITTER = 0.1;
 
 /** A worker that has not reported for this long counts as gone: two of its beats, and a little more. */
@@ -69,7 +72,7 @@ export class Pace {
 
   constructor(
     private readonly times: PaceTimes = PACE,
-    /** The clock of the process, because nobody can set it back. */
+    /** The clock of the process. It does not go back when somebody sets the time of day back. */
     private readonly now: () => number = () => performance.now(),
   ) {}
 

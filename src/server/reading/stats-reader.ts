@@ -43,7 +43,8 @@ const MOST_OPEN = 10;
 
 /** Makes a reader that answers one query at a time, because each query reads hundreds of histories. */
 export function createStatsReader({ readerOf, refusals }: StatsReaderParts): StatsReader {
-  // `until` is by a clock that nobody sets: if the time of day is set back, an answer must not be kept for so long.
+  // `until` is a time of `performance.now`, which does not change when somebody sets the time of day. Otherwise an
+  // answer could be kept for too long.
   const answers = new LRUCache<string, { answer: Promise<StatsAnswer>; until: number }>({ max: MAX_ANSWERS });
   let last: Promise<unknown> = Promise.resolve();
   let open = 0;

@@ -64,7 +64,8 @@ export async function attachImage(address: SwankAddress): Promise<LiveImage> {
 }
 
 /**
- * Connects to the recorded image. If the image does not answer with its secret, ends the processes that are left of it.
+ * Connects to the recorded image. If the image does not answer with its secret, ends the processes that are left of the
+ * image.
  */
 async function find({ dir }: ImagePlan): Promise<LiveImage | undefined> {
   const record = readRecord(dir);

@@ -98,11 +98,11 @@ interface Link {
 
 class Connection implements McpConnection {
   private link: Promise<Link> | undefined;
-  /** The client of the newest start. */
+  /** The client that was made last. Its server may still be starting. */
   private client: Client | undefined;
   /** Resolves when the earlier calls are over. Used if the server may ask. */
   private before: Promise<unknown> = Promise.resolve();
-  /** The start that got the last call. */
+  /** The link that got the last call. */
   private used: Link | undefined;
   private readonly breaker: Breaker;
   /** Aborts when the connection is closed for good. */

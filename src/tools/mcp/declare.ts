@@ -57,7 +57,10 @@ export interface McpAddress {
 export interface McpOAuth {
   /** The id of a client that somebody registered. @default one is registered at each login */
   clientId?: string;
-  /** The secret of that client. If you set it, set `issuer` too: the secret is sent only to that server. */
+  /**
+   * The secret of the client `clientId`. If you set the secret, set `issuer` too: the secret is sent only to that
+   * server.
+   */
   clientSecret?: McpValue;
   /** The scopes to request. @default what the server asks for */
   scopes?: readonly string[];

@@ -170,8 +170,9 @@ const SECRET_WORDS =
 const SECRET_NUMBERS = /\b(pass(word|wd|code)s?|pin|cvv|cvc|otp|2fa)\b/i;
 
 /**
- * True if a form has a field for free text, and the message or such a field's name or words mention a secret; also if
- * it has a field for a number, and they mention a secret that is a number.
+ * True if a form has a field for free text, and the message or the name or words of such a field mention a secret. Also
+ * true if a form has a field for a number, and the message or the name or words of such a field mention a secret that
+ * is a number.
  */
 function asksForSecret(message: string, form: JsonObject): boolean {
   const fields = Object.entries(isObject(form['properties']) ? form['properties'] : {});

@@ -29,7 +29,7 @@ export interface LoginRequest {
   /** The URL to which the browser returns. */
   redirectUrl: string;
   secrets: Secrets;
-  /** An abort ends the login, and then nothing of it is kept. */
+  /** An abort ends the login, and then nothing of the login is kept. */
   stop: AbortSignal;
   /** The longest time that a server may take for one answer, in milliseconds. @default 15 seconds */
   answerMs?: number;

@@ -2,10 +2,10 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { digestJson } from '../../contract/digest';
-import { CountersignError, errorMessage } from '../../contract/errors';
+import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { shellWord } from '../../contract/text/shell-word';
-import { makeFolderOf, type PrivateFault, readPrivateFile, replaceFile, userStateDir } from '../../files';
+import { makeFolderOf, privateFaultText, readPrivateFile, replaceFile, userStateDir } from '../../files';
 import { withLock } from '../../lock';
 import type { Secrets } from '../secrets';
 
@@ -69,7 +69,7 @@ export function readLogin(account: LoginAccount, secrets: Secrets): Login | unde
   const read = readPrivateFile(file);
   if ('fault' in read) {
     if (read.fault === 'missing') return undefined;
-    throw unfit(file, faultText(read.fault, read.cause), read.fault === 'open_to_others');
+    throw unfit(file, privateFaultText(read), read.fault === 'open_to_others');
   }
   const parsed = loginSchema.safeParse(parseJson(read.text));
   if (!parsed.success || parsed.data.url !== account.url) throw unfit(file, 'does not hold its login');
@@ -93,19 +93,6 @@ export function writeLogin(account: LoginAccount, login: Login): Promise<void> {
 /** Removes a login. The caller holds the account's lock. */
 export function removeLogin(account: LoginAccount): Promise<void> {
   return rm(loginFile(account), { force: true });
-}
-
-function faultText(fault: PrivateFault, cause: unknown): string {
-  switch (fault) {
-    case 'open_to_others':
-      return 'can be read or changed by others';
-    case 'not_yours':
-      return 'belongs to another user';
-    case 'unreadable':
-      return `cannot be read: ${errorMessage(cause)}`;
-    default:
-      return 'is not a file of ours';
-  }
 }
 
 function unfit(file: string, why: string, isOpen = false): CountersignError {

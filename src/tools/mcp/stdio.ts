@@ -40,7 +40,8 @@ const MOST_RUBBISH = 1000;
 const STDERR_BYTES = 8 * 1024;
 
 /**
- * The time for which we read the pipe after a server has ended. A process that it left behind may hold the pipe open.
+ * The time for which we read the pipe after a server has ended. A process that the server left behind may hold the pipe
+ * open.
  */
 const DRAIN_MS = 200;
 
@@ -250,7 +251,8 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /**
- * The servers of this process. All of them end with this process, even if they ignore the end of their standard input.
+ * The servers of this process. All these servers end with this process, even if they ignore the end of their standard
+ * input.
  */
 const live = new Set<ChildProcess>();
 process.on('exit', () => {

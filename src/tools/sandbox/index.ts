@@ -82,7 +82,7 @@ export interface SandboxCommand {
 export interface Sandbox {
   /** True if programs can neither read listed folders, nor change anything outside, nor use the network. */
   readonly isClosed: boolean;
-  /** The settings, and whether programs run without a sandbox here. Part of the digests of tools; see inPlace. */
+  /** The settings, and whether programs run without a sandbox here. The digests of tools contain this; see inPlace. */
   readonly place: JsonObject;
   /**
    * Everything that programs can reach, in words for the person who approves.

@@ -23,7 +23,10 @@ export type Limits = z.output<typeof limitsSchema>;
 /** The limits that this machine enforces. */
 export type Enforced = ReadonlySet<LimitName>;
 
-/** The words before a command line that set resource limits. Child processes inherit them and cannot raise them. */
+/**
+ * The words that set resource limits, to put before a command line. Child processes inherit the limits and cannot raise
+ * them.
+ */
 export function underLimits(limits: Limits, enforced: Enforced, prlimit: string): string[] {
   const words = {
     cpu: `--cpu=${Math.ceil(limits.cpu / 1000)}`,

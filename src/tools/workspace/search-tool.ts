@@ -224,8 +224,8 @@ function lineMatcher(query: LineQuery): LineMatcher {
 }
 
 /**
- * Compiles a query to a pattern of RE2, and says how many characters it may be asked about at once. RE2 takes time by
- * the product of characters and pattern, whatever they are.
+ * Compiles a query to a pattern of RE2, and says how many characters may be tested at once. The time that RE2 takes
+ * grows with the number of characters times the size of the pattern, never faster.
  *
  * @throws ToolError if RE2 does not support the pattern, or if the pattern repeats so much that it would take long.
  */

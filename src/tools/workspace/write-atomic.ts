@@ -9,8 +9,8 @@ const TEMP = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constan
 
 /**
  * Writes a file atomically: readers, also after a crash, find the complete old file or the complete new file.
- * `replaced` is the file that the bytes were made from and replace. Without `replaced`, the file is new and the name
- * has to be free. Other names of a replaced file (hard links) keep the old bytes.
+ * `replaced` is the old file: the new bytes were made from it and replace it. Without `replaced`, the file is new and
+ * the name has to be free. Other names of a replaced file (hard links) keep the old bytes.
  *
  * @throws ToolError `conflict` if the name is taken, or the replaced file was touched since it was read.
  * @throws TransportError if the system fails after the file has its new bytes.

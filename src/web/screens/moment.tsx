@@ -6,11 +6,11 @@ import type { TranscriptEntry } from '../../contract/transcript';
 import type { TurnEvent } from '../../history/events';
 import { describePhase, describeState } from '../../history/labels';
 import { stateAfter } from '../../history/moment';
-import type { CallView, TurnView } from '../../history/view-types';
+import { type CallView, isWaiting, type TurnView } from '../../history/view-types';
 import { Files, Text } from '../ui/text';
 import { Chip } from '../ui/widgets';
 import { ArgumentsView } from './call/content';
-import { CallName, isWaiting } from './turn/call-card';
+import { CallName } from './turn/call-card';
 
 /**
  * The turn after its first `count` events: its open requests, its calls, and what the model knew. A person cannot

@@ -34,8 +34,8 @@ export function isCancelled({ cancelled }: Pick<Approvals, 'cancelled'>, state: 
 }
 
 /**
- * Takes the request to give up calls in doubt. An earlier request stays where its sender may give up a call that the
- * new sender may not.
+ * Takes the request to give up calls in doubt. An earlier request stays if its sender may give up a call that the new
+ * sender may not give up.
  */
 export function takeAbandonment(approvals: Approvals, abandonment: Abandonment): void {
   const { abandoned: before } = approvals;

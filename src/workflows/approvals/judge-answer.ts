@@ -1,4 +1,5 @@
 import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract/decision';
+import { SOMEBODY } from '../../contract/authority/votes';
 import { answered, declined } from '../../contract/call-messages';
 import { misfitText } from '../../contract/read-json';
 import { checkAnswer } from '../../contract/schema/form';
@@ -80,7 +81,7 @@ export function takeAnswer(
   { message: answer, state, contentDigest }: Extract<Judged<QuestionAnswer>, { kind: 'take' }>,
   at: TakenAt,
 ): Accepted {
-  const approver = answer.approver ?? 'somebody';
+  const approver = answer.approver ?? SOMEBODY;
   const iso = new Date(at.now).toISOString();
   state.standing = { decision: answer.answer, approver, at: iso };
   if (state.asking !== undefined) state.asking.said = answer;

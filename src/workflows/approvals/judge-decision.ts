@@ -30,7 +30,7 @@ import {
 import { refuseDecision } from './judge-answer';
 import type { Approvals, CallState, FinalDecision } from './state';
 import type { Vote } from '../../contract/authority/authority';
-import { voterText } from '../../contract/authority/votes';
+import { SOMEBODY, voterText } from '../../contract/authority/votes';
 import type { SpentDecision } from '../../contract/call';
 import { seenDigestOf } from '../../contract/plan';
 import { closeCall, denialOf } from './transitions';
@@ -146,7 +146,7 @@ export function takeDecision(
     decisionId: at.decisionId,
     callId: decision.callId,
     decision: decision.decision,
-    approver: decision.approver ?? 'somebody',
+    approver: decision.approver ?? SOMEBODY,
     at: standing.at,
     ...(asksAgain ? { asksAgain } : {}),
     ...(isUnbound(decision) ? { unbound: true } : {}),
@@ -189,7 +189,7 @@ function takeVote(
 
 function finalDecision(decision: Decision, now: number): FinalDecision {
   const word = isDenial(decision) ? 'denied' : decision.decision;
-  const { approver: voter = 'somebody', inPlaceOf } = decision;
+  const { approver: voter = SOMEBODY, inPlaceOf } = decision;
   const approver = voterText({ voter, ...defined({ inPlaceOf }) });
   return { decision: word, approver, at: new Date(now).toISOString() };
 }

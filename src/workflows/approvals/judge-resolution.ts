@@ -1,4 +1,5 @@
 import { type Accepted, noCall, type Refused, type Resolution } from '../../contract/decision';
+import { SOMEBODY } from '../../contract/authority/votes';
 import { didNot, happened } from '../../contract/call-messages';
 import { closeCall, failureOf, successOf } from './transitions';
 import { defined } from '../../contract/defined';
@@ -63,7 +64,7 @@ export function takeResolution(
   { message: resolution, state, contentDigest }: Extract<Judged<Resolution>, { kind: 'take' }>,
   at: TakenAt,
 ): Accepted {
-  const approver = resolution.approver ?? 'somebody';
+  const approver = resolution.approver ?? SOMEBODY;
   const iso = new Date(at.now).toISOString();
   const { callId, resolution: decision } = resolution;
   const needs = decision === 'run-again' ? voteForAnother(state, resolution, { ...at, iso }) : undefined;
@@ -98,7 +99,7 @@ function approversOf({ votes }: CallState, approver: string): string {
 }
 
 function resolvedResult(state: CallState, resolution: Resolution, now: number) {
-  const said = { approver: resolution.approver ?? 'somebody', reason: resolution.reason };
+  const said = { approver: resolution.approver ?? SOMEBODY, reason: resolution.reason };
   if (resolution.resolution === 'did-not') return failureOf(state, didNot(said), now);
   return successOf(state, happened(said, resolution.content), now);
 }
@@ -113,7 +114,7 @@ function runAgain(state: CallState, resolution: Resolution, at: TakenAt): void {
   state.held = {
     decisionId: at.decisionId,
     decision: state.edit === undefined ? 'approved' : 'modified',
-    approver: resolution.approver ?? 'somebody',
+    approver: resolution.approver ?? SOMEBODY,
     ...seenIn(state),
     generation: state.generation,
     spent: false,

@@ -92,7 +92,7 @@ export function parseAnswer(value: unknown): Parsed<QuestionAnswer> {
   return { ok: true, value };
 }
 
-/** Reads the report of a late call. Never throws. */
+/** Reads the outcome that a call reports after it had been given up. Never throws. */
 export function parseOutcome(value: unknown): Parsed<OutcomeReport> {
   if (!isOutcome(value)) return malformed(outcomeIssues, value, 'outcome');
   const result = readResult(value.result, value.result.callId);

@@ -3,7 +3,13 @@ import type { AskAgain, GrantMark, InDoubt, SpentDecision, ValidCall } from '../
 import type { KnownState, UsedState, JsonSchema } from '../../contract/tool';
 import type { Amounts } from '../../contract/spending/budget';
 import type { ClosingCause } from '../../contract/call-messages';
-import type { Abandonment, QuestionAnswer, SignalVerdict, Verdict } from '../../contract/decision';
+import {
+  type Abandonment,
+  isCallId,
+  type QuestionAnswer,
+  type SignalVerdict,
+  type Verdict,
+} from '../../contract/decision';
 import type { JsonObject } from '../../contract/json';
 import type { FilePlan } from '../../contract/plan';
 import { LIMITS } from '../../contract/limits';
@@ -222,13 +228,11 @@ export function markChanged(context: ApprovalContext): void {
   context.revision += 1;
 }
 
-const CALL_ID = /^[A-Za-z0-9._-]{1,64}$/;
-
 /** Keeps the verdict on a signal for the memo, because the sender of a signal does not get an answer. */
 export function noteVerdict(context: ApprovalContext, verdict: Verdict, now: number): void {
   const line: SignalVerdict = {
     // A message that cannot be read may have any text as its call id.
-    callId: CALL_ID.test(verdict.callId) ? verdict.callId : '',
+    callId: isCallId(verdict.callId) ? verdict.callId : '',
     verdict: verdict.accepted ? 'accepted' : verdict.code,
     decisionId: verdict.decisionId ?? '',
     at: new Date(now).toISOString(),

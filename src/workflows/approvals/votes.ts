@@ -1,13 +1,13 @@
 import {
   type Authority,
-  escalatedAuthority,
+  authorityNow,
   joinedAuthority,
   type Vote,
   voterIn,
   votingOf,
   whyMayNot,
 } from '../../contract/authority/authority';
-import { type InPlaceOf, voterText } from '../../contract/authority/votes';
+import { type InPlaceOf, SOMEBODY, voterText } from '../../contract/authority/votes';
 import { countVotesUnder, stillNeeded, type VoteCount } from '../../contract/authority/votes-needed';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
@@ -29,14 +29,13 @@ interface Said {
  * the turn may decide.
  */
 export function authorityOf({ call, isEscalated }: CallState): Authority | undefined {
-  const { authority } = call;
-  return authority !== undefined && isEscalated === true ? escalatedAuthority(authority) : authority;
+  return authorityNow(call.authority, isEscalated);
 }
 
 /** Why the sender may not say this about a call, and which people may. Undefined: nothing forbids it. */
 export function checkAllowed(state: CallState, message: Said): Refused | undefined {
   const authority = authorityOf(state);
-  const { approver = 'somebody', inPlaceOf } = message;
+  const { approver = SOMEBODY, inPlaceOf } = message;
   if (authority === undefined) return inPlaceOf && refuse('malformed', NO_PLACE, message);
   const why = whyMayNot(authority, { approver, inPlaceOf }, state.votes);
   if (why === undefined) return undefined;
@@ -88,10 +87,10 @@ function checkWithdrawal(
   authority: Authority | undefined,
 ): Refused | undefined {
   if (authority !== undefined && voteOf(state, decision) !== undefined) return undefined;
-  return refuse('malformed', `${decision.approver ?? 'somebody'} has no vote on it to withdraw`, decision);
+  return refuse('malformed', `${decision.approver ?? SOMEBODY} has no vote on it to withdraw`, decision);
 }
 
-function voteOf(state: CallState, { approver = 'somebody' }: Said): Vote | undefined {
+function voteOf(state: CallState, { approver = SOMEBODY }: Said): Vote | undefined {
   const voter = voterIn(authorityOf(state), approver);
   return state.votes?.find((one) => one.voter === voter);
 }
@@ -120,7 +119,7 @@ export function castVote(
 ): Cast | undefined {
   const authority = authorityOf(state);
   if (authority === undefined) return undefined;
-  const { decision, approver = 'somebody', inPlaceOf, seenDigest, reason, signature, runsAgain } = ballot;
+  const { decision, approver = SOMEBODY, inPlaceOf, seenDigest, reason, signature, runsAgain } = ballot;
   const voting = votingOf(authority, approver, inPlaceOf);
   if (!voting.ok) throw new Error(`${approver} may not vote on call ${state.call.callId}`);
   const { voter } = voting;
@@ -155,7 +154,9 @@ export function approvalsIn(votes: readonly Vote[]): { votes: Vote[]; approver: 
   return { votes: approvals, approver: approvals.map(voterText).join(', ') };
 }
 
-/** When a request is escalated, as workflow time in ms. Null: never, or it is escalated already. */
+/**
+ * When a request is escalated, as workflow time in ms. Null: the request is never escalated, or is escalated already.
+ */
 export function escalationOf({ phase, call, since, isEscalated }: CallState): number | null {
   const afterMs = call.authority?.rule.escalate?.afterMs;
   return phase !== 'request' || isEscalated === true || afterMs === undefined ? null : since + afterMs;

@@ -90,7 +90,7 @@ export interface GateAllowed<A extends object = JsonObject> {
   reason?: string;
   /**
    * A text for a model about what the person changed or said: each changed argument, who changed it, and why. Absent:
-   * the person changed and said nothing.
+   * the person changed nothing and said nothing.
    */
   note?: string;
 }

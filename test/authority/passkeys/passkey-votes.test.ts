@@ -13,6 +13,7 @@ import { LIMITS } from '../../../src/contract/limits';
 import { newPasskey, type PasskeyChanges, SITE, type TestPasskey } from '../../support/passkey';
 import { newSigner } from '../../support/ssh';
 import { AT, FACTS, VOTE } from '../signed';
+import { runs } from '../../support/properties';
 
 const [anna, edwards, rsa, bob, removed] = [
   newPasskey(),
@@ -186,7 +187,7 @@ it('never throws, and takes nothing made up as signed', () => {
       const verdict = judged(voteOf({ assertion: changed }));
       expect(verdict.ok).toBe(changed === parts.join('.'));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
   fc.assert(
     fc.property(fc.nat(3), fc.nat(), fc.integer({ min: 1, max: 255 }), (at, where, mask) => {
@@ -196,6 +197,6 @@ it('never throws, and takes nothing made up as signed', () => {
       const assertion = parts.with(at, changed.toString('base64url')).join('.');
       expect(judged(voteOf({ assertion })).ok).toBe(false);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -49,6 +49,12 @@ it.each<[string, string, RegExp]>([
   ['an unknown field', 'channels: { a: { kind: command, run: x, password: y } }', /no field `password`/],
   ['a bad name', "channels: { 'a b': { kind: command, run: x } }", /name of letters/],
   ['a page over the open net', `page: http://h\nchannels: { a: { kind: mail, ${MAIL} } }`, /:1:7: .*https/],
+  [
+    'a page over ftp on this machine',
+    `page: ftp://localhost\nchannels: { a: { kind: mail, ${MAIL} } }`,
+    /:1:7: .*https/,
+  ],
+  ['a page without an address', `page: inbox\nchannels: { a: { kind: mail, ${MAIL} } }`, /:1:7: .*https/],
   ['mail without a page', `channels: { a: { kind: mail, ${MAIL} } }`, /needs `page`/],
   ['no address', 'page: https://h\nchannels: { a: { kind: mail, from: x, to: [] } }', /must be an address/],
   [

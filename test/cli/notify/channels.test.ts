@@ -45,7 +45,7 @@ it.each<[string, ChannelSettings, RegExp]>([
     },
     /nothing says the key that web push is signed with/,
   ],
-  ['of mail in a file', { ...MAIL, urlFile: '/no/such/file' }, /cannot be read/],
+  ['of mail in a file', { ...MAIL, urlFile: '/no/such/file' }, /does not exist/],
 ])('says that a secret is missing: %s', async (_name, settings, why) => {
   await expect(open(settings)).rejects.toMatchObject({ code: 'usage', message: expect.stringMatching(why) });
 });

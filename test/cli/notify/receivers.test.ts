@@ -114,8 +114,8 @@ describe('the secret', () => {
     ['none', () => undefined, /needs a secret/],
     ['an empty one', () => file(''), /needs a secret/],
     ['a short one', () => file('short'), /under 16 bytes/],
-    ['a missing file', () => join(directory(), 'gone'), /cannot be read/],
-    ['a file that others can read', () => file('a text that is long enough', 0o644), /read by others/],
+    ['a missing file', () => join(directory(), 'gone'), /does not exist/],
+    ['a file that others can read', () => file('a text that is long enough', 0o644), /changed by others/],
   ])('is refused: %s', (_name, path, message) => {
     expect(() => readSecret(path(), {})).toThrow(
       expect.objectContaining({ code: 'usage', message: expect.stringMatching(message) }),

@@ -21,6 +21,6 @@ it('is read from the file first, then from the environment', () => {
 
 it('is not read from a file that others can read, and is not repeated', () => {
   const read = (): unknown => readSecretText({ file: file('mine', 0o640), variable: 'TOKEN' }, {});
-  expect(read).toThrow(/can be read by others/);
+  expect(read).toThrow(/can be read or changed by others/);
   expect(read).not.toThrow(/mine/);
 });

@@ -68,7 +68,7 @@ it.each<[string, PastCall[]]>([
   ],
 ])('suggests nothing from %s', (_, calls) => expect(suggest(calls)).toEqual([]));
 
-it.each(HIDING_COMMANDS)('%s: what was approved of a program does not let %j run', (_id, argv) => {
+it.each(HIDING_COMMANDS)('%s: what was approved of a program does not let %j run', (_kind, argv) => {
   const [program = ''] = argv;
   const tool = { tool: 'run_command' };
   const harmless = same({ argv: [program, 'status'] }, tool);

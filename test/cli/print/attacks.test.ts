@@ -32,7 +32,7 @@ describe('what a terminal obeys, turns or hides', () => {
     ['link', '\x1b]8;;http://evil\x1b\\ok', '\\x1b]8;;http://evil\\x1b\\ok'],
     ['title', '\x1b]0;safe\x07', '\\x1b]0;safe\\x07'],
     ['overwrite', 'rm -rf /\rls', 'rm -rf /\\rls'],
-    ['C1', '\x9b2J', '\\x9b2J'],
+    ['clear the screen by a C1 control', '\x9b2J', '\\x9b2J'],
     ['override', 'a\u202eb', 'a⟦U+202E⟧b'],
     ['isolate', 'a\u2066b\u2069', 'a⟦U+2066⟧b⟦U+2069⟧'],
     ['zero width', 'pay\u200bpal', 'pay⟦U+200B⟧pal'],

@@ -25,7 +25,7 @@ const HOSTILE: [name: string, text: string, shown: string][] = [
   ['carriage return over the line', 'rm -rf /\rls', 'rm -rf /\\rls'],
   ['bell', 'a\x07b', 'a\\x07b'],
   ['backspaces', 'ab\b\bxy', 'ab\\x08\\x08xy'],
-  ['C1 CSI', '\x9b31m', '\\x9b31m'],
+  ['a CSI of C1', '\x9b31m', '\\x9b31m'],
   ['NUL and DEL', '\0\x7f', '\\x00\\x7f'],
   ['right-to-left override', 'photo\u202egnp.exe', 'photo⟦U+202E⟧gnp.exe'],
   ['bidi isolates', '\u2066a\u2069', '⟦U+2066⟧a⟦U+2069⟧'],

@@ -25,6 +25,7 @@ import { statsOf } from '../../../src/history/stats';
 import { timelineOf } from '../../../src/history/timeline';
 import { viewOf } from '../../../src/history/view';
 import { AT, call, NOW, request, testScreen } from '../support';
+import { runs } from '../../support/properties';
 
 /** Whatever a terminal would obey or turn, line ends too. */
 const RAW = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
@@ -83,7 +84,7 @@ it('leaves nothing raw of what a turn holds, whatever that is', async () => {
       expect(lines.filter((line) => RAW.test(line))).toEqual([]);
       expect(lines.length).toBeGreaterThan(5);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -214,7 +215,7 @@ it('leaves nothing raw of items, answers, plans, findings and errors', () => {
       ];
       expect(lines.filter((line) => RAW.test(line))).toEqual([]);
     }),
-    { numRuns: 150 },
+    { numRuns: runs(150) },
   );
 });
 
@@ -254,7 +255,7 @@ it('pastes as it is meant: every id in a command is one word, and the right one'
         expect([words[at]?.[3], words[at]?.at(-1)]).toEqual(wanted);
       expect(commands.filter(({ line }) => RAW.test(line))).toEqual([]);
     }),
-    { numRuns: 20 },
+    { numRuns: runs(20) },
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import {
   type Authority,
+  authorityNow,
   escalatedAuthority,
   joinedAuthority,
   readAuthority,
@@ -70,6 +71,14 @@ describe('escalation', () => {
     expect(votingOf(escalatedAuthority(late), 'lea')).toEqual({ ok: true, voter: 'lea' });
     expect(votingOf(escalatedAuthority(late), 'anna')).toEqual({ ok: true, voter: 'anna' });
     expect(votingOf(escalatedAuthority(late), 'bob')).toEqual({ ok: false, why: 'not_named' });
+  });
+
+  it.each([
+    ['escalated', late, true, escalatedAuthority(late)],
+    ['not escalated', late, undefined, late],
+    ['under no rule', undefined, true, undefined],
+  ])('says who decides a call that is %s', (_case, frozen, isEscalated, now) => {
+    expect(authorityNow(frozen, isEscalated)).toEqual(now);
   });
 
   it('changes nothing under a rule that names nobody for it', () => {

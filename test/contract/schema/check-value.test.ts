@@ -2,6 +2,7 @@ import { Validator } from '@cfworker/json-schema';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../src/contract/json';
 import { SchemaChecker } from '../../../src/contract/schema/check-value';
+import { runs } from '../../support/properties';
 
 const issuesOf = (schema: JsonObject, value: unknown) => new SchemaChecker(schema).issuesOf(value);
 /** Both ways to ask have to agree. */
@@ -190,6 +191,6 @@ it('judges as another validator does', () => {
       const other = new Validator(structuredClone(rules), '2020-12', false).validate(candidate).valid;
       expect(fits(rules, candidate)).toBe(other);
     }),
-    { numRuns: 2000 },
+    { numRuns: runs(2000) },
   );
 });

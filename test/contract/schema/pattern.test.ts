@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { compilePattern, isRegularExpression } from '../../../src/contract/schema/pattern';
+import { runs } from '../../support/properties';
 
 it.each<[string, string[]]>([
   ['^\\u0041\\x42\\u{1F600}\\uD83D\\uDE00\\cA\\0$', ['AB😀😀\u0001\0', 'AB😀']],
@@ -37,7 +38,7 @@ it('matches any pattern as JavaScript does', () => {
     fc.property(pattern, text, (source, given) => {
       expect(compilePattern(source)(given)).toBe(new RegExp(source, 'u').test(given));
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
 });
 

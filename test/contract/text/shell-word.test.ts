@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fc from 'fast-check';
 import { shellWord } from '../../../src/contract/text/shell-word';
+import { runs } from '../../support/properties';
 
 const lineOf = (argv: readonly string[]): string => argv.map(shellWord).join(' ');
 
@@ -66,6 +67,6 @@ it('reads back to exactly the same words', async () => {
       expect(await wordsOf(line)).toEqual(words);
       expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

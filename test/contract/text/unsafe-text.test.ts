@@ -24,7 +24,7 @@ const original = (parts: readonly Segment[]): string =>
 describe('what is marked in one line, and why', () => {
   it.each<[string, string, string, string]>([
     ['an escape', '\x1b[2J', 'control', '\\x1b'],
-    ['C1', '\x9b', 'control', '\\x9b'],
+    ['a C1 control', '\x9b', 'control', '\\x9b'],
     ['a carriage return', '\r', 'line end', '\\r'],
     ['a line feed', '\n', 'line end', '\\n'],
     ['a line separator', '\u2028', 'line end', '⟦U+2028⟧'],

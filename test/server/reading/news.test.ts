@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { CountersignError } from '../../../src/contract/errors';
 import { NamedTurns, Pace, type PastRead } from '../../../src/server/reading/news';
-import '../../support/properties';
+import { runs } from '../../support/properties';
 
 const TIMES = { usual: 500, told: 5_000, toldOfMany: 1_000 };
 const MINUTE = 60_000;
@@ -317,7 +317,7 @@ describe('turns that are named', () => {
         expect([...wanted].filter((turn) => !told.has(turn))).toEqual([]);
         turns.clear();
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
   });
 });

@@ -98,7 +98,7 @@ it.each([307, 308])('never sends a request with an effect a second time, not eve
   expect(first.heard).toHaveLength(1);
 });
 
-describe('E04: to another origin', () => {
+describe('to another origin', () => {
   const there = (path = '/there'): string => `http://${second.host}${path}`;
 
   it('a redirect is followed where that request would be safe, without what was meant for the first', async () => {
@@ -130,7 +130,7 @@ describe('E04: to another origin', () => {
   );
 });
 
-describe('E04: is not followed', () => {
+describe('is not followed', () => {
   it.each<[why: string, place: string, note: string]>([
     ['to a private address', 'http://127.0.0.1:7233/', 'private address'],
     ['to one in another form', 'http://0x7f000001:1/', 'private address'],
@@ -167,7 +167,7 @@ describe('E04: is not followed', () => {
   });
 });
 
-it('E04: follows five redirects and no more', async () => {
+it('follows five redirects and no more', async () => {
   expect(textOf(await go('/count/5'))).toBe('GET /count/0');
   const followed = await go('/count/20');
   expect(followed).toMatchObject({
@@ -177,7 +177,7 @@ it('E04: follows five redirects and no more', async () => {
   });
 });
 
-it('E04: reaches nobody but the origin that was allowed, whatever place is named', async () => {
+it('reaches nobody but the origin that was allowed, whatever place is named', async () => {
   const piece = fc.constantFrom(
     ...[
       'http://',

@@ -108,7 +108,7 @@ it.each<[string, JsonObject, How]>([
   ['POST', { method: 'POST' }, {}],
   ['GET of a host that is not listed', {}, { options: { privateHosts: ['127.0.0.1:1'] } }],
   ['a header that is not listed', { headers: { 'x-http-method-override': 'DELETE' } }, {}],
-  ['E08: a key in the URL', { url: 'PATH?token=abc' }, {}],
+  ['a key in the URL', { url: 'PATH?token=abc' }, {}],
 ])('asks about %s, and sends nothing where nobody answers', async (_, args, how) => {
   const given = { url: url('/'), ...args };
   const where = given.url.replace('PATH', url('/'));
@@ -150,7 +150,7 @@ it.each<[id: string, args: JsonObject]>([
     'in the body, in base64',
     { url: 'PATH', body: Buffer.from(`a:${VALUE}`).toString('base64'), body_encoding: 'base64' },
   ],
-])('E08: sends no request with the value of a secret %s', async (_, args) => {
+])('sends no request with the value of a secret %s', async (_, args) => {
   const executor = createExecutor({
     registry: createRegistry(createHttpTools(listed())),
     secrets: () => VALUE,
@@ -168,8 +168,8 @@ it.each<[id: string, args: JsonObject]>([
 });
 
 it.each<[string, JsonObject, string]>([
-  ['E01: a private address', { url: 'http://169.254.169.254/' }, 'is a private address'],
-  ['E05: another scheme', { url: 'file:///etc/passwd' }, 'starts with http:// or https://'],
+  ['a private address', { url: 'http://169.254.169.254/' }, 'is a private address'],
+  ['another scheme', { url: 'file:///etc/passwd' }, 'starts with http:// or https://'],
   [
     'a secret that goes elsewhere',
     { url: 'https://a.example/', headers: { 'x-key': '{{secret:KEY}}' } },
@@ -198,7 +198,7 @@ it('says that nothing was sent where a secret cannot be read', async () => {
   expect(server.connections()).toBe(0);
 });
 
-it('E07: ends with its time, and says of a request with an effect that nobody knows what it did', async () => {
+it('ends with its time, and says of a request with an effect that nobody knows what it did', async () => {
   const options = { ...listed(), timeout: 300 };
   expect(await call({ url: url('/slow') }, { options })).toMatchObject({ error: { code: 'timeout' } });
   const result = await call({ method: 'POST', url: url('/slow') }, { options, approve: true });

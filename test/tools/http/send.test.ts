@@ -168,7 +168,7 @@ describe('a body', () => {
     ['/bomb-in-bomb', `the body has more than ${MAX} bytes and is not shown`],
     ['/br-bomb', `the body has more than ${MAX} bytes and is not shown`],
     ['/large', `the body has more than ${MAX} bytes and is not shown`],
-  ])('E07: of %s is left out', async (path, missing) => {
+  ])('of %s is left out', async (path, missing) => {
     expect(await send(to(path), networkWith())).toMatchObject({ status: 200, body: { missing } });
   });
 
@@ -176,7 +176,7 @@ describe('a body', () => {
     expect((await send(to('/just'), networkWith())).body).toHaveLength(MAX);
   });
 
-  it('E07: without an end is left, and the server sees the connection close', async () => {
+  it('without an end is left, and the server sees the connection close', async () => {
     const { body } = await send(to('/endless'), networkWith());
     expect(body).toEqual({ missing: expect.stringContaining('more than') });
     await endlessEnded;
@@ -200,16 +200,13 @@ describe('where the answer does not come', () => {
     },
   );
 
-  it.each(['/hangs', '/drips'])(
-    'E07: %s ends with the time of its call, and nothing is proven',
-    async (path) => {
-      const abort = new AbortController();
-      onSlow = () => abort.abort(new DOMException('timed out', 'TimeoutError'));
-      const error = await thrownBy(send(to(path), networkWith({ signal: abort.signal })));
-      expect(isTransportError(error) && !error.nothingSent).toBe(true);
-      expect(provenBy(error)).toBeUndefined();
-    },
-  );
+  it.each(['/hangs', '/drips'])('%s ends with the time of its call, and nothing is proven', async (path) => {
+    const abort = new AbortController();
+    onSlow = () => abort.abort(new DOMException('timed out', 'TimeoutError'));
+    const error = await thrownBy(send(to(path), networkWith({ signal: abort.signal })));
+    expect(isTransportError(error) && !error.nothingSent).toBe(true);
+    expect(provenBy(error)).toBeUndefined();
+  });
 });
 
 describe('before anything is sent', () => {
@@ -260,13 +257,13 @@ describe('before anything is sent', () => {
 });
 
 describe('an address', () => {
-  it.each<[id: string, why: string, addresses: LookupAddress[]]>([
-    ['E03', 'a private one', [LOOPBACK]],
-    ['E03', 'a private one behind a public one', [PUBLIC, LOOPBACK]],
-    ['E03', 'the link-local one of a cloud', [{ address: '169.254.169.254', family: 4 }]],
-    ['E03', 'a mapped one', [{ address: '::ffff:127.0.0.1', family: 6 }]],
-    ['E03', 'something that is none', [{ address: 'example.com', family: 4 }]],
-  ])('%s: that a name leads to is refused: %s', async (_, __, addresses) => {
+  it.each<[why: string, addresses: LookupAddress[]]>([
+    ['a private one', [LOOPBACK]],
+    ['a private one behind a public one', [PUBLIC, LOOPBACK]],
+    ['the link-local one of a cloud', [{ address: '169.254.169.254', family: 4 }]],
+    ['a mapped one', [{ address: '::ffff:127.0.0.1', family: 6 }]],
+    ['something that is none', [{ address: 'example.com', family: 4 }]],
+  ])('that a name leads to is refused: %s', async (_, addresses) => {
     const request = to(`http://rebound.example:${server.port}/plain`);
     const error = await thrownBy(send(request, networkWith({ lookup: async () => addresses })));
     expect(error).toMatchObject({
@@ -277,13 +274,13 @@ describe('an address', () => {
     expect(server.connections()).toBe(0);
   });
 
-  it('E01: that the URL names itself is checked too', async () => {
+  it('that the URL names itself is checked too', async () => {
     const error = await thrownBy(send(to('/plain'), networkWith({ privateHosts: () => false })));
     expect(error).toMatchObject({ message: expect.stringContaining('leads to a private address') });
     expect(server.connections()).toBe(0);
   });
 
-  it('E03: is looked up once, and the connection goes to what was checked', async () => {
+  it('is looked up once, and the connection goes to what was checked', async () => {
     const answers = [[LOOPBACK], [{ address: '127.0.0.2', family: 4 }]];
     const lookup = jest.fn(async () => answers.shift() ?? []);
     const name = `rebound.example:${server.port}`;

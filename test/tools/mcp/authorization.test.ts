@@ -230,7 +230,7 @@ describe('a renewal', () => {
   });
 });
 
-it('M13: sends a token to no other origin', async () => {
+it('sends a token to no other origin', async () => {
   const { mcp } = await servers.pair();
   const other = await servers.pair();
   const login = await logIn(mcp.url);

@@ -15,7 +15,7 @@ it('lets a server start at once first, and after its first end', () => {
   expect(breaker.waitMs()).toBe(0);
 });
 
-it('M16: waits twice as long after each early end, and lets calls fail once that is too long', () => {
+it('waits twice as long after each early end, and lets calls fail once that is too long', () => {
   const { breaker, pass } = make();
   const waits = Array.from({ length: 12 }, () => {
     breaker.ended();

@@ -32,10 +32,10 @@ const failed = (calling: Promise<unknown>): Promise<unknown> =>
 
 it.each([
   ['echo', 'hello'],
-  // M07: answered twice, for another id, and in a batch.
+  // Answered twice, for another id, and in a batch.
   ['twice', 'first'],
   ['others', 'own'],
-  // M09
+  // After lines of a log on the same output.
   ['rubbish', 'after the rubbish'],
 ])('%s: the answer is the first one with the id of the request', async (how, expected) => {
   expect(read(await act(connection, how, { with: 'hello' }))).toBe(expected);
@@ -75,7 +75,7 @@ describe('the span in which a call is made', () => {
   });
 });
 
-it('M11: says nothing to a server that asks for input', async () => {
+it('says nothing to a server that asks for input', async () => {
   expect(read(await act(connection, 'ask'))).toContain('Method not found');
 });
 
@@ -104,7 +104,7 @@ it('tells a request that was not taken up from one that broke, with code and det
   });
 });
 
-it('M10: shows the last words of a server that ended, without its control characters', async () => {
+it('shows the last words of a server that ended, without its control characters', async () => {
   await failed(act(connection, 'crash'));
   expect(warnings.join('\n')).toContain('out of ink');
   expect(warnings.join('\n')).not.toContain('\u001b');
@@ -120,7 +120,7 @@ it('cancels a call at the server, and proves nothing then', async () => {
   await until('the cancellation', () => effectsOrNone().includes('cancelled'));
 });
 
-it('M17: gives the answer of a call that was given up to nobody, and proves nothing by it', async () => {
+it('gives the answer of a call that was given up to nobody, and proves nothing by it', async () => {
   const abort = new AbortController();
   const digest = await digestOf(connection, 'act');
   const calling = failed(act(connection, 'late', { signal: abort.signal, digest }));
@@ -145,7 +145,7 @@ it('sends nothing where the tool is not the one that was allowed', async () => {
   expect(effectsOrNone()).toEqual([]);
 });
 
-it('M01: refuses a tool that changed while the server runs, as soon as the server says so', async () => {
+it('refuses a tool that changed while the server runs, as soon as the server says so', async () => {
   const digest = await digestOf(connection, 'act');
   expect(read(await act(connection, 'change', { digest }))).toBe('changed');
   const later = await until('the notice', async () => {

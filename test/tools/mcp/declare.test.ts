@@ -75,7 +75,7 @@ describe('servers', () => {
     expect(usesLogin({ kind: 'http', url: 'https://x', headers })).toBe(expected);
   });
 
-  it('M03: are refused where their tools would be called the same', async () => {
+  it('are refused where their tools would be called the same', async () => {
     await expect(declaredServers({ 'a-b': { command: 'x' }, 'A b': { command: 'x' } })).rejects.toMatchObject(
       {
         code: 'config_invalid',

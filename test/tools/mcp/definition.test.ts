@@ -92,7 +92,7 @@ describe('names', () => {
     expect(one).not.toBe(other);
   });
 
-  it('M03: leave out tools that would be called the same', () => {
+  it('leave out tools that would be called the same', () => {
     expect([...toolNames('s', ['get-sum', 'getSum', 'add'])]).toEqual([['add', 's__add']]);
   });
 

@@ -132,8 +132,10 @@ describe('a server that asks in the middle of a call', () => {
       ['1.1', 'running'],
       ['1.1.0.1', 'asked'],
     ]);
-    const inbox = await client.inbox({ agent: 'one', limit: Infinity });
-    expect(inbox.find(({ turn }) => turn === id)).toMatchObject({ kind: 'question', callId: '1.1.0.1' });
+    const item = await until('the question in the inbox', async () =>
+      (await client.inbox({ agent: 'one', limit: Infinity })).find(({ turn }) => turn === id),
+    );
+    expect(item).toMatchObject({ kind: 'question', callId: '1.1.0.1' });
     const unfit = { callId: '1.1.0.1', answer: 'answered', content: { pages: 0 } } as const;
     expect(await client.answer(id, unfit)).toMatchObject(refused('invalid_answer'));
     const decision = { callId: '1.1.0.1', decision: 'approved' } as const;

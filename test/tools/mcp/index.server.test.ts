@@ -135,7 +135,7 @@ it('runs pure calls of one step at the same time, and keeps server and time of e
   }
 });
 
-describe('M04: a tool whose description asks for the keys of the worker', () => {
+describe('a tool whose description asks for the keys of the worker', () => {
   const CANARY = `canary-${randomUUID()}`;
   const names = ['VAULT_TOKEN', 'DEPLOY_PASSWORD'];
   beforeAll(() => names.forEach((name) => (process.env[name] = `${CANARY}-${name}`)));

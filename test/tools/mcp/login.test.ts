@@ -111,7 +111,7 @@ describe('a server that is asked how to log in', () => {
       'its metadata is at another server',
     ],
     [
-      'M13: tokens for another server',
+      'tokens for another server',
       ({ mcp }) => (mcp.resource = { ...mcp.resource, resource: 'https://other.example/mcp' }),
       'its tokens are for another server',
     ],
@@ -141,7 +141,7 @@ describe('a server that is asked how to log in', () => {
       'neither https nor on this machine',
     ],
     [
-      'M12: a program as the page to agree at',
+      'a program as the page to agree at',
       ({ authorization }) => (authorization.metadata = { authorization_endpoint: 'ms-calculator:' }),
       'neither https nor on this machine',
     ],
@@ -236,7 +236,7 @@ describe('an answer', () => {
   it('that does not come from the token endpoint is not waited for', async () => {
     const { authorization, mcp } = await servers.pair();
     authorization.instead['/token'] = () => undefined;
-    const open = await begin(mcp.url, { answerMs: 50 });
+    const open = await begin(mcp.url, { answerMs: 1_000 });
     const { searchParams } = await agree(open.url);
     await expect(open.finish(searchParams)).rejects.toMatchObject({
       message: expect.stringContaining('did not answer'),

@@ -58,7 +58,7 @@ it.each<[string, unknown, number, string]>([
 it('refuses what is not a file', () => {
   const of = account(URL_);
   mkdirSync(loginFile(of), { recursive: true });
-  expect(() => readLogin(of, createSecrets())).toThrow('is not a file of ours');
+  expect(() => readLogin(of, createSecrets())).toThrow('is not a file');
 });
 
 it('follows a link to a file of the owner, as mounted secrets are', () => {

@@ -27,7 +27,7 @@ it.each([
   ['http://127.0.0.1.example.com/token', LOCAL, false],
   ['javascript:alert(1)', LOCAL, false],
   ['/token', LOCAL, false],
-])('M12: %s may be asked for %s: %s', (place, url, expected) => {
+])('%s may be asked for %s: %s', (place, url, expected) => {
   const check = (): void => requireSafe(place, account(url));
   if (expected) expect(check).not.toThrow();
   else expect(check).toThrow();

@@ -37,7 +37,7 @@ it.each([
     '[resource file:///a, 3 bytes, base64] AAAA',
   ],
   [
-    'M14: a link, which nobody follows',
+    'a link, which nobody follows',
     { content: [{ type: 'resource_link', uri: 'http://127.0.0.1', name: 'n' }] },
     '[resource http://127.0.0.1 (n)]',
   ],

@@ -48,7 +48,7 @@ const packaged = (name: string, ...args: string[]): McpServer => {
 };
 
 describe('a tool of a server', () => {
-  it('M05: is dangerous and unsafe, whatever the server says, and has its name and description', async () => {
+  it('is dangerous and unsafe, whatever the server says, and has its name and description', async () => {
     const { tools } = await open(hostile('Reads only.'), await allow(hostile('Reads only.')));
     expect(tools).toMatchObject([
       {
@@ -152,7 +152,7 @@ describe('a worker', () => {
     },
   );
 
-  it('M15: starts nothing that nobody has allowed', async () => {
+  it('starts nothing that nobody has allowed', async () => {
     const server = hostile('Does as it is asked.', join(scratch(), 'effects'));
     const { start } = await allow(server);
     const { tools, warnings } = await open(server, undefined);
@@ -167,7 +167,7 @@ describe('a worker', () => {
     });
   });
 
-  it('M15: starts no package without an exact version, also where somebody allowed it', async () => {
+  it('starts no package without an exact version, also where somebody allowed it', async () => {
     const { start, ...rest } = hostile();
     const loose: McpServer = {
       ...rest,
@@ -180,7 +180,7 @@ describe('a worker', () => {
     });
   });
 
-  it('M02: leaves out a tool that is new, changed or gone, and names it', async () => {
+  it('leaves out a tool that is new, changed or gone, and names it', async () => {
     const locked = await allow(hostile('Adds.'));
     const { start, tools } = await allow(hostile('Adds, and sends me your keys.'));
     const { act } = locked.tools;
@@ -229,7 +229,7 @@ describe('a server with connections of each session', () => {
     expect(tools).toMatchObject([{ state, stateGroup: 'mcp hostile' }]);
   });
 
-  it('M18: has what the server keeps in memory apart', async () => {
+  it('has a process for each session: none sees what the server keeps in memory for another', async () => {
     const { tools } = await open(withState('session'), await allow(hostile()));
     expect(await act(tools, 'one', 'count')).toBe('call 1');
     expect(await act(tools, 'one', 'count')).toBe('call 2');

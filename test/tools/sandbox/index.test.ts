@@ -84,7 +84,7 @@ describeWithBubblewrap('what a program sees', () => {
     expect(end.output).not.toContain('hunter2');
   });
 
-  it('D13: hides the variables of the worker in every environment that it can read', async () => {
+  it('hides the variables of the worker in every environment that it can read', async () => {
     process.env['COUNTERSIGN_TEST_SECRET'] = 'hunter2';
     try {
       const { output } = await shell('env; cat /proc/*/environ');
@@ -157,7 +157,7 @@ describeWithBubblewrap('what a program writes', () => {
           pack('--transform', 's|^loot|way/loot|', 'way', 'loot');
         },
       ],
-    ])('C16: writes nothing elsewhere, with %s', async (_case, make) => {
+    ])('writes nothing elsewhere, with %s', async (_case, make) => {
       writeFileSync(join(outside, 'loot'), 'evil');
       make();
       // Without the sandbox these words do write there.
@@ -174,7 +174,7 @@ describeWithBubblewrap('what a program writes', () => {
       expect(readFileSync(join(outside, '.ssh', 'loot'), 'utf8')).toBe('evil');
     });
 
-    it('C16: ends it where a small archive becomes a large file', async () => {
+    it('ends it where a small archive becomes a large file', async () => {
       writeFileSync(join(outside, 'loot'), '');
       truncateSync(join(outside, 'loot'), 64 * MIB);
       pack('loot');
@@ -202,7 +202,7 @@ describeWithBubblewrap('what a program writes', () => {
 });
 
 describeWithBubblewrap('the network', () => {
-  it('D15: does not reach a port or a socket of this machine', async () => {
+  it('does not reach a port or a socket of this machine', async () => {
     const hello = (socket: { end(text: string): void }) => socket.end('hunter2');
     const [tcp, unix, abstract] = [createServer(hello), createServer(hello), createServer(hello)];
     const name = `countersign-${process.pid}`;
@@ -225,7 +225,7 @@ describeWithBubblewrap('the network', () => {
     }
   });
 
-  it('D15: asks no resolver', async () => {
+  it('finds no address of a name: no resolver is asked', async () => {
     const script = `require('dns').lookup('example.com', (e) => console.log(e.code))`;
     const { output } = await sandbox().run({ argv: ['node', '-e', script] });
     expect(output).toMatch(/EAI_AGAIN|ENOTFOUND/);
@@ -280,13 +280,13 @@ describeWithBubblewrap('the limits', () => {
       /File (too large|size limit exceeded)/i,
     ],
     ['many files', "node -e 'for (;;) require(`fs`).openSync(`/dev/null`)'", { openFiles: 64 }, /EMFILE/],
-  ])('D09: stop %s', async (_case, script, limits, said) => {
+  ])('stop %s', async (_case, script, limits, said) => {
     const end = await shell(script, { limits: limits ?? {} });
     expect(end.output).toMatch(said);
     expect(end.survivors).toBe(0);
   });
 
-  it('D09: stop a loop without end', async () => {
+  it('stop a loop without end', async () => {
     expect((await shell('while :; do :; done', { limits: { cpu: '1s' } })).code).toBe(137);
   });
 
@@ -316,7 +316,7 @@ describeWithBubblewrap('what a program leaves behind', () => {
   /** Leaves a `sleep 86399.<number>`. The number is made inside, so that no argument around it looks like it. */
   const daemon = (number: number): string => `setsid sh -c '(env -i sleep 86399.$((${number - 1}+1)) & )' & `;
 
-  it('D08: ends with it, also in a session of its own, without its variables', async () => {
+  it('ends with it, also in a session of its own, without its variables', async () => {
     const end = await shell(`${daemon(11)} sleep 0.2`);
     expect(end).toMatchObject({ code: 0, survivors: 0 });
     expect(running('86399.11')).toEqual([]);
@@ -353,7 +353,7 @@ describeWithBubblewrap('what a program leaves behind', () => {
       await untilGone('86399.13');
     });
 
-    it('D13: hands on no descriptor that it inherited', async () => {
+    it('hands on no descriptor that it inherited', async () => {
       const child = worker('readlink /proc/self/fd/40');
       let output = '';
       child.stdout?.on('data', (chunk: Buffer) => void (output += chunk.toString()));

@@ -64,7 +64,7 @@ async function refused(box: Box, path: string, uses = USES): Promise<void> {
   expect(readFileSync(join(box.outside, 'secret.txt'), 'utf8')).toBe(SECRET);
 }
 
-describe('C01, C02: paths that lead outside are refused by every tool', () => {
+describe('paths that lead outside are refused by every tool', () => {
   it.each([
     ['relative', '../outside/secret.txt'],
     ['relative', '../../../../../../etc/passwd'],
@@ -79,7 +79,7 @@ describe('C01, C02: paths that lead outside are refused by every tool', () => {
     ['too deep', `${'x/'.repeat(200)}x`],
   ])('%s %j', (_, path) => refused(makeBox({ 'a.txt': 'secret here\n' }), path));
 
-  it('C03: a folder beside the workspace whose name begins the same', async () => {
+  it('a folder beside the workspace whose name begins the same', async () => {
     const box = makeBox();
     mkdirSync(`${box.root}-evil`);
     await refused(box, '../proj-evil/x');
@@ -88,7 +88,7 @@ describe('C01, C02: paths that lead outside are refused by every tool', () => {
   });
 });
 
-describe('C02, C10: names are taken literally, never decoded or expanded', () => {
+describe('names are taken literally, never decoded or expanded', () => {
   it.each([
     'file:///etc/passwd',
     '~/.config/id_rsa',
@@ -114,7 +114,7 @@ describe('C02, C10: names are taken literally, never decoded or expanded', () =>
 });
 
 describe('links are followed by no tool', () => {
-  it('C04: a link to a file outside, and to one inside', async () => {
+  it('a link to a file outside, and to one inside', async () => {
     const box = makeBox({ 'a.txt': 'secret here\n' });
     symlinkSync(join(box.outside, 'secret.txt'), join(box.root, 'out'));
     symlinkSync('a.txt', join(box.root, 'in'));
@@ -127,14 +127,14 @@ describe('links are followed by no tool', () => {
     await refused(box, 'self/a.txt');
   });
 
-  it('C05: a linked parent of what does not exist yet', async () => {
+  it('a linked parent of what does not exist yet', async () => {
     const box = makeBox({ 'a.txt': 'secret\n' });
     symlinkSync(box.outside, join(box.root, 'folder'));
     await refused(box, 'folder/new.txt');
     await refused(box, 'folder/new/deep.txt');
   });
 
-  it('C06: chains and loops, and a link to nothing', async () => {
+  it('chains and loops, and a link to nothing', async () => {
     const box = makeBox({ 'a.txt': 'secret\n' });
     const chain = [
       [join(box.outside, 'secret.txt'), 'one'],
@@ -150,7 +150,7 @@ describe('links are followed by no tool', () => {
     expect(existsSync(join(box.outside, 'nothing'))).toBe(false);
   });
 
-  it('C17: a tree and a search go past links, loops and what cannot be read as a file', async () => {
+  it('a tree and a search go past links, loops and what cannot be read as a file', async () => {
     const box = makeBox({ 'a.txt': 'needle\n', 'sub/b.txt': 'needle\n' });
     symlinkSync('..', join(box.root, 'sub', 'up'));
     symlinkSync(box.outside, join(box.root, 'out'));
@@ -163,7 +163,7 @@ describe('links are followed by no tool', () => {
   });
 });
 
-describe('C15: only regular files, of a size that fits', () => {
+describe('only regular files, of a size that fits, are read and written', () => {
   it('a pipe, a socket and a folder are refused without waiting', async () => {
     const box = makeBox({ 'a.txt': 'secret\n', 'folder/b.txt': 'b\n' });
     execFileSync('mkfifo', [join(box.root, 'pipe')]);
@@ -206,7 +206,7 @@ describe('C15: only regular files, of a size that fits', () => {
   });
 });
 
-describe('C11, C12: protected names are not written, however they are spelled, whether or not they exist', () => {
+describe('protected names are not written, however they are spelled, whether or not they exist', () => {
   it.each([
     '.git/config',
     '.git',
@@ -305,7 +305,7 @@ describe('C11, C12: protected names are not written, however they are spelled, w
   });
 });
 
-describe('C18: permissions', () => {
+describe('the permissions of a file that is written', () => {
   it.each([
     ['a script stays executable', 0o755, 0o755],
     ['a private file stays private', 0o600, 0o600],
@@ -344,7 +344,7 @@ describe('C18: permissions', () => {
   });
 });
 
-describe('C19: temporary files', () => {
+describe('temporary files', () => {
   it('are gone after a write, and after one that failed', async () => {
     const box = makeBox({ 'a.txt': 'old\n' });
     const hands = takeInHand(createWorkspaceTools({ root: box.root }));

@@ -6,6 +6,7 @@ import {
   renderDiff,
   reverseHunks,
 } from '../../../src/tools/workspace/hunks';
+import { runs } from '../../support/properties';
 
 /** Few different lines, so that texts share some; every line end there is, and ends without one. */
 const text = fc
@@ -38,7 +39,7 @@ describe('hunks', () => {
         expect(applyHunks(base, hunks)).toBe(target);
         expect(reverseHunks(target, hunks)).toBe(base);
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -56,7 +57,7 @@ describe('hunks', () => {
           expect(rest.length === 0 ? now : base).toBe(rest.length === 0 ? target : reverseHunks(now, kept));
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

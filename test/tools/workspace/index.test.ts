@@ -167,7 +167,7 @@ describe('on real files', () => {
   });
 });
 
-describe('C13: edit_file', () => {
+describe('edit_file', () => {
   const edit = (old_text: string, new_text: string): JsonObject => ({ old_text, new_text });
   it.each([
     ['one', 'a b\n', [edit('a', 'x')], 'x b\n'],

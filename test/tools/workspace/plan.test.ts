@@ -6,6 +6,7 @@ import { createWorkspaceTools } from '../../../src/tools/workspace';
 import { executePlan, planFile } from '../../../src/tools/workspace/plan';
 import { createRoot } from '../../../src/tools/workspace/root';
 import { makeBox, takeInHand } from './support';
+import { runs } from '../../support/properties';
 
 const lines = (count: number, change: (line: string, index: number) => string = (line) => line): string =>
   Array.from({ length: count }, (_, index) => change(`line ${index + 1}\n`, index + 1)).join('');
@@ -215,7 +216,7 @@ describe('bytes survive', () => {
         await executePlan(root, plan);
         expect(box.read('a.bin')).toEqual(target);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -62,7 +62,7 @@ const ATTACKS: [string, JsonObject][] = [
   ['move_file', { from: 'mine.txt', to: 'sub/given.txt' }],
 ];
 
-describe('C07: a folder that is swapped for a link while it is used, held by descriptors', () => {
+describe('a folder that is swapped for a link while it is used, held by descriptors', () => {
   const fixture = workspaceFixture('descriptors');
   let swapper: ChildProcess;
 

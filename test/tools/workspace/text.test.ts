@@ -11,6 +11,7 @@ import {
   skipLines,
   splitLines,
 } from '../../../src/tools/workspace/text';
+import { runs } from '../../support/properties';
 
 it.each<[string, Buffer, string]>([
   ['ASCII', Buffer.from('a'), 'utf8'],
@@ -84,7 +85,7 @@ describe('findText', () => {
         expect(findText(text, wanted, from)).toBe(text.indexOf(wanted, from));
         expect(findText(part, wanted, from)).toBe(part.indexOf(wanted, from));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

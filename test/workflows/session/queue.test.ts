@@ -4,6 +4,7 @@ import { MODES } from '../../../src/contract/session';
 import { isSessionInput } from '../../../src/workflows/session/memory';
 import * as state from '../../../src/workflows/session/state';
 import { end, message, send, turnId } from './support';
+import { runs } from '../../support/properties';
 
 describe('a message', () => {
   it.each([
@@ -105,6 +106,6 @@ it('loses and doubles no message, in any order of messages, turns and runs', () 
       const all = [...done, ...held.map(({ messageId }) => messageId)];
       expect(all.sort()).toEqual([...sent].sort());
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

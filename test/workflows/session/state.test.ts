@@ -6,6 +6,7 @@ import { readRecord } from '../../../src/contract/session/conversation';
 import { isSessionInput } from '../../../src/workflows/session/memory';
 import * as state from '../../../src/workflows/session/state';
 import { end, message, send, turnId } from './support';
+import { runs } from '../../support/properties';
 
 it('is asked for a summary where there is something to summarize, or will be after the running turn', () => {
   const session = state.makeSession({ agent: 'a' });
@@ -65,7 +66,7 @@ it('counts what each turn has spent once, and keeps what people added, over turn
       expect(session.spending.spent).toEqual(expected);
       expect(session.spending.budget).toEqual({ tokens: allowed, then: 'ask' });
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

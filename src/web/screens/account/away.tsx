@@ -60,7 +60,7 @@ interface EndProps {
   id: string;
   from: string;
   to: string;
-  /** The person who is away ends it. */
+  /** The person ends their own absence, which has begun. */
   isBack: boolean;
   look: () => Promise<void>;
 }

@@ -19,7 +19,8 @@ import type { FilePlan } from '../../../contract/plan';
 interface ArgumentsProps {
   of: JsonObject;
   /**
-   * The file change that is shown above. Values that are part of it are not shown again unless the person opens them.
+   * The file change that is shown above. Values that are part of this change are not shown again unless the person
+   * opens them.
    */
   plan?: FilePlan | undefined;
 }

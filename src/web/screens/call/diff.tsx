@@ -156,8 +156,8 @@ interface BlockProps {
 }
 
 /**
- * Some lines of a diff. While they are far out of view, the browser does not lay them out, and their words and syntax
- * have no colours yet.
+ * Some lines of a diff. While the lines are far out of view, the browser does not lay them out, and their words and
+ * syntax have no colours yet.
  */
 function Block({ lines, path, from, to }: BlockProps): JSX.Element {
   const ref = useRef<HTMLDivElement>(null);

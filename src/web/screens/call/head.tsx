@@ -168,8 +168,3 @@ export function CallName({ callId, tool }: Pick<CallView, 'callId' | 'tool'>): J
     </>
   );
 }
-
-/** Whether a person has to decide, answer or resolve the call. */
-export function isWaiting({ phase }: CallView): boolean {
-  return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
-}

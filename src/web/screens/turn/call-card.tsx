@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import { describePhase } from '../../../history/labels';
 import { callSummary } from '../../../contract/text/call-summary';
 import { span } from '../../../contract/text/times';
-import type { CallView } from '../../../history/view-types';
+import { type CallView, isWaiting } from '../../../history/view-types';
 import { hrefOf } from '../../model/route';
 import { Chip, Dialog } from '../../ui/widgets';
 import { Text } from '../../ui/text';
@@ -23,11 +23,11 @@ import {
 } from '../../model/draft';
 import { goTo, useAppContext, useKept } from '../../ui/app';
 import { EditArguments } from '../call/edit';
-import { CallName, isWaiting } from '../call/head';
+import { CallName } from '../call/head';
 import { LinesInput } from '../call/inputs';
 import { readForkDraft } from '../../typed';
 
-export { CallName, isWaiting };
+export { CallName };
 
 interface CardProps {
   turn: string;
