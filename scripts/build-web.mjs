@@ -21,7 +21,7 @@ const late = (found) => ({
   },
 });
 
-/** What screens that are loaded late have for themselves; all else that they import is in the script that is there already, by `shared.ts`. */
+/** What screens that are loaded late have for themselves; all else that they import is in the script that is there already, by `first-script.ts`. */
 const OWN =
   /^canonicalize$|(bulk|composer|conversation)-\w+$|model\/(alike|conversation|stats|timeline)$|(history\/|\.\/)(batch|compare|moment|transcript)$|contract\/(question|transcript|turn-states)$|history\/session\/view$|secret\/sealed$|(contract\/|\.\/)(limits|text\/bytes)$/;
 

@@ -6,7 +6,7 @@ import type { ApproversSource } from '../authority/source';
 import type { Agent } from '../tools/define-agent';
 import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
-import type { FileStore } from '../store';
+import type { FileStore } from '../store/stored-file';
 import type { Traces } from '../traces';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';

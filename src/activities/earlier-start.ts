@@ -3,6 +3,7 @@ import { temporal } from '@temporalio/proto';
 import type { CallInput } from '../contract/call';
 import type { HistoryEvent } from '../history/decode/decode';
 import {
+  DECIDED_BEFORE,
   isAllowedHere,
   isGivenBack,
   isOfReplyHere,
@@ -99,36 +100,6 @@ async function startInOtherRun(input: CallInput): Promise<string | undefined> {
   if (history.isCut && input.generation === 0 && !(await isOfReplyHere(history, input)))
     return 'the server has deleted the run that this one was reset from';
   return undefined;
-}
-
-const DECIDED_BEFORE = 'decided before the turn was reset';
-
-/**
- * Why the decision on a repeatable call is void, so that the call needs another one. In a run that a reset made, a
- * decision counts only if the history of this run proves that it was made after the reset. Undefined: it counts.
- */
-export async function voidDecision(input: CallInput): Promise<string | undefined> {
-  if (input.decision === undefined || !isResetRun(input)) return undefined;
-  try {
-    return (await isAllowedHere(await readResetHistory(), input)) ? undefined : DECIDED_BEFORE;
-  } catch (error) {
-    return `whether it was ${DECIDED_BEFORE} could not be read: ${errorMessage(error)}`;
-  }
-}
-
-/**
- * Whether a run before a reset may have run an idempotent call, which then may run again. A history that cannot be read
- * counts as a start.
- */
-export async function mayHaveRunBeforeReset(input: CallInput): Promise<boolean> {
-  if (input.effect !== 'idempotent' || !isResetRun(input)) return false;
-  try {
-    const history = await readResetHistory();
-    if (await wasScheduledBefore(history, input)) return true;
-    return history.isCut && !(await isOfReplyHere(history, input));
-  } catch {
-    return true;
-  }
 }
 
 /**

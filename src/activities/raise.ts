@@ -10,11 +10,10 @@ import { raiseCall, raisedKind } from '../contract/spending/raise';
 import type { PrepareInput, PrepareOutput } from '../contract/think';
 import { checkVotes, refusalBy, votesUnchecked } from './authority';
 import type { ActivityDeps } from './deps';
-import { voidDecision } from './earlier-start';
 import { cachedOutput, notRunResult } from './execution';
 import { notHere } from './another-worker';
 import { invalidCall } from './prepare-call';
-import { placeHere } from './reset-history';
+import { placeHere, voidDecision } from './reset-history';
 import { spentBefore, whatIsOther } from './run-tool';
 import { renewalRefusal } from './control/renewal';
 

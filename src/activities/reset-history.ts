@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { SOMEBODY } from '../contract/authority/votes';
 import type { CallInput } from '../contract/call';
 import { digestJson } from '../contract/digest';
+import { errorMessage } from '../contract/errors';
 import { isSoundJson } from '../contract/json';
 import { ACTIVITIES, callKey, SIGNALS, UPDATES } from '../contract/names';
 import type { HistoryEvent } from '../history/decode/decode';
@@ -147,6 +148,37 @@ export async function isGivenBack({
 
 /** The part of a call's input that names the call. */
 const CallName = z.object({ callKey: z.string(), generation: z.number() });
+
+/** Why a decision of an earlier run does not count, as a person reads it. */
+export const DECIDED_BEFORE = 'decided before the turn was reset';
+
+/**
+ * Why the decision on a repeatable call is void, so that the call needs another one. In a run that a reset made, a
+ * decision counts only if the history of this run proves that it was made after the reset. Undefined: it counts.
+ */
+export async function voidDecision(input: CallInput): Promise<string | undefined> {
+  if (input.decision === undefined || !isResetRun(input)) return undefined;
+  try {
+    return (await isAllowedHere(await readResetHistory(), input)) ? undefined : DECIDED_BEFORE;
+  } catch (error) {
+    return `whether it was ${DECIDED_BEFORE} could not be read: ${errorMessage(error)}`;
+  }
+}
+
+/**
+ * Whether a run before a reset may have run an idempotent call, which then may run again. A history that cannot be read
+ * counts as a start.
+ */
+export async function mayHaveRunBeforeReset(input: CallInput): Promise<boolean> {
+  if (input.effect !== 'idempotent' || !isResetRun(input)) return false;
+  try {
+    const history = await readResetHistory();
+    if (await wasScheduledBefore(history, input)) return true;
+    return history.isCut && !(await isOfReplyHere(history, input));
+  } catch {
+    return true;
+  }
+}
 
 /**
  * Whether this run's own history proves that the call was allowed after the last reset: by its decision or, if it

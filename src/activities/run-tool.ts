@@ -6,7 +6,7 @@ import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '
 import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
-import { mayHaveRunBeforeReset, voidDecision, signedStart, unreadStart } from './earlier-start';
+import { signedStart, unreadStart } from './earlier-start';
 import {
   cachedOutput,
   execute,
@@ -34,7 +34,7 @@ import { NOTHING_RAN, policyRefusal } from '../tools/policy';
 import { askRules, authorityOfCall, checkVotes, votesUnchecked } from './authority';
 import { requestersOf } from '../contract/authority/authority';
 import type { PolicyRules } from '../authority/policy';
-import { placeHere } from './reset-history';
+import { mayHaveRunBeforeReset, placeHere, voidDecision } from './reset-history';
 import type { ApproversSource } from '../authority/source';
 import { asCalled, unshownIn } from '../tools/prepare';
 import type { Tool } from '../tools/types';

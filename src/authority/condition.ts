@@ -24,6 +24,18 @@ export interface RuleCondition {
   evaluate(facts: ConditionFacts): boolean | { failed: string };
 }
 
+/**
+ * What a rule does with a call: `then` if the rule fits, `refuse` if its condition cannot be evaluated. Undefined if
+ * the rule does not fit.
+ */
+export function actionBy<Action extends string>(
+  outcome: ReturnType<RuleCondition['evaluate']>,
+  then: Action,
+): { action: Action | 'refuse'; failed?: string } | undefined {
+  if (outcome === false) return undefined;
+  return outcome === true ? { action: then } : { action: 'refuse', failed: outcome.failed };
+}
+
 /** A mistake in a condition, and its position in characters from 0. */
 export type ConditionMistake = { message: string; at: number };
 

@@ -27,18 +27,6 @@ export interface CheckedRule<R> {
 }
 
 /**
- * What a rule does with a call: `then` if the rule fits, `refuse` if its condition cannot be evaluated. Undefined if
- * the rule does not fit.
- */
-export function actionBy<Action extends string>(
-  outcome: CheckedRule<unknown>['outcome'],
-  then: Action,
-): { action: Action | 'refuse'; failed?: string } | undefined {
-  if (outcome === false) return undefined;
-  return outcome === true ? { action: then } : { action: 'refuse', failed: outcome.failed };
-}
-
-/**
  * Checks the rules for the tool and the agent of a call, one by one in their order, so that the caller may stop early.
  * The rules are indexed by tool, so the rules of other tools cost nothing.
  */

@@ -4,8 +4,8 @@ import { POLICY_ACTIONS, type PolicyAction, type PolicyRule } from '../contract/
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage, systemReason } from '../contract/errors';
 import { checkCovered, checkNames, checkWhen, type KnownNames } from './check-file';
-import type { RuleCondition } from './condition';
-import { actionBy, type RuledCall, rulesThatFit } from './matching';
+import { actionBy, type RuleCondition } from './condition';
+import { type RuledCall, rulesThatFit } from './matching';
 import { MOST_RULES, ruleBase } from './read-file';
 import { type Complain, mistakeLines, type YamlPath, readYaml, schemaMistakes } from './yaml';
 import { DAY } from '../contract/limits';

@@ -16,7 +16,7 @@ import { reasonOfNoAnswer } from '../server-probe';
 import { detailsOf, isUpdateLimit, STATUS, grpcStatusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { openFileStore } from '../store';
-import { Outbox } from './outbox';
+import { SendLimit } from './send-limit';
 import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
 import { readHistories, readRunEvents, readTimeline, readTurn } from '../history/read';
 import { readHistory } from '../history/run';
@@ -76,12 +76,12 @@ export async function connect(options: ConnectOptions = {}): Promise<Countersign
   };
   const source = { connection, namespace, decode: makeDecode(loadedDataConverter) };
   const readyMs = options.readyMs ?? READY_MS;
-  const outbox = new Outbox();
+  const sendLimit = new SendLimit();
   let store: ReturnType<typeof openFileStore>;
   const files = (): typeof store =>
     (store ??= openFileStore(options.files, { sealer: loadEncryption(options.encryption).fileSealer() }));
   return makeCountersign(
-    { client, ...listers, limit, connection, namespace, source, outbox, files, stream, readyMs },
+    { client, ...listers, limit, connection, namespace, source, sendLimit, files, stream, readyMs },
     close,
   );
 }

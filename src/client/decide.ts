@@ -36,8 +36,8 @@ const UNKNOWN_RETRY_MS = 200;
 /**
  * Decides a request by update, or by signal with the same `decisionId` if no worker answers in time. Changed
  * arguments go by signal only if no worker polls the turn's queue. Many decisions at the same time wait for each
- * other, see `Outbox`. A refusal is an answer. After `unknown_call`, the turn is asked again for a while, because the
- * request may be about to be registered.
+ * other, see `SendLimit`. A refusal is an answer. After `unknown_call`, the turn is asked again for a while, because
+ * the request may be about to be registered.
  */
 export function decideCall(context: ClientContext, turn: string, decision: Decision): Promise<Answer> {
   const content = identified(decision);
@@ -77,7 +77,7 @@ async function send(
 ): Promise<Answer> {
   const until = performance.now() + TIMES.unknownCallRetry;
   for (;;) {
-    const answer = await context.outbox.send(message.turn, () => sendOnce(context, message));
+    const answer = await context.sendLimit.run(message.turn, () => sendOnce(context, message));
     if (answer === 'closed') return askRecord(context, message.turn, afterwards);
     const unknown = answer.status === 'refused' && answer.verdict.code === 'unknown_call';
     if (!unknown || performance.now() >= until) return answer;

@@ -9,7 +9,7 @@ export { CountersignError, ERROR_CODES, type ErrorCode } from '../contract/error
 export type { Whom } from '../contract/authority/open-votes';
 export type { FollowOptions, InboxQuery, StartRequest } from './requests';
 export type { FileRef } from '../contract/session/files';
-export type { NewFile } from '../store';
+export type { NewFile } from '../store/stored-file';
 export type {
   Answer,
   Build,

@@ -1,6 +1,6 @@
 import type { Priority } from '@temporalio/common';
 import type { FileRef } from '../contract/session/files';
-import type { NewFile } from '../store';
+import type { NewFile } from '../store/stored-file';
 import type { Budget } from '../contract/spending/budget';
 import type { Whom } from '../contract/authority/open-votes';
 

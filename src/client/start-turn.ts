@@ -9,7 +9,7 @@ import { type Budget, budgetIssues } from '../contract/spending/budget';
 import { describeIssues } from '../contract/read-json';
 import { LIMITS } from '../contract/limits';
 import { areFiles, type FileRef } from '../contract/session/files';
-import type { FileStore } from '../store';
+import type { FileStore } from '../store/stored-file';
 import { originIssues, startOf, type TurnInput } from '../contract/turn';
 import type { TurnOrigin } from '../contract/call';
 import { isNotReady, retry, toCountersignError } from '../history/server-errors';

@@ -22,7 +22,7 @@ import type { ResetPlan } from '../history/reset';
 
 import type { TurnView } from '../history/view';
 import type { TurnPlace } from '../history/view-types';
-import type { FileStore } from '../store';
+import type { FileStore } from '../store/stored-file';
 import type { ScheduledTurns, ScheduleSummary, ScheduleTimes } from './schedule-types';
 import type { FollowOptions, InboxQuery, StartRequest } from './requests';
 import type { Session, SessionOptions, SessionsPage, SessionsQuery } from './session/types';

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ApiError, InboxPage } from '../server/api';
 import { readInbox } from './http';
-import { type LiveInbox, useTabVisible } from './live';
+import { useTabVisible } from './live';
+import type { LiveInbox } from './shared-stream';
 
 /** The rows of the inbox to read. */
 interface RowsWanted {

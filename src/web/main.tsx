@@ -3,12 +3,12 @@ import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import type { ApiError, InboxSession } from '../server/api';
 import { defined } from '../contract/defined';
 import { readSession, showUser, signIn, signOut } from './http';
-import { type LiveInbox, useInbox } from './live';
 import type { Selection } from './model/alike';
 import { grouped, titleOf } from './model/inbox';
 import { connectionStatus, errorText } from './model/labels';
 import { type Route, signInCode } from './model/route';
 import { Screen } from './screens/screen';
+import { type LiveInbox, useInbox } from './shared-stream';
 import { forgetTyped } from './typed';
 import {
   type AppContext,
@@ -257,7 +257,7 @@ function Header({ session, route, inbox, signOut }: HeaderProps): JSX.Element {
   );
 }
 
-export * from './shared';
+export * from './first-script';
 
 document.documentElement.dataset['theme'] = storedTheme();
 const root = document.getElementById('app');

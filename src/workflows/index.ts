@@ -1,4 +1,4 @@
 /** Entry of the workflow bundle. */
 export { agentSession } from './session/agent-session';
 export { agentTurn } from './agent-turn';
-export { countersignControl } from './control';
+export { countersignControl } from './control/countersign-control';

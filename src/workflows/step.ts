@@ -6,7 +6,7 @@ import { afterStep } from '../contract/spending/repeats';
 import type { Order } from '../contract/tool';
 import { ENDINGS } from '../contract/call-messages';
 import type { ToolResult } from '../contract/result';
-import { DeadlineTimer } from './changes';
+import { DeadlineTimer } from './timers';
 import {
   cancelAll,
   closeCall,

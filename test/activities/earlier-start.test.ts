@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { earlierStart, voidDecision, startInEarlierRound } from '../../src/activities/earlier-start';
+import { earlierStart, startInEarlierRound } from '../../src/activities/earlier-start';
 import type { CallInput } from '../../src/contract/call';
 import type { HistoryEvent } from '../../src/history/decode/decode';
 import { fakeServer } from '../history/fake-server';
@@ -37,24 +37,6 @@ it.each<[string, Info, RegExp]>([
   ['a server that cannot be asked', {}, /whether it was started before could not be read/],
 ])('%s counts as a start', async (_, info, why) => {
   expect(await inRun('run-1', info).run(() => earlierStart(input))).toMatch(why);
-});
-
-it.each<[string, Partial<CallInput>, string]>([
-  ['has none', {}, 'run-2'],
-  [
-    'is in the run that it was made in',
-    { decision: { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: '' } },
-    'run-1',
-  ],
-])('a call that %s needs no other decision', async (_, change, runId) => {
-  expect(await inRun(runId).run(() => voidDecision({ ...input, ...change }))).toBeUndefined();
-});
-
-it('a decision that may be of another run does not count where the history cannot be read', async () => {
-  const decision = { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: '' } as const;
-  expect(await inRun('run-2').run(() => voidDecision({ ...input, decision }))).toMatch(
-    /whether it was decided before the turn was reset could not be read/,
-  );
 });
 
 describe('an earlier round of a call', () => {

@@ -2,7 +2,7 @@ import { ServiceError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import type { ClientContext } from '../../src/client/context';
 import { decideCall } from '../../src/client/decide';
-import { Outbox } from '../../src/client/outbox';
+import { SendLimit } from '../../src/client/send-limit';
 import { STATUS } from '../../src/history/server-errors';
 import { grpcError } from '../history/fake-server';
 import { accepted } from '../history/script';
@@ -29,7 +29,7 @@ async function decided(...ends: readonly (Error | object)[]) {
     withDeadline: async <T>(_: unknown, act: () => Promise<T>): Promise<T> => act(),
   };
   const client = { workflow: { getHandle: () => handle } };
-  const context = { connection, client, namespace: 'default', outbox: new Outbox() };
+  const context = { connection, client, namespace: 'default', sendLimit: new SendLimit() };
   return decideCall(context as unknown as ClientContext, 't', { callId: '1.1', decision: 'approved' });
 }
 

@@ -14,7 +14,7 @@ import { type Codes, createCodes } from '../../src/server/auth/codes';
 import { createSignInSessions } from '../../src/server/auth/sessions';
 import { createUsers, type Users } from '../../src/server/auth/users';
 import { createErrorFormatter } from '../../src/server/failure';
-import { createHosts } from '../../src/server/address';
+import { createHosts } from '../../src/server/auth/origin';
 import { createDecidedReader } from '../../src/server/reading/decided-reader';
 import { createShownCalls } from '../../src/server/shown-calls';
 import { createFeed } from '../../src/server/inbox-feed';

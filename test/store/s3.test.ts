@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import S3rver from 's3rver';
-import { type FileStore, openFileStore } from '../../src/store';
+import { openFileStore } from '../../src/store';
+import type { FileStore } from '../../src/store/stored-file';
 import { scratchDirectory } from '../support/scratch';
 
 const directory = scratchDirectory();

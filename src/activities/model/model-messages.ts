@@ -3,7 +3,7 @@ import type { FileRef } from '../../contract/session/files';
 import { describeFile } from '../../contract/text/bytes';
 import { cutContent, type TranscriptCall, type TranscriptEntry } from '../../contract/transcript';
 import type { Model, ModelCall, ModelFile, ModelMessage } from '../../models/model';
-import type { FileStore } from '../../store';
+import type { FileStore } from '../../store/stored-file';
 import { fitsType, isText } from '../../store/media-types';
 
 /** The model that reads the files of a conversation, and the store that holds their bytes. */

@@ -157,7 +157,7 @@ async function updateOnce(
     return retry({ passes: isTaskFailing, forMs: ms }, () => connection.withDeadline(end, execute));
   };
   try {
-    return await context.outbox.send(session, send);
+    return await context.sendLimit.run(session, send);
   } catch (error) {
     if (isSilence(error) || isTaskFailing(error) || isUpdateTotal(detailsOf(error))) return SILENCE;
     throw await failureOf(context, session, error);

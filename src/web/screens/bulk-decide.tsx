@@ -24,7 +24,7 @@ import {
   useKeys,
   useState,
   whyNot,
-} from '../shared';
+} from '../first-script';
 import type { Chosen } from './bulk-table';
 
 const STATES = {

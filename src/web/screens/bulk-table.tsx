@@ -3,7 +3,7 @@ import type { Json } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { InboxItem } from '../../server/api';
 import type { AlikeField } from '../model/alike';
-import { Deadline, hrefOf, keyOf, SeenEnd, SeenText, SelectBox, Text, useNow } from '../shared';
+import { Deadline, hrefOf, keyOf, SeenEnd, SeenText, SelectBox, Text, useNow } from '../first-script';
 
 /** A request that is selected and was read. */
 export interface Chosen {

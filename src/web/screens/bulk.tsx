@@ -13,7 +13,7 @@ import {
   useRef,
   useState,
   WatchSeen,
-} from '../shared';
+} from '../first-script';
 import { Decide, Report } from './bulk-decide';
 import { CallLink, type Chosen, Differences, Same } from './bulk-table';
 

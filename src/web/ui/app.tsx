@@ -3,7 +3,7 @@ import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hoo
 import type { ApiError, InboxSession } from '../../server/api';
 import { send } from '../http';
 import { serverNow } from '../stream';
-import type { LiveInbox } from '../live';
+import type { LiveInbox } from '../shared-stream';
 import type { Selection } from '../model/alike';
 import { hrefOf, parseRoute, type Route } from '../model/route';
 import type { Careful, Held, Hold, ShownNotice, Notify } from './held';

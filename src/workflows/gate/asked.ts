@@ -5,7 +5,8 @@ import { defined } from '../../contract/defined';
 import { callKey, gateMemoKey } from '../../contract/names';
 import { expire, register, reopen } from '../approvals/transitions';
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
-import { type ChangeNotifier, timerMs } from '../changes';
+import type { ChangeNotifier } from '../changes';
+import { timerMs } from '../timers';
 import {
   fitsLike,
   type GateAllowed,

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { toMessages } from '../../../src/activities/model/model-messages';
 import type { FileRef } from '../../../src/contract/session/files';
 import type { TranscriptEntry } from '../../../src/contract/transcript';
-import { openFileStore, type FileStore } from '../../../src/store';
+import { openFileStore } from '../../../src/store';
+import type { FileStore } from '../../../src/store/stored-file';
 import { scratchDirectory } from '../../support/scratch';
 
 const directory = scratchDirectory();

@@ -1,7 +1,7 @@
-import type { Authority } from '../../src/contract/authority/authority';
-import { UPDATES } from '../../src/contract/names';
-import { countersignControl } from '../../src/workflows/control';
-import { endWorkflow, jobs, lines, WorkflowUnderTest } from '../support/workflow';
+import type { Authority } from '../../../src/contract/authority/authority';
+import { UPDATES } from '../../../src/contract/names';
+import { countersignControl } from '../../../src/workflows/control/countersign-control';
+import { endWorkflow, jobs, lines, WorkflowUnderTest } from '../../support/workflow';
 
 afterEach(endWorkflow);
 

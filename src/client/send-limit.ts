@@ -1,5 +1,5 @@
 /** Lets at most `size` jobs run at the same time. Further jobs wait in the order in which they came. */
-export class JobLimiter {
+class JobLimiter {
   private running = 0;
   private readonly waiting: (() => void)[] = [];
 
@@ -39,12 +39,12 @@ const AT_ONCE = 50;
  */
 const AT_ONCE_PER_TURN = 8;
 
-/** Sends the messages of one client: at most 50 at the same time, and at most 8 to the same turn. */
-export class Outbox {
+/** Limits the sending of one client's messages: at most 50 at the same time, and at most 8 to the same turn. */
+export class SendLimit {
   private readonly all = new JobLimiter(AT_ONCE);
   private readonly turns = new Map<string, JobLimiter>();
 
-  async send<T>(turn: string, job: () => Promise<T>): Promise<T> {
+  async run<T>(turn: string, job: () => Promise<T>): Promise<T> {
     const own = this.turns.get(turn) ?? new JobLimiter(AT_ONCE_PER_TURN);
     this.turns.set(turn, own);
     try {

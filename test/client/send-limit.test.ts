@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Outbox } from '../../src/client/outbox';
+import { SendLimit } from '../../src/client/send-limit';
 
 /** Jobs that note how many ran beside them. */
 const jobs = () => {
@@ -21,27 +21,27 @@ const jobs = () => {
 
 it('sends at most 50 messages at once, and 8 to the same turn', async () => {
   const { job, most } = jobs();
-  const outbox = new Outbox();
+  const limit = new SendLimit();
   const turns = [...Array<string>(64).fill('busy'), ...Array.from({ length: 200 }, (_, n) => `turn ${n}`)];
-  expect(await Promise.all(turns.map((turn) => outbox.send(turn, job(turn))))).toEqual(turns);
+  expect(await Promise.all(turns.map((turn) => limit.run(turn, job(turn))))).toEqual(turns);
   expect(most.get('all')).toBe(50);
   expect(most.get('busy')).toBe(8);
 });
 
 it('messages that wait for a busy turn hold up no other turn', async () => {
-  const outbox = new Outbox();
+  const limit = new SendLimit();
   let release: () => void = () => undefined;
   const held = new Promise<void>((resolve) => (release = resolve));
-  const waiting = Array.from({ length: 100 }, () => outbox.send('busy', () => held));
-  expect(await outbox.send('other', () => Promise.resolve('sent'))).toBe('sent');
+  const waiting = Array.from({ length: 100 }, () => limit.run('busy', () => held));
+  expect(await limit.run('other', () => Promise.resolve('sent'))).toBe('sent');
   release();
   await Promise.all(waiting);
 });
 
 it('a message that fails gives its place to the next', async () => {
-  const outbox = new Outbox();
+  const limit = new SendLimit();
   const sent = Array.from({ length: 100 }, (_, n) =>
-    outbox.send('busy', () => (n % 2 === 0 ? Promise.reject(new Error('no')) : Promise.resolve(n))),
+    limit.run('busy', () => (n % 2 === 0 ? Promise.reject(new Error('no')) : Promise.resolve(n))),
   );
   const settled = await Promise.allSettled(sent);
   expect(settled.filter(({ status }) => status === 'fulfilled')).toHaveLength(50);

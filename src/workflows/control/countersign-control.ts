@@ -9,15 +9,15 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
-import { readAway } from '../contract/control/away-forms';
-import { confirmGrant } from '../contract/control/confirmations';
+import { readAway } from '../../contract/control/away-forms';
+import { confirmGrant } from '../../contract/control/confirmations';
 import {
   isConfirmAsked,
   isGrantAsked,
   isRevokeAsked,
   isUseAsked,
   readGrants,
-} from '../contract/control/grant-forms';
+} from '../../contract/control/grant-forms';
 import {
   addGrant,
   claimUse,
@@ -28,7 +28,7 @@ import {
   noGrants,
   revokeGrants,
   seenOf,
-} from '../contract/control/grants';
+} from '../../contract/control/grants';
 import {
   addPause,
   type ControlInput,
@@ -37,18 +37,18 @@ import {
   type Pause,
   readPauses,
   RESUME,
-} from '../contract/control/pauses';
-import { defined } from '../contract/defined';
-import { isObject } from '../contract/json';
-import { LIMITS } from '../contract/limits';
-import { FAILURES, MEMO } from '../contract/names';
-import { describeIssues } from '../contract/read-json';
-import { messageCheck, messageGuard } from '../contract/schema/message';
-import type { MessageOf, MessageSchema } from '../contract/schema/message';
-import { whyUnreadable } from '../contract/unreadable';
-import { misfit } from './check-start';
-import { type HeldAway, awayInput, takeAway } from './control/away';
-import { readAs, refusalFailure, take, takenOf } from './control/take';
+} from '../../contract/control/pauses';
+import { defined } from '../../contract/defined';
+import { isObject } from '../../contract/json';
+import { LIMITS } from '../../contract/limits';
+import { FAILURES, MEMO } from '../../contract/names';
+import { describeIssues } from '../../contract/read-json';
+import { messageCheck, messageGuard } from '../../contract/schema/message';
+import type { MessageOf, MessageSchema } from '../../contract/schema/message';
+import { whyUnreadable } from '../../contract/unreadable';
+import { misfit } from '../check-start';
+import { type HeldAway, awayInput, takeAway } from './away';
+import { readAs, refusalFailure, take, takenOf } from './take';
 import {
   type Bounds,
   confirmUpdate,
@@ -59,7 +59,7 @@ import {
   resumeUpdate,
   revokeUpdate,
   useUpdate,
-} from './messages';
+} from '../messages';
 
 /** The most bytes of a message without a grant, as JSON: twice the most that its texts may have. */
 const BYTES = 8 * 1024;
