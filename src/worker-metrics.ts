@@ -2,7 +2,7 @@ import type { MetricCounter, MetricHistogram, MetricMeter, MetricTags } from '@t
 import type { TelemetryOptions } from '@temporalio/worker';
 import type { Journal } from './activities/journal';
 import type { ObservedFact, Observe } from './activities/observed';
-import { CountersignError } from './contract/errors';
+import { CountersignError, errorMessage } from './contract/errors';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from './contract/names';
 import type { Usage } from './contract/spending/usage';
 import { readListenAddress } from './server/probes';
@@ -188,8 +188,8 @@ export function metricsExporter(place: string): NonNullable<TelemetryOptions['me
 
 /** The error for a runtime that cannot serve metrics. */
 export function metricsFailed(place: string, cause: unknown): CountersignError {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new CountersignError('config_invalid', `the metrics cannot be served at ${place}: ${why}`, {
+  const message = `the metrics cannot be served at ${place}: ${errorMessage(cause)}`;
+  return new CountersignError('config_invalid', message, {
     hint: 'choose another address with --metrics, or end what listens there',
     cause,
   });

@@ -36,8 +36,13 @@ export async function earlierStart(input: CallInput): Promise<string | undefined
   try {
     return (await describedStart()) ?? (await startInEarlierRound(input)) ?? (await startInOtherRun(input));
   } catch (error) {
-    return `whether it was started before could not be read: ${errorMessage(error)}`;
+    return unreadStart(error);
   }
+}
+
+/** Why a call does not start if the proof of an earlier start cannot be read. */
+export function unreadStart(error: unknown): string {
+  return `whether it was started before could not be read: ${errorMessage(error)}`;
 }
 
 /**

@@ -1,13 +1,12 @@
 import { ApplicationFailure } from '@temporalio/activity';
 import { defined } from '../contract/defined';
-import { errorMessage } from '../contract/errors';
 import { FAILURES, idempotencyKey } from '../contract/names';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '../contract/call';
 import { MAY_HAVE_RUN } from '../contract/call-messages';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
-import { signedStart } from './earlier-start';
+import { signedStart, unreadStart } from './earlier-start';
 import {
   cachedOutput,
   execute,
@@ -129,7 +128,7 @@ export async function spentBefore(input: CallInput): Promise<CallOutput | undefi
     const message = await signedStart(input);
     return message === undefined ? undefined : { inDoubt: { message } };
   } catch (error) {
-    return handBack(input, `whether it was started before could not be read: ${errorMessage(error)}`);
+    return handBack(input, unreadStart(error));
   }
 }
 

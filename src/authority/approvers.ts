@@ -14,7 +14,7 @@ import { type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { RevokedKeys } from './check-keys';
 import type { SignerKey } from './ssh-key';
-import type { Mistake } from './yaml';
+import { type Mistake, mistakeLines } from './yaml';
 
 /** The first rule that fits a call, and the action for the call. */
 export interface Ruling {
@@ -213,14 +213,9 @@ function concernedBy(
   return people.filter((one) => isNamed(one) || standIns.has(one.name) || requesters.includes(one.name));
 }
 
-const MOST_SHOWN = 20;
-
 function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
-  const lines = mistakes
-    .slice(0, MOST_SHOWN)
-    .map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`);
-  const more = mistakes.length > MOST_SHOWN ? [`and ${mistakes.length - MOST_SHOWN} more`] : [];
-  return new CountersignError('approvers_invalid', [...lines, ...more].join('\n'), {
+  const lines = mistakes.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`);
+  return new CountersignError('approvers_invalid', mistakeLines(lines), {
     hint: 'Correct the file; `countersign approvers check` looks at it again.',
     data: { mistakes: [...mistakes] },
   });

@@ -6,7 +6,8 @@ import { CountersignError, errorMessage, systemReason } from '../contract/errors
 import { checkCovered, checkNames, checkWhen, type KnownNames } from './check-file';
 import { actionBy, type RuleCondition } from './condition';
 import { type RuledCall, rulesThatFit } from './matching';
-import { type Complain, type YamlPath, readYaml, schemaMistakes } from './yaml';
+import { MOST_RULES, ruleBase } from './read-file';
+import { type Complain, mistakeLines, type YamlPath, readYaml, schemaMistakes } from './yaml';
 import { DAY } from '../contract/limits';
 
 /** A rule that fits a call, and its action. */
@@ -35,16 +36,10 @@ export interface PolicyRules {
   rulingOn(call: RuledCall, now: number): PolicyRuling;
 }
 
-const MOST_RULES = 1_000;
 const MOST_DAYS = 31;
 
-const names = z.array(z.string().min(1)).min(1, 'must not be empty');
-
 const rule = z.strictObject({
-  name: z.string().min(1).max(100),
-  tools: names.optional(),
-  agents: names.optional(),
-  when: z.string().min(1).optional(),
+  ...ruleBase,
   then: z.enum(POLICY_ACTIONS),
   reason: z.string().min(1).max(1_000).optional(),
   until: z
@@ -118,11 +113,8 @@ function policyOf(rules: readonly PolicyRule[], check: PolicyCheck): PolicyRules
   return checked(parsed.data.rules, { ...check, from: 'config' }, place);
 }
 
-const MOST_SHOWN = 20;
-
 function invalid(mistakes: readonly string[]): CountersignError {
-  const more = mistakes.length > MOST_SHOWN ? [`and ${mistakes.length - MOST_SHOWN} more`] : [];
-  return new CountersignError('policy_invalid', [...mistakes.slice(0, MOST_SHOWN), ...more].join('\n'), {
+  return new CountersignError('policy_invalid', mistakeLines(mistakes), {
     hint: 'Correct the rules; `countersign policy check` looks at them again.',
   });
 }

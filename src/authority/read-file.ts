@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { ASSURANCES } from '../contract/authority/rule';
 import { PERSON_NAME } from '../contract/authority/votes';
+import { DAY, HOUR, LONGEST, MINUTE, SECOND } from '../contract/limits';
 import { type Mistake, type ReadYaml, readYaml } from './yaml';
 
 /** The content of an approvers file, and the position of each part in its text. */
 export type ReadFile = ReadYaml<FileContent>;
 
 const MOST_PEOPLE = 5_000;
-const MOST_RULES = 1_000;
+/** The most rules of a file. */
+export const MOST_RULES = 1_000;
 const MOST_AGENTS = 200;
 const MOST_REVOKED = 10_000;
 /** The most people who may vote on one request. The request keeps their names. */
@@ -21,14 +23,13 @@ const entry = z
   .refine((text) => PERSON_NAME.test(text.replace(/^group:/, '')), 'must be a person or group:<name>');
 const roster = z.array(entry).min(1, 'must not be empty: nobody could decide');
 
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-const LONGEST_S = 3650 * 86_400;
+const UNITS: Readonly<Record<string, number>> = { s: SECOND, m: MINUTE, h: HOUR, d: DAY };
 
 const time = z.string().transform((text, context) => {
   const [, count = '', unit = ''] =
     /^(\d{1,9}) ?(s|m|h|d|seconds?|minutes?|hours?|days?)$/.exec(text.trim()) ?? [];
-  const seconds = Number(count) * (UNITS[unit.charAt(0)] ?? NaN);
-  if (count !== '' && seconds > 0 && seconds <= LONGEST_S) return seconds * 1000;
+  const ms = Number(count) * (UNITS[unit.charAt(0)] ?? NaN);
+  if (count !== '' && ms > 0 && ms <= LONGEST) return ms;
   context.addIssue('must be a time such as 30m, 1h or 2 days');
   return z.NEVER;
 });
@@ -63,11 +64,16 @@ const approvers = z.strictObject({
   denyNeeds: z.int().min(1).max(50).default(1),
 });
 
-const rule = z.strictObject({
+/** The fields with which each rule says which calls it fits, in this file and in a policy. */
+export const ruleBase = {
   name: z.string().min(1).max(100),
   tools: names.optional(),
   agents: names.optional(),
   when: z.string().min(1).optional(),
+};
+
+const rule = z.strictObject({
+  ...ruleBase,
   then: z.enum(['run', 'ask', 'refuse', 'by_safety']),
   approvers: approvers.optional(),
   assurance: z.enum(ASSURANCES).default('claimed'),

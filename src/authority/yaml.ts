@@ -76,6 +76,14 @@ function offsetOf(document: Document, path: YamlPath, into = 0): number {
   return 0;
 }
 
+const MOST_SHOWN = 20;
+
+/** The first mistakes, one a line, and how many more there are. */
+export function mistakeLines(mistakes: readonly string[]): string {
+  const more = mistakes.length > MOST_SHOWN ? [`and ${mistakes.length - MOST_SHOWN} more`] : [];
+  return [...mistakes.slice(0, MOST_SHOWN), ...more].join('\n');
+}
+
 /** A mistake of the schema in the words of the file, with its path. */
 export function schemaMistakes(issue: z.core.$ZodIssue): { path: YamlPath; message: string }[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));

@@ -99,6 +99,48 @@ export function stateOption(): Option {
   return new Option('--state <state>', 'only turns in this state').choices(LISTED_STATES);
 }
 
+/** The option `--agent`, for the agent of turns. */
+export function agentOption(): Option {
+  return new Option('--agent <name>', 'only turns of this agent');
+}
+
+/** The option `--tool`, for the tool of calls. */
+export function toolOption(): Option {
+  return new Option('--tool <name>', 'only calls of this tool');
+}
+
+/** The option `--since`, for the end of turns. `readMoment` reads it. */
+export function sinceOption(): Option {
+  return new Option(
+    '--since <time>',
+    'only turns that are open, or ended since this time: 2026-11-21, 24h, 7d',
+  );
+}
+
+/** The option `--limit`, for the number of turns that are read. */
+export function turnLimitOption(most: number): Option {
+  return new Option('--limit <count>', `the most turns to read, newest first (default: ${most})`);
+}
+
+/** Adds the options that choose turns by how they were started. */
+export function addStartFilters(command: Command): Command {
+  return command
+    .option('--schedule <id>', 'only turns that this schedule started')
+    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect);
+}
+
+/** Adds the options of a command that starts turns. `who` says what the person of `--as` does. */
+export function addStartOptions(command: Command, who: string): Command {
+  return command
+    .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
+    .addOption(nameOption(who))
+    .option(
+      '--meta <name=value>',
+      'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
+      collect,
+    );
+}
+
 /** Makes the error for a mistake on the command line. The command ends with the exit code 2. */
 export function usageError(message: string, hint?: string): CountersignError {
   return new CountersignError('usage', message, defined({ hint }));
@@ -134,8 +176,8 @@ export interface InboxFilters {
 /** Adds these options to a command. `limit`: the description of `--limit`. */
 export function addInboxFilters(command: Command, limit = 'the most items to take (default: 100)'): Command {
   return command
-    .option('--tool <name>', 'only calls of this tool')
-    .option('--agent <name>', 'only turns of this agent')
+    .addOption(toolOption())
+    .addOption(agentOption())
     .option('--older-than <time>', 'only what has waited longer than this, such as 10m')
     .option('--limit <count>', limit);
 }

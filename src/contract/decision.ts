@@ -13,6 +13,10 @@ export type DecisionKind = (typeof DECISIONS)[number];
 export const CALL_ID = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
 const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const text = { type: 'string', maxLength: 1000 } as const;
+const reason = { type: 'string', maxLength: LIMITS.reasonBytes } as const;
+
+/** Schemas of fields that messages share. */
+export const MESSAGE_FIELDS = { id, text, reason } as const;
 
 /** Whether a text can be the id of a call. */
 export function isCallId(text: string): boolean {
@@ -52,7 +56,7 @@ export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
 /** The person in whose place a delegate acts. `entry` is the id of the out-of-office entry that names both. */
 const IN_PLACE_OF = {
   type: 'object',
-  properties: { person: { type: 'string', minLength: 1, maxLength: 200 }, entry: id },
+  properties: { person: id, entry: id },
   required: ['person', 'entry'],
   additionalProperties: false,
 } as const satisfies MessageSchema;
@@ -60,7 +64,7 @@ const IN_PLACE_OF = {
 /** The fields that decisions, resolutions and answers share. */
 const COMMON = {
   callId: CALL_ID,
-  reason: { type: 'string', maxLength: LIMITS.reasonBytes },
+  reason,
   /** The name that was claimed. */
   approver: text,
   /** `cli`, `web` and so on. `signal` if the sender names no channel. */

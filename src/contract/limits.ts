@@ -3,6 +3,8 @@ export const SECOND = 1000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
+/** The longest time that may be set: ten years. Longer times would exceed the dates that Temporal can represent. */
+export const LONGEST = 3650 * DAY;
 
 /** Sizes, in bytes. */
 export const KIB = 1024;

@@ -162,6 +162,10 @@ export const RESERVED_TOOL_NAMES: readonly string[] = ['default', RAISE_BUDGET, 
 export const MODEL_PROVIDERS = ['openai', 'anthropic', 'google'] as const;
 export type ModelProvider = (typeof MODEL_PROVIDERS)[number];
 
+/** The kinds of a model's failures that are retried, and those that are not. */
+export const RETRIED_FAILURES = ['rate_limit', 'timeout', 'server', 'network'] as const;
+export const FINAL_FAILURES = ['auth', 'refused', 'request'] as const;
+
 /** Types of the failures that cross from activities to workflows. */
 export const FAILURES = {
   /** Temporal's own type, for an activity type that the worker does not have. */

@@ -13,6 +13,16 @@ export interface Hunk {
   lines: string[];
 }
 
+/** The lines that a hunk changes, as a unified diff writes them: `@@ -1,2 +1,3 @@`. */
+export function hunkRange({ oldStart, oldLines, newStart, newLines }: Hunk): string {
+  return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`;
+}
+
+/** Whether a text is a unified diff. */
+export function isDiffText(text: string): boolean {
+  return /^@@ -\d/m.test(text);
+}
+
 /**
  * The change that a file tool will make to one file, bound to the bytes for which it was planned. Executing the plan on
  * a file whose hash is neither `baseHash` nor `targetHash` is a `conflict`.

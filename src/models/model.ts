@@ -1,3 +1,4 @@
+import type { FINAL_FAILURES, RETRIED_FAILURES } from '../contract/names';
 import type { Usage } from '../contract/spending/usage';
 import type { FunctionSchema } from '../tools/types';
 
@@ -89,7 +90,7 @@ export interface Admission {
 export type Settle = (used: Usage | undefined) => void;
 
 /** Why a model failed. `rate_limit`, `timeout`, `server` and `network` are retried; `auth`, `refused` and `request` are not. */
-export type ModelErrorKind = 'rate_limit' | 'timeout' | 'server' | 'network' | 'auth' | 'refused' | 'request';
+export type ModelErrorKind = (typeof RETRIED_FAILURES | typeof FINAL_FAILURES)[number];
 
 /** A model's failure, and how Temporal should retry it. */
 export class ModelError extends Error {

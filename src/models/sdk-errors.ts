@@ -7,6 +7,7 @@ import {
 } from '@ai-sdk/provider';
 import { hideSecrets } from '../contract/text/redact';
 import { errorMessage } from '../contract/errors';
+import { RETRIED_FAILURES } from '../contract/names';
 import { ModelError, type ModelErrorKind } from './model';
 import { isObject, parseJson } from '../contract/json';
 import { refusalOf } from './refusal';
@@ -34,8 +35,6 @@ interface Fault {
   waitMs?: number;
 }
 
-const RETRYABLE: readonly ModelErrorKind[] = ['rate_limit', 'timeout', 'server', 'network'];
-
 /**
  * Maps whatever a provider's client throws to a ModelError. There is only this one map.
  *
@@ -56,7 +55,7 @@ export function toModelError(error: unknown, context: ErrorContext): ModelError 
   const forms = formsOf(context.secrets);
   const conceal = (text: string): string => hideSecrets(text, forms);
   const quoted = words ? `: ${conceal(words).slice(0, QUOTED_CHARACTERS)}` : '';
-  const retryable = RETRYABLE.includes(kind);
+  const retryable = RETRIED_FAILURES.some((one) => one === kind);
   const told = retryAfter(headers ?? {}, context.now ?? Date.now()) ?? asked;
   const waitMs = retryable && told !== undefined ? Math.min(told, LONGEST_MS) : undefined;
   return new ModelError(kind, `${context.model}: ${conceal(what)}${quoted}`, {

@@ -2,6 +2,7 @@ import { sessionNotFound } from '../client/session/reader';
 import type { Session, SessionOptions } from '../client/session/types';
 import type { Countersign } from '../client/types';
 import { isSeenBy, type Permit } from '../contract/authority/permits';
+import { noGrantText } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import { turnNotFound } from '../history/server-errors';
 
@@ -106,7 +107,7 @@ function scopedGrants({ grants }: Reader, agents: readonly string[]): Reader['gr
   };
   const requireSeen = async (id: string): Promise<void> => {
     if ((await list()).grants.some((one) => one.id === id)) return;
-    throw new CountersignError('grant_not_found', `there is no grant ${id}`);
+    throw new CountersignError('grant_not_found', noGrantText(id));
   };
   return {
     list,

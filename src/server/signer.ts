@@ -1,5 +1,5 @@
 import type { Countersign } from '../client/types';
-import { assuranceWanted } from '../contract/authority/authority';
+import { assuranceWanted, type VoteDecision } from '../contract/authority/authority';
 import type {
   GrantPasskeyAsk,
   PasskeyAsk,
@@ -81,8 +81,7 @@ export type AwaySigner = (away: {
 export interface VoteToSign {
   turn: string;
   callId: string;
-  /** The decision. A resolution is signed only if it runs the call again. */
-  decision: 'approved' | 'denied' | 'run-again';
+  decision: VoteDecision;
   approver: string;
   reason?: string | undefined;
   /** The place in which the person votes, as this web inbox found it. Absent: the person votes in their own name. */

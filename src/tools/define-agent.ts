@@ -5,7 +5,7 @@ import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import type { GateMode } from '../contract/think';
 import { type JsonSchema, ORDERS, type Order } from '../contract/tool';
-import { MODEL_PROVIDERS } from '../contract/names';
+import { FINAL_FAILURES, MODEL_PROVIDERS, RETRIED_FAILURES } from '../contract/names';
 import type { Model, ModelErrorKind } from '../models/model';
 import { describeZodIssues, durability, duration, invalidDefinition, toGateMode } from './options';
 import {
@@ -194,18 +194,7 @@ const NO_MODEL = `must be a model { id, generate }, or a name provider:model of 
 const modelSchema = z.custom<Model | string>(isModel, NO_MODEL);
 const modelsSchema = z.array(modelSchema, 'must be a list of models');
 
-// A record, so that a missing kind is a compile error.
-const KINDS: Readonly<Record<ModelErrorKind, true>> = {
-  rate_limit: true,
-  timeout: true,
-  server: true,
-  network: true,
-  auth: true,
-  refused: true,
-  request: true,
-};
-
-const RETRIED: readonly ModelErrorKind[] = ['rate_limit', 'timeout', 'server', 'network'];
+const KINDS: readonly unknown[] = [...RETRIED_FAILURES, ...FINAL_FAILURES];
 
 interface Given {
   models: (Model | string)[];
@@ -218,18 +207,16 @@ const fallbackSchema = z
     modelsSchema.transform((models) => ({ models })),
     z.strictObject({
       models: modelsSchema,
-      on: z
-        .array(z.custom<ModelErrorKind>(isKind, `must be one of ${Object.keys(KINDS).join(', ')}`))
-        .optional(),
+      on: z.array(z.custom<ModelErrorKind>(isKind, `must be one of ${KINDS.join(', ')}`)).optional(),
       after: duration(0).optional(),
     }),
   ])
   .transform((given: Given): Fallback => {
-    return { models: given.models, on: new Set(given.on ?? RETRIED), afterMs: given.after };
+    return { models: given.models, on: new Set(given.on ?? RETRIED_FAILURES), afterMs: given.after };
   });
 
 function isKind(value: unknown): boolean {
-  return typeof value === 'string' && Object.hasOwn(KINDS, value);
+  return KINDS.includes(value);
 }
 
 const NO_FALLBACK: Fallback = { models: [], on: new Set(), afterMs: undefined };

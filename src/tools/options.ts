@@ -2,11 +2,8 @@ import { z } from 'zod';
 import { msToNumber, type StringValue } from '@temporalio/common/lib/time';
 import { CountersignError, errorMessage } from '../contract/errors';
 import type { Duration } from './types';
-import { TIMES } from '../contract/limits';
+import { LONGEST, TIMES } from '../contract/limits';
 import type { GateMode } from '../contract/think';
-
-/** The longest allowed time: ten years. Longer times would exceed the dates that Temporal can represent. */
-const LONGEST_MS = 10 * 365 * 24 * 3600 * 1000;
 
 /**
  * A duration in whole milliseconds.
@@ -17,7 +14,7 @@ export function toMilliseconds(duration: Duration, least = 1): number {
   const ms = parseDuration(duration);
   if (!Number.isFinite(ms)) throw new Error(`${quote(duration)} is not a time; write milliseconds or '30s'`);
   if (ms < least) throw new Error(`${quote(duration)} is too short; the least is ${least} ms`);
-  if (ms > LONGEST_MS) throw new Error(`${quote(duration)} is too long; the most is ten years`);
+  if (ms > LONGEST) throw new Error(`${quote(duration)} is too long; the most is ten years`);
   return ms;
 }
 

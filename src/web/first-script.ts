@@ -11,7 +11,7 @@ export { LIMITS } from '../contract/limits';
 export { addSpent, budgetText, noSpending, spentInReply, spentText } from '../contract/spending/budget';
 export { readJson } from '../contract/read-json';
 export { isJsonObject, isObject } from '../contract/json';
-export { CountersignError } from '../contract/errors';
+export { CountersignError, errorMessage } from '../contract/errors';
 export { callIdOf, effectiveEvents } from '../history/events';
 export { addUsage } from '../contract/spending/usage';
 export { describeEvent } from '../history/describe';

@@ -1,5 +1,5 @@
 import { type ResolutionKind, RESOLUTIONS } from '../contract/decision';
-import { isObject, type JsonObject } from '../contract/json';
+import { isObject, type JsonObject, parseJson } from '../contract/json';
 import { type ArgumentsDraft, type ForkDraft, isChanged, WAY_LABELS, type Way } from './model/draft';
 
 /** The input that a person typed at one call and did not send. */
@@ -123,11 +123,7 @@ function isStorage(value: unknown): value is TabStorage {
 /** The value that a user left in the storage. Undefined if there is no value. */
 export function loadTyped(user: string, name: string): unknown {
   const key = `${prefixOf(user)}${name}`;
-  try {
-    return JSON.parse(memory.get(key) ?? storage()?.getItem(key) ?? 'null');
-  } catch {
-    return undefined;
-  }
+  return parseJson(memory.get(key) ?? storage()?.getItem(key) ?? 'null');
 }
 
 /** Keeps a value. Undefined removes it. */

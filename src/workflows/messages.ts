@@ -21,6 +21,7 @@ import { areFiles } from '../contract/session/files';
 import { withFiles } from '../contract/text/bytes';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
+import { ABANDONMENT, OUTCOME } from './approvals/messages';
 
 /**
  * Messages are decoded by our own code. If the SDK could not decode an argument, it would fail the workflow task again
@@ -99,12 +100,12 @@ export const ASK_BOUNDS: Bounds = {
 export const OUTCOME_BOUNDS: Bounds = {
   what: 'outcome',
   bytes: LIMITS.outcomeBytes,
-  fields: ['callKey', 'generation', 'secret', 'result'],
+  fields: Object.keys(OUTCOME.properties),
 };
 export const ABANDONMENT_BOUNDS: Bounds = {
   what: 'abandonment',
   bytes: LIMITS.messageBytes,
-  fields: ['reason', 'approver'],
+  fields: Object.keys(ABANDONMENT.properties),
 };
 
 export const WORDS_BOUNDS: Bounds = {

@@ -16,6 +16,7 @@ import {
   type GrantTerms,
   type UseAsked,
   type UseTaken,
+  whyEnded,
   whyOther,
   whyVoid,
 } from '../../contract/control/grants';
@@ -225,8 +226,7 @@ function whyNot(grant: UseTaken['grant'], call: GrantedCall, now: number): strin
   const allowed = grantsOf(tool);
   if (allowed === 'none') return 'calls of this tool are decided one by one';
   if (allowed === 'equal' && !isExact(grant.narrowing)) return BY_EQUALITY;
-  if (!(Date.parse(grant.until) > now)) return `it ended at ${grant.until}`;
-  const other = whyOther(grant, aboutCall(call));
+  const other = whyEnded(grant, now) ?? whyOther(grant, aboutCall(call));
   if (other !== undefined) return other;
   return covers(grant.narrowing, args) ? undefined : 'it is for other arguments';
 }

@@ -19,7 +19,7 @@ import {
 import type { Context } from '../context';
 import { withFileErrors } from '../files';
 import { withProgress } from '../progress';
-import { readMoment } from '../options';
+import { readMoment, sinceOption } from '../options';
 import type { VerifiedFile } from '../../history/audit/chain';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
@@ -62,7 +62,7 @@ export function addAudit(program: Command, context: Context): void {
     .command('export')
     .description('append what is new in Temporal to an audit file, and sign it')
     .option('--out <file>', `the audit file (default: ${AUDIT_FILE})`)
-    .option('--since <time>', 'only turns that are open, or ended since this time: 2026-11-21, 24h, 7d')
+    .addOption(sinceOption())
     .option('--until <time>', 'only turns that started before')
     .option('--turn <turn>', 'only this turn')
     .option('--key <file>', 'the signing key (default: COUNTERSIGN_AUDIT_KEY_FILE, countersign-audit.key)')

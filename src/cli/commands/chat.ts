@@ -10,8 +10,8 @@ import { type Chat, type ChatEvent, endOf, followChat } from '../chat/follow';
 import { chatAtTerminal } from '../chat/talk';
 import { type Context, osUser } from '../context';
 import { EXIT } from '../exit-codes';
-import { readBudget } from './run';
-import { collect, nameOption, readFacts, usageError } from '../options';
+import { readBudget, sessionBudgetOption } from './run';
+import { addStartOptions, readFacts, usageError } from '../options';
 import { escapeLines, escapeText } from '../print/escape';
 import { eventLines } from '../print/event';
 import { canAsk } from '../review/terminal';
@@ -27,7 +27,7 @@ interface ChatOptions {
 
 /** `chat <agent>`. */
 export function addChat(program: Command, context: Context): void {
-  program
+  const command = program
     .command('chat <agent>')
     .description(
       'talk with an agent in a session that outlives this terminal; each line of a pipe is a message',
@@ -35,19 +35,9 @@ export function addChat(program: Command, context: Context): void {
     .option(
       '--session <id>',
       'go on with this session, or start it (default: a new one, whose id is printed)',
-    )
-    .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .addOption(nameOption('who talks and decides'))
-    .option(
-      '--meta <name=value>',
-      'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
-      collect,
-    )
-    .option(
-      '--budget <what=most>',
-      'what a session that is started may spend in all its turns, as for run; repeatable',
-      collect,
-    )
+    );
+  addStartOptions(command, 'who talks and decides')
+    .addOption(sessionBudgetOption())
     .option('--json', 'read lines, and print JSON: one event a line')
     .action((agent: string, options: ChatOptions) => chat(agent, options, context));
 }

@@ -5,6 +5,7 @@ import { votesOn } from '../../contract/control/grant-votes';
 import { argumentTexts, grantSentence, heldSentence } from '../../contract/control/grant-text';
 import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
+import { noGrantText } from '../../contract/control/grants';
 import { CountersignError } from '../../contract/errors';
 import { SAW_DIGITS } from '../../contract/plan';
 import { relative } from '../../contract/text/times';
@@ -181,7 +182,6 @@ async function findGrant({ grants }: Countersign, prefix: string): Promise<Grant
   const [found, other] = all;
   if (found !== undefined && other === undefined) return found;
   const hint = 'countersign grants list shows what there is';
-  if (found === undefined)
-    throw new CountersignError('grant_not_found', `there is no grant ${prefix}`, { hint });
+  if (found === undefined) throw new CountersignError('grant_not_found', noGrantText(prefix), { hint });
   throw new CountersignError('ambiguous_id', `${prefix} is the beginning of ${all.length} grants`, { hint });
 }

@@ -12,7 +12,16 @@ import { type Cell, idsOn, labelCell, stateCell, tableLines } from '../print/tab
 import { dateTime, relative } from '../../contract/text/times';
 import { escapeProse, escapeText } from '../print/escape';
 import { notePauses } from './pause';
-import { collect, nameOption, readCount, readFacts, stateOption, usageError } from '../options';
+import {
+  addStartFilters,
+  agentOption,
+  nameOption,
+  readCount,
+  readFacts,
+  stateOption,
+  toolOption,
+  usageError,
+} from '../options';
 
 interface ListOptions {
   state?: TurnSummary['state'];
@@ -26,13 +35,12 @@ interface ListOptions {
 
 /** `list`. */
 export function addList(program: Command, context: Context): void {
-  program
+  const command = program
     .command('list')
     .description('list turns, newest first')
     .addOption(stateOption())
-    .option('--agent <name>', 'only turns of this agent')
-    .option('--schedule <id>', 'only turns that this schedule started')
-    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
+    .addOption(agentOption());
+  addStartFilters(command)
     .option('--sessions', 'list sessions instead of turns')
     .option('--limit <count>', 'the most turns to list (default: 50)')
     .option('--json', 'print JSON')
@@ -138,8 +146,8 @@ export function addDecided(program: Command, context: Context): void {
     .command('decided')
     .description('list what you decided, newest first, and how it ended')
     .addOption(nameOption('whose decisions'))
-    .option('--agent <name>', 'only turns of this agent')
-    .option('--tool <name>', 'only calls of this tool')
+    .addOption(agentOption())
+    .addOption(toolOption())
     .option('--turns <count>', 'the most turns to look at, newest first (default: 200)')
     .option('--refused', "instead: every person's decisions that the web inbox on this machine was refused")
     .option('--json', 'print JSON')

@@ -9,7 +9,18 @@ import { viewOf } from '../../history/view';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
-import { collect, readCount, readFacts, readMoment, stateOption, usageError } from '../options';
+import {
+  addStartFilters,
+  agentOption,
+  readCount,
+  readFacts,
+  readMoment,
+  sinceOption,
+  stateOption,
+  toolOption,
+  turnLimitOption,
+  usageError,
+} from '../options';
 import type { PolicyComparison } from '../policy/compare';
 import { suggestLines, policyTestLines } from '../policy/lines';
 import { type PastCall, pastCalls } from '../policy/past';
@@ -67,14 +78,10 @@ export function addPolicy(program: Command, context: Context): void {
 }
 
 function withTurns(command: Command): Command {
-  return command
-    .addOption(stateOption())
-    .option('--agent <name>', 'only turns of this agent')
-    .option('--tool <name>', 'only calls of this tool')
-    .option('--schedule <id>', 'only turns that this schedule started')
-    .option('--meta <name=value>', 'only turns started with this fact; repeatable', collect)
-    .option('--since <time>', 'only turns that are open, or ended since this time: 2026-11-21, 24h, 7d')
-    .option('--limit <count>', `the most turns to read, newest first (default: ${LIMIT})`)
+  const filtered = command.addOption(stateOption()).addOption(agentOption()).addOption(toolOption());
+  return addStartFilters(filtered)
+    .addOption(sinceOption())
+    .addOption(turnLimitOption(LIMIT))
     .option('--json', 'print JSON');
 }
 

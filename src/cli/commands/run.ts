@@ -1,12 +1,12 @@
 import type { Priority } from '@temporalio/common';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { type Budget, BUDGET_KINDS } from '../../contract/spending/budget';
 import type { Session } from '../../client';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { escapeProse, escapeText } from '../print/escape';
 import { type Context, osUser } from '../context';
-import { collect, nameOption, readFacts, readText, readTime, usageError } from '../options';
+import { addStartOptions, collect, nameOption, readFacts, readText, readTime, usageError } from '../options';
 import { readAttached } from '../files';
 import { watchTurn } from '../watch-turn';
 
@@ -22,6 +22,12 @@ export function readBudget(given: readonly string[]): Budget {
     budget[kind] = amount;
   }
   return budget;
+}
+
+/** The option `--budget` of a command that may start a session. */
+export function sessionBudgetOption(): Option {
+  const text = 'what a session that is started may spend in all its turns, as for run; repeatable';
+  return new Option('--budget <what=most>', text).argParser(collect);
 }
 
 interface RunOptions {
@@ -43,18 +49,12 @@ const FILE_OPTION = 'an image or another file for the model to read; repeatable'
 
 /** `run <agent> <prompt>`. */
 export function addRun(program: Command, context: Context): void {
-  program
+  const command = program
     .command('run <agent> <prompt>')
     .description('start a turn and follow it; the prompt may be @file')
     .option('--detach', 'only start it and print its id')
-    .option('--id <id>', 'the id of the turn; refused if it was ever used')
-    .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .addOption(nameOption('who asks, for the tools to know'))
-    .option(
-      '--meta <name=value>',
-      'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
-      collect,
-    )
+    .option('--id <id>', 'the id of the turn; refused if it was ever used');
+  addStartOptions(command, 'who asks, for the tools to know')
     .option('--file <path>', FILE_OPTION, collect)
     .option(
       '--budget <what=most>',
@@ -130,11 +130,7 @@ export function addSend(program: Command, context: Context): void {
     .description('say something in a session: a turn works on it; the words may be @file')
     .option('--agent <name>', 'start the session with this agent if it does not exist')
     .option('--queue <name>', 'the task queue of a session that is started (default: countersign)')
-    .option(
-      '--budget <what=most>',
-      'what a session that is started may spend in all its turns, as for run; repeatable',
-      collect,
-    )
+    .addOption(sessionBudgetOption())
     .option('--steer', 'the running turn reads it before its next step')
     .option('--interrupt', 'cancel the running turn first')
     .option('--file <path>', FILE_OPTION, collect)

@@ -7,7 +7,7 @@ import { shellWord } from '../../contract/text/shell-word';
 import { dateTime, relative, span } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import { type Context, osUser } from '../context';
-import { collect, nameOption, readFacts, readMoment, readText, readTime, usageError } from '../options';
+import { addStartOptions, readFacts, readMoment, readText, readTime, usageError } from '../options';
 import { escapeProse, escapeText } from '../print/escape';
 import type { Screen } from '../print/screen';
 import { type Cell, type TableFact, factLines, section, tableLines } from '../print/table';
@@ -73,7 +73,7 @@ export function addSchedule(program: Command, context: Context): void {
 const CATCH_UP = `${TIMES.scheduleCatchUp / 3_600_000}h`;
 
 function addAdd(command: (name: string, about: string) => Command, context: Context): void {
-  command('add <id> <agent> <prompt>', 'make a schedule; the prompt may be @file, read now')
+  const adding = command('add <id> <agent> <prompt>', 'make a schedule; the prompt may be @file, read now')
     .option('--cron <times>', "when, such as '0 8 * * 1-5' or @daily")
     .option('--every <time>', 'how often, such as 90m, counted from 1970: 1h is each hour on the hour')
     .option('--time-zone <name>', 'where the clock of --cron hangs, such as Europe/Berlin (default: here)')
@@ -84,17 +84,11 @@ function addAdd(command: (name: string, about: string) => Command, context: Cont
         .default(DEFAULT_OVERLAP),
     )
     .option('--catch-up <time>', 'after an outage of the server: how late a turn may start', CATCH_UP)
-    .option('--paused', 'start nothing until it is resumed')
-    .option('--queue <name>', 'the task queue of the worker that has the agent (default: countersign)')
-    .addOption(nameOption('who asks, for the tools to know'))
-    .option(
-      '--meta <name=value>',
-      'a fact for the tools, such as tenant=acme; repeatable, never encrypted',
-      collect,
-    )
-    .action((id: string, agent: string, prompt: string, options: AddOptions) =>
+    .option('--paused', 'start nothing until it is resumed');
+  addStartOptions(adding, 'who asks, for the tools to know').action(
+    (id: string, agent: string, prompt: string, options: AddOptions) =>
       add({ id, agent, prompt, ...options }, context),
-    );
+  );
 }
 
 async function add(

@@ -3,7 +3,7 @@ import type { ListQuery } from '../../client';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { readEachTurn } from '../progress';
-import { readCount, readMoment } from '../options';
+import { agentOption, readCount, readMoment, sinceOption, toolOption, turnLimitOption } from '../options';
 import { costText, describeTokens, percentText, spreadText } from '../../history/labels';
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
 import { count } from '../print/format';
@@ -28,10 +28,10 @@ export function addStats(program: Command, context: Context): void {
   program
     .command('stats')
     .description('show success and failure by tool, times, sizes and decisions of past turns')
-    .option('--since <time>', 'only turns that are open, or ended since this time: 2026-11-21, 24h, 7d')
-    .option('--agent <name>', 'only turns of this agent')
-    .option('--tool <name>', 'only calls of this tool')
-    .option('--limit <count>', `the most turns to read, newest first (default: ${LIMIT})`)
+    .addOption(sinceOption())
+    .addOption(agentOption())
+    .addOption(toolOption())
+    .addOption(turnLimitOption(LIMIT))
     .option('--json', 'print JSON')
     .action((options: StatsOptions) => stats(options, context));
 }

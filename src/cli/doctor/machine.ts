@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { CountersignError } from '../../contract/errors';
+import { CountersignError, errorMessage } from '../../contract/errors';
 import type { Engine } from '../../engine/engine';
 import { SDK_HINT, sdkCopies, sdkProblem, sdkVersion } from '../../sdk-copies';
 import type { Config } from '../../tools/define-config';
@@ -17,7 +17,7 @@ export interface Finding {
 
 /** An error in one line. */
 export function errorLine(error: unknown): string {
-  return error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
+  return errorMessage(error).split('\n')[0] ?? '';
 }
 
 /** The finding of a check that failed with an error. */

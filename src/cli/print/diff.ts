@@ -1,4 +1,4 @@
-import type { FilePlan, Hunk, Preview } from '../../contract/plan';
+import { type FilePlan, type Hunk, hunkRange, isDiffText, type Preview } from '../../contract/plan';
 import type { Style } from './screen';
 import { escapeText, escapeDiffLine, escapeLines } from './escape';
 import { wrapAll } from './format';
@@ -12,7 +12,7 @@ export function previewLines(preview: Preview | undefined, style: Style, width =
   const { text, plan } = preview;
   if (plan !== undefined && plan.targetHash !== '') return planLines(plan, style);
   const lines = escapeLines(text.replace(/\n$/, ''), style.mark);
-  return isDiff(text) ? lines.map((line) => paintDiff(line, style)) : wrapAll(lines, width);
+  return isDiffText(text) ? lines.map((line) => paintDiff(line, style)) : wrapAll(lines, width);
 }
 
 /** A unified diff in text, coloured; blanks at the ends of changed lines are made visible. */
@@ -39,8 +39,7 @@ export function planHead({ path, baseHash, encoding }: FilePlan, style: Style): 
 
 /** One hunk with its number, coloured. */
 export function hunkLines(hunk: Hunk, style: Style): string[] {
-  const range = `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`;
-  const head = `${style.link(range)} ${style.quiet(`hunk ${escapeText(hunk.id)}`)}`;
+  const head = `${style.link(hunkRange(hunk))} ${style.quiet(`hunk ${escapeText(hunk.id)}`)}`;
   const lines = hunk.lines.map((line) => escapeDiffLine(line, style.mark));
   return [head, ...lines.map((line) => paintDiff(line, style))];
 }
@@ -51,8 +50,4 @@ function paintDiff(line: string, style: Style): string {
   if (line.startsWith('+')) return style.good(line);
   if (line.startsWith('-')) return style.bad(line);
   return line.startsWith('\\') ? style.quiet(line) : line;
-}
-
-function isDiff(text: string): boolean {
-  return /^@@ -\d/m.test(text);
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
 import { type Decision, isDenial, type Resolution, type VoteSignature } from '../../contract/decision';
-import { assuranceWanted } from '../../contract/authority/authority';
+import { assuranceWanted, type VoteDecision } from '../../contract/authority/authority';
 import type { InPlaceOf } from '../../contract/authority/votes';
 import { assuranceText } from '../../contract/authority/rule';
 import { CountersignError } from '../../contract/errors';
@@ -70,7 +70,7 @@ export async function decide(
  */
 export async function signing(
   subject: Pick<Subject, 'turn' | 'agent' | 'call' | 'sign'> & { said?: Pick<Subject['said'], 'inPlaceOf'> },
-  decision: 'approved' | 'denied' | 'run-again',
+  decision: VoteDecision,
   reason: string | undefined,
 ): Promise<{ signature?: VoteSignature }> {
   const { turn, agent, call, sign, said } = subject;

@@ -1,11 +1,10 @@
-import { msToNumber } from '@temporalio/common/lib/time';
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
 import type { Condition } from '../../contract/control/narrowing';
 import { defined } from '../../contract/defined';
 import type { TurnView } from '../../history/view';
 import type { Context } from '../context';
-import { collect, usageError } from '../options';
+import { collect, readTime, usageError } from '../options';
 import { escapeText } from '../print/escape';
 import type { Signer } from './sign';
 import { givenUp } from './decision';
@@ -79,7 +78,7 @@ export async function planned(
     by: approver,
     narrowing: conditionsOf(options),
     ...defined({
-      forMs: time === undefined ? undefined : msOf(time),
+      forMs: time === undefined ? undefined : readTime(time, '--for'),
       times: times === undefined ? undefined : countOf(times),
     }),
   });
@@ -105,20 +104,6 @@ export async function planned(
       screen.note(`Grant ${id}${now} Take it back: ${context.command(`grants revoke ${short}`)}`);
     },
   };
-}
-
-function msOf(text: string): number {
-  const ms = /^\d+(?:\.\d+)? ?[a-z]+$/i.test(text) ? readMs(text) : Number.NaN;
-  if (Number.isFinite(ms)) return ms;
-  throw usageError(`--for ${text} is not a time`, 'Write 30m, 2h or 7 days.');
-}
-
-function readMs(text: Parameters<typeof msToNumber>[0]): number {
-  try {
-    return msToNumber(text);
-  } catch {
-    return Number.NaN;
-  }
 }
 
 function countOf(text: string): number {

@@ -214,13 +214,16 @@ export function requestersOf(
   return [...new Set(named.flatMap((name) => name ?? []))];
 }
 
+/** What a vote says. A resolution is a vote only if it runs the call again. */
+export type VoteDecision = 'approved' | 'denied' | 'run-again';
+
 /**
  * The assurance that a rule needs for a vote. Undefined: a claimed name is enough, or no rule says who decides. A
  * denial never needs more, because it lets nothing run.
  */
 export function assuranceWanted(
   authority: Authority | undefined,
-  decision: 'approved' | 'denied' | 'run-again',
+  decision: VoteDecision,
 ): Exclude<Assurance, 'claimed'> | undefined {
   const wanted = authority?.rule.assurance ?? 'claimed';
   return wanted === 'claimed' || decision === 'denied' ? undefined : wanted;

@@ -6,7 +6,9 @@ import {
   type GrantRefused,
   type GrantsState,
   type GrantTerms,
+  noGrantText,
   refuseGrant,
+  whyEnded,
   whyFull,
   withoutPast,
 } from './grants';
@@ -34,7 +36,7 @@ export function confirmGrant(
 ): { state: GrantsState; grant: Grant } | GrantRefused {
   const state = withoutPast(before, now);
   const grant = state.grants.find((one) => one.id === id);
-  if (grant === undefined) return refuseGrant('grant_not_found', `there is no grant ${id}`);
+  if (grant === undefined) return refuseGrant('grant_not_found', noGrantText(id));
   const confirmer = confirmerOf(grant, vote.voter);
   if ('why' in confirmer) return refuseGrant('grant_refused', confirmer.why);
   const why = whyNotTaken(grant, vote, now);
@@ -53,7 +55,8 @@ export function confirmGrant(
 
 function whyNotTaken(grant: Grant, { at, seenDigest }: GrantVote, now: number): string | undefined {
   if (seenDigest !== termsDigest(grant)) return 'there is another grant of this id than the one shown';
-  if (Date.parse(grant.until) <= now) return `it ended at ${grant.until}`;
+  const ended = whyEnded(grant, now);
+  if (ended !== undefined) return ended;
   const isAhead = Date.parse(at) > now + TIMES.clockSkew;
   return isAhead ? 'it is dated in the future: the clock of who confirms it is wrong' : undefined;
 }

@@ -76,14 +76,14 @@ export interface GrantsMemo {
   open: number;
 }
 
+/** The fields of a use that name the grant and describe the call. */
+export const GRANTED_CALL = ['id', 'agent', 'tool', 'toolDigest', 'ruleDigest', 'policyDigest'] as const;
+
 /**
  * The question of a worker whether a call may start by a grant. All fields but `id` describe the call, as the worker
  * knows it.
  */
-export interface UseAsked extends Pick<
-  GrantTerms,
-  'id' | 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'
-> {
+export interface UseAsked extends Pick<GrantTerms, (typeof GRANTED_CALL)[number]> {
   /** Names the call: the id of its run, as the server says, and its key. */
   key: string;
 }
@@ -119,6 +119,9 @@ export interface GrantRefused {
 }
 
 const EMPTY: GrantsState = { grants: [], revoked: [] };
+
+/** The message for a grant that is not there. */
+export const noGrantText = (id: string): string => `there is no grant ${id}`;
 
 /** The state before the first grant. */
 export const noGrants = (): GrantsState => EMPTY;
@@ -213,7 +216,7 @@ export function revokeGrants(
   const state = withoutPast(before, now);
   if (id === undefined) return raiseFloor(state, now);
   const grant = state.grants.find((one) => one.id === id);
-  if (grant === undefined) return refuseGrant('grant_not_found', `there is no grant ${id}`);
+  if (grant === undefined) return refuseGrant('grant_not_found', noGrantText(id));
   const { at, until } = grant;
   const next: GrantsState = {
     ...state,
@@ -259,16 +262,17 @@ const NOT_THERE = 'it is not there';
 
 function whyNotClaimed(grant: Grant | undefined, asked: UseAsked, now: number): string | undefined {
   if (grant === undefined) return NOT_THERE;
-  if (Date.parse(grant.until) <= now) return `it ended at ${grant.until}`;
   const lacking = lackingOn(grant);
-  return whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
+  return whyEnded(grant, now) ?? whyOther(grant, asked) ?? (lacking && `it is not confirmed: ${lacking}`);
+}
+
+/** Why a grant allows nothing any more. Undefined: it has not ended. */
+export function whyEnded({ until }: Pick<GrantTerms, 'until'>, now: number): string | undefined {
+  return Date.parse(until) > now ? undefined : `it ended at ${until}`;
 }
 
 /** Why a grant is not for this call, apart from the arguments. Undefined: the grant is for this call. */
-export function whyOther(
-  grant: GrantTerms,
-  call: Pick<GrantTerms, 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'>,
-): string | undefined {
+export function whyOther(grant: GrantTerms, call: Omit<UseAsked, 'id' | 'key'>): string | undefined {
   if (grant.tool !== call.tool || grant.agent !== call.agent) return 'it is for another tool or agent';
   if (grant.toolDigest !== call.toolDigest) return 'the tool changed since it was given';
   const isRule = grant.ruleDigest === call.ruleDigest && grant.policyDigest === call.policyDigest;

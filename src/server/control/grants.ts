@@ -9,7 +9,7 @@ import { confirmerOf, votesOn } from '../../contract/control/grant-votes';
 import { argumentTexts, conditionText, grantSentence, heldSentence } from '../../contract/control/grant-text';
 import { isGrantTerms, isNarrowing } from '../../contract/control/grant-forms';
 import { covers } from '../../contract/control/covers';
-import { type GrantAsked, type GrantSeen, type GrantTerms } from '../../contract/control/grants';
+import { type GrantAsked, type GrantSeen, type GrantTerms, noGrantText } from '../../contract/control/grants';
 import { type Condition, exactly, type Narrowing, narrowingProblem } from '../../contract/control/narrowing';
 import type { Json, JsonObject } from '../../contract/json';
 import { defined } from '../../contract/defined';
@@ -111,7 +111,7 @@ export function grantsRoutes(deps: Pick<AppDeps, 'grantSigner' | 'grantPasskeys'
       const { grant: id } = checkInput(grantParam, c.req.param());
       const { grants, namespace } = c.get('reader');
       const grant = (await grants.list()).grants.find((one) => one.id === id);
-      if (grant === undefined) throw new CountersignError('grant_not_found', `there is no grant ${id}`);
+      if (grant === undefined) throw new CountersignError('grant_not_found', noGrantText(id));
       const { asked, assurance } = planConfirmation(grant, approver);
       if (asked.seenDigest !== seenDigest) throw refused('it is another grant than the one shown');
       // The passkey signed the time at which the page asked for its signature. Without a passkey, we use our own time.

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { errorMessage } from '../../contract/errors';
+import { asError } from '../../contract/errors';
 import { nothingDone, stopped, ToolError, TransportError } from '../errors';
 import type { CallContext } from '../types';
 import { unlessAborted, within } from '../within';
@@ -84,7 +84,7 @@ async function call(image: LiveImage, form: (tag: string) => Sexp, { signal }: C
   const tag = randomUUID();
   const answered: Promise<End> = image.swank.request(form(tag)).then(
     (answer) => ({ answer }),
-    (error: unknown) => ({ lost: error instanceof Error ? error : new Error(errorMessage(error)) }),
+    (error: unknown) => ({ lost: asError(error) }),
   );
   try {
     return await unlessAborted(answered, signal);

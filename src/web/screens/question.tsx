@@ -8,6 +8,7 @@ import type { QuestionOpened } from '../../history/events';
 import type { ArgumentsDraft } from '../model/draft';
 import type { DecidingProps, KeptTyped } from './call/send';
 import { defined } from '../../contract/defined';
+import { errorMessage } from '../../contract/errors';
 import { isJsonObject } from '../../contract/json';
 import { sendAnswer } from '../http';
 import { issuesOf } from '../model/draft';
@@ -205,8 +206,7 @@ function AnswerBar({
         send({ ...head, answer: 'answered', content }, `Answered: ${asked.summary}`, {
           refused: form.setRefused,
         }),
-      (error: unknown) =>
-        props.setRefusal(`${error instanceof Error ? error.message : String(error)}. Nothing was sent.`),
+      (error: unknown) => props.setRefusal(`${errorMessage(error)}. Nothing was sent.`),
     );
   };
   const decline = (): void => send({ ...head, answer: 'declined' }, `Declined: ${asked.summary}`);

@@ -3,6 +3,7 @@ import {
   type Accepted,
   type Decision,
   DECISION,
+  MESSAGE_FIELDS,
   QUESTION_ANSWER,
   type QuestionAnswer,
   type RefusalCode,
@@ -10,7 +11,7 @@ import {
   RESOLUTION,
   type Resolution,
 } from '../../contract/decision';
-import { isObject, type JsonObject } from '../../contract/json';
+import { isObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';
 import { messageCheck, soundCheck } from '../../contract/schema/message';
@@ -22,13 +23,14 @@ import type { Approvals, CallState, SpentId } from './state';
 import { digestJson } from '../../contract/digest';
 import { utf8Bytes } from '../../contract/text/bytes';
 
-const id: JsonObject = { type: 'string', minLength: 1, maxLength: 200 };
-const text: JsonObject = { type: 'string', maxLength: 1000 };
-const reason: JsonObject = { type: 'string', maxLength: LIMITS.reasonBytes };
+const { id, text, reason } = MESSAGE_FIELDS;
 
-const ABANDONMENT: JsonSchema = { type: 'object', properties: { reason, approver: text } };
+export const ABANDONMENT = {
+  type: 'object',
+  properties: { reason, approver: text },
+} as const satisfies JsonSchema;
 
-const OUTCOME: JsonSchema = {
+export const OUTCOME = {
   type: 'object',
   properties: {
     callKey: id,
@@ -37,7 +39,7 @@ const OUTCOME: JsonSchema = {
     result: { type: 'object', properties: { callId: { type: 'string' } }, required: ['callId'] },
   },
   required: ['callKey', 'generation', 'secret', 'result'],
-};
+} satisfies JsonSchema;
 
 const decisionIssues = messageCheck(DECISION);
 const resolutionIssues = messageCheck(RESOLUTION);

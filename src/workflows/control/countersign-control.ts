@@ -21,6 +21,7 @@ import {
 import {
   addGrant,
   claimUse,
+  GRANTED_CALL,
   grantSeen,
   type GrantsState,
   memoOf,
@@ -187,8 +188,7 @@ function read<S extends MessageSchema>(message: RawValue, schema: S, what: strin
 }
 
 const BY_GRANTS = { failure: FAILURES.grant };
-const CALL = ['id', 'agent', 'tool', 'toolDigest', 'ruleDigest', 'policyDigest'];
-const TERMS = [...CALL, 'narrowing', 'times', 'until', 'at', 'by'];
+const TERMS = [...GRANTED_CALL, 'narrowing', 'times', 'until', 'at', 'by'];
 const GRANT = {
   what: 'grant',
   // The message contains all people who may confirm the grant.
@@ -214,7 +214,7 @@ const REVOCATION = {
 const USE = {
   what: 'use of a grant',
   bytes: BYTES,
-  fields: [...CALL, 'key'],
+  fields: [...GRANTED_CALL, 'key'],
   fits: isUseAsked,
   ...BY_GRANTS,
 };

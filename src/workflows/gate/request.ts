@@ -257,6 +257,7 @@ export function toMs(time: Duration, option: string): number {
   throw gateFailure(`${option} ${JSON.stringify(time)} is not a time; write ${forms}`);
 }
 
+/** Like `parseDuration` of our tools, which workflows may not import. `contract` may not import Temporal's reader. */
 function parseTime(time: Parameters<typeof msToNumber>[0]): number {
   try {
     return msToNumber(time);

@@ -63,6 +63,7 @@ it('asks for no grant where no option does', async () => {
 
 it.each<[string, GrantFlags, Partial<GrantOptions>]>([
   ['a time', { for: '30m' }, { forMs: 1_800_000 }],
+  ['a plain number, which counts seconds', { for: '30' }, { forMs: 30_000 }],
   ['a time in words', { for: '7 days' }, { forMs: 604_800_000 }],
   ['a count', { times: '3' }, { times: 3 }],
   ['both', { for: '2h', times: '500' }, { forMs: 7_200_000, times: 500 }],
@@ -93,9 +94,8 @@ it.each<[string, GrantFlags, Partial<GrantOptions>]>([
 
 it.each<[string, GrantFlags, RegExp]>([
   ['a condition alone', { prefix: ['path=src/'] }, /--prefix needs --for or --times/],
-  ['no time', { for: 'soon' }, /--for soon is not a time/],
-  ['a number without a unit', { for: '30' }, /--for 30 is not a time/],
-  ['a unit that is none', { for: '3 moons' }, /is not a time/],
+  ['no time', { for: 'soon' }, /--for soon: this is not a time/],
+  ['a unit that is none', { for: '3 moons' }, /this is not a time/],
   ['no count', { times: 'many' }, /--times many is not a count/],
   ['a count below nothing', { times: '-1' }, /is not a count/],
   ['a count that is too large', { times: '10000' }, /is not a count/],

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { FilePlan, Hunk, Preview } from '../../../contract/plan';
+import { type FilePlan, type Hunk, hunkRange, isDiffText, type Preview } from '../../../contract/plan';
 import { segments } from '../../../contract/text/unsafe-text';
 import {
   changedWords,
@@ -35,7 +35,7 @@ interface PreviewProps {
 export function PreviewView({ preview, ticked, choice }: PreviewProps): JSX.Element {
   const { text, plan } = preview;
   const shown = text.replace(/\n$/, '');
-  const lines = useMemo(() => (/^@@ -\d/m.test(text) ? unnumbered(shown) : undefined), [text]);
+  const lines = useMemo(() => (isDiffText(text) ? unnumbered(shown) : undefined), [text]);
   if (plan !== undefined && plan.targetHash !== '') return <Plan {...{ plan, ticked, choice }} />;
   if (lines !== undefined) return <DiffLines lines={lines} path="" />;
   return (
@@ -110,7 +110,6 @@ interface HunkProps {
 }
 
 function HunkView({ path, hunk, isTicked, choice }: HunkProps): JSX.Element {
-  const range = `@@ -${hunk.oldStart},${hunk.oldLines} +${hunk.newStart},${hunk.newLines} @@`;
   const lines = useMemo(() => <DiffLines lines={numbered(hunk)} path={path} />, [hunk, path]);
   return (
     <section class={`hunk${isTicked ? '' : ' left-out'}`} aria-label={`Hunk ${hunk.id}`}>
@@ -123,7 +122,7 @@ function HunkView({ path, hunk, isTicked, choice }: HunkProps): JSX.Element {
             Hunk {hunk.id}
           </label>
         )}
-        <code class="quiet">{range}</code>
+        <code class="quiet">{hunkRange(hunk)}</code>
         {!isTicked && <span class="chip quiet">left out</span>}
       </div>
       {lines}
