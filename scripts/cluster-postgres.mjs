@@ -93,9 +93,9 @@ const launch = ({ bin, data, port, owner, log }) => {
 const ready = async ({ port, gone, log }) => {
   let ended = false;
   void gone.then(() => (ended = true));
-  const until = Date.now() + READY_MS;
+  const until = performance.now() + READY_MS;
   while (!(await answers(port))) {
-    if (ended || Date.now() > until) throw new Error(`PostgreSQL did not start; see ${log}`);
+    if (ended || performance.now() > until) throw new Error(`PostgreSQL did not start; see ${log}`);
     await delay(POLL_MS);
   }
 };

@@ -133,9 +133,9 @@ const stop = async (child, gone) => {
 };
 
 const ready = async ({ server, port, log }) => {
-  const until = Date.now() + READY_MS;
+  const until = performance.now() + READY_MS;
   while (!(await Promise.race([answers(port), server.died]))) {
-    if (Date.now() > until) throw new Error(`the Temporal server did not start:\n${lastLines(log)}`);
+    if (performance.now() > until) throw new Error(`the Temporal server did not start:\n${lastLines(log)}`);
     await delay(POLL_MS);
   }
 };

@@ -8,11 +8,11 @@ export async function until<T>(
   look: () => Promise<T | undefined | false> | T | undefined | false,
   seconds = 60,
 ): Promise<T> {
-  const deadline = Date.now() + seconds * 1000;
+  const deadline = performance.now() + seconds * 1000;
   for (let pause = FIRST_MS; ; pause = Math.min(pause * 1.3, MOST_MS)) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited ${seconds} s for ${what}`);
+    if (performance.now() > deadline) throw new Error(`waited ${seconds} s for ${what}`);
     await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }
