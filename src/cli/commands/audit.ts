@@ -75,7 +75,7 @@ export function addAudit(program: Command, context: Context): void {
     .option('--head <file>', 'a signed head kept elsewhere, which the file must contain')
     .option(
       '--approvers <path>',
-      'compare keys with this file of who may decide; older ones may follow',
+      'compare the keys of decisions with this file that says who may decide; give the option again for older ones',
       (path: string, before: string[] = []) => [...before, path],
     )
     .option('--json', 'print JSON')
