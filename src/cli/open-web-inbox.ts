@@ -34,7 +34,7 @@ export interface WebInboxOptions {
 
 /** A web inbox that is open. */
 export interface OpenWebInbox {
-  /** The address of the web inbox and how to sign in, as lines. They contain a link that signs in once. */
+  /** The address of the web inbox and how to sign in, as lines. They contain a link that signs in once, if only this machine can reach it. */
   lines: string[];
   /** Takes what a worker in this process sends. */
   stream: StreamSender;

@@ -34,7 +34,7 @@ export function createShownCalls(): ShownCalls {
       else kept.delete(turn);
     },
     of: ({ turn, callId, decision, seenDigest, callKey }) => {
-      // A call in doubt runs again with another generation, which no request shows.
+      // A signature for `run-again` covers the next generation of the call, which only the turn itself tells.
       if (decision === 'run-again') return undefined;
       const shown = kept.get(turn);
       const request = shown?.calls.find((call) => call.callId === callId)?.request;

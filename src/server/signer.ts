@@ -37,7 +37,10 @@ export type InboxSigner = (vote: ToSign) => Promise<VoteSignature | undefined>;
 export interface PasskeySigner {
   /** The place where a person may make a passkey. Undefined: the approvers file names no place. */
   placeOf(user: string): Promise<PasskeyPlace | undefined>;
-  /** The data to sign. Undefined: the person has no passkey in the file, or nobody would check the signature. */
+  /**
+   * The data to sign. Undefined: the file has no place for passkeys, or no passkey of the person, or the person has
+   * another name in the file than in the grant.
+   */
   ask(vote: ToSign): Promise<PasskeyAsk | undefined>;
   /** @throws CountersignError `signature_needed` if the worker would refuse the signature. */
   take(vote: ToSign, signed: SignedByPasskey): Promise<VoteSignature>;

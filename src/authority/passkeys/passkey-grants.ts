@@ -13,8 +13,8 @@ import type { ApproversSource } from '../source';
  */
 export interface PasskeyGrantSigner {
   /**
-   * The text to sign and the passkeys that may sign it. Undefined: the person has no passkey in the file, or their name
-   * in the file is not the name in the grant.
+   * The text to sign and the passkeys that may sign it. Undefined: the file has no place for passkeys, or no passkey of
+   * the person, or the person has another name in the file than in the grant.
    */
   ask(grant: SignedInGrant): Promise<GrantPasskeyAsk | undefined>;
   /**

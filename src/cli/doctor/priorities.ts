@@ -5,8 +5,9 @@ import type { Finding } from './machine';
 import { COMPLETE, createProbe, orSkipped } from './transition';
 
 /**
- * The activities of the backlog, in the order in which they are scheduled. A server spreads a queue over partitions, four
- * by default, and does not compare them. So there is enough work before the rest in each partition.
+ * The activities of the backlog, in the order in which they are scheduled. A server spreads a queue over partitions,
+ * four by default, and keeps the order only within each partition. So the batch is large enough that each partition has some
+ * of it before the other activities.
  */
 const BACKLOG = [
   { type: 'batch', count: 100, priority: { priorityKey: 3, fairnessKey: 'a' } },

@@ -85,7 +85,7 @@ function transportOf({ url, tls, ca }: MailSettings): SMTPTransport.Options {
   if (read === undefined || !(isSecure || isPlain) || read.search !== '')
     throw usageError(
       'the address of the mail server cannot be read',
-      'Write smtps://user:password@host:465, or smtp://user:password@host:587; other signs in a password as %40.',
+      'Write smtps://user:password@host:465, or smtp://user:password@host:587; in the password, escape what is neither a letter nor a digit, such as %40 for @.',
     );
   const auth = { user: decoded(read.username), pass: decoded(read.password) };
   const trust = ca === undefined ? {} : { tls: { ca } };

@@ -24,8 +24,8 @@ const LIMIT = 100;
  */
 export async function readInbox(context: ClientContext, query: InboxQuery): Promise<InboxItem[]> {
   const { limit = LIMIT, ...filter } = query;
-  // For so many items, listing all of them takes no more queries than looking for the earliest ones. And visibility
-  // does not know who may decide, so a page of its answers may have no item that is wanted.
+  // If a whole page or more is wanted, listing everything that waits takes no more queries than looking for the
+  // earliest items. And visibility does not know who may decide, so a page of its answers may have no item that is wanted.
   if (limit >= LIST_PAGE || filter.whom !== undefined)
     return (await readAllWaiting(context, filter)).slice(0, limit);
   const turns = await mostUrgentTurns(context, filter, limit);

@@ -12,7 +12,10 @@ import type { GateMode, ResultRef, ThinkInput, ThinkOutput } from '../think';
 export interface Limited {
   budget: Budget;
   spent: Spent;
-  /** Set if no reply came yet: the field of the first reply with the budget that the agent allows. */
+  /**
+   * The field of the first reply that has the budget of the agent, by which this budget is then limited. Absent once a
+   * reply has come.
+   */
   sets?: 'budget' | 'sessionBudget';
 }
 

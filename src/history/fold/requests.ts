@@ -187,7 +187,7 @@ function seenDigestIn(args: JsonObject, preview: Preview | undefined): string {
     const argsDigest = digestJson(args, sha256);
     return seenDigestOf({ argsDigest, ...(preview && previewDigests(preview, sha256)) }, sha256);
   } catch {
-    // No worker has prepared arguments that cannot be digested. No decision can approve this digest.
+    // Arguments that cannot be digested do not come from a worker. No decision can approve this digest.
     return '';
   }
 }
@@ -255,8 +255,8 @@ export function prepareCompleted(
 }
 
 /**
- * The call after its preparation, as in the workflow: sent on to the queue that has the tool, or first shown to a
- * person.
+ * The call after its preparation, as in the workflow. If another queue has the tool, the call waits for its preparation
+ * there. If another queue prepared it, `askFirst` may say that a person sees it first. Otherwise it is as prepared.
  */
 function preparedAs(asked: PreparedCall, prepared: PreparedCall): PreparedCall {
   if (asked.kind !== 'remote') return prepared;

@@ -100,7 +100,10 @@ async function pinnedSecret(name: string, { secrets, signal }: Sources): Promise
   return value;
 }
 
-/** Fills in the variables of a text. Values with the name of a secret are redacted from all that leaves the worker. */
+/**
+ * Fills in the variables of a text. The value of a variable whose name looks like that of a secret is redacted from all
+ * that leaves the worker. With `isSecret`, the value of every variable is.
+ */
 function filledIn(text: string, { secrets, isSecret = false }: FilledIn): string {
   for (const name of variablesIn(text)) {
     if (isSecret || isSecretName(name)) secrets.pin(process.env[name] ?? '');

@@ -176,7 +176,7 @@ export function issuesAt(issues: readonly Issue[], path: Path): Issue[] {
   return issues.filter((issue) => issue.path === pointer);
 }
 
-/** The issues of a path and of all paths below it. Their paths begin at that path. */
+/** The issues of a path and of all paths below it. The paths in the result are relative to that path. */
 export function issuesWithin(issues: readonly Issue[], path: Path): Issue[] {
   const pointer = pointerOf(path);
   return issues

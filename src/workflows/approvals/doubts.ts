@@ -7,7 +7,7 @@ import { closeCall, failureOf, noted } from './transitions';
 import { checkAllowed } from './votes';
 
 /**
- * Settles a doubt by proof: the answer of `verify`, or a late outcome. False: a person has already resolved the call.
+ * Settles a doubt by proof: the answer of `verify`, or a late outcome. False: the call is not in doubt, or no longer.
  */
 export function settleDoubt(approvals: Approvals, state: CallState, result: ToolResult): boolean {
   if (state.phase !== 'in_doubt') return false;
