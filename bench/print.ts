@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
 import sdk from '@temporalio/client/package.json';
-import { CLI_VERSION } from '../lib/engine/binary';
+import { CLI_VERSION } from '../lib/engine/install-binary';
 import { NO_LIMIT, type Figure } from './figure';
 
 const WIDTHS = [50, 10, 10, 8, 18, 4] as const;

@@ -45,7 +45,7 @@ const versions = (directory) =>
 
 /** The directory of `temporal-server` and `temporal-sql-tool`: from the cache, or built into it once. */
 export const buildServer = async () => {
-  const { cacheDirectory } = engine('binary');
+  const { cacheDirectory } = engine('install-binary');
   const directory = join(dirname(cacheDirectory(process.env)), `temporal-server-${SERVER_VERSION}`);
   await mkdir(directory, { recursive: true });
   const waiting = { progress: say, what: 'The Temporal server is being built' };

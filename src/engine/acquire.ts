@@ -14,7 +14,7 @@ import {
   findVersion,
   GO_OLDEST,
   installBinary,
-} from './binary';
+} from './install-binary';
 import type { Attempt, Progress, EngineRoute } from './engine';
 import { describeError, every, run, type RunResult } from './run';
 import { errnoOf } from '../contract/errors';

@@ -4,7 +4,7 @@ import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig'
 import { CountersignError } from '../contract/errors';
 import { downloadRoute, goRoute } from './acquire';
 import type { Attempt, BinaryEngine, Engine, ExistingEngine, Progress, EngineRoute } from './engine';
-import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './binary';
+import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './install-binary';
 import { describeError } from './run';
 
 /** The options of a search for a server. */

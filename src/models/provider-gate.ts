@@ -5,7 +5,7 @@ import { span } from '../contract/text/times';
 import type { Usage } from '../contract/spending/usage';
 import { queueAfter } from '../tools/within';
 import { type Admission, ModelError, type Settle } from './model';
-import { retryAfter } from './sdk-errors';
+import { retryAfter } from './provider-errors';
 
 /**
  * The most time that a request waits here, in milliseconds: because of limits that the provider reported, and in total.

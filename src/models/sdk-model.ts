@@ -2,7 +2,7 @@ import type { LanguageModelV3, LanguageModelV3CallOptions } from '@ai-sdk/provid
 import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
 import { providerGate } from './provider-gate';
-import { toModelError } from './sdk-errors';
+import { toModelError } from './provider-errors';
 import { collectReply, type PromptOptions, toPrompt, toReply, toSdkTools } from './sdk-messages';
 
 /** The options with which `sdkModel` makes a `Model` from a model of the AI SDK. */

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'n
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
 import { downloadRoute, goBuildArgs, goModule, goRoute } from '../../src/engine/acquire';
-import { CLI_ARCHIVES, CLI_VERSION } from '../../src/engine/binary';
+import { CLI_ARCHIVES, CLI_VERSION } from '../../src/engine/install-binary';
 import { fakeTemporal, scratchDirectory, writeScript } from '../support/scratch';
 
 const scratch = scratchDirectory();

@@ -1,7 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CountersignError } from '../../src/contract/errors';
-import { cachedBinary, cacheDirectory } from '../../src/engine/binary';
+import { cachedBinary, cacheDirectory } from '../../src/engine/install-binary';
 import { existingServer, resolveEngine } from '../../src/engine/resolve';
 import { type Engine, type EngineRoute, type RouteName, ENGINE_ROUTES } from '../../src/engine/engine';
 import { fakeTemporal, scratchDirectory, writeScript } from '../support/scratch';

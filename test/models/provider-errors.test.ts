@@ -1,4 +1,4 @@
-import { retryAfter, toModelError } from '../../src/models/sdk-errors';
+import { retryAfter, toModelError } from '../../src/models/provider-errors';
 import { failure, KEY } from './openai/attempt';
 import {
   type Answer,

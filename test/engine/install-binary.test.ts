@@ -7,7 +7,7 @@ import {
   findVersion,
   installBinary,
   probeBinary,
-} from '../../src/engine/binary';
+} from '../../src/engine/install-binary';
 import { fakeTemporal, scratchDirectory, writeScript } from '../support/scratch';
 
 describe('findVersion', () => {
