@@ -200,7 +200,7 @@ it.each([
   [['--notify', 'true', '--channels', 'x'], /are given both/],
   [['--notify', ' '], /names neither/],
   [['--notify', 'https://'], /this is not a URL/],
-  [['--notify', 'https://example.org', '--secret-file', '/no/such/file'], /cannot be read/],
+  [['--notify', 'https://example.org', '--secret-file', '/no/such/file'], /does not exist/],
   [['--notify', 'true', '--before', 'soon'], /this is not a time/],
 ])('refuses a mistake in %j', async (more, message) => {
   const { code, err } = await runCli(['watch', ...more], { env: { TEMPORAL_ADDRESS: testAddress() } });

@@ -143,7 +143,7 @@ test('undo sends nothing and leads back, for one and for several', async () => {
   await page.getByRole('button', { name: 'Undo' }).click();
   await waiting(page).waitFor({ state: 'detached' });
   await page.waitForURL(`**/${callPlace(one.workflowId)}*`);
-  expect(await page.getByLabel('Reason').inputValue()).toBe('kept');
+  await until('the reason', async () => (await page.getByLabel('Reason').inputValue()) === 'kept');
   await page.goto(`${web().url}/#/`);
   await select(page, 'back-2', 'back-3');
   await lookAtAll(page);
