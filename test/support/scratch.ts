@@ -1,4 +1,5 @@
-import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,8 +9,8 @@ export const scratchDirectory = (): (() => string) => {
   beforeEach(() => {
     directory = realpathSync(mkdtempSync(join(tmpdir(), 'countersign-test-')));
   });
-  // A program that a test ended may still write its last file.
-  afterEach(() => rmSync(directory, { recursive: true, force: true, maxRetries: 5 }));
+  // What a test ended may still write its last file, also in this process, which goes on meanwhile.
+  afterEach(() => rm(directory, { recursive: true, force: true, maxRetries: 10 }));
   return () => directory;
 };
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../src/contract/json';
 import { recordTool } from '../support/effects';
 import { planTool } from '../support/plan-tool';
 import { decide } from '../support/turns';
-import { callPlace, type HeldAnswer, holdFirst, listOnly, lookAtAll, signOut } from './web-inbox';
+import { callPlace, gate, type HeldAnswer, holdFirst, listOnly, lookAtAll, signOut } from './web-inbox';
 import { usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
 import { until } from '../support/until';
@@ -109,6 +109,28 @@ test('an answer that comes late does not replace a newer one', async () => {
     .waitFor();
   await late.release();
   expect(await approve(page).count()).toBe(0);
+});
+
+test('what another person decides before the inbox came to know the request shows by itself', async () => {
+  const handle = await start('early decision');
+  const page = await web().tab();
+  const decided = gate();
+  // The panel asks whether the inbox lists its request, and is answered after the decision.
+  await page.route(/\/api\/inbox\?text=/, async (route) => {
+    await decided.opened;
+    await route.continue();
+  });
+  await page.goto(`${web().url}/${callPlace(handle.workflowId)}`);
+  await approve(page).waitFor();
+  await decide(handle, { callId: '1.1', decision: 'denied', approver: 'ann', reason: 'no' });
+  // Once the list of a later tab comes without it, the web inbox does not have it any more.
+  const later = await web().tab();
+  await later.locator('.row', { hasText: 'tag=early decision' }).waitFor({ state: 'detached' });
+  decided.open();
+  await page
+    .locator('.said')
+    .getByText(/denied by ann/)
+    .waitFor();
 });
 
 test('an answer that comes late is shown if no newer one came', async () => {

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
-import type { CallPhase } from '../../../history/view-types';
+import { type CallPhase, isWaiting } from '../../../history/view-types';
 import { readCall } from '../../http';
 import { goTo, useAppContext, useKept, useKeys, useLate, useNewest } from '../../ui/app';
 import { RequestPanel } from './request';
@@ -109,8 +109,10 @@ function useCall(
   // The vote of another person can change what this person may do.
   const votes = JSON.stringify(item?.voting);
   useEffect(refresh, [refresh, item?.callKey, item?.since, item?.kind, votes, inbox.connection === 'live']);
-  const phase = state.details?.view.calls.find((call) => call.callId === callId)?.phase;
-  const isPassing = phase !== undefined && PASSING.includes(phase);
+  const call = state.details?.view.calls.find((one) => one.callId === callId);
+  // A call that waits is not in the inbox yet, or it was decided before the inbox listed it. No change of the inbox says so.
+  const isUnlisted = page !== undefined && item === undefined && call !== undefined && isWaiting(call);
+  const isPassing = isUnlisted || (call !== undefined && PASSING.includes(call.phase));
   useEffect(() => {
     if (!isPassing) return;
     const timer = setInterval(refresh, LOOK_AGAIN_MS);
