@@ -11,6 +11,7 @@ export type DecisionKind = (typeof DECISIONS)[number];
 
 /** The id of a call: `<step>.<n>`, or what a user's workflow chose. */
 export const CALL_ID = { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$' } as const;
+const CALL_ID_PATTERN = new RegExp(CALL_ID.pattern);
 const id = { type: 'string', minLength: 1, maxLength: 200 } as const;
 const text = { type: 'string', maxLength: 1000 } as const;
 const reason = { type: 'string', maxLength: LIMITS.reasonBytes } as const;
@@ -20,7 +21,7 @@ export const MESSAGE_FIELDS = { id, text, reason } as const;
 
 /** Whether a text can be the id of a call. */
 export function isCallId(text: string): boolean {
-  return new RegExp(CALL_ID.pattern).test(text);
+  return CALL_ID_PATTERN.test(text);
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
-import { type CallPhase, isWaiting } from '../../../history/view-types';
+import { type CallPhase, type CallView, isWaiting } from '../../../history/view-types';
 import { readCall } from '../../http';
 import { goTo, useAppContext, useKept, useKeys, useLate, useNewest } from '../../ui/app';
 import { RequestPanel } from './request';
@@ -29,10 +29,9 @@ interface CallPanelProps {
  * ended.
  */
 export function CallPanel({ turn, callId, decided }: CallPanelProps): JSX.Element {
-  const { details, refresh, problem } = useCall(turn, callId);
+  const { details, call, refresh, problem } = useCall(turn, callId);
   const { value: typed, ...kept } = useKept(`${turn}/${callId}`, NOTHING_TYPED, readTyped);
   useKeys({ u: () => goTo({ at: 'turn', turn }) });
-  const call = details?.view.calls.find((one) => one.callId === callId);
   const Title = usePanelTitle();
   if (problem !== undefined) return <Title class="empty problem">{problem}</Title>;
   if (details === undefined) return <Title class="empty">Reading the request …</Title>;
@@ -90,7 +89,7 @@ function LatePanel<T extends object>({ load, show }: LatePanelProps<T>): JSX.Ele
 function useCall(
   turn: string,
   callId: string,
-): { details?: CallDetails; problem?: string; refresh: () => void } {
+): { details?: CallDetails; call: CallView | undefined; problem?: string; refresh: () => void } {
   const { inbox, fail } = useAppContext();
   const [state, setState] = useState<{ details?: CallDetails; problem?: string }>({});
   const begin = useNewest();
@@ -118,7 +117,7 @@ function useCall(
     const timer = setInterval(refresh, LOOK_AGAIN_MS);
     return () => clearInterval(timer);
   }, [isPassing, refresh]);
-  return { ...state, refresh };
+  return { ...state, call, refresh };
 }
 
 /** A call that does not wait: who decided, what ran, and its result. */
