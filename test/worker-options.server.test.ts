@@ -18,6 +18,7 @@ import { formatLock } from '../src/tools/mcp/lock';
 import { allow, HOSTILE, hostile } from './tools/mcp/support';
 import { scratchDirectory } from './support/scratch';
 import { testAddress, testBundle, testConnection } from './support/server';
+import { listedItem } from './support/turns';
 import { until } from './support/until';
 
 const scratch = scratchDirectory();
@@ -65,9 +66,7 @@ const approved = async (type: string, taskQueue: string, arg: unknown): Promise<
     workflowId: `own-${randomUUID()}`,
     args: [arg],
   });
-  const item = await until('a request', async () =>
-    (await countersign.inbox({ limit: Infinity })).find(({ turn }) => turn === handle.workflowId),
-  );
+  const item = await listedItem(countersign, handle.workflowId);
   const { callId, seenDigest = '' } = item;
   await countersign.decide(item.turn, { callId, seenDigest, decision: 'approved' });
   return handle.result();

@@ -2,26 +2,11 @@ import { Client } from '@temporalio/client';
 import { temporal } from '@temporalio/proto';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { earlierStart, startInEarlierRound } from '../../src/activities/earlier-start';
-import type { CallInput } from '../../src/contract/call';
 import type { HistoryEvent } from '../../src/history/decode/decode';
 import { fakeServer } from '../history/fake-server';
+import { PAY_INPUT } from '../support/calls';
 
 type Info = ConstructorParameters<typeof MockActivityEnvironment>[0];
-
-const input: CallInput = {
-  callId: '1.1',
-  id: 'm1',
-  tool: 'pay',
-  agent: 'a',
-  callKey: 'key:1.1',
-  generation: 0,
-  arguments: {},
-  argsDigest: '',
-  toolDigest: '',
-  effect: 'unsafe',
-  timeoutMs: 1000,
-  originalRunId: 'run-1',
-};
 
 const inRun = (runId: string, info: Info = {}) =>
   new MockActivityEnvironment({ workflowExecution: { workflowId: 'turn', runId }, ...info });
@@ -36,7 +21,7 @@ it.each<[string, Info, RegExp]>([
   ],
   ['a server that cannot be asked', {}, /whether it was started before could not be read/],
 ])('%s counts as a start', async (_, info, why) => {
-  expect(await inRun('run-1', info).run(() => earlierStart(input))).toMatch(why);
+  expect(await inRun('run-1', info).run(() => earlierStart(PAY_INPUT))).toMatch(why);
 });
 
 describe('an earlier round of a call', () => {

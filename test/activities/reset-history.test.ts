@@ -1,21 +1,7 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { voidDecision } from '../../src/activities/reset-history';
 import type { CallInput } from '../../src/contract/call';
-
-const input: CallInput = {
-  callId: '1.1',
-  id: 'm1',
-  tool: 'pay',
-  agent: 'a',
-  callKey: 'key:1.1',
-  generation: 0,
-  arguments: {},
-  argsDigest: '',
-  toolDigest: '',
-  effect: 'unsafe',
-  timeoutMs: 1000,
-  originalRunId: 'run-1',
-};
+import { PAY_INPUT } from '../support/calls';
 
 const inRun = (runId: string) =>
   new MockActivityEnvironment({ workflowExecution: { workflowId: 'turn', runId } });
@@ -28,12 +14,12 @@ it.each<[string, Partial<CallInput>, string]>([
     'run-1',
   ],
 ])('a call that %s needs no other decision', async (_, change, runId) => {
-  expect(await inRun(runId).run(() => voidDecision({ ...input, ...change }))).toBeUndefined();
+  expect(await inRun(runId).run(() => voidDecision({ ...PAY_INPUT, ...change }))).toBeUndefined();
 });
 
 it('a decision that may be of another run does not count where the history cannot be read', async () => {
   const decision = { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: '' } as const;
-  expect(await inRun('run-2').run(() => voidDecision({ ...input, decision }))).toMatch(
+  expect(await inRun('run-2').run(() => voidDecision({ ...PAY_INPUT, decision }))).toMatch(
     /whether it was decided before the turn was reset could not be read/,
   );
 });

@@ -6,6 +6,7 @@ import { defineTool } from '../../src/tools/define-tool';
 import { drawKey } from '../encryption/ring';
 import { type Fixture, startFixture } from '../support/fixture';
 import { startOwnServer, testAddress } from '../support/server';
+import { listedItem } from '../support/turns';
 import { until } from '../support/until';
 import { handleOf } from '../support/vault';
 
@@ -233,9 +234,7 @@ it('starts encrypted turns, and gives nothing of a schedule to a turn of another
   const request = yearly('sealed', { taskQueue: sealed.taskQueue });
   expect(await reader.schedules.add(request)).toMatchObject({ prompt: 'pay the bills' });
   const turn = (await reader.schedules.run(request.id)) ?? '';
-  const item = await until('its request', async () =>
-    (await reader.inbox({ limit: Infinity })).find((one) => one.turn === turn),
-  );
+  const item = await listedItem(reader, turn);
   expect(item.prompt).toBe('pay the bills');
   const [history] = await reader.histories(turn);
   const started = history?.events?.[0]?.workflowExecutionStartedEventAttributes;

@@ -7,8 +7,7 @@ import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture, type TurnHandle } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
 import { testAddress } from '../support/server';
-import { decide, seenOf, waitFor } from '../support/turns';
-import { until } from '../support/until';
+import { decide, listedItem, seenOf, waitFor } from '../support/turns';
 
 const effects = useEffects();
 const book = scriptBook();
@@ -100,11 +99,7 @@ test('asks in the inbox, with what was spent; approved, it adds as much again', 
   expect(request).toMatchObject({ tool: 'raise_budget', arguments: { tokens: 250 } });
   expect(request?.policyReason).toContain('it has spent 300 tokens, and its budget is 250 tokens');
   expect(request?.policyReason).toContain('3 calls');
-  const item = await until('the request in the inbox', async () =>
-    (await client.inbox({ tool: 'raise_budget', limit: Infinity })).find(
-      ({ turn }) => turn === handle.workflowId,
-    ),
-  );
+  const item = await listedItem(client, handle.workflowId, { tool: 'raise_budget' });
   expect(item).toMatchObject({ callId: '3.budget', kind: 'request' });
   await decide(handle, { callId: '3.budget', decision: 'approved', ...(await seenOf(handle, '3.budget')) });
   await waitFor(handle, '5.budget');

@@ -16,7 +16,7 @@ import { TAG_SCHEMA, recordTool, useEffects } from '../support/effects';
 import { operator, resetTurn } from '../support/operator';
 import { readBack, scriptBook } from '../support/script-book';
 import { startOwnServer, testAddress, testBundle } from '../support/server';
-import { eventsOf, resolve, send, verdictsOf, waitFor } from '../support/turns';
+import { eventsOf, listedItem, resolve, send, verdictsOf, waitFor } from '../support/turns';
 import { clientWith, handleOf, rawBytes, rawDescription, rawHistory } from '../support/vault';
 import { approveSeen } from '../cli/saw';
 import { startFixture, type Fixture } from '../support/fixture';
@@ -104,9 +104,7 @@ test('a turn that is approved by update leaves no word of it with the server', a
   );
   const turn = await start(prompt);
   await waitFor(handleOf(client, turn), '2.1');
-  const item = await until('the inbox', async () =>
-    (await client.inbox({ limit: Infinity })).find((one) => one.turn === turn),
-  );
+  const item = await listedItem(client, turn);
   expect(item).toMatchObject({ tool: 'pay', prompt, summary: expect.stringContaining(CANARY) });
   expect((await rawBytes(fixture, turn)).includes(CANARY)).toBe(false);
   expect(await client.decide(turn, { ...decision, callId: '2.1' })).toMatchObject({ status: 'accepted' });

@@ -1,4 +1,4 @@
-import type { ValidCall } from '../../src/contract/call';
+import type { CallInput, ValidCall } from '../../src/contract/call';
 import { digestJson } from '../../src/contract/digest';
 import type { JsonObject } from '../../src/contract/json';
 import { type FilePlan, type Preview, previewDigests } from '../../src/contract/plan';
@@ -97,3 +97,19 @@ export function approvalsWith(...shapes: CallShape[]): Approvals {
   }
   return approvals;
 }
+
+/** What the activity of an unsafe call gets that was made in the run `run-1`. */
+export const PAY_INPUT: CallInput = {
+  callId: '1.1',
+  id: 'm1',
+  tool: 'pay',
+  agent: 'a',
+  callKey: 'key:1.1',
+  generation: 0,
+  arguments: {},
+  argsDigest: '',
+  toolDigest: '',
+  effect: 'unsafe',
+  timeoutMs: 1000,
+  originalRunId: 'run-1',
+};

@@ -3,7 +3,7 @@ import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, defaultPayloadConverter, WorkflowNotFoundError } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import type { Countersign } from '../../src/client';
+import type { Countersign, InboxItem, InboxQuery } from '../../src/client';
 import type { Decision, Refused, Resolution, SignalVerdict, Verdict } from '../../src/contract/decision';
 import { SIGNALS, UPDATES } from '../../src/contract/names';
 import type { TranscriptPage, TranscriptQuery, TranscriptEntry } from '../../src/contract/transcript';
@@ -25,6 +25,17 @@ export async function openOf(handle: TurnHandle): Promise<OpenMemo | undefined> 
 export async function verdictsOf(handle: TurnHandle): Promise<SignalVerdict[]> {
   const verdicts = (await handle.describe()).memo?.['verdicts'];
   return Array.isArray(verdicts) ? verdicts : [];
+}
+
+/** Waits until the inbox lists an item of a turn, and returns it. Visibility tells of it a moment after the turn. */
+export function listedItem(
+  client: Pick<Countersign, 'inbox'>,
+  turn: string,
+  query: InboxQuery = {},
+): Promise<InboxItem> {
+  return until(`${turn} in the inbox`, async () =>
+    (await client.inbox({ ...query, limit: Infinity })).find((item) => item.turn === turn),
+  );
 }
 
 /** Waits until a call waits for a decision, or is in doubt, and returns its line of the memo. */

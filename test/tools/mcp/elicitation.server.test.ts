@@ -16,6 +16,7 @@ import { startTestEnvironment, type TestEnvironment, waitForEnd } from '../../..
 import { root } from '../../support/build';
 import { serveOverHttp } from '../../support/mcp-over-http';
 import { testAddress, testBundle, testConnection } from '../../support/server';
+import { listedItem } from '../../support/turns';
 import { until } from '../../support/until';
 import { allow, HOSTILE, hostile } from './support';
 
@@ -132,9 +133,7 @@ describe('a server that asks in the middle of a call', () => {
       ['1.1', 'running'],
       ['1.1.0.1', 'asked'],
     ]);
-    const item = await until('the question in the inbox', async () =>
-      (await client.inbox({ agent: 'one', limit: Infinity })).find(({ turn }) => turn === id),
-    );
+    const item = await listedItem(client, id, { agent: 'one' });
     expect(item).toMatchObject({ kind: 'question', callId: '1.1.0.1' });
     const unfit = { callId: '1.1.0.1', answer: 'answered', content: { pages: 0 } } as const;
     expect(await client.answer(id, unfit)).toMatchObject(refused('invalid_answer'));
