@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type ts from 'typescript';
 import { join } from 'node:path';
 import { z } from 'zod';
@@ -179,6 +180,7 @@ type Host = ts.LanguageServiceHost & {
 /** Makes the service of a config. Plugins are never loaded, because they are code of the project. */
 function load(first: ReadConfig, { typescript, files, registry, reader }: Shared): Loaded {
   let current = first;
+  let looks = 0;
   const imports = createImports(typescript, files);
   const texts = createTexts(typescript, files);
   const host: Host = {
@@ -186,7 +188,8 @@ function load(first: ReadConfig, { typescript, files, registry, reader }: Shared
     ...texts,
     getCompilationSettings: () => current.parsed.options,
     getScriptFileNames: () => current.parsed.fileNames,
-    getScriptVersion: files.version,
+    // The files are looked at once for each question. Without this, TypeScript compares them all whenever it is asked.
+    getProjectVersion: () => String(looks),
     // Referenced projects are read as sources, so that they need not be built first.
     getProjectReferences: () => current.parsed.projectReferences,
     useSourceOfProjectReferenceRedirect: () => true,
@@ -205,24 +208,42 @@ function load(first: ReadConfig, { typescript, files, registry, reader }: Shared
     problems: () => current.problems,
     update: (read) => {
       current = read;
+      looks += 1;
       imports.refresh();
     },
   };
 }
 
-/** Caches texts by version, so that an unchanged file is not read again. */
+/**
+ * Caches texts, so that an unchanged file is not read again. A version is the digest of a text. TypeScript reads only one
+ * of two copies of a package, and asks for the version of both: with two versions it would make a new program at each
+ * question.
+ */
 function createTexts(typescript: TypeScript, files: ProjectFiles) {
-  const known = new Map<string, { version: string; snapshot: ts.IScriptSnapshot | undefined }>();
-  const getScriptSnapshot = (path: string): ts.IScriptSnapshot | undefined => {
-    const version = files.version(path);
+  const known = new Map<
+    string,
+    { seen: string; version: string; snapshot: ts.IScriptSnapshot | undefined }
+  >();
+  const find = (path: string) => {
+    const seen = files.version(path);
     const before = known.get(path);
-    if (before?.version === version && before.snapshot !== undefined) return before.snapshot;
+    if (before?.seen === seen && before.snapshot !== undefined) return before;
     const text = files.read(path);
-    const snapshot = text === undefined ? undefined : typescript.ScriptSnapshot.fromString(text);
-    known.set(path, { version, snapshot });
-    return snapshot;
+    const now =
+      text === undefined
+        ? { seen, version: '', snapshot: undefined }
+        : {
+            seen,
+            version: createHash('sha1').update(text).digest('base64'),
+            snapshot: typescript.ScriptSnapshot.fromString(text),
+          };
+    known.set(path, now);
+    return now;
   };
-  return { getScriptSnapshot };
+  return {
+    getScriptSnapshot: (path: string) => find(path).snapshot,
+    getScriptVersion: (path: string) => find(path).version,
+  };
 }
 
 /**

@@ -204,6 +204,31 @@ describe('a change on the disk is seen by the next question', () => {
     expect(check()).toContain('no errors');
   });
 
+  it('and nothing else: without one, also with two copies of a package, no program is made anew', () => {
+    const copy = (to: string) => ({
+      [`node_modules/${to}/node_modules/twin/package.json`]: '{"name":"twin","version":"1.0.0"}',
+      [`node_modules/${to}/node_modules/twin/index.d.ts`]: 'export declare const twin: 1;',
+      [`node_modules/${to}/index.d.ts`]: "export { twin } from 'twin';",
+    });
+    const {
+      folder,
+      look,
+      describe: tell,
+    } = opened({
+      ...{ 'tsconfig.json': STRICT, ...copy('one'), ...copy('two') },
+      'a.ts':
+        "import { twin } from 'one';\nimport { twin as other } from 'two';\nexport const a = twin + other;",
+    });
+    const programOf = () => look().projects.map(({ program }) => program);
+    const before = programOf();
+    expect(before[0]?.getSourceFiles().filter(({ fileName }) => fileName.includes('twin'))).toHaveLength(2);
+    expect(programOf()).toEqual([before[0]]);
+    expect(programOf()[0]).toBe(before[0]);
+    writeFiles(folder, { 'node_modules/two/node_modules/twin/index.d.ts': 'export declare const twin: 2;' });
+    expect(tell('a')).toContain('const a: number');
+    expect(programOf()[0]).not.toBe(before[0]);
+  });
+
   it('of the config', () => {
     const { folder, check } = opened({
       'tsconfig.json': STRICT,
