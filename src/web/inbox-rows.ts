@@ -18,9 +18,13 @@ export interface InboxRows extends RowsWanted {
   page: InboxPage | undefined;
 }
 
+/** How many milliseconds after a read that failed the next one starts. */
+const RETRY_MS = 1_000;
+
 /**
- * Reads rows of the inbox, and reads them again whenever something changes. A hidden tab reads no rows. There is one
- * request at a time: answers come in order, and no answer is dropped for a newer request.
+ * Reads rows of the inbox, and reads them again whenever something changes, or if the web inbox could not answer. A
+ * hidden tab reads no rows. There is one request at a time: answers come in order, and no answer is dropped for a newer
+ * request.
  */
 export function useInboxRows(
   { query, offset, limit }: RowsWanted,
@@ -31,6 +35,7 @@ export function useInboxRows(
   const shown = useRef(rows);
   const wanted = useRef<RowsWanted>(undefined);
   const isReading = useRef(false);
+  const isShown = useRef(true);
   const isVisible = useTabVisible();
   const read = async (): Promise<void> => {
     isReading.current = true;
@@ -39,8 +44,12 @@ export function useInboxRows(
       const { page, ...last } = shown.current;
       const isSame = last.query === asked.query && last.offset === asked.offset;
       const reply = await readInbox(asked, isSame ? page?.key : undefined);
-      // The top line of the page already says that the web inbox does not answer.
       if (!reply.ok && reply.status > 0 && reply.status < 500) fail(reply.status, reply.error);
+      else if (!reply.ok) {
+        // The top line of the page already says that the web inbox does not answer.
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        if (isShown.current) wanted.current ??= asked;
+      }
       if (!reply.ok || reply.data === null) continue;
       shown.current = { ...asked, page: reply.data };
       setRows(shown.current);
@@ -53,5 +62,6 @@ export function useInboxRows(
     wanted.current = { query, offset, limit };
     if (!isReading.current) void read();
   }, [query, offset, limit, version, connection === 'live', isVisible]);
+  useEffect(() => () => void (isShown.current = false), []);
   return rows;
 }

@@ -5,7 +5,7 @@ import { startOf } from '../../src/contract/turn';
 import type { InboxItem } from '../../src/server/api';
 import { recordTool } from '../support/effects';
 import { decide } from '../support/turns';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { listOnly, lookAtAll } from './web-inbox';
 import { expectNoComplaints, usePage } from './page-fixture';
 import type { TurnHandle } from '../support/fixture';
@@ -88,6 +88,25 @@ test('filters by tool, agent and age', async () => {
   await page.locator('.row', { hasText: 'filter two' }).waitFor();
   // Cleared, the list had both; it takes a moment to follow the filter.
   await page.locator('.row', { hasText: 'filter one' }).waitFor({ state: 'detached' });
+  await Promise.all(handles.map((handle) => handle.terminate()));
+});
+
+test.each([
+  ['does not answer', (route: Route) => route.abort()],
+  [
+    'answers with an error',
+    (route: Route) => route.fulfill({ status: 503, json: { code: 'server_unreachable' } }),
+  ],
+])('reads a list again and again while the web inbox %s', async (_, answer) => {
+  const handles = [await start('inbox_soon', 'once soon'), await start('inbox_later', 'once later')];
+  const page = await inbox();
+  await page.locator('.row', { hasText: 'once later' }).waitFor();
+  const isFiltered = (url: URL): boolean => url.searchParams.get('tool') === 'inbox_soon';
+  // Something in the inbox may change meanwhile, and then the page reads anyway, but not so often.
+  await page.route(isFiltered, answer, { times: 5 });
+  await page.getByLabel('Tool', { exact: true }).selectOption('inbox_soon');
+  await page.locator('.row', { hasText: 'once later' }).waitFor({ state: 'detached' });
+  await page.locator('.row', { hasText: 'once soon' }).waitFor();
   await Promise.all(handles.map((handle) => handle.terminate()));
 });
 

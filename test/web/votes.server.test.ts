@@ -192,6 +192,27 @@ test('an admin asks again with a reason, which voids the votes', async () => {
   await page.context().close();
 });
 
+test('a dialog that opens right after another one was closed stays open', async () => {
+  const turn = await asked('opened twice');
+  const page = await openTab();
+  await open(page, turn);
+  await again(page).click();
+  await page.getByRole('dialog', { name: 'Ask again' }).waitFor();
+  // All in one task of the browser, which tells a dialog in a later one that it was closed.
+  const isOpen = await page.evaluate<boolean>(`(async () => {
+    const click = (text) =>
+      [...document.querySelectorAll('button')].find((button) => button.textContent.trim() === text).click();
+    click('Close');
+    for (let i = 0; i < 1_000 && document.querySelector('dialog') !== null; i++) await undefined;
+    click('Ask again …');
+    for (let i = 0; i < 1_000 && document.querySelector('dialog') === null; i++) await undefined;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return document.querySelector('dialog[open]') !== null;
+  })()`);
+  expect(isOpen).toBe(true);
+  await page.context().close();
+});
+
 test('who may not ask again has no button, and the worker has the last word', async () => {
   const turn = await asked('no admin');
   await vote(turn, 'anna');

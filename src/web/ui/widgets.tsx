@@ -162,8 +162,12 @@ export function Dialog({ titleId, isWide = false, close, children }: DialogProps
       leave();
     };
   }, []);
+  // The browser reports late that a removed dialog was closed. By then the same button may have opened another one.
+  const closed = (): void => {
+    if (ref.current !== null) close();
+  };
   return (
-    <dialog ref={ref} class={`card${isWide ? ' wide' : ''}`} aria-labelledby={titleId} onClose={close}>
+    <dialog ref={ref} class={`card${isWide ? ' wide' : ''}`} aria-labelledby={titleId} onClose={closed}>
       {children}
     </dialog>
   );
