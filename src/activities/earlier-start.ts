@@ -16,7 +16,7 @@ import {
 } from './reset-history';
 import { errorMessage } from '../contract/errors';
 import { optionalTsToMs } from '@temporalio/common/lib/time';
-import { unstarted } from '../contract/call-messages';
+import { unstarted } from '../contract/lost-activity';
 
 /**
  * Looks for proof that an unsafe call was started before, in everything that outlives a worker: the number of the

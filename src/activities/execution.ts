@@ -19,7 +19,7 @@ import type { Live } from '../tools/context';
 import type { Approval, CallContext, Tool } from '../tools/types';
 import { contentDigest } from '../tools/content-digest';
 import type { ActivityDeps } from './deps';
-import { type AttemptGuard, earlierBeat } from './attempt';
+import { type AttemptGuard, earlierBeat } from './heartbeat';
 import type { HeldState } from './held-state';
 import { withSealedAnswers } from './sealed-secrets';
 import { inToolSpan } from './spans';

@@ -11,11 +11,11 @@ import type { PrepareInput, PrepareOutput } from '../contract/think';
 import { checkVotes, refusalBy, votesUnchecked } from './authority';
 import type { ActivityDeps } from './deps';
 import { cachedOutput, notRunResult } from './execution';
-import { notHere } from './another-worker';
+import { notHere } from './leave-to-another';
 import { invalidCall } from './prepare-call';
 import { placeHere, voidDecision } from './reset-history';
 import { spentBefore, whatIsOther } from './run-tool';
-import { renewalRefusal } from './control/renewal';
+import { renewalRefusal } from './ask-again';
 
 /**
  * Asks the rules who decides on a turn's request for more budget. For the rules, the request is a dangerous call of

@@ -9,7 +9,7 @@ import { errorMessage } from '../contract/errors';
 import { isSoundJson } from '../contract/json';
 import { ACTIVITIES, callKey, SIGNALS, UPDATES } from '../contract/names';
 import type { HistoryEvent } from '../history/decode/decode';
-import { firstRunIn, readHistory } from '../history/run';
+import { firstRunIn, readHistory } from '../history/read-run';
 import { unlessGone } from '../history/server-errors';
 import { contentDigest } from '../tools/content-digest';
 import type { SignedPlace } from './authority';

@@ -16,13 +16,13 @@ import {
   ranBefore,
   withNote,
 } from './execution';
-import { lackOf, notHere } from './another-worker';
+import { lackOf, notHere } from './leave-to-another';
 import type { AwayReader } from './control/away';
 import { claimGrant, type GrantedCall, voidGrant } from './control/grants';
 import { lookForChild } from './check-child';
 import { heldState, withHolder } from './held-state';
 import { pausedCall } from './control/pauses';
-import { earlierBeat, type Since, startHeartbeat, whileBeating } from './attempt';
+import { earlierBeat, type Since, startHeartbeat, whileBeating } from './heartbeat';
 import { runUnsafe, startedBefore } from './run-unsafe';
 import { digestJson } from '../contract/digest';
 import { dryKindOf } from '../contract/fork';

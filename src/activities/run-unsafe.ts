@@ -31,7 +31,7 @@ import {
   describeLostAttempt,
   type Since,
   startHeartbeat,
-} from './attempt';
+} from './heartbeat';
 import { errorMessage } from '../contract/errors';
 import { idempotencyKey } from '../contract/names';
 import { makeContext } from '../tools/context';
@@ -39,7 +39,7 @@ import { messageOf } from '../tools/format-result';
 import type { Tool, Verification } from '../tools/types';
 import { unlessAborted } from '../tools/within';
 import type { ActivityDeps } from './deps';
-import { lackOf, leaveToAnother, waitedMs } from './another-worker';
+import { lackOf, leaveToAnother, waitedMs } from './leave-to-another';
 import { notInTime } from './prepare-call';
 
 /**

@@ -19,7 +19,7 @@ import { openFileStore } from '../store';
 import { SendLimit } from './send-limit';
 import type { Answer, ConnectOptions, Countersign, TakenAnswer } from './types';
 import { readHistories, readRunEvents, readTimeline, readTurn } from '../history/read';
-import { readHistory } from '../history/run';
+import { readHistory } from '../history/read-run';
 import { viewOf } from '../history/view';
 import { makeCurrent, readBuilds } from './builds';
 import { makeAway } from './control/away';

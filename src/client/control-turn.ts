@@ -9,7 +9,7 @@ import { isTurn } from './find-turn';
 import { CountersignError } from '../contract/errors';
 import { authorityOn } from '../history/labels';
 import { decodeRuns, describeTurn, readHistories, readTimeline } from '../history/read';
-import { readHistory } from '../history/run';
+import { readHistory } from '../history/read-run';
 import { type CallView, viewOf } from '../history/view';
 import { lastChange, planReset, type ResetPlan } from '../history/reset';
 import type { ClientContext } from './context';

@@ -1,8 +1,7 @@
 import { SOMEBODY } from './authority/votes';
-import type { CallInput, CallSettings, NotHere, PreparedCall, ValidCall } from './call';
+import type { CallInput, NotHere, PreparedCall, ValidCall } from './call';
 import type { Abandonment } from './decision';
-import { LIMITS, TIMES } from './limits';
-import { FAILURES } from './names';
+import { LIMITS } from './limits';
 import type { ToolErrorCode, ToolFailure, ToolResult } from './result';
 import type { JsonObject } from './json';
 import { utf8Bytes } from './text/bytes';
@@ -167,111 +166,6 @@ export function whyInvalid(prepared: Exclude<PreparedCall, ValidCall>): string {
   return prepared.kind === 'remote' ? 'its tool moved to another queue' : prepared.result.content;
 }
 
-/** How an activity without an outcome ended, in Temporal's terms. */
-export interface LostActivity {
-  cancelled: boolean;
-  /** Whether the activity was cancelled before a worker had it, so that the server ended it by itself. */
-  untaken: boolean;
-  /** The kind of timeout that ended the activity. */
-  timeout?: string | undefined;
-  /** Whether an attempt had sent heartbeats before the timeout. */
-  beaten: boolean;
-  /** Type of an application failure. */
-  type?: string | undefined;
-  /** The message that the activity failed with. */
-  message: string;
-}
-
-/**
- * The time that a call may wait for a worker, in milliseconds. A call waits only for a short time for the worker that
- * holds its state.
- */
-export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs'>, isHeld: boolean): number {
-  return isHeld ? Math.min(startWithinMs, TIMES.holderAnswer) : startWithinMs;
-}
-
-/** Why a call goes to a worker other than the worker that held its state. */
-export const HOLDER_GONE = 'the worker that held the state of its tool did not take it';
-
-/**
- * Whether a call on the queue of the worker that held its state goes to another worker. An unsafe call goes there only
- * if it is proven that it never started. Any other call may run again.
- */
-export function goesElsewhere(
-  activity: LostActivity,
-  { effect, times }: { effect: CallSettings['effect']; times: OpenTimes },
-): boolean {
-  const isLate = !activity.cancelled && activity.timeout === 'SCHEDULE_TO_START';
-  return isLate && (effect !== 'unsafe' || unstarted(activity, times) !== undefined);
-}
-
-/** The most attempts of a call. A lost attempt of an unsafe call is never repeated. */
-export function mostAttempts({ effect, retry }: Pick<CallSettings, 'effect' | 'retry'>): number {
-  return effect === 'unsafe' ? 1 : retry.maximumAttempts;
-}
-
-/** The time that an activity was open, and its timeouts. All in milliseconds. */
-export interface OpenTimes {
-  /**
-   * The time from the workflow task that scheduled the activity to the workflow task that saw its end. The activity was
-   * open for at most this time.
-   */
-  openMs: number;
-  heartbeatMs: number;
-  startWithinMs: number;
-  /**
-   * The most attempts that the retry policy of the activity allows. Earlier attempts leave no trace while the activity
-   * is open.
-   */
-  maximumAttempts: number;
-}
-
-/** The result of a call that is proven never to have started. Undefined if that is not proven. */
-export function unstarted(activity: LostActivity, times: OpenTimes): ToolFailure | undefined {
-  const ending = endingUntaken(activity);
-  return ending === undefined || mayHideStart(activity, times) ? undefined : ending.failure;
-}
-
-/** Whether the last attempt of an activity ended before a worker had started it. */
-export function endedUntaken(activity: LostActivity): boolean {
-  return endingUntaken(activity) !== undefined;
-}
-
-function endingUntaken(activity: LostActivity): { failure: ToolFailure; what: string } | undefined {
-  const { cancelled, untaken, timeout, type } = activity;
-  if (cancelled) return untaken ? UNTAKEN.cancelled : undefined;
-  if (timeout === 'SCHEDULE_TO_START') return UNTAKEN.late;
-  return type === FAILURES.notRegistered ? UNTAKEN.unknownTool : undefined;
-}
-
-const UNTAKEN = {
-  cancelled: { failure: ENDINGS.neverStarted, what: 'The turn was cancelled before a worker took this call' },
-  late: {
-    failure: { code: 'expired', message: 'No worker started this call in time. Nothing ran.' },
-    what: 'No worker started this call in time',
-  },
-  unknownTool: {
-    failure: {
-      code: 'tool_not_found',
-      message: 'The worker that took this call does not have the tool. Nothing ran.',
-    },
-    what: 'The worker that took this call does not have the tool',
-  },
-} as const satisfies Record<string, { failure: ToolFailure; what: string }>;
-
-/**
- * Whether an earlier attempt of an activity may have started. The end of an activity shows only how its last attempt
- * ended. If the retry policy allows more than one attempt, an earlier attempt may have run and failed immediately.
- * Otherwise an operator may have given the activity more attempts, or reset it. But an attempt that started and was
- * lost is noticed only when its heartbeat is missed. So an activity that was open for less than the heartbeat timeout
- * plus the time that it may wait for a worker had no other attempt.
- */
-function mayHideStart({ beaten, timeout }: LostActivity, times: OpenTimes): boolean {
-  const { openMs, heartbeatMs, startWithinMs, maximumAttempts } = times;
-  const waits = timeout === 'SCHEDULE_TO_START' ? startWithinMs : 0;
-  return beaten || maximumAttempts !== 1 || !(openMs < waits + heartbeatMs);
-}
-
 /** The result of a call that no worker could start in time, because no worker had what the call needs. */
 export function nobodyHad({ notHere }: NotHere): ToolFailure {
   return { code: 'expired', message: `This call could not start in time: ${notHere}. Nothing ran.` };
@@ -284,30 +178,6 @@ export function unresolved({ approver = SOMEBODY, reason }: Abandonment): ToolFa
     code: 'in_doubt',
     message: `Unresolved: ${approver} ended the turn with this call in doubt.${why}`,
   };
-}
-
-/** Why the outcome of an unsafe call is not known. */
-export function doubt(activity: LostActivity): string {
-  const ending = endingUntaken(activity);
-  if (ending !== undefined) return `${ending.what}, but an earlier attempt of it may have been started`;
-  const { cancelled, timeout, message } = activity;
-  if (cancelled) return 'the call was cancelled while a worker had it';
-  if (timeout === undefined) return `the call failed on its way back: ${message}`;
-  return timeout === 'HEARTBEAT'
-    ? 'the worker stopped answering while the call ran'
-    : 'the call was not heard of again after it started';
-}
-
-/** The result of a call that may run again and whose attempts were all lost. */
-export function lost(activity: LostActivity): ToolFailure {
-  const ending = endingUntaken(activity);
-  if (ending !== undefined) return { code: ending.failure.code, message: `${ending.what}. ${MAY_HAVE_RUN}` };
-  const { cancelled, timeout, message } = activity;
-  if (cancelled) return ENDINGS.cancelled;
-  if (timeout === undefined) return { code: 'unknown', message: message || 'The call failed.' };
-  return timeout === 'HEARTBEAT'
-    ? { code: 'transport', message: 'Every worker that ran this call was lost. It may run again safely.' }
-    : { code: 'timeout', message: 'The call did not end in time, at any attempt.' };
 }
 
 /** Why the outcome of a call is unknown: its activity returned a value that our code did not write. */

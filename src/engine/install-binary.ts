@@ -6,19 +6,8 @@ import { errnoOf } from '../contract/errors';
 import { describeError, run } from './run';
 import { withLock } from '../lock';
 
-/** The release of Temporal's command line that we download or build. */
+/** The release of Temporal's command line that we download or build. Change `CLI_ARCHIVES` together with it. */
 export const CLI_VERSION = '1.8.2';
-
-/**
- * The SHA-256 of each archive of that release, from its checksums.txt. The keys are platform and architecture, as the
- * download service names them. Change these values together with `CLI_VERSION`.
- */
-export const CLI_ARCHIVES: Readonly<Record<string, string>> = {
-  'linux amd64': 'd8421bda989e6514b4bdb4d63a9012a8a05a806892e881a5aad8510496349a94',
-  'linux arm64': '83600a8fac6e3da54093e5da6918d399f501532b9f1172235603f9606f4ac6e4',
-  'darwin amd64': '489d7f5420cae02b559774ac23df035141954c33a51dba96f5759a0ddccdf1b6',
-  'darwin arm64': 'dacdc3587682c04cf27e67c8878ca2d755230b6ad63c0c6ebddd7348ae90ed94',
-};
 
 /** The oldest command line whose server is known to reset and pause activities. Calls in doubt rely on both. */
 export const CLI_OLDEST = '1.4.0';

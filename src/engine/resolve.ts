@@ -2,7 +2,7 @@ import { defined } from '../contract/defined';
 import { rm } from 'node:fs/promises';
 import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import { CountersignError } from '../contract/errors';
-import { downloadRoute, goRoute } from './acquire';
+import { downloadRoute, goRoute } from './download-or-build';
 import type { Attempt, BinaryEngine, Engine, ExistingEngine, Progress, EngineRoute } from './engine';
 import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './install-binary';
 import { describeError } from './run';

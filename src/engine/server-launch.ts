@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { dirname } from 'node:path';
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { CountersignError } from '../contract/errors';
-import { fullDisk, removeRecord, writeRecord } from './server-files';
+import { fullDisk, removeRecord, writeRecord } from './server-record';
 import { freePorts, isFree, LOOPBACK, serverArgs, type ServerLog, type ServerPlan } from './server-args';
 import {
   endProcess,

@@ -3,7 +3,7 @@ import { mkdir, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { livingServer, removeRecord, type ServerRecord, toDiskError, writeRecord } from './server-files';
+import { livingServer, removeRecord, type ServerRecord, toDiskError, writeRecord } from './server-record';
 import { isAlive, withLock } from '../lock';
 import { launch, type RunningServer, type StartOptions } from './server-launch';
 import { endProcess, type ServerExit, waitUntilReady } from './server-process';

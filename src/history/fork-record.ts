@@ -16,8 +16,7 @@ import { purposeOf } from './fold/activities';
 import { expandBurst } from './fold/burst';
 import { is } from './fold/guards';
 import type { Runs } from './read';
-import { isDenial } from '../contract/decision';
-import { settlesRequest } from './votes';
+import { effectOfDecision } from './votes';
 
 /** One step of a turn, as it is on record. */
 interface RecordedStep {
@@ -264,7 +263,7 @@ function notFound({ turn, steps }: ForkRecord, at: string): CountersignError {
 function settlesCall(event: TurnEvent): boolean {
   switch (event.type) {
     case 'decision':
-      return settlesRequest(event) && isDenial(event);
+      return effectOfDecision(event) === 'denies';
     case 'answered':
       return event.judgement.accepted === true;
     case 'request_expired':

@@ -5,7 +5,7 @@ import { createFold } from './fold/fold';
 import { refuseNewer } from './exported';
 import { defined } from '../contract/defined';
 import type { HistoryServer, RunIds } from './pages';
-import { readFirst, readHistory, readIfAlone, readRun, wholeRun } from './run';
+import { readFirst, readHistory, readIfAlone, readRun, wholeRun } from './read-run';
 import {
   ask,
   ASK_MS,

@@ -12,8 +12,7 @@ import type {
 } from './events';
 import { createFold } from './fold/fold';
 import type { Runs } from './read';
-import { isDenial } from '../contract/decision';
-import { settlesRequest } from './votes';
+import { effectOfDecision } from './votes';
 
 /** The effect of a reset on one call. */
 export interface ResetCall {
@@ -199,9 +198,10 @@ function addEvent(record: CallRecord, event: TurnEvent): void {
     delete record.started;
     delete record.approvedAt;
   }
-  if (event.type !== 'decision' || !settlesRequest(event)) return;
-  if (isDenial(event)) record.closedAt = event.eventId;
-  else record.approvedAt = event.eventId;
+  if (event.type !== 'decision') return;
+  const effect = effectOfDecision(event);
+  if (effect === 'denies') record.closedAt = event.eventId;
+  if (effect === 'approves') record.approvedAt = event.eventId;
 }
 
 /**

@@ -9,21 +9,33 @@ import type { CallView } from './view-types';
 /** Takes a decision. It decides the call, or counts as one vote of several. */
 export function foldDecision(call: CallView, event: DecisionMade): void {
   call.decisions.push(event);
-  if (event.judgement.accepted !== true || call.phase !== 'requested') return;
-  if (event.asksAgain !== true) voted(call, event, event.decision);
-  if (event.stillWaits === true) return;
+  const effect = effectOfDecision(event);
+  if (effect === undefined || call.phase !== 'requested') return;
+  const isRepeated = effect === 'asks_again';
+  if (!isRepeated) voted(call, event, event.decision);
+  if (effect === 'counts') return;
   if (event.decision === 'ask-again') return void (call.phase = 'replanning');
-  if (settlesRequest(event)) call.settledBy = event;
+  if (!isRepeated) call.settledBy = event;
   if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
-  if (isDenial(event)) return void (call.phase = 'denied');
+  if (effect === 'denies') return void (call.phase = 'denied');
   call.approved = call.effective;
-  if (event.asksAgain === true) forgetVotes(call);
-  call.phase = event.asksAgain === true ? 'replanning' : 'approved';
+  if (isRepeated) forgetVotes(call);
+  call.phase = isRepeated ? 'replanning' : 'approved';
 }
 
-/** Whether a decision settles its request: it is no longer one vote of several, and nobody has to look again. */
-export function settlesRequest({ judgement, decision, stillWaits, asksAgain }: DecisionMade): boolean {
-  return judgement.accepted === true && stillWaits !== true && asksAgain !== true && decision !== 'ask-again';
+/**
+ * What an accepted decision does to its request. `counts`: it is one vote, and the request still waits. `asks_again`:
+ * somebody has to look again, at a new request. `denies` and `approves` settle the request.
+ */
+export type DecisionEffect = 'counts' | 'asks_again' | 'denies' | 'approves';
+
+/** What a decision does to its request. Undefined if it was not accepted. */
+export function effectOfDecision(event: DecisionMade): DecisionEffect | undefined {
+  const { judgement, decision, stillWaits, asksAgain } = event;
+  if (judgement.accepted !== true) return undefined;
+  if (stillWaits === true) return 'counts';
+  if (asksAgain === true || decision === 'ask-again') return 'asks_again';
+  return isDenial(event) ? 'denies' : 'approves';
 }
 
 /** Removes the votes on a call, because a new request waits now. */

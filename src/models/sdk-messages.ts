@@ -1,19 +1,12 @@
 import { defined } from '../contract/defined';
 import type {
   LanguageModelV3CallOptions,
-  LanguageModelV3Content,
-  LanguageModelV3FinishReason,
-  LanguageModelV3GenerateResult,
   LanguageModelV3Message,
   LanguageModelV3Prompt,
-  LanguageModelV3StreamPart,
-  LanguageModelV3Usage,
 } from '@ai-sdk/provider';
 import { z } from 'zod';
-import type { Usage } from '../contract/spending/usage';
-import { type ModelCall, ModelError, type ModelMessage, type ModelReply, type ModelRequest } from './model';
+import type { ModelCall, ModelMessage, ModelRequest } from './model';
 import { isObject, parseJson } from '../contract/json';
-import { refusalOf } from './refusal';
 
 type SdkTools = NonNullable<LanguageModelV3CallOptions['tools']>;
 type SdkTool = Extract<SdkTools[number], { type: 'function' }>;
@@ -93,12 +86,13 @@ const partSchema = z.union([
   z.strictObject({ text: z.number(), meta: z.unknown().optional() }),
   z.strictObject({ call: z.literal(true), meta: z.unknown().optional() }),
 ]);
-type Part = z.infer<typeof partSchema>;
+/** A part of a reply, as it is kept to be sent back. */
+export type OpaquePart = z.infer<typeof partSchema>;
 
 const opaqueSchema = z.strictObject({ by: z.string(), parts: z.array(partSchema) });
 
 /** The parts of a reply, if this model made it. */
-function readOpaque(opaque: string | undefined, by: string): Part[] | undefined {
+function readOpaque(opaque: string | undefined, by: string): OpaquePart[] | undefined {
   const read = opaqueSchema.safeParse(parseJson(opaque ?? '')).data;
   return read?.by === by ? read.parts : undefined;
 }
@@ -107,7 +101,7 @@ function readOpaque(opaque: string | undefined, by: string): Part[] | undefined 
 function withOpaque(
   text: string,
   calls: readonly SdkCall[],
-  parts: readonly Part[] | undefined,
+  parts: readonly OpaquePart[] | undefined,
 ): AssistantParts | undefined {
   if (parts === undefined) return undefined;
   const length = parts.reduce((sum, part) => sum + ('text' in part ? part.text : 0), 0);
@@ -153,171 +147,4 @@ function toSdkSchema(schema: unknown): SdkTool['inputSchema'] {
 // The schema is sent unchanged. Only the package's type has fewer keywords than JSON Schema.
 function isSdkSchema(schema: unknown): schema is SdkTool['inputSchema'] {
   return isObject(schema);
-}
-
-interface Gathered {
-  calls: ModelCall[];
-  refusal: string;
-  parts: GatheredPart[];
-  finish?: { finishReason: LanguageModelV3FinishReason; usage: LanguageModelV3Usage };
-}
-
-interface GatheredPart {
-  type: 'text' | 'reasoning' | 'call';
-  text: string;
-  meta: Record<string, Record<string, unknown>>;
-}
-
-/**
- * A whole reply from a JSON body.
- *
- * @throws ModelError `refused` if the model or a filter refused.
- */
-export function toReply(result: LanguageModelV3GenerateResult, options: PromptOptions): ModelReply {
-  const { content, finishReason, usage, response } = result;
-  const gathered: Gathered = {
-    calls: [],
-    refusal: refusalOf(response?.body),
-    parts: [],
-    finish: { finishReason, usage },
-  };
-  for (const part of content) addPart(gathered, part);
-  return finish(gathered, options);
-}
-
-/**
- * A whole reply from a stream: all of it or an error, never a part.
- *
- * @param onText Takes the text while it comes.
- * @throws the stream's error, or ModelError `network` if the stream ended early.
- */
-export async function collectReply(
-  stream: ReadableStream<LanguageModelV3StreamPart>,
-  options: PromptOptions,
-  onText?: (text: string) => void,
-): Promise<ModelReply> {
-  const gathered: Gathered = { calls: [], refusal: '', parts: [] };
-  const open = new Map<string, GatheredPart>();
-  for await (const part of stream) {
-    if (part.type === 'error') throw part.error;
-    else if (part.type === 'raw') gathered.refusal += refusalOf(part.rawValue);
-    else if (part.type === 'finish') gathered.finish = part;
-    else if (part.type === 'tool-call') addPart(gathered, part);
-    else addPiece(gathered, open, part);
-    if (part.type === 'text-delta' && part.delta !== '') onText?.(part.delta);
-  }
-  const { unified, raw } = gathered.finish?.finishReason ?? {};
-  // Some packages end a cut stream like a complete stream, but without a reason.
-  if (unified === 'other' && raw === undefined) delete gathered.finish;
-  return finish(gathered, options);
-}
-
-/** Adds a piece of text or reasoning. Pieces of several parts may alternate, so each piece has the id of its part. */
-function addPiece(
-  { parts }: Gathered,
-  open: Map<string, GatheredPart>,
-  piece: LanguageModelV3StreamPart,
-): void {
-  const [, kind, place] = /^(text|reasoning)-(start|delta|end)$/.exec(piece.type) ?? [];
-  if (kind === undefined || !('id' in piece)) return;
-  const type = kind === 'text' ? 'text' : 'reasoning';
-  const key = `${type} ${String(piece.id)}`;
-  const known = place === 'start' ? undefined : open.get(key);
-  const part: GatheredPart = known ?? { type, text: '', meta: {} };
-  if (known === undefined) parts.push(part);
-  open.set(key, part);
-  if ('delta' in piece) part.text += piece.delta;
-  if ('providerMetadata' in piece) addMeta(part, piece.providerMetadata);
-}
-
-function addPart({ calls, parts }: Gathered, part: LanguageModelV3Content): void {
-  const meta = {};
-  if (part.type === 'text' || part.type === 'reasoning')
-    parts.push({ type: part.type, text: part.text, meta });
-  else if (part.type === 'tool-call') {
-    const { toolCallId, toolName, input } = part;
-    calls.push({ ...(toolCallId === '' ? {} : { id: toolCallId }), name: toolName, arguments: input });
-    parts.push({ type: 'call', text: '', meta });
-  } else return;
-  addMeta({ meta }, part.providerMetadata);
-}
-
-function addMeta({ meta }: Pick<GatheredPart, 'meta'>, more: unknown): void {
-  if (!isObject(more)) return;
-  for (const [provider, facts] of Object.entries(more))
-    if (isObject(facts)) meta[provider] = { ...meta[provider], ...facts };
-}
-
-function finish({ calls, refusal, parts, finish: end }: Gathered, { by }: PromptOptions): ModelReply {
-  if (end === undefined) throw new ModelError('network', 'the reply ended early', { retryable: true });
-  const { finishReason, usage } = end;
-  if (refusal !== '') throw refused(`the model refused: ${refusal.slice(0, 500)}`);
-  if (finishReason.unified === 'content-filter')
-    throw refused("the provider's content filter ended the reply");
-  return {
-    text: parts.map(({ type, text }) => (type === 'text' ? text : '')).join(''),
-    toolCalls: finishReason.unified === 'length' ? markCut(calls) : calls,
-    finishReason: finishReason.unified === 'other' ? (finishReason.raw ?? 'other') : finishReason.unified,
-    ...defined({ usage: toUsage(usage), opaque: opaqueOf(parts, by) }),
-  };
-}
-
-/** The data that has to be sent back besides text and calls. Undefined if there is no such data. */
-function opaqueOf(gathered: readonly GatheredPart[], by: string): string | undefined {
-  const isPlain = gathered.every(({ type, meta }) => type !== 'reasoning' && Object.keys(meta).length === 0);
-  if (isPlain) return undefined;
-  const parts = gathered.map(({ type, text, meta }): Part => {
-    const more = Object.keys(meta).length === 0 ? {} : { meta };
-    if (type === 'reasoning') return { reasoning: text, ...more };
-    return type === 'text' ? { text: text.length, ...more } : { call: true, ...more };
-  });
-  return JSON.stringify({ by, parts });
-}
-
-function refused(message: string): ModelError {
-  return new ModelError('refused', message, { retryable: false });
-}
-
-/**
- * At the token limit the last call may have been cut. Its text is then not JSON, and the model gets an error for it.
- * Empty text would mean "no arguments" and the call would run, so it becomes text that is not JSON.
- */
-function markCut(calls: readonly ModelCall[]): ModelCall[] {
-  return calls.map((call, index) =>
-    index === calls.length - 1 && call.arguments.trim() === '' ? { ...call, arguments: '{' } : call,
-  );
-}
-
-const tokens = z.number().int().nonnegative();
-
-/**
- * The names that providers use for the tokens of a request and of a reply. The packages write 0 if a provider did
- * not count them.
- */
-const COUNTED = {
-  input: ['prompt_tokens', 'input_tokens', 'promptTokenCount'],
-  output: ['completion_tokens', 'output_tokens', 'candidatesTokenCount', 'thoughtsTokenCount'],
-  total: ['total_tokens', 'totalTokenCount'],
-} as const;
-
-/** The tokens that the provider counted. */
-function toUsage({ inputTokens, outputTokens, raw = {} }: LanguageModelV3Usage): Usage | undefined {
-  const count = (names: readonly string[], value: unknown): number | undefined =>
-    names.some((name) => tokens.safeParse(raw[name]).success) ? tokens.safeParse(value).data : undefined;
-  const some = (value: number | undefined): number | undefined =>
-    value === undefined || value === 0 ? undefined : tokens.safeParse(value).data;
-  const input = count(COUNTED.input, inputTokens.total);
-  const output = count(COUNTED.output, outputTokens.total);
-  const total =
-    tokens.safeParse(COUNTED.total.map((name) => raw[name]).find((value) => value !== undefined)).data ??
-    (input === undefined || output === undefined ? undefined : input + output);
-  if (input === undefined && output === undefined && total === undefined) return undefined;
-  return defined({
-    inputTokens: input,
-    outputTokens: output,
-    totalTokens: total,
-    cachedInputTokens: some(inputTokens.cacheRead),
-    cacheWriteTokens: some(inputTokens.cacheWrite),
-    reasoningTokens: some(outputTokens.reasoning),
-  });
 }

@@ -3,7 +3,8 @@ import type { HttpModelSettings } from './http-settings';
 import { type Model, ModelError, type ModelReply, type ModelRequest } from './model';
 import { providerGate } from './provider-gate';
 import { toModelError } from './provider-errors';
-import { collectReply, type PromptOptions, toPrompt, toReply, toSdkTools } from './sdk-messages';
+import { type PromptOptions, toPrompt, toSdkTools } from './sdk-messages';
+import { collectReply, toReply } from './sdk-reply';
 
 /** The options with which `sdkModel` makes a `Model` from a model of the AI SDK. */
 export interface SdkModelOptions extends PromptOptions {

@@ -6,7 +6,8 @@ import type { TurnNews } from '../contract/streamed-text';
 import type { InboxPage, InboxPageQuery } from './api';
 import type { FormatError } from './failure';
 import { InboxShares } from './inbox-page';
-import { createAsyncEvent, NamedTurns, Pace, type PaceTimes } from './reading/news';
+import { NamedTurns } from './reading/named-turns';
+import { Pace, type PaceTimes } from './reading/pace';
 import {
   isTrouble,
   noAnswerYet,
@@ -291,4 +292,29 @@ class Feed implements InboxFeed {
       await this.news.wait();
     }
   }
+}
+
+/** An event that wakes all of its waiters. */
+interface AsyncEvent {
+  fire(): void;
+  /** Resolves when the event fires, or after this many milliseconds. */
+  wait(ms?: number): Promise<void>;
+}
+
+/** An event without waiters yet. */
+function createAsyncEvent(): AsyncEvent {
+  const waiting = new Set<() => void>();
+  return {
+    fire: () => [...waiting].forEach((wake) => wake()),
+    wait: (ms) =>
+      new Promise((resolve) => {
+        const timer = ms === undefined ? undefined : setTimeout(() => wake(), ms);
+        const wake = (): void => {
+          clearTimeout(timer);
+          waiting.delete(wake);
+          resolve();
+        };
+        waiting.add(wake);
+      }),
+  };
 }

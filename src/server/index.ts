@@ -47,7 +47,7 @@ import {
 } from './session';
 import { createReaders } from './scoped';
 import { createShownCalls } from './shown-calls';
-import { newsFor } from './reading/news';
+import { newsFor } from './reading/named-turns';
 import type { Signers } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './reading/stats-reader';

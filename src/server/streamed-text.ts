@@ -16,7 +16,7 @@ import type { TurnEvent } from '../history/events';
 import { digestSecret, sameDigest } from './auth/secrets';
 import type { FormatError } from './failure';
 import type { InboxFeed } from './inbox-feed';
-import { newsFor } from './reading/news';
+import { newsFor } from './reading/named-turns';
 import { checkInput, readBody } from './request-body';
 import { eventStream, type ServerEvent } from './sse';
 

@@ -17,6 +17,7 @@ export { addUsage } from '../contract/spending/usage';
 export { describeEvent } from '../history/describe';
 export { allowedBy, keyOfStart, viewOf } from '../history/view';
 export { isWaiting } from '../history/view-types';
+export { effectOfDecision } from '../history/votes';
 export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
 export { leavesOf } from '../contract/text/json-diff';

@@ -23,7 +23,8 @@ import type {
   VerifyInput,
 } from '../contract/call';
 import type { PlacedState, RetryOptions } from '../contract/tool';
-import { ENDINGS, nobodyHad, startWithin, unprepared } from '../contract/call-messages';
+import { ENDINGS, nobodyHad, unprepared } from '../contract/call-messages';
+import { startWithin } from '../contract/lost-activity';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';

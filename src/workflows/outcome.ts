@@ -18,18 +18,15 @@ import { decodedValueOf } from './messages';
 import { MOST_ASKED } from './think';
 import { verifyCall } from './call-activities';
 import type { Turn } from './turn';
+import { unreadable, UNREADABLE } from '../contract/call-messages';
 import {
-  doubt,
   goesElsewhere,
   HOLDER_GONE,
-  lost,
   type LostActivity,
   mostAttempts,
+  settleLost,
   startWithin,
-  unreadable,
-  UNREADABLE,
-  unstarted,
-} from '../contract/call-messages';
+} from '../contract/lost-activity';
 import type { ToolResult } from '../contract/result';
 import { defined } from '../contract/defined';
 import { errorMessage } from '../contract/errors';
@@ -94,9 +91,7 @@ export function settlementIn(state: CallState, result: RawValue): Settlement | N
 
 /**
  * Decides what a failed activity means for its call. If the worker that held the state did not take the call,
- * another worker may take it. A schedule-to-start timeout, a cancellation before the start, and "not registered" prove
- * that the call never started, unless an earlier attempt could have been lost. Any other failure leaves an unsafe call
- * in doubt.
+ * another worker may take it.
  */
 export function settlementOf(
   state: CallState,
@@ -113,14 +108,15 @@ export function settlementOf(
     maximumAttempts: mostAttempts(settings),
     startWithinMs: startWithin(settings, isHeld),
   };
-  if (isHeld && goesElsewhere(activity, { effect: settings.effect, times })) {
-    if (settings.effect !== 'unsafe') state.mayHaveRun = true;
+  const { effect } = settings;
+  if (isHeld && goesElsewhere(activity, { effect, times })) {
+    if (effect !== 'unsafe') state.mayHaveRun = true;
     return { notHere: HOLDER_GONE };
   }
-  const proven = unstarted(activity, times);
-  if (proven !== undefined) return { result: failureOf(state, proven, now) };
-  if (settings.effect === 'unsafe') return { inDoubt: { message: doubt(activity) } };
-  const result = lastResult(cause, state.call.callId) ?? failureOf(state, lost(activity), now);
+  const lost = settleLost(activity, { effect, times });
+  if ('doubt' in lost) return { inDoubt: { message: lost.doubt } };
+  if (lost.known) return { result: failureOf(state, lost.failure, now) };
+  const result = lastResult(cause, state.call.callId) ?? failureOf(state, lost.failure, now);
   // A local activity that was cancelled leaves no event.
   return activity.cancelled && settings.local === true
     ? { result, cause: 'cancelled' }

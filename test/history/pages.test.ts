@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { toNumber } from '../../src/history/decode/proto';
-import { readFirst, readRun } from '../../src/history/run';
+import { readFirst, readRun } from '../../src/history/read-run';
 import { STATUS } from '../../src/history/server-errors';
 import { fakeServer, type Reply } from './fake-server';
 

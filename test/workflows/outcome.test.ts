@@ -8,7 +8,7 @@ import {
 } from '@temporalio/common';
 import { CancellationScope } from '@temporalio/workflow';
 import { FAILURES } from '../../src/contract/names';
-import { HOLDER_GONE } from '../../src/contract/call-messages';
+import { HOLDER_GONE } from '../../src/contract/lost-activity';
 import type { Effect } from '../../src/contract/tool';
 import type { CallState } from '../../src/workflows/approvals/state';
 import { settleDoubt } from '../../src/workflows/approvals/doubts';

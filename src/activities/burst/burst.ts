@@ -21,7 +21,7 @@ import { estimatedTokens } from '../../contract/spending/usage';
 import { utf8Bytes } from '../../contract/text/bytes';
 import type { GateMode, ThinkInput, ThinkOutput } from '../../contract/think';
 import { entryBytes, replyEntry, resultEntry } from '../../contract/transcript';
-import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../attempt';
+import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../heartbeat';
 import type { Memory } from '../conversation';
 import type { ActivityDeps } from '../deps';
 import { modelFailure, openTries, triedOf } from '../model/model-tries';

@@ -7,9 +7,9 @@ import { type Model, ModelError, type ModelReply, type ModelRequest, type Settle
 import { modelOf } from '../../models/providers';
 import type { Agent } from '../../tools/define-agent';
 import { unlessAborted } from '../../tools/within';
-import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../attempt';
+import { type AttemptGuard, describeLostAttempt, startHeartbeat } from '../heartbeat';
 import type { ActivityDeps } from '../deps';
-import { lackOf, leaveToAnother } from '../another-worker';
+import { lackOf, leaveToAnother } from '../leave-to-another';
 import { modelFailure } from './model-tries';
 import { EmptyReply, ModelTries } from './model-tries';
 import { inChatSpan } from '../spans';

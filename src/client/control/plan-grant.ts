@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type Authority, votingOf, WHY_NOT } from '../../contract/authority/authority';
+import type { Authority } from '../../contract/authority/authority';
 import { type Assurance, assuranceText, isAssured } from '../../contract/authority/rule';
 import { termsDigest } from '../../contract/control/confirmations';
-import { confirmerOf, grantStanding } from '../../contract/control/grant-votes';
+import { confirmerOf, giverOf } from '../../contract/control/grant-votes';
 import { covers } from '../../contract/control/covers';
 import { grantSentence, heldSentence } from '../../contract/control/grant-text';
 import { GRANT_TOO_LONG, type GrantSeen, type GrantTerms } from '../../contract/control/grants';
@@ -39,7 +39,7 @@ export function planGrant(view: TurnView, callId: string, options: GrantOptions)
     throw usage(`a grant is for 1 to ${LIMITS.grantTimes} calls`);
   if (!(forMs > 0) || forMs > TIMES.grantMost) throw usage(GRANT_TOO_LONG);
   const narrowing = narrowed(request, options.narrowing ?? {});
-  const { by, authority } = giverOf(call, request, options.by);
+  const { by, authority } = giver(call, request, options.by);
   const now = Date.now();
   const terms: GrantTerms = {
     ...{ id: randomUUID(), agent: view.agent, tool: call.tool, toolDigest: request.toolDigest },
@@ -83,7 +83,7 @@ function narrowed({ arguments: args, grants, tool }: RequestOpened, given: Narro
 }
 
 /** The person who gives the grant, and the authority that has to confirm it if the giver alone is not enough. */
-function giverOf(
+function giver(
   { tool }: CallView,
   request: RequestOpened,
   by: string,
@@ -93,15 +93,9 @@ function giverOf(
   if (unowned === true || byGate === true)
     throw refused('a workflow of its own asks, and it takes decisions only');
   if (authority === undefined) return { by };
-  // People who may decide only because of an escalation may not give a grant.
-  const { escalated: _, ...asMade } = authority;
-  const voting = votingOf(asMade, by);
-  if (!voting.ok) throw refused(`${by} may not give it: ${by} ${WHY_NOT[voting.why]}`);
-  const { voter } = voting;
-  const standing = grantStanding({ by: voter, at: '', authority: asMade });
-  if (standing?.state === 'approved') return { by: voter };
-  if (standing?.isStuck !== true) return { by: voter, authority: asMade };
-  throw refused(`the rule '${authority.rule.name}' needs more people than may decide`);
+  const found = giverOf(authority, by);
+  if ('why' in found) throw refused(found.why);
+  return found;
 }
 
 /**

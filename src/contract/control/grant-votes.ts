@@ -1,4 +1,4 @@
-import { type Authority, votingOf, whyMayNot } from '../authority/authority';
+import { type Authority, votingOf, WHY_NOT, whyMayNot } from '../authority/authority';
 import type { CastVote } from '../authority/votes';
 import { countVotesUnder, stillNeededText, type VoteCount } from '../authority/votes-needed';
 import type { VoteSignature } from '../decision';
@@ -64,4 +64,23 @@ export function confirmerOf(grant: GrantVotes, name: string): { voter: string } 
     return { why: whyMayNot(authority, { approver: name }, votesOn(grant)) ?? `${name} may not` };
   if (voting.voter === by) return { why: `${by} gave it, so it takes somebody else` };
   return { voter: voting.voter };
+}
+
+/**
+ * The voter whom a name means when that person gives a grant, and the authority that has to confirm it if the giver
+ * alone is not enough. Or why that person cannot give it.
+ */
+export function giverOf(
+  authority: Authority,
+  name: string,
+): { by: string; authority?: Authority } | { why: string } {
+  // People who may decide only because of an escalation may not give a grant.
+  const { escalated: _, ...asMade } = authority;
+  const voting = votingOf(asMade, name);
+  if (!voting.ok) return { why: `${name} may not give it: ${name} ${WHY_NOT[voting.why]}` };
+  const by = voting.voter;
+  const standing = grantStanding({ by, at: '', authority: asMade });
+  if (standing?.state === 'approved') return { by };
+  if (standing?.isStuck !== true) return { by, authority: asMade };
+  return { why: `the rule '${authority.rule.name}' needs more people than may decide` };
 }

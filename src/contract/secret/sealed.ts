@@ -51,7 +51,10 @@ export const SECRET_FORMAT = 'password';
 export const SECRET_FOR = 'x-for';
 
 const HEAD_FIELDS: readonly string[] = ['alg', 'enc', 'kid', 'cs', 'epk'];
-/** Compact JWE with direct key agreement, so the second part is empty. IV and tag have fixed lengths. */
+/**
+ * Compact JWE with direct key agreement, so the second part is empty. IV and tag have fixed lengths. The ciphertext has
+ * room for `LIMITS.secretBytes`, which `sealAnswer` enforces.
+ */
 const COMPACT = /^([\w-]{40,4000})\.\.[\w-]{16}\.([\w-]{0,6000})\.[\w-]{22}$/;
 
 /** Reads the head of an encrypted value. Undefined for anything else. Decrypts nothing and never throws. */

@@ -1,16 +1,14 @@
 import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
 import { type AskAgain, type CallInput, isValidCall, type Paused, type StartedBy } from '../../contract/call';
+import { decisionNote, unreadable, UNREADABLE } from '../../contract/call-messages';
 import {
-  decisionNote,
   endedUntaken,
   goesElsewhere,
   HOLDER_GONE,
   mostAttempts,
   type OpenTimes,
   startWithin,
-  unreadable,
-  UNREADABLE,
-} from '../../contract/call-messages';
+} from '../../contract/lost-activity';
 import { isHolderQueue } from '../../contract/names';
 import type { EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
@@ -208,7 +206,7 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
   }
   const settled =
     gateActivity(held) === undefined
-      ? settleFailure(event.failure, { unsafe: effect === 'unsafe', times })
+      ? settleFailure(event.failure, { effect, times })
       : settleOwnFailure(event.failure, { effect, times });
   if ('doubt' in settled) return lose(by, held, settled.doubt);
   const result = 'result' in settled ? settled.result : unhandledResult(held, settled.failure, event.at);
@@ -282,7 +280,7 @@ export function localActivity(state: FoldState, event: EventOf<'local_activity'>
 const NOT_OPEN = { openMs: 0, heartbeatMs: 1, startWithinMs: 0, maximumAttempts: 1 };
 
 function outcomeOf(event: EventOf<'local_activity'>): ReturnType<typeof settleFailure> {
-  if (event.failure !== undefined) return settleFailure(event.failure, { unsafe: false, times: NOT_OPEN });
+  if (event.failure !== undefined) return settleFailure(event.failure, { effect: 'pure', times: NOT_OPEN });
   const output = is.callOutput(event.result) ? event.result : undefined;
   if (output !== undefined && 'result' in output) return { result: output.result };
   return { failure: { code: 'unknown', message: 'the result cannot be read' } };

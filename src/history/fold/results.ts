@@ -4,17 +4,11 @@ import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../..
 import { SIGNATURE_KINDS } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
-import { contentOfReturn, type FailureText, settleOwn } from '../../contract/own-activity';
+import { contentOfReturn, type FailureText, settleOwn } from '../../contract/lost-activity';
 import type { Effect } from '../../contract/tool';
 import { cutContent } from '../../contract/transcript';
-import {
-  afterDoubt,
-  doubt,
-  lost,
-  type LostActivity,
-  type OpenTimes,
-  unstarted,
-} from '../../contract/call-messages';
+import { afterDoubt } from '../../contract/call-messages';
+import { type LostActivity, type OpenTimes, settleLost } from '../../contract/lost-activity';
 import {
   makeFailure,
   makeSuccess,
@@ -104,20 +98,15 @@ export function endAsked(head: EventHeader, held: CallFold | undefined): CallEnd
   return end(head, held, resultOfClosing(held, held.closing, head.at));
 }
 
-/**
- * Settles a failure, as the workflow does. Some failures prove that the call never started. Others leave an unsafe call
- * in doubt.
- */
-export function settleFailure(failure: DecodedFailure, of: { unsafe: boolean; times: OpenTimes }): Settled {
-  const activity = lostInHistory(failure);
-  const proven = unstarted(activity, of.times);
-  if (proven !== undefined) return { failure: proven };
+/** Settles a failure, as the workflow does. */
+export function settleFailure(failure: DecodedFailure, of: { effect: Effect; times: OpenTimes }): Settled {
+  const settled = settleLost(lostInHistory(failure), of);
   const root = rootOf(failure);
-  if (of.unsafe) return { doubt: { message: doubt(activity), ...heardIn(root.beat) } };
-  const [last, roster] = root.type === FAILURES.retry ? root.details : [];
+  if ('doubt' in settled) return { doubt: { message: settled.doubt, ...heardIn(root.beat) } };
+  const [last, roster] = !settled.known && root.type === FAILURES.retry ? root.details : [];
   return is.toolResult(last)
     ? { result: last, ...defined({ roster: rosterIn(roster) }) }
-    : { failure: lost(activity) };
+    : { failure: settled.failure };
 }
 
 /** The output and the progress in the last heartbeat of a call. */

@@ -16,7 +16,6 @@ import {
   type Decision,
   DECISION,
   isApproval,
-  isDenial,
   QUESTION_ANSWER,
   type Resolution,
   RESOLUTION,
@@ -37,6 +36,7 @@ import type {
   Resolved,
   TurnEvent,
 } from '../events';
+import { effectOfDecision } from '../votes';
 import { endAsked, endResolved } from './results';
 import { type CallFold, eventHeader, type FoldState, type PendingSignal } from './state';
 
@@ -180,10 +180,11 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
 
 function applyDecision(state: FoldState, event: DecisionMade): void {
   const held = state.calls.get(event.callId);
-  if (event.judgement.accepted !== true || held?.phase !== 'requested' || event.stillWaits === true) return;
+  const effect = effectOfDecision(event);
+  if (effect === undefined || effect === 'counts' || held?.phase !== 'requested') return;
   if (event.arguments !== undefined) held.effective = withDefaults(held.schema, event.arguments);
-  if (isDenial(event)) deny(held, event);
-  else if (event.asksAgain === true) askAgain(held, event);
+  if (effect === 'denies') deny(held, event);
+  else if (effect === 'asks_again') askAgain(held, event);
   else {
     held.phase = 'decided';
     held.approved = true;

@@ -1,6 +1,6 @@
 import { defined } from '../../contract/defined';
 import { type HistorySource, nextRun, readChain, type ReadOptions } from '../read';
-import { readRun } from '../run';
+import { readRun } from '../read-run';
 import { createSessionFold, type SessionEvent } from './events';
 
 /**

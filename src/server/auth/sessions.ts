@@ -15,7 +15,8 @@ export interface SignedIn {
 }
 
 /**
- * The users who are signed in, by the secret in their cookie. This is kept in memory: a restart signs everybody out.
+ * The users who are signed in, by the secret in their cookie. This is kept in memory: a restart signs everybody out. The
+ * authenticator asks at each request whether such a user still exists, and with which rights.
  */
 export interface SignInSessions {
   /** Signs a user in and returns the secret. */

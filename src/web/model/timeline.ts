@@ -1,5 +1,6 @@
 import { isDenial } from '../../contract/decision';
 import type { TurnEvent } from '../../history/events';
+import { effectOfDecision } from '../../history/votes';
 import type { CallView } from '../../history/view-types';
 
 /** The label of each kind of stretch in the timeline. */
@@ -244,15 +245,14 @@ function drawCall(event: TurnEvent, line: Line): void {
 }
 
 function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): void {
-  if (event.judgement.accepted !== true) return;
-  const denied = isDenial(event);
+  const effect = effectOfDecision(event);
+  if (effect === undefined) return;
+  const kind = isDenial(event) ? 'denied' : 'approved';
   const by = `${event.decision ?? 'decided'} by ${event.approver}`;
-  if (event.stillWaits === true)
-    return mark(line, denied ? 'denied' : 'approved', event.at, `${by}, waits for others`);
-  // After an edit with a new preview nothing runs, because the call is requested again.
-  if (denied || event.asksAgain === true) close(line, event.at);
-  else open(line, 'queue', event.at);
-  mark(line, denied ? 'denied' : 'approved', event.at, by);
+  if (effect === 'counts') return mark(line, kind, event.at, `${by}, waits for others`);
+  if (effect === 'approves') open(line, 'queue', event.at);
+  else close(line, event.at);
+  mark(line, kind, event.at, by);
 }
 
 function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, line: Line): void {

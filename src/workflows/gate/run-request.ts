@@ -1,12 +1,12 @@
 import type { Duration } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
-import { mostAttempts } from '../../contract/call-messages';
+import { type LostCall, mostAttempts } from '../../contract/lost-activity';
 import type { CallSettings } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { TIMES } from '../../contract/limits';
-import { type FailureText, type OwnSettled, settleOwn } from '../../contract/own-activity';
+import { type FailureText, settleOwn } from '../../contract/lost-activity';
 import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
 import type { CallState } from '../approvals/state';
@@ -58,7 +58,7 @@ export type GateOutcome<A extends object = JsonObject, R = unknown> =
   | (GateAllowed<A> & { outcome: 'happened' | 'failed' | 'unknown'; message: string });
 
 /** How the activity of a call ended: with a value, or with a failure and what the failure means. */
-export type Ended<R> = { value: R } | OwnSettled;
+export type Ended<R> = { value: R } | LostCall;
 
 /**
  * The settings of a call that the gate runs.
@@ -98,7 +98,7 @@ function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOpti
 }
 
 /** What the activity's failure means for the call, at workflow time `now` (ms). */
-export function endedBy(state: CallState, error: unknown, now: number): OwnSettled {
+export function endedBy(state: CallState, error: unknown, now: number): LostCall {
   const { settings } = state.call;
   const cause = error instanceof ActivityFailure ? error.cause : error;
   return settleOwn({

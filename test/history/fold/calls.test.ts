@@ -1,4 +1,5 @@
-import { decisionNote, HOLDER_GONE } from '../../../src/contract/call-messages';
+import { decisionNote } from '../../../src/contract/call-messages';
+import { HOLDER_GONE } from '../../../src/contract/lost-activity';
 import type { DecodedFailure } from '../../../src/history/decode/events';
 import { accepted, ask, item, result, Script } from '../script';
 import { eventLines } from '../../../src/cli/print/event';

@@ -36,8 +36,8 @@ test.each([
 });
 
 test('a lost activity leaves an unsafe call in doubt, and fails another one', () => {
-  expect(settleFailure(failure(), { unsafe: true, times })).toHaveProperty('doubt');
-  expect(settleFailure(failure(), { unsafe: false, times })).toMatchObject({
+  expect(settleFailure(failure(), { effect: 'unsafe', times })).toHaveProperty('doubt');
+  expect(settleFailure(failure(), { effect: 'pure', times })).toMatchObject({
     failure: { code: expect.any(String), message: expect.any(String) },
   });
 });
@@ -45,7 +45,7 @@ test('a lost activity leaves an unsafe call in doubt, and fails another one', ()
 test('the last result of a call that was tried again is its result', () => {
   const last = result('1.1');
   const retried = failure({ kind: 'application', type: FAILURES.retry, details: [last] });
-  expect(settleFailure(retried, { unsafe: false, times })).toEqual({ result: last });
+  expect(settleFailure(retried, { effect: 'pure', times })).toEqual({ result: last });
   const broken = failure({ kind: 'application', type: FAILURES.retry, details: ['odd'] });
-  expect(settleFailure(broken, { unsafe: false, times })).toHaveProperty('failure');
+  expect(settleFailure(broken, { effect: 'pure', times })).toHaveProperty('failure');
 });

@@ -1,9 +1,9 @@
-import type { ApproversSource } from '../../authority/source';
-import type { Approvers } from '../../authority/approvers';
-import { someNames } from '../../contract/authority/authority';
-import type { InvalidCall } from '../../contract/call';
-import type { PrepareInput } from '../../contract/think';
-import { invalidCall } from '../prepare-call';
+import type { ApproversSource } from '../authority/source';
+import type { Approvers } from '../authority/approvers';
+import { someNames } from '../contract/authority/authority';
+import type { InvalidCall } from '../contract/call';
+import type { PrepareInput } from '../contract/think';
+import { invalidCall } from './prepare-call';
 
 /**
  * Why an admin's request to ask about a call again is refused. Undefined: the request is granted, or there is none.

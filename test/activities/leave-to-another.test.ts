@@ -1,5 +1,5 @@
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { lackOf, leaveToAnother, notHere, waitedMs } from '../../src/activities/another-worker';
+import { lackOf, leaveToAnother, notHere, waitedMs } from '../../src/activities/leave-to-another';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { makeTool } from '../tools/support';

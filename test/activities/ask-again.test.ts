@@ -1,5 +1,5 @@
-import { renewalRefusal } from '../../../src/activities/control/renewal';
-import { parseApprovers } from '../../../src/authority/approvers';
+import { renewalRefusal } from '../../src/activities/ask-again';
+import { parseApprovers } from '../../src/authority/approvers';
 
 const file = (roles: string) =>
   parseApprovers(

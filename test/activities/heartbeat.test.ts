@@ -1,6 +1,6 @@
 import { ActivityCancellationDetails, CancelledFailure } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { describeLostAttempt, startHeartbeat, type AttemptGuard } from '../../src/activities/attempt';
+import { describeLostAttempt, startHeartbeat, type AttemptGuard } from '../../src/activities/heartbeat';
 
 const environment = (info: { startToCloseTimeoutMs?: number; heartbeatTimeoutMs?: number } = {}) =>
   new MockActivityEnvironment({ startToCloseTimeoutMs: 60_000, heartbeatTimeoutMs: 10_000, ...info });

@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { toNumber } from '../../src/history/decode/proto';
-import { readIfAlone, readRun } from '../../src/history/run';
+import { readIfAlone, readRun } from '../../src/history/read-run';
 import { STATUS } from '../../src/history/server-errors';
 import { fakeServer, withSigns, type Reply } from './fake-server';
 

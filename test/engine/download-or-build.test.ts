@@ -3,8 +3,14 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { join } from 'node:path';
-import { downloadRoute, goBuildArgs, goModule, goRoute } from '../../src/engine/acquire';
-import { CLI_ARCHIVES, CLI_VERSION } from '../../src/engine/install-binary';
+import {
+  CLI_ARCHIVES,
+  downloadRoute,
+  goBuildArgs,
+  goModule,
+  goRoute,
+} from '../../src/engine/download-or-build';
+import { CLI_VERSION } from '../../src/engine/install-binary';
 import { fakeTemporal, scratchDirectory, writeScript } from '../support/scratch';
 
 const scratch = scratchDirectory();

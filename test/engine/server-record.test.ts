@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { fullDisk, toDiskError } from '../../src/engine/server-files';
+import { fullDisk, toDiskError } from '../../src/engine/server-record';
 
 it.each([
   ['ENOSPC', 'the disk is full'],
