@@ -1,6 +1,7 @@
 // In the sandbox of workflows every use of a global is slow, and these are used for every part of a value.
 const { isArray } = Array;
 const { keys } = Object;
+const { isFinite } = Number;
 
 /** Any value that JSON can write. */
 export type Json = null | boolean | number | string | Json[] | JsonObject;
@@ -51,7 +52,7 @@ export function isSoundJson(value: unknown, levels = MOST_LEVELS): boolean {
 
 function isSound(value: unknown, levels: number): boolean {
   if (levels === 0) return false;
-  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value === 'number') return isFinite(value);
   if (isArray(value)) return value.every((item) => isSound(item, levels - 1));
   if (!isObject(value)) return true;
   return keys(value).every((key) => key !== '__proto__' && isSound(value[key], levels - 1));

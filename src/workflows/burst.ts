@@ -28,7 +28,7 @@ import { countReply, budgetsOf } from './spending';
 import { rawResult, decodedValueOf } from './messages';
 import { endedFact, report } from './observe';
 import { noteStep } from './step';
-import { appendResults, MOST_ASKED, takeReply, think, thinkInput } from './think';
+import { addResults, appendResults, MOST_ASKED, takeReply, think, thinkInput } from './think';
 import type { Turn } from './turn';
 
 /** How the steps of one activity ended in their turn. */
@@ -119,11 +119,12 @@ export function untilAskedAgain({ message, waitMs = 0 }: NonNullable<Taken['fail
 function apply(turn: Turn, { steps }: BurstOutput): Taken {
   let taken: Taken | undefined;
   const facts: ObservedFact[] = [];
+  const last = steps.at(-1);
   for (const step of steps) {
     if (taken !== undefined) turn.step += 1;
     takeReply(turn, step.reply);
     countReply(turn, step.reply, step.replied - step.asked);
-    const ended = step.calls === undefined ? [] : applyCalls(turn, step);
+    const ended = step.calls === undefined ? [] : applyCalls(turn, step, step === last);
     for (const one of ended) facts.push(endedFact(turn, one, step.reply.replyId));
     taken = { last: step.reply, isOver: step.calls !== undefined };
   }
@@ -134,12 +135,12 @@ function apply(turn: Turn, { steps }: BurstOutput): Taken {
 }
 
 /** Adds the results of a step, and gives its calls. */
-function applyCalls(turn: Turn, step: BurstStep): EndedOf[] {
+function applyCalls(turn: Turn, step: BurstStep, isLast: boolean): EndedOf[] {
   const ended = endedIn(step);
-  appendResults(
-    turn,
-    ended.map((one) => ({ ...one, ours: false })),
-  );
+  const finished = ended.map((one) => ({ ...one, ours: false }));
+  // The digests of results take time. They are for the next `think`, and to find steps that repeat this one.
+  if (isLast || step.reply.repeats !== undefined) appendResults(turn, finished);
+  else addResults(turn, finished);
   turn.spending.spent = addTime(turn.spending.spent, spanOf(step));
   noteStep(turn, step.reply.calls);
   return ended;

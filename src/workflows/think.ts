@@ -221,9 +221,14 @@ function optionsOf(turn: Turn, asked: number): ActivityOptions {
   };
 }
 
-/** Adds the results of a step to the transcript and counts them. */
+/** Adds the results of a step to the transcript, counts them, and keeps what the next `think` is given of them. */
 export function appendResults(turn: Turn, finished: readonly FinishedCall[]): void {
   turn.results = finished.map(resultRef);
+  addResults(turn, finished);
+}
+
+/** Adds the results of a step to the transcript and counts them. */
+export function addResults(turn: Turn, finished: readonly FinishedCall[]): void {
   turn.cutTo = turn.transcript.addResults(finished.map(({ call, result }) => resultEntry(call, result)));
   for (const one of finished) countCall(turn, one);
 }

@@ -1,4 +1,5 @@
 import { coresdk } from '@temporalio/proto';
+import { z } from 'zod';
 import type { BurstInput, BurstOutput } from '../../src/contract/burst/burst';
 import { digestText } from '../../src/contract/digest';
 import { agentTurn } from '../../src/workflows/agent-turn';
@@ -89,13 +90,20 @@ test('its steps are counted as if each had been taken by itself', async () => {
   });
 });
 
-test('the model reads the texts that are in history, whatever their digests say', async () => {
-  const { workflow } = await begun();
-  const [command] = await workflow.task([returns({ steps: [taken(2)], ms: 60 })]);
-  expect(valueIn(command?.scheduleActivity?.arguments?.[0])).toMatchObject({
-    results: [{ callId: '2.1', digest: digestText('done') }],
-  });
-});
+test.each([
+  ['one step', [taken(2)], '2.1'],
+  ['three steps, of which it is given the last results', [taken(2), taken(3), taken(4)], '4.1'],
+])(
+  'the model reads the texts that are in history, whatever their digests say: %s',
+  async (_, steps, callId) => {
+    const { workflow } = await begun();
+    const [command] = await workflow.task([returns({ steps, ms: 200 })]);
+    const { results } = z
+      .object({ results: z.array(z.unknown()) })
+      .parse(valueIn(command?.scheduleActivity?.arguments?.[0]));
+    expect(results).toEqual([{ callId, digest: digestText('done'), success: true }]);
+  },
+);
 
 test('a burst that returns what nobody can read is scheduled again, twice', async () => {
   const { workflow } = await begun();

@@ -34,6 +34,8 @@ interface Facts {
 const DEPENDENCIES = ['dependentRequired', 'dependentSchemas', 'dependencies'];
 const BRANCHES = ['$ref', '$dynamicRef', '$recursiveRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
 
+const NO_BRANCH = 'Instance does not match any subschemas.';
+
 /** Checks values against one schema (JSON Schema 2020-12). It keeps the schema, which must not change. */
 export class SchemaChecker {
   private work = 0;
@@ -41,6 +43,8 @@ export class SchemaChecker {
   private readonly facts = new Map<JsonObject, Facts>();
   /** Whether any keyword asks which parts of a value other keywords have checked. */
   private readonly keeps: boolean;
+  /** Whether nobody asks why a value does not fit, nor which parts were checked: the first branch that fits is enough. */
+  private isQuick = false;
 
   constructor(private readonly root: JsonObject) {
     this.keeps = JSON.stringify(root).includes('"unevaluated');
@@ -57,6 +61,7 @@ export class SchemaChecker {
   /** The issues of a value, at most 20. Empty: the value fits. Throws if the schema cannot be followed. */
   issuesOf(value: unknown): Issue[] {
     this.work = 0;
+    this.isQuick = false;
     const issues: Issue[] = [];
     const fits = this.check(this.root, value, { depth: 0, issues, parent: undefined, part: '' });
     if (fits !== undefined) return [];
@@ -68,6 +73,7 @@ export class SchemaChecker {
    */
   fits(value: unknown): boolean {
     this.work = 0;
+    this.isQuick = !this.keeps;
     return (
       this.check(this.root, value, { depth: 0, issues: undefined, parent: undefined, part: '' }) !== undefined
     );
@@ -126,11 +132,13 @@ export class SchemaChecker {
   /** Reports the issues of the branches only if none of the branches fits. */
   private checkAnyOf(branches: readonly unknown[], value: unknown, result: CheckResult): void {
     if (branches.length === 0) return;
+    const fits = (one: unknown): boolean => this.check(one, value, result.at) !== undefined;
+    if (this.isQuick) return branches.some(fits) ? undefined : result.fail(NO_BRANCH);
     const issues = result.at.issues && [];
     const fitting = branches
       .map((one) => this.check(one, value, { ...result.at, issues }))
       .filter((outcome) => outcome !== undefined);
-    if (fitting.length === 0) result.fail('Instance does not match any subschemas.', issues);
+    if (fitting.length === 0) result.fail(NO_BRANCH, issues);
     for (const one of fitting) result.take(one);
   }
 
