@@ -23,19 +23,29 @@ import type { Agent } from '../tools/define-agent';
 import type { Secrets } from '../tools/secrets';
 import { readContext, type TurnFacts, withContext } from '../tools/hooks';
 
-/** The conversation of a step, from memory. If parts are missing there, it is read from the turn itself. */
-export async function conversationOf(input: ThinkInput, memory: Memory): Promise<TranscriptEntry[]> {
-  const entries = fromMemory(input, memory) ?? (await readTranscript());
-  return dropOutputs(entries, input.droppedBefore);
+/** A conversation, and the bytes that its entries count for. */
+export interface Conversation {
+  entries: readonly TranscriptEntry[];
+  bytes: number;
 }
 
-function fromMemory(input: ThinkInput, memory: Memory): TranscriptEntry[] | undefined {
+/** The conversation of a step, from memory. If parts are missing there, it is read from the turn itself. */
+export async function conversationOf(input: ThinkInput, memory: Memory): Promise<Conversation> {
+  const known = fromMemory(input, memory);
+  if (known !== undefined && input.droppedBefore === 0) return known;
+  const entries = dropOutputs(known?.entries ?? (await readTranscript()), input.droppedBefore);
+  return { entries, bytes: bytesOf(entries) };
+}
+
+function fromMemory(input: ThinkInput, memory: Memory): Conversation | undefined {
   const words = input.words.map((text, index) => wordsEntry({ text, files: input.files?.[index] }));
-  if (input.after === undefined) return words;
+  if (input.after === undefined) return { entries: words, bytes: bytesOf(words) };
   const known = memory.transcript(runOf(), input.after.replyId);
   if (known?.entries.length !== input.after.count) return undefined;
   const results = resultEntries(input, known.entries, memory);
-  return results && [...known.entries, ...results, ...words];
+  if (results === undefined) return undefined;
+  const added = [...results, ...words];
+  return { entries: [...known.entries, ...added], bytes: known.bytes + bytesOf(added) };
 }
 
 function resultEntries(
@@ -197,10 +207,8 @@ export async function recall({ turn }: { turn: string }): Promise<TurnRecord | n
 }
 
 /** A conversation as this worker last saw it, up to and including one reply. */
-interface Remembered {
+interface Remembered extends Conversation {
   replyId: string;
-  entries: readonly TranscriptEntry[];
-  bytes: number;
 }
 
 /**

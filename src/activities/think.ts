@@ -40,8 +40,7 @@ export async function think(deps: ActivityDeps, input: ThinkInput): Promise<Thin
     const { model, guard } = asking;
     const writer = deps.texts?.open(input.step, (text) => guard.report({ text }));
     try {
-      const entries = await conversationOf(input, deps.memory);
-      const bytes = bytesOf(entries);
+      const { entries, bytes } = await conversationOf(input, deps.memory);
       const about = { about: aboutTurn(input), signal: guard.signal, secrets: deps.run.secrets };
       const known = await knownBefore({ agent, input, entries, ...about });
       const earlier = await earlierWords(input.session, deps.memory);

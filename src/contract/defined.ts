@@ -20,12 +20,12 @@ export type Defined<T> = {
 };
 
 // In the sandbox of workflows every use of a global is slow.
-const { entries } = Object;
+const { keys } = Object;
 
 /** Leaves out the fields that are undefined, because our types distinguish an absent field from an undefined one. */
 export function defined<T extends object>(fields: T): Defined<T>;
-export function defined(fields: object): object {
+export function defined(fields: Record<string, unknown>): object {
   const kept: Record<string, unknown> = {};
-  for (const [name, value] of entries(fields)) if (value !== undefined) kept[name] = value;
+  for (const name of keys(fields)) if (fields[name] !== undefined) kept[name] = fields[name];
   return kept;
 }

@@ -1,6 +1,6 @@
 import { defined } from '../contract/defined';
 import { z } from 'zod';
-import { isObject, type JsonObject, parseJson } from '../contract/json';
+import { isObject, isPlainObject, type JsonObject, parseJson } from '../contract/json';
 import { applyDefaults, schemaCheck } from '../contract/schema/schema';
 import type { Issue, JsonSchema } from '../contract/tool';
 import type { Parameters, ParameterSpec, ParsedArguments } from './types';
@@ -29,6 +29,19 @@ export function resolveParameters(parameters: Parameters, required?: readonly st
   return isZod(parameters) ? resolved(schemaOfZod(parameters), parameters) : resolved(parameters);
 }
 
+/**
+ * A copy of arguments that shares nothing with them. Values that are not JSON are copied by `structuredClone`, which
+ * takes five times as long.
+ */
+export function copyArguments<T>(value: T): T;
+export function copyArguments(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => copyArguments(item));
+  if (!isPlainObject(value)) return structuredClone(value);
+  // Unlike an assignment, this also copies a property `__proto__`.
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyArguments(item)]));
+}
+
 function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParameters {
   const schema = assertUsableSchema(given);
   // A change that a caller makes to `schema` must not change how arguments are checked. So we keep a copy, as text:
@@ -41,7 +54,7 @@ function resolved(given: JsonSchema, refinements?: z.ZodObject): ResolvedParamet
       try {
         const { own, check } = (first ??= inUse(text));
         // We copy the arguments, so that a handler's changes do not reach the record or the schema's defaults.
-        const filled = structuredClone(applyDefaults(own, args));
+        const filled = copyArguments(applyDefaults(own, args));
         const issues = check(filled);
         if (issues.length > 0) return { ok: false, issues };
         return refinements === undefined ? { ok: true, value: filled } : refine(refinements, filled);

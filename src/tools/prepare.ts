@@ -6,6 +6,7 @@ import { applyDefaults } from '../contract/schema/schema';
 import type { Issue } from '../contract/tool';
 import { cutOutput } from './cut-output';
 import { FIND_TOOLS } from './builtin/find-tools';
+import { copyArguments } from './parameters';
 import type { Registry } from './registry';
 import { nearNames } from './tool-names';
 import type { Tool } from './types';
@@ -50,7 +51,7 @@ export function fitArguments(named: Tool, proposed: JsonObject): ReadyCall | Unf
   if (!parsed.ok) return { ok: false, tool: named, proposed, failure: validationFailure(parsed.issues) };
   const { value } = parsed;
   const tool = named.forCall?.(value) ?? named;
-  const args = structuredClone(applyDefaults(tool.schema, proposed));
+  const args = copyArguments(applyDefaults(tool.schema, proposed));
   if (unshownIn(args, value) === undefined) return { ok: true, tool, proposed, args, value };
   const filled = fillInDefaults(args, value);
   const again = tool.parse(filled);

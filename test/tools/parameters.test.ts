@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { JsonSchema } from '../../src/contract/tool';
-import { resolveParameters } from '../../src/tools/parameters';
+import { copyArguments, resolveParameters } from '../../src/tools/parameters';
 import type { Parameters } from '../../src/tools/types';
 
 it.each<[string, Parameters, readonly string[] | undefined]>([
@@ -36,6 +36,25 @@ it('is checked as it was given, whatever is done to the schema afterwards', () =
   const { schema, parse } = resolveParameters(given);
   for (const one of [given, schema]) one['properties'] = {};
   expect(parse({ n: 'x' })).toMatchObject({ ok: false });
+});
+
+it.each<[string, unknown]>([
+  ['lists in objects in lists', [{ a: [1, { b: null }] }, 'x', true]],
+  ['a property that is named __proto__', JSON.parse('{"__proto__":{"admin":true},"a":1}')],
+  ['an object without a prototype', Object.assign(Object.create(null), { a: 1 })],
+  ['what is not JSON', { at: new Date(0), bytes: new Uint8Array([1, 2]) }],
+])('a copy of arguments is like structuredClone: %s', (_, value) => {
+  const copy = copyArguments(value);
+  expect(copy).toEqual(structuredClone(value));
+  expect(copy).not.toBe(value);
+  expect(JSON.stringify(copy)).toBe(JSON.stringify(value));
+});
+
+it('a copy of arguments shares nothing with them', () => {
+  const value = { a: [{ b: { c: 1 } }] };
+  const copy = copyArguments(value);
+  Reflect.set(copy.a[0]?.b ?? {}, 'c', 2);
+  expect(value).toEqual({ a: [{ b: { c: 1 } }] });
 });
 
 it('never throws while it parses, and gives each handler a copy', () => {

@@ -24,15 +24,24 @@ export class TooMuchWork extends Error {}
 
 /** Facts about a schema that are worked out once, not again for each value. */
 interface Facts {
-  /** Whether the schema combines several schemas for the same value. */
-  hasBranches: boolean;
+  /** The other schemas that the schema names for the same value. Undefined: none. */
+  branches: Branches | undefined;
   /** The properties that need others, and what they need. */
   dependencies: [string, unknown][];
   patterns: { matches: (text: string) => boolean; schema: unknown }[];
 }
 
+/** The keywords that combine schemas for the same value. */
+interface Branches {
+  references: string[];
+  allOf: readonly unknown[];
+  anyOf: readonly unknown[];
+  oneOf: readonly unknown[];
+}
+
+const REFERENCES = ['$ref', '$dynamicRef', '$recursiveRef'];
 const DEPENDENCIES = ['dependentRequired', 'dependentSchemas', 'dependencies'];
-const BRANCHES = ['$ref', '$dynamicRef', '$recursiveRef', 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
+const BRANCHES = [...REFERENCES, 'allOf', 'anyOf', 'oneOf', 'not', 'if'];
 
 const NO_BRANCH = 'Instance does not match any subschemas.';
 
@@ -88,7 +97,8 @@ export class SchemaChecker {
     if (!isSchema(schema)) return result.outcome;
     assertValue({ schema, value, result, pattern: this.pattern });
     if (isArray(schema['enum'])) this.spend(schema['enum'].length / 64);
-    if (!result.isOver && this.factsOf(schema).hasBranches) this.checkBranches(schema, value, result);
+    const { branches } = this.factsOf(schema);
+    if (branches !== undefined && !result.isOver) this.checkBranches({ schema, branches }, value, result);
     if (result.isOver) return undefined;
     if (isArray(value)) this.checkItems(schema, value, result);
     else if (isObject(value)) this.checkProperties(schema, value, result);
@@ -103,22 +113,23 @@ export class SchemaChecker {
       schema: sub,
     }));
     const dependencies = DEPENDENCIES.flatMap((keyword) => Object.entries(objectOf(schema[keyword])));
-    const hasBranches = BRANCHES.some((key) => schema[key] !== undefined);
-    const facts = { hasBranches, dependencies, patterns };
+    const branches = BRANCHES.some((key) => schema[key] !== undefined) ? branchesOf(schema) : undefined;
+    const facts = { branches, dependencies, patterns };
     this.facts.set(schema, facts);
     return facts;
   }
 
   /** Checks references, and keywords that combine schemas for the same value. */
-  private checkBranches(schema: JsonObject, value: unknown, result: CheckResult): void {
+  private checkBranches(
+    { schema, branches }: { schema: JsonObject; branches: Branches },
+    value: unknown,
+    result: CheckResult,
+  ): void {
     const { at } = result;
-    for (const key of ['$ref', '$dynamicRef', '$recursiveRef']) {
-      const reference = schema[key];
-      if (typeof reference === 'string') result.take(this.check(this.resolve(reference), value, at));
-    }
-    for (const one of listOf(schema['allOf'])) result.take(this.check(one, value, at));
-    this.checkAnyOf(listOf(schema['anyOf']), value, result);
-    this.checkOneOf(listOf(schema['oneOf']), value, result);
+    for (const name of branches.references) result.take(this.check(this.resolve(name), value, at));
+    for (const one of branches.allOf) result.take(this.check(one, value, at));
+    this.checkAnyOf(branches.anyOf, value, result);
+    this.checkOneOf(branches.oneOf, value, result);
     const silent = silently(at);
     if (schema['not'] !== undefined && this.check(schema['not'], value, silent) !== undefined)
       result.fail('Instance matched "not" schema.');
@@ -273,6 +284,15 @@ export class SchemaChecker {
 
 function isSchema(schema: unknown): schema is JsonObject {
   return isObject(schema);
+}
+
+function branchesOf(schema: JsonObject): Branches {
+  const [allOf, anyOf, oneOf] = [schema['allOf'], schema['anyOf'], schema['oneOf']].map(listOf);
+  const references = REFERENCES.flatMap((key) => {
+    const name = schema[key];
+    return typeof name === 'string' ? [name] : [];
+  });
+  return { references, allOf: allOf ?? [], anyOf: anyOf ?? [], oneOf: oneOf ?? [] };
 }
 
 function listOf(value: unknown): readonly unknown[] {
