@@ -58,6 +58,11 @@ export function readMoment(value: string, option: string, now: number): string {
   throw usageError(`${option} ${value}: this is not a time`, hint);
 }
 
+/** `readMoment` for an option that may be absent, seen from now. */
+export function readMomentIn(value: string | undefined, option: string): string | undefined {
+  return value === undefined ? undefined : readMoment(value, option, Date.now());
+}
+
 /** A whole number of at least `least`. */
 export function readCount(value: string, option: string, least = 1): number {
   const count = /^\d+$/.test(value) ? Number(value) : NaN;

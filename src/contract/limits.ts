@@ -19,6 +19,8 @@ export const LIMITS = {
   callsPerStep: 64,
   /** The most calls of one reply that get a result, which may be an error. Further calls are left out of the reply. */
   callsAnswered: 1000,
+  /** The most rows of the inbox in one answer of the web inbox. */
+  inboxRows: 200,
   /** The most steps in one turn, unless the agent sets it: a model that loops has to stop somewhere. */
   stepsPerTurn: 50,
   /**

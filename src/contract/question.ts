@@ -1,3 +1,4 @@
+import { defined } from './defined';
 import { isJsonObject, isObject, type Json, type JsonObject } from './json';
 import { withDefaults } from './schema/schema';
 import { type AnswerKey, secretFor } from './secret/sealed';
@@ -65,9 +66,7 @@ function fieldOf(name: string, field: JsonObject, required: boolean): QuestionFi
           : 'text',
     required,
     ...(typeof description === 'string' && description !== '' ? { description } : {}),
-    ...(options === undefined ? {} : { options }),
     ...(typeof format === 'string' ? { format } : {}),
-    ...(given === undefined ? {} : { default: given }),
-    ...(tools === undefined ? {} : { secretFor: tools }),
+    ...defined({ options, default: given, secretFor: tools }),
   };
 }

@@ -9,13 +9,11 @@ import {
   pauseText,
 } from '../contract/control/pauses';
 import { isSeenBy, type Permit } from '../contract/authority/permits';
+import { LIMITS } from '../contract/limits';
 import { isTurnIn } from '../contract/session';
 import { isInDoubt, newestFirst } from '../client/inbox/order';
 import type { InboxItem, Waiting } from '../client/types';
 import type { InboxPage, InboxPageQuery, NamedCount } from './api';
-
-/** The most rows of one answer. */
-export const MOST_ROWS = 200;
 
 /** The most filters that are kept until the inbox changes. */
 const MOST_PAGES = 50;
@@ -126,7 +124,7 @@ export class InboxPages {
   }
 
   private make(waiting: Waiting, query: Omit<InboxPageQuery, 'seen'>, whom?: Whom): PageContent {
-    const { sort = 'deadline', offset = 0, limit = MOST_ROWS } = query;
+    const { sort = 'deadline', offset = 0, limit = LIMITS.inboxRows } = query;
     const items = sort === 'newest' ? (this.newest ??= newestFirst(waiting.items)) : waiting.items;
     const matches = matcherOf(query);
     const found = items.filter((item) => matches(item) && (whom === undefined || waitsFor(whom, item)));

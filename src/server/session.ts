@@ -2,6 +2,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
+import { LIMITS } from '../contract/limits';
 import { defined } from '../contract/defined';
 import type { Whom } from '../contract/authority/open-votes';
 import type { Permit } from '../contract/authority/permits';
@@ -14,7 +15,6 @@ import { CountersignError } from '../contract/errors';
 import { USER_HEADER } from '../contract/names';
 import type { AppDeps, Env, VotersFile } from './deps';
 import { whoIsAway } from '../client/control/who-is-away';
-import { MOST_ROWS } from './inbox-page';
 import { personFor } from './voter';
 import { eventStream } from './sse';
 import { checkInput, filterText, MOST_MS, readBody } from './request-body';
@@ -293,7 +293,7 @@ const pageSchema = z.object({
   ...{ dueWithin: duration, olderThan: duration },
   sort: z.enum(['deadline', 'newest']).optional(),
   offset: z.coerce.number().int().min(0).max(1_000_000).optional(),
-  limit: z.coerce.number().int().min(1).max(MOST_ROWS).optional(),
+  limit: z.coerce.number().int().min(1).max(LIMITS.inboxRows).optional(),
 });
 
 /** The routes for everything that waits for a person. */

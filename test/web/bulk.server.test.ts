@@ -98,12 +98,15 @@ test('several alike are seen by what differs and approved one by one; one that c
 test('all alike are denied with one reason, by the keyboard', async () => {
   const handles = await askAll(['no-1', 'no-2']);
   const page = await openList();
-  await page.getByRole('searchbox').fill('no-');
-  await until('two rows', async () => (await page.locator('.row a').count()) === 2);
-  await page.keyboard.press('Escape');
-  await page.locator('.rows a').first().waitFor();
   // What the test before ended leaves the list a moment later.
-  await until('only these rows', async () => (await page.locator('.row a').count()) === 2);
+  await until('only these rows', async () => {
+    const texts = await page.locator('.row a').allInnerTexts();
+    return texts.length === 2 && texts.every((text) => text.includes('for no-'));
+  });
+  await page.getByRole('searchbox').fill('no-1');
+  await until('one row', async () => (await page.locator('.row a').count()) === 1);
+  await page.keyboard.press('Escape');
+  await until('both rows', async () => (await page.locator('.row a').count()) === 2);
   await page.evaluate('document.activeElement.blur()');
   await page.keyboard.press('j');
   await page.locator('.row a[aria-current]').first().waitFor();

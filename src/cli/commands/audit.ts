@@ -19,7 +19,7 @@ import {
 import type { Context } from '../context';
 import { withFileErrors } from '../files';
 import { withProgress } from '../progress';
-import { readMoment, sinceOption } from '../options';
+import { readMomentIn, sinceOption } from '../options';
 import type { VerifiedFile } from '../../history/audit/chain';
 import { count } from '../print/format';
 import type { ScreenFormat } from '../print/screen';
@@ -115,8 +115,8 @@ async function exportAudit(options: ExportOptions, context: Context): Promise<vo
 
 function readWindow({ since, until }: ExportOptions): RunQuery {
   return defined({
-    since: since === undefined ? undefined : readMoment(since, '--since', Date.now()),
-    until: until === undefined ? undefined : readMoment(until, '--until', Date.now()),
+    since: readMomentIn(since, '--since'),
+    until: readMomentIn(until, '--until'),
   });
 }
 

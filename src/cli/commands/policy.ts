@@ -14,7 +14,7 @@ import {
   agentOption,
   readCount,
   readFacts,
-  readMoment,
+  readMomentIn,
   sinceOption,
   stateOption,
   toolOption,
@@ -172,7 +172,7 @@ function queryOf({ state, agent, schedule, meta, since, limit }: TurnOptions): L
   return defined({
     ...{ state, agent, schedule },
     metadata: meta && readFacts(meta),
-    since: since === undefined ? undefined : readMoment(since, '--since', Date.now()),
+    since: readMomentIn(since, '--since'),
     limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
   });
 }

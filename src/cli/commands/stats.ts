@@ -3,7 +3,7 @@ import type { ListQuery } from '../../client';
 import { defined } from '../../contract/defined';
 import type { Context } from '../context';
 import { readEachTurn } from '../progress';
-import { agentOption, readCount, readMoment, sinceOption, toolOption, turnLimitOption } from '../options';
+import { agentOption, readCount, readMomentIn, sinceOption, toolOption, turnLimitOption } from '../options';
 import { costText, describeTokens, percentText, spreadText } from '../../history/labels';
 import type { ModelStats, Spread, Stats, ToolStats, TurnStats } from '../../history/stats';
 import { count } from '../print/format';
@@ -49,7 +49,7 @@ async function stats(options: StatsOptions, { withClient, screen }: Context): Pr
 function readQuery({ since, agent, limit }: StatsOptions): ListQuery {
   return defined({
     agent,
-    since: since === undefined ? undefined : readMoment(since, '--since', Date.now()),
+    since: readMomentIn(since, '--since'),
     limit: limit === undefined ? LIMIT : readCount(limit, '--limit'),
   });
 }

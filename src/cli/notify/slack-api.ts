@@ -1,6 +1,7 @@
 import type { ModalView } from '@slack/types';
 import type { WebClient, WebClientOptions } from '@slack/web-api';
 import { z } from 'zod';
+import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { installedVersion } from '../../models/providers';
 import { attempt } from './slack-errors';
@@ -207,7 +208,7 @@ async function find(
       historySchema,
       await client.conversations.history({
         ...{ channel, oldest, include_all_metadata: true, limit: 200 },
-        ...(cursor === undefined ? {} : { cursor }),
+        ...defined({ cursor }),
       }),
     );
     const ours = found.messages.find(

@@ -1,3 +1,4 @@
+import { defined } from '../defined';
 import type { Safety } from '../tool';
 
 /** How sure it is that the named person cast a vote. The weakest comes first. */
@@ -65,7 +66,7 @@ export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
     denyNeeds: Math.min(one.denyNeeds, other.denyNeeds),
     assurance: strongerAssurance(one.assurance, other.assurance),
     ...(expires.length === 0 ? {} : { expiresMs: Math.min(...expires) }),
-    ...(first === undefined ? {} : { escalate: first }),
+    ...defined({ escalate: first }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../defined';
 import { type Authority, votingOf, WHY_NOT, whyMayNot } from '../authority/authority';
 import type { CastVote } from '../authority/votes';
 import { countVotesUnder, stillNeededText, type VoteCount } from '../authority/votes-needed';
@@ -38,7 +39,7 @@ export type CastGrantVote = CastVote & Pick<GrantVote, 'at' | 'signature'> & { s
 
 /** All votes on a grant. The giver's vote comes first. */
 export function votesOn({ by, at, signature, confirmed = [] }: GrantVotes): CastGrantVote[] {
-  const given = { voter: by, at, ...(signature === undefined ? {} : { signature }) };
+  const given = { voter: by, at, ...defined({ signature }) };
   return [given, ...confirmed].map((vote) => ({ ...vote, decision: 'approved' }));
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '../../contract/defined';
 import { LIST_PAGE } from '../../client/list';
 import type { Waiting } from '../../client/types';
 import { EVERYTHING, type Permit } from '../../contract/authority/permits';
@@ -51,7 +52,7 @@ export function pulse(known: Known & { read: Read }, trouble?: ApiError): Update
     const data: InboxPulse = {
       ...{ version, waiting: count, doubts, complete: waiting.isComplete, at },
       ...(held.length > 0 ? { paused: held } : {}),
-      ...(trouble === undefined ? {} : { trouble }),
+      ...defined({ trouble }),
     };
     return { key: keyOf(version, held, trouble), event: { event: 'waiting', data } };
   };

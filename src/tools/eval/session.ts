@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { defined } from '../../contract/defined';
 import { race } from '../../race';
 import { parseJson } from '../../contract/json';
 import { queueAfter } from '../within';
@@ -104,7 +105,7 @@ let host: string | undefined;
 async function open({ sandbox, cwd, outputLimit }: SessionsPlan): Promise<Session> {
   host ??= readFileSync(join(__dirname, 'host.cjs'), 'utf8');
   const argv = [process.execPath, '-e', host];
-  const started = await sandbox.start({ argv, ...(cwd === undefined ? {} : { cwd }) });
+  const started = await sandbox.start({ argv, ...defined({ cwd }) });
   const { child } = started;
   const channel = child.stdio[4];
   if (!(channel instanceof Socket)) throw nothingDone('The process has no channel. Nothing ran.');

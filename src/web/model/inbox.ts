@@ -1,3 +1,4 @@
+import { LIMITS } from '../../contract/limits';
 import type { InboxItem, InboxPage } from '../../server/api';
 import { parametersOf, queryOf } from './route';
 
@@ -69,7 +70,7 @@ export function moveTo(index: number, by: number, count: number): number {
 }
 
 /** The most rows that the server sends at once. */
-export const MOST_ROWS = 200;
+export const MOST_ROWS: number = LIMITS.inboxRows;
 /** The first row to read is a multiple of this number, so that a small scroll reads nothing. */
 const STEP = 50;
 

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { LIMITS } from '../../contract/limits';
 import type { InboxItem, InboxPage, NamedCount } from '../../server/api';
 import { type InboxRows, useInboxRows } from '../inbox-rows';
 import { BULK, toggled } from '../model/alike';
@@ -12,7 +13,6 @@ import {
   type InboxFilter,
   isFiltering,
   keyOf,
-  MOST_ROWS,
   moveTo,
   NO_FILTER,
   offsetFor,
@@ -130,7 +130,7 @@ export function InboxScreen({ query: address = '', open }: ScreenProps): JSX.Ele
   const query = filterQuery(filter);
   const [first, look] = useState(0);
   const now = useNow();
-  const rows = useInboxRows({ query, offset: offsetFor(first), limit: MOST_ROWS }, inbox, fail);
+  const rows = useInboxRows({ query, offset: offsetFor(first), limit: LIMITS.inboxRows }, inbox, fail);
   const { current, decided } = useCursor(rows, open);
   const setFilter = (next: InboxFilter): void => {
     look(0);

@@ -212,7 +212,9 @@ function checkNames(tool: string, callId: string): void {
     );
   }
   if (CALL_ID.test(callId)) return;
-  throw gateFailure(`${JSON.stringify(callId)} cannot be a call id: use letters, digits, ".", "_" and "-"`);
+  throw gateFailure(
+    `${JSON.stringify(callId)} cannot be a call id: use at most 64 letters, digits, ".", "_" and "-", and begin with a letter or a digit`,
+  );
 }
 
 /**
