@@ -51,7 +51,7 @@ async function measureStacks(
     ...looping.map(
       ({ one }) =>
         () =>
-          wokenStepOf(one),
+          stepOf(one),
     ),
   );
   say('measuring a decision');
@@ -91,12 +91,6 @@ const asNumber = async (answer: Promise<unknown>): Promise<number> => z.number()
 
 async function stepOf(one: StackProcess): Promise<number> {
   return (await asNumber(one.ask('run', { steps: STEPS, bytes: KIB }))) / STEPS;
-}
-
-/** A step of a process that works. In turn with five others it was idle for seconds, and its first run pays for that. */
-async function wokenStepOf(one: StackProcess): Promise<number> {
-  await stepOf(one);
-  return stepOf(one);
 }
 
 async function cpuOfStep({ pid }: Stack, one: StackProcess): Promise<number> {
