@@ -135,8 +135,9 @@ export async function lookAtAll(page: Page, by: 'button' | 'key' = 'button'): Pr
   await page.locator('#approve').waitFor();
   await until('everything to be in sight', async () => {
     const text = await why.innerText();
-    if (!/in sight|just opened/.test(text)) return true;
-    if (/just opened/.test(text)) return false;
+    // Several requests are read one after the other; until then there is nothing to look at.
+    if (/just opened|^Reading/.test(text)) return false;
+    if (!/in sight/.test(text)) return true;
     if (by === 'key') await page.keyboard.press('n');
     // It may go between a look and a click.
     else await page.evaluate("document.querySelector('.why button')?.click()");
