@@ -63,17 +63,36 @@ const Info = z.object({
 export const downloadRoute = (options: DownloadOptions): EngineRoute => ({
   name: 'download',
   acquires: true,
-  attempt: async (): Promise<Attempt> => {
-    const directory = cacheDirectory(options.env);
-    try {
-      const make = (staging: string): Promise<string> => fetchInto(staging, options);
-      const binary = await installBinary({ directory, progress: options.progress, make });
-      return { engine: { kind: 'binary', binary, version: CLI_VERSION, route: 'download' } };
-    } catch (error) {
-      return { missed: `the download to ${cachedBinary(directory)} failed: ${describeError(error)}` };
-    }
-  },
+  attempt: (): Promise<Attempt> =>
+    acquire(options, {
+      route: 'download',
+      make: (staging) => fetchInto(staging, options),
+      describe: (binary) => `the download to ${binary}`,
+    }),
 });
+
+/** A way to get the binary. */
+interface Acquisition {
+  route: 'download' | 'go';
+  /** Makes the binary in a folder of its own, and returns its path. */
+  make: (staging: string) => Promise<string>;
+  /** What is tried, in words for an error. */
+  describe: (binary: string) => string;
+}
+
+/** Gets the binary into the cache. Never throws. */
+const acquire = async (
+  { env, progress }: Pick<DownloadOptions, 'env' | 'progress'>,
+  { route, make, describe }: Acquisition,
+): Promise<Attempt> => {
+  const directory = cacheDirectory(env);
+  try {
+    const binary = await installBinary({ directory, progress, make });
+    return { engine: { kind: 'binary', binary, version: CLI_VERSION, route } };
+  } catch (error) {
+    return { missed: `${describe(cachedBinary(directory))} failed: ${describeError(error)}` };
+  }
+};
 
 const fetchInto = async (staging: string, options: DownloadOptions): Promise<string> => {
   const arch = process.arch === 'x64' ? 'amd64' : process.arch;
@@ -217,16 +236,12 @@ const whyGoIsUnfit = async ({ go = 'go', env }: GoOptions): Promise<string | und
   }
 };
 
-const build = async (options: GoOptions): Promise<Attempt> => {
-  const directory = cacheDirectory(options.env);
-  try {
-    const make = (staging: string): Promise<string> => buildInto(staging, options);
-    const binary = await installBinary({ directory, progress: options.progress, make });
-    return { engine: { kind: 'binary', binary, version: CLI_VERSION, route: 'go' } };
-  } catch (error) {
-    return { missed: `building ${cachedBinary(directory)} with Go failed: ${describeError(error)}` };
-  }
-};
+const build = (options: GoOptions): Promise<Attempt> =>
+  acquire(options, {
+    route: 'go',
+    make: (staging) => buildInto(staging, options),
+    describe: (binary) => `building ${binary} with Go`,
+  });
 
 const buildInto = async (staging: string, options: GoOptions): Promise<string> => {
   options.progress(

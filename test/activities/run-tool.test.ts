@@ -20,7 +20,7 @@ import { defineTool } from '../../src/tools/define-tool';
 import { nothingDone, ToolError, TransportError } from '../../src/tools/errors';
 import type { JsonObject } from '../../src/contract/json';
 import type { Policy } from '../../src/tools/types';
-import { PLAN } from '../support/calls';
+import { PAY_INPUT, PLAN } from '../support/calls';
 
 // Failures are what some of these tests are about; the SDK need not tell them as well.
 const logger = new DefaultLogger('ERROR');
@@ -65,17 +65,11 @@ function makeDeps(tool: ReturnType<typeof makeTool>) {
 const SEEN = seenDigestOf({ argsDigest: digestJson({ n: 1 }) });
 
 const inputOf = (tool: ReturnType<typeof makeTool>, change: Partial<CallInput> = {}): CallInput => ({
-  callId: '1.1',
-  id: 'm1',
-  tool: 'pay',
-  agent: 'a',
-  callKey: 'key:1.1',
-  generation: 0,
+  ...PAY_INPUT,
   arguments: { n: 1 },
   argsDigest: digestJson({ n: 1 }),
   toolDigest: tool.digest,
   effect: tool.effect,
-  timeoutMs: 1000,
   decision: { decisionId: 'd', decision: 'approved', approver: 'ann', seenDigest: SEEN },
   originalRunId: '00000000-0000-0000-0000-000000000000',
   ...change,
