@@ -44,24 +44,27 @@ export function median(numbers: readonly number[] = []): number {
   return (low + high) / 2;
 }
 
-/** Something that is measured again and again; gives the number that counts. */
-export type Subject = () => Promise<number>;
+/** Something that is measured again and again; gives what counts, mostly one number. */
+export type Subject<Sample = number> = () => Promise<Sample>;
 
 /** Long enough for Node to have compiled what runs often: a worker works for days, not for its first second. */
 const WARM_UP_MS = 10_000;
 
 /** Runs things in turn, A B B A A B …, each warmed up before: what drifts meets all alike. */
-export async function alternate(rounds: number, ...subjects: readonly Subject[]): Promise<number[][]> {
-  const samples = subjects.map((subject) => ({ subject, numbers: new Array<number>() }));
+export async function alternate<Sample = number>(
+  rounds: number,
+  ...subjects: readonly Subject<Sample>[]
+): Promise<Sample[][]> {
+  const samples = subjects.map((subject) => ({ subject, taken: new Array<Sample>() }));
   for (const { subject } of samples) await warmUp(subject);
   for (let round = 0; round < rounds; round++) {
     const order = round % 2 === 0 ? samples : [...samples].reverse();
-    for (const { subject, numbers } of order) numbers.push(await subject());
+    for (const { subject, taken } of order) taken.push(await subject());
   }
-  return samples.map(({ numbers }) => numbers);
+  return samples.map(({ taken }) => taken);
 }
 
-async function warmUp(subject: Subject): Promise<void> {
+async function warmUp(subject: Subject<unknown>): Promise<void> {
   const start = performance.now();
   do await subject();
   while (performance.now() - start < WARM_UP_MS);

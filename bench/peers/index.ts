@@ -3,14 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { RunningServer } from '../../lib/engine/server-launch';
-import { alternate } from '../figure';
+import { alternate, median } from '../figure';
 import { cpuOf } from '../processes';
-import type { Loop, Row } from './rows';
+import type { Loop, LoopRun, Row } from './rows';
 import { dbosStack, installPeers, ourStacks, restateStack, type Stack, type StackProcess } from './stacks';
 
 /** Of a run whose steps are timed. */
 const STEPS = 100;
 const ROUNDS = 12;
+/** How many runs of a stack follow one another in each round, after the first of it. */
+const IN_A_ROW = 3;
 const DECISIONS = 40;
 const KIB = 1024;
 
@@ -51,7 +53,7 @@ async function measureStacks(
     ...looping.map(
       ({ one }) =>
         () =>
-          stepOf(one),
+          stepsOf(one),
     ),
   );
   say('measuring a decision');
@@ -70,7 +72,7 @@ async function measureStacks(
     say(`measuring what ${stack.name} stores, and what is left of a killed run`);
     const row = rows.find(({ kind }) => kind === stack.kind);
     const loop = await loopOf(stack, { one, folder });
-    if (row !== undefined) row.loop = { steps: runs[index] ?? [], ...loop };
+    if (row !== undefined) row.loop = { runs: runs[index] ?? [], ...loop };
   }
   for (const { stack, one } of all) if (stack.kind === 'raw') one.stop();
   return rows;
@@ -80,7 +82,7 @@ async function measureStacks(
 async function loopOf(
   stack: Stack,
   { one, folder }: { one: StackProcess; folder: string },
-): Promise<Omit<Loop, 'steps'>> {
+): Promise<Omit<Loop, 'runs'>> {
   const cpuMs = await cpuOfStep(stack, one);
   const storedBytes = await storedBy(stack, one);
   const left = await killed(stack, { one, file: join(folder, `effects-${stack.kind}`) });
@@ -91,6 +93,14 @@ const asNumber = async (answer: Promise<unknown>): Promise<number> => z.number()
 
 async function stepOf(one: StackProcess): Promise<number> {
   return (await asNumber(one.ask('run', { steps: STEPS, bytes: KIB }))) / STEPS;
+}
+
+/** The stack rested while the others ran: its first run is slower, whatever the stack. */
+async function stepsOf(one: StackProcess): Promise<LoopRun> {
+  const rested = await stepOf(one);
+  const busy = new Array<number>();
+  for (let run = 0; run < IN_A_ROW; run++) busy.push(await stepOf(one));
+  return { rested, busy: median(busy) };
 }
 
 async function cpuOfStep({ pid }: Stack, one: StackProcess): Promise<number> {

@@ -18,10 +18,17 @@ export interface Row {
   loop?: Loop;
 }
 
+/** Milliseconds of a step whose tool gives 1 KiB, in one round. */
+export interface LoopRun {
+  /** In the first run of the round; the stack rested for seconds before. */
+  rested: number;
+  /** In the runs right after it. */
+  busy: number;
+}
+
 /** What a loop of steps costs, and how a run ended whose process was killed. */
 export interface Loop {
-  /** Milliseconds of a step whose tool gives 1 KiB, each time. */
-  steps: readonly number[];
+  runs: readonly LoopRun[];
   /** Milliseconds of the process and of its server, a step. */
   cpuMs: number;
   /** What the disk took for 100 steps of 8 KiB. */
@@ -35,13 +42,16 @@ export interface Loop {
 export function judgePeers(rows: readonly Row[]): Figure<string>[] {
   const of = (kind: Kind): Row | undefined => rows.find((one) => one.kind === kind);
   const [gate, raw, step] = [of('gate')?.loop, of('raw')?.decisions, of('step')?.decisions];
-  const beside = (kind: 'dbos' | 'restate', name: string): Figure<string> => {
-    const steps = { values: gate?.steps, baselines: of(kind)?.loop?.steps, unit: 'ms' };
-    return relative(`step with durability gate, beside ${name}`, steps, { most: 0.5 });
+  const beside = (kind: 'dbos' | 'restate', name: string): Figure<string>[] => {
+    const peer = of(kind)?.loop;
+    const figure = `step with durability gate, beside ${name}`;
+    const busy = { values: busyOf(gate), baselines: busyOf(peer), unit: 'ms' };
+    const rested = { values: restedOf(gate), baselines: restedOf(peer), unit: 'ms' };
+    return [relative(figure, busy, { most: 0.5 }), relative(`${figure}, after a rest`, rested, {})];
   };
   return [
-    beside('dbos', 'DBOS'),
-    beside('restate', 'Restate'),
+    ...beside('dbos', 'DBOS'),
+    ...beside('restate', 'Restate'),
     absolute('disk for 100 steps of 8 KiB with durability gate', (gate?.storedBytes ?? NaN) / 1e6, {
       ...{ most: 1.2, unit: 'MB' },
     }),
@@ -54,29 +64,36 @@ export function peersTables(rows: readonly Row[]): string[] {
   return [...peersTable(rows), '', ...table(judgePeers(rows))];
 }
 
+const busyOf = (loop: Loop | undefined) => loop?.runs.map(({ busy }) => busy);
+const restedOf = (loop: Loop | undefined) => loop?.runs.map(({ rested }) => rested);
+
 function peersTable(rows: readonly Row[]): string[] {
-  const first = median(rows[0]?.loop?.steps);
+  const first = median(busyOf(rows[0]?.loop));
   const head = [
     'stack',
     'step',
+    'the same after a rest',
     'processor time of a step',
     'disk for 100 steps of 8 KiB',
     'decision → tool',
   ];
   return [
     row([...head, 'kill -9 in an approved tool']),
-    row(['---', '---', '---', '---', '---', '---']),
+    row(['---', '---', '---', '---', '---', '---', '---']),
     ...rows.map(({ name, decisions, loop }) => {
-      const [steps, cpu, stored, killed] = loop === undefined ? ['-', '-', '-', '-'] : cellsOf(loop, first);
-      return row([name, steps, cpu, stored, `${short(median(decisions))} ms`, killed]);
+      const cells = loop === undefined ? ['-', '-', '-', '-', '-'] : cellsOf(loop, first);
+      const [steps, rested, cpu, stored, killed] = cells;
+      return row([name, steps, rested, cpu, stored, `${short(median(decisions))} ms`, killed]);
     }),
   ];
 }
 
-function cellsOf({ steps, cpuMs, storedBytes, effects, then }: Loop, first: number) {
-  const step = median(steps);
+function cellsOf(loop: Loop, first: number) {
+  const { cpuMs, storedBytes, effects, then } = loop;
+  const step = median(busyOf(loop));
   return [
     `${short(step)} ms (${short(step / first)}×)`,
+    `${short(median(restedOf(loop)))} ms`,
     `${short(cpuMs)} ms`,
     `${short(storedBytes / 1e6)} MB`,
     `${effects === 1 ? 'once' : `${effects} times`}; ${then}`,

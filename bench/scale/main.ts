@@ -21,7 +21,7 @@ const say = (line: string): void =>
 
 async function run({ sizes, minutes, cached, write }: ScaleOptions): Promise<number> {
   const [load = NaN] = loadavg();
-  const facts = { day: new Date().toISOString().slice(0, 10), load };
+  const facts = { day: new Date().toISOString().slice(0, 10), load, cached };
   const columns: Column[] = [];
   for (const size of sizes) {
     columns.push(await columnOf(size, columns, { seconds: minutes * 60, cached }));

@@ -14,7 +14,7 @@ export interface ScaleOptions {
   minutes: number;
   /** So many turns stay in the memory of each worker. Absent: as many as the SDK works out for the machine. */
   cached?: number;
-  /** The result goes into its page. */
+  /** The result goes into its page; with `cached` into a table of its own. */
   write: boolean;
 }
 
@@ -22,10 +22,7 @@ export interface ScaleOptions {
 export function readOptions(args: readonly string[]): ScaleOptions {
   const { sizes, minutes, cached, write } = parse(args);
   const read = { sizes: readSizes(sizes), minutes: whole(minutes, '--minutes', [1, DAY_MINUTES]), write };
-  if (cached === undefined) return read;
-  // The page shows workers as users have them.
-  if (write) throw refused('--cached does not go with --write');
-  return { ...read, cached: whole(cached, '--cached', [1, MOST]) };
+  return cached === undefined ? read : { ...read, cached: whole(cached, '--cached', [1, MOST]) };
 }
 
 function parse(args: readonly string[]): { sizes: string; minutes: string; cached?: string; write: boolean } {

@@ -9,7 +9,11 @@ import { eachRow, type Column, type RowId } from './rows';
 
 const PAGE = join(DOCS, 'scale.md');
 const CHART = join(DOCS, 'images', 'scale.svg');
-const MARKS = { start: '<!-- sizes -->', end: '<!-- end of sizes -->' } as const;
+/** Where the result goes: of workers as users have them, and of workers that keep so many turns as `--cached` says. */
+const MARKS = {
+  usual: { start: '<!-- sizes -->', end: '<!-- end of sizes -->' },
+  cached: { start: '<!-- sizes in little memory -->', end: '<!-- end of sizes in little memory -->' },
+} as const;
 
 /** What is known of a run beside its figures. */
 export interface RunFacts {
@@ -17,19 +21,24 @@ export interface RunFacts {
   day: string;
   /** What others did on the machine before: the load of the last minute. */
   load: number;
+  /** So many turns stayed in the memory of each worker. Absent: as many as the SDK works out for the machine. */
+  cached?: number | undefined;
 }
 
-/** Puts the sizes, the machine and the day into their page, and draws the chart. */
+/** Puts the sizes, the machine and the day into their page, and draws the chart of workers as users have them. */
 export function writeScale(columns: readonly Column[], facts: RunFacts): void {
-  writePart(PAGE, MARKS, [headOf(facts), '', ...table(columns)]);
+  const isUsual = facts.cached === undefined;
+  writePart(PAGE, isUsual ? MARKS.usual : MARKS.cached, [headOf(facts), '', ...table(columns)]);
+  if (!isUsual) return;
   mkdirSync(dirname(CHART), { recursive: true });
   writeFileSync(CHART, chart(columns));
 }
 
 /** When, where and beside what it was measured. */
-export function headOf({ day, load }: RunFacts): string {
+export function headOf({ day, load, cached }: RunFacts): string {
+  const memory = cached === undefined ? '' : ` Each worker kept ${grouped(cached)} turns in memory.`;
   const busy = `The load of the machine was ${load.toFixed(1)} before the bench began`;
-  return `Measured on ${day}: ${processor()}. PostgreSQL and the Temporal server with four history shards, two workers, all on these cores. ${busy}.`;
+  return `Measured on ${day}: ${processor()}. PostgreSQL and the Temporal server with four history shards, two workers, all on these cores.${memory} ${busy}.`;
 }
 
 /** A row a figure, a column a size. What was not run says so. */

@@ -11,7 +11,7 @@ import type {
   GrantUse,
 } from '../contract/call';
 import type { Roster } from '../contract/authority/roster';
-import { saysMayHaveRun, withDecisionNote } from '../contract/call-messages';
+import { saysMayHaveRun, withDecisionNote } from '../contract/call-texts';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
 import { runJob, type RunJob } from '../tools/executor';

@@ -3,7 +3,7 @@ import { defined } from '../contract/defined';
 import { FAILURES, idempotencyKey } from '../contract/names';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, CallOutput, SpentDecision, StartedBy } from '../contract/call';
-import { MAY_HAVE_RUN } from '../contract/call-messages';
+import { MAY_HAVE_RUN } from '../contract/call-texts';
 import { type ToolFailure, type ToolResult, validationFailure } from '../contract/result';
 import type { ActivityDeps } from './deps';
 import { signedStart, unreadStart } from './earlier-start';

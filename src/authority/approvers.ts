@@ -5,14 +5,15 @@ import { actionFor, type RuleAction, type RuleSnapshot } from '../contract/autho
 import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
-import { CountersignError, errorMessage, systemReason } from '../contract/errors';
+import { CountersignError, errorMessage } from '../contract/errors';
+import { systemReason } from '../contract/system-errors';
 import { checkFile, type KnownNames } from './check-file';
 import { actionBy, type RuleCondition } from './condition';
-import type { CheckedPasskeys, Passkey, PasskeySite } from './passkeys/passkey';
+import type { Passkey, PasskeySite } from './passkeys/passkey';
 import { agentsIn, permitsOf } from './roles-and-visibility';
 import { type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
-import type { RevokedKeys } from './check-keys';
+import type { CheckedPasskeys, RevokedKeys } from './check-keys';
 import type { SignerKey } from './ssh-key';
 import { type Mistake, mistakeLines } from './yaml';
 

@@ -3,8 +3,14 @@ import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import { BUDGET_KINDS, raiseSchema } from '../contract/spending/budget';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type RuleCondition, readCondition } from './condition';
-import { type CheckedKeys, checkKeys, checkRevoked, type RevokedKeys } from './check-keys';
-import { type CheckedPasskeys, checkPasskeys } from './passkeys/passkey';
+import {
+  type CheckedKeys,
+  checkKeys,
+  checkRevoked,
+  type RevokedKeys,
+  type CheckedPasskeys,
+  checkPasskeys,
+} from './check-keys';
 import { checkPeople, checkRoster } from './check-people';
 import { checkPermits } from './roles-and-visibility';
 import type { ReadFile, RuleContent } from './read-file';

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { NewFile } from '../client';
 import { LIMITS } from '../contract/limits';
 import { sizeText } from '../contract/text/bytes';
-import { CountersignError, errnoOf, errorMessage, systemReason } from '../contract/errors';
+import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
+import { systemReason } from '../contract/system-errors';
 
 /** Why the system refused to work with a file, in words. */
 export function fileReason(error: unknown): string {

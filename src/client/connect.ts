@@ -38,7 +38,8 @@ import { listRuns, listTurns, listTurnsPage } from './list';
 import { changedTools, pendingActivities } from './pending';
 import { followWithText, readStreamPlace } from './streamed-text';
 import { makeSchedules } from './schedules';
-import { limitVisibility, makeRetries, VisibilityLimit } from './visibility';
+import { makeRetries } from './retries';
+import { limitVisibility, VisibilityLimit } from './visibility';
 
 const TIMEOUT_MS = 5_000;
 const READY_MS = 60_000;

@@ -1,4 +1,4 @@
-import { ENDINGS, MAY_HAVE_RUN } from './call-messages';
+import { ENDINGS, MAY_HAVE_RUN } from './call-texts';
 import type { CallSettings } from './call';
 import { TIMES } from './limits';
 import { FAILURES } from './names';
@@ -44,11 +44,6 @@ export function goesElsewhere(
   return isLate && (effect !== 'unsafe' || unstarted(activity, times) !== undefined);
 }
 
-/** The most attempts of a call. A lost attempt of an unsafe call is never repeated. */
-export function mostAttempts({ effect, retry }: Pick<CallSettings, 'effect' | 'retry'>): number {
-  return effect === 'unsafe' ? 1 : retry.maximumAttempts;
-}
-
 /** The time that an activity was open, and its timeouts. All in milliseconds. */
 export interface OpenTimes {
   /**
@@ -63,6 +58,20 @@ export interface OpenTimes {
    * is open.
    */
   maximumAttempts: number;
+}
+
+/** The timeouts of the activity of a call. `isHeld`: it is on the queue of the worker that holds the state of its tool. */
+export function timeoutsOf(
+  settings: Pick<CallSettings, 'effect' | 'retry' | 'heartbeatMs' | 'startWithinMs'>,
+  isHeld: boolean,
+): Omit<OpenTimes, 'openMs'> {
+  const { effect, retry, heartbeatMs } = settings;
+  return {
+    heartbeatMs,
+    startWithinMs: startWithin(settings, isHeld),
+    // A lost attempt of an unsafe call is never repeated.
+    maximumAttempts: effect === 'unsafe' ? 1 : retry.maximumAttempts,
+  };
 }
 
 /** The result of a call that is proven never to have started. Undefined if that is not proven. */

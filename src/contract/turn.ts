@@ -12,7 +12,7 @@ import {
   type ToolFailure,
   type ToolResult,
 } from './result';
-import type { ClosingCause } from './call-messages';
+import type { ClosingCause } from './call-texts';
 import type { Voting } from './authority/open-votes';
 import { CALL_ID, type SignalVerdict, type Verdict } from './decision';
 import type { TurnOrigin, Ancestor } from './call';

@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { isAlive } from '../lock';
-import { CountersignError, errnoOf, systemReason } from '../contract/errors';
+import { CountersignError, errnoOf } from '../contract/errors';
+import { systemReason } from '../contract/system-errors';
 
 const Record = z.object({
   pid: z.number().int().positive(),

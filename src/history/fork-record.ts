@@ -16,7 +16,7 @@ import { purposeOf } from './fold/activities';
 import { expandBurst } from './fold/burst';
 import { is } from './fold/guards';
 import type { Runs } from './read';
-import { effectOfDecision } from './votes';
+import { effectOfDecision } from './decisions';
 
 /** One step of a turn, as it is on record. */
 interface RecordedStep {

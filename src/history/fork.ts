@@ -22,7 +22,7 @@ import {
   contextAt,
   withOpaque,
 } from './fork-record';
-import { answered, declined, denied as denial, ENDINGS } from '../contract/call-messages';
+import { answered, declined, denied as denial, ENDINGS } from '../contract/call-texts';
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../contract/result';
 import type { Answered } from './events';
 import { noCounts, type TurnInput } from '../contract/turn';

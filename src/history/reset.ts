@@ -12,7 +12,7 @@ import type {
 } from './events';
 import { createFold } from './fold/fold';
 import type { Runs } from './read';
-import { effectOfDecision } from './votes';
+import { effectOfDecision } from './decisions';
 
 /** The effect of a reset on one call. */
 export interface ResetCall {

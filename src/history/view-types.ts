@@ -1,7 +1,6 @@
 import type { CallRuling } from '../contract/authority/policy';
 import type { FileRef } from '../contract/session/files';
 import type { CastVote } from '../contract/authority/votes';
-import { isDenial } from '../contract/decision';
 import { idempotencyKey } from '../contract/names';
 import { type Budget, noSpending, type Spent } from '../contract/spending/budget';
 import type { ForkOrigin } from '../contract/fork';
@@ -215,17 +214,6 @@ export function makeView(): TurnView {
     abandoned: false,
     unjudged: 0,
   };
-}
-
-/**
- * The message that let a call start last: the decision, or the resolution that ran the call again. Undefined if the
- * call needed none.
- */
-export function allowedBy({ settledBy, resolutions }: CallView): DecisionMade | Resolved | undefined {
-  const again = resolutions.findLast(
-    ({ judgement, resolution }) => judgement.accepted === true && resolution === 'run-again',
-  );
-  return again ?? (settledBy === undefined || isDenial(settledBy) ? undefined : settledBy);
 }
 
 /**

@@ -27,12 +27,12 @@ import {
   statusOf,
   type TurnView,
 } from './view-types';
-import { foldDecision, forgetVotes, voted } from './votes';
+import { foldDecision, forgetVotes, voted } from './decisions';
 import { addSpent, noSpending, raised, smallerOf, spentInReply } from '../contract/spending/budget';
 import { RAISE_BUDGET } from '../contract/names';
 import { defined } from '../contract/defined';
 
-export { allowedBy, keyOfStart } from './view-types';
+export { keyOfStart } from './view-types';
 export type { CallPhase, CallView, LiveView, StepView, ThinkingView, TurnView } from './view-types';
 
 /** Makes a view of a turn without events. */

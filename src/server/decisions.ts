@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono';
-import { z } from 'zod';
 import type { Answer } from '../client/types';
 import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
 import { defined } from '../contract/defined';
@@ -7,7 +6,7 @@ import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
 import { type Placed, placedVoter, votingPlaceOf } from './voter';
 import type { LoggedRefusal } from './refusal-log';
-import { messageBody, PASSKEY_FIELDS, readBody, reason } from './request-body';
+import { messageBody, PASSKEY_FIELDS, readBody } from './request-body';
 import { type Env, senderOf } from './session';
 import { signableBy } from './shown-calls';
 import { type VoteToSign, signVote } from './signer';
@@ -33,9 +32,8 @@ const resolutionSchema = messageBody(
   ['callKey'],
 );
 const answerSchema = messageBody(QUESTION_ANSWER, ['callKey']);
-const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
 
-/** The routes for decisions, resolutions and answers, and for cancelling a turn. */
+/** The routes for decisions, resolutions and answers. */
 export function decisionRoutes(deps: AppDeps): Hono<Env> {
   const { signer, passkeys, shown } = deps;
   const sign = (c: Context<Env>, vote: Omit<VoteToSign, 'approver'> & { callKey?: string | undefined }) => {
@@ -86,27 +84,12 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
 }
 
 function answerRoutes(deps: AppDeps): Hono<Env> {
-  const { feed } = deps;
-  return new Hono<Env>()
-    .post('/:turn/answers', async (c) => {
-      const body = await readBody(c, answerSchema);
-      const turn = await findExactly(c, c.req.param('turn'));
-      const answer = await c.get('reader').answer(turn, { ...body, ...senderOf(c) });
-      return respond(deps, c, { answer, turn, callId: body.callId, what: 'answer' });
-    })
-    .post('/:turn/cancel', async (c) => {
-      const { reason, abandon = false } = await readBody(c, cancelSchema);
-      const turn = await findExactly(c, c.req.param('turn'));
-      const { approver } = senderOf(c);
-      if (abandon) await c.get('reader').abandon(turn, { approver, ...defined({ reason }) });
-      // Temporal records its caller, which is the web inbox, so the reason names the person who asked.
-      else
-        await c
-          .get('reader')
-          .cancel(turn, reason === undefined ? `by ${approver}` : `by ${approver}: ${reason}`);
-      feed.refresh(turn);
-      return c.body(null, 204);
-    });
+  return new Hono<Env>().post('/:turn/answers', async (c) => {
+    const body = await readBody(c, answerSchema);
+    const turn = await findExactly(c, c.req.param('turn'));
+    const answer = await c.get('reader').answer(turn, { ...body, ...senderOf(c) });
+    return respond(deps, c, { answer, turn, callId: body.callId, what: 'answer' });
+  });
 }
 
 /** A decision that was sent, and the turn's answer to it. */

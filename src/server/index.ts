@@ -52,7 +52,7 @@ import type { Signers } from './signer';
 import { issuerRoutes, SIGN_IN } from './sign-in-routes';
 import { createStatsReader } from './reading/stats-reader';
 import { createTextStore, streamRoutes } from './streamed-text';
-import { forkRoutes, turnRoutes } from './turns';
+import { cancelRoutes, forkRoutes, turnRoutes } from './turns';
 
 /** How the web inbox is served. */
 export interface WebOptions extends Partial<ListenOptions>, Partial<Signers> {
@@ -261,6 +261,7 @@ export function createApp(deps: AppDeps): Hono<Env> {
   app.route('/api/inbox', inboxRoutes(deps));
   app.route('/api/turns', turnRoutes(deps));
   app.route('/api/turns', decisionRoutes(deps));
+  app.route('/api/turns', cancelRoutes(deps));
   app.route('/api/turns', forkRoutes(deps));
   app.route('/api/turns', grantRoutes(deps));
   app.route('/api/grants', grantsRoutes(deps));

@@ -8,7 +8,7 @@ import type { SignedByPasskey } from '../contract/authority/passkeys';
 import { isObject, type Json, type JsonObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
-import { reasonProblem } from '../contract/call-messages';
+import { reasonProblem } from '../contract/call-texts';
 import { messageCheck, type MessageOf, type MessageSchema } from '../contract/schema/message';
 import type { BodyOf } from './api';
 

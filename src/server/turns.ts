@@ -215,6 +215,25 @@ export async function* untilFirstEnds<T>(
   }
 }
 
+const cancelSchema = z.strictObject({ reason, abandon: z.boolean().optional() });
+
+/** The route that cancels or abandons a turn. */
+export function cancelRoutes({ feed }: AppDeps): Hono<Env> {
+  return new Hono<Env>().post('/:turn/cancel', async (c) => {
+    const { reason, abandon = false } = await readBody(c, cancelSchema);
+    const turn = await findExactly(c, c.req.param('turn'));
+    const { approver } = senderOf(c);
+    if (abandon) await c.get('reader').abandon(turn, { approver, ...defined({ reason }) });
+    // Temporal records its caller, which is the web inbox, so the reason names the person who asked.
+    else
+      await c
+        .get('reader')
+        .cancel(turn, reason === undefined ? `by ${approver}` : `by ${approver}: ${reason}`);
+    feed.refresh(turn);
+    return c.body(null, 204);
+  });
+}
+
 /** The change of a fork, without the approver. The session names the approver. */
 const changeSchema = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('arguments'), arguments: args }),

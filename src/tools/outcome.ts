@@ -1,4 +1,4 @@
-import { saysMayHaveRun } from '../contract/call-messages';
+import { saysMayHaveRun } from '../contract/call-texts';
 import { LIMITS } from '../contract/limits';
 import {
   makeFailure,

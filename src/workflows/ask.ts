@@ -7,7 +7,7 @@ import {
 } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
 import type { AskedQuestion, CallQuestion, CallReply, ValidCall } from '../contract/call';
-import { ENDINGS } from '../contract/call-messages';
+import { ENDINGS } from '../contract/call-texts';
 import { digestJson } from '../contract/digest';
 import { isObject } from '../contract/json';
 import { LIMITS } from '../contract/limits';

@@ -23,7 +23,7 @@ import type {
   VerifyInput,
 } from '../contract/call';
 import type { PlacedState, RetryOptions } from '../contract/tool';
-import { ENDINGS, nobodyHad, unprepared } from '../contract/call-messages';
+import { ENDINGS, nobodyHad, unprepared } from '../contract/call-texts';
 import { startWithin } from '../contract/lost-activity';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { isRaise } from '../contract/spending/budget';

@@ -1,6 +1,6 @@
 import { ActivityCancellationType, isCancellation, scheduleActivity, sleep } from '@temporalio/workflow';
 import type { HeldInput, Paused } from '../contract/call';
-import { ENDINGS } from '../contract/call-messages';
+import { ENDINGS } from '../contract/call-texts';
 import { TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds } from '../contract/names';
 import { failureOf } from './approvals/transitions';

@@ -18,14 +18,13 @@ import { decodedValueOf } from './messages';
 import { MOST_ASKED } from './think';
 import { verifyCall } from './call-activities';
 import type { Turn } from './turn';
-import { unreadable, UNREADABLE } from '../contract/call-messages';
+import { unreadable, UNREADABLE } from '../contract/call-texts';
 import {
   goesElsewhere,
   HOLDER_GONE,
   type LostActivity,
-  mostAttempts,
   settleLost,
-  startWithin,
+  timeoutsOf,
 } from '../contract/lost-activity';
 import type { ToolResult } from '../contract/result';
 import { defined } from '../contract/defined';
@@ -102,13 +101,8 @@ export function settlementOf(
   const activity = lostActivity(cause, isCancellation(error));
   const { settings } = state.call;
   const isHeld = state.placed?.holder !== undefined;
-  const times = {
-    ...settings,
-    openMs: now - state.scheduledAt,
-    maximumAttempts: mostAttempts(settings),
-    startWithinMs: startWithin(settings, isHeld),
-  };
   const { effect } = settings;
+  const times = { ...timeoutsOf(settings, isHeld), openMs: now - state.scheduledAt };
   if (isHeld && goesElsewhere(activity, { effect, times })) {
     if (effect !== 'unsafe') state.mayHaveRun = true;
     return { notHere: HOLDER_GONE };

@@ -17,7 +17,7 @@ import {
 } from '../contract/spending/budget';
 import type { Limited } from '../contract/burst/burst';
 import { isValidCall, type PreparedCall, type ValidCall } from '../contract/call';
-import { whyInvalid } from '../contract/call-messages';
+import { whyInvalid } from '../contract/call-texts';
 import { defined } from '../contract/defined';
 import { isDry } from '../contract/fork';
 import { raiseCall } from '../contract/spending/raise';

@@ -4,7 +4,7 @@ import { addTime } from '../contract/spending/budget';
 import type { ChildReady, NotHere, Paused, PreparedCall } from '../contract/call';
 import { afterStep } from '../contract/spending/repeats';
 import type { Order } from '../contract/tool';
-import { ENDINGS } from '../contract/call-messages';
+import { ENDINGS } from '../contract/call-texts';
 import type { ToolResult } from '../contract/result';
 import { DeadlineTimer } from './timers';
 import {

@@ -5,7 +5,7 @@ import { LIMITS } from '../contract/limits';
 import { MEMO } from '../contract/names';
 import type { SignalVerdict } from '../contract/decision';
 import { utf8Bytes } from '../contract/text/bytes';
-import type { ClosingCause } from '../contract/call-messages';
+import type { ClosingCause } from '../contract/call-texts';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../contract/turn';
 import type { CallState } from './approvals/state';
 import { authorityOf } from './approvals/votes';

@@ -54,3 +54,104 @@ it.each([
   expect(read).toThrow(CountersignError);
   expect(read).toThrow(why);
 });
+
+const withPeople = (site: string, annas: readonly string[], bobs: readonly string[] = []): string =>
+  `installation: '${'ab'.repeat(16)}'
+${site}
+people:
+  anna: { passkeys: ${JSON.stringify(annas)} }
+  bob: { passkeys: ${JSON.stringify(bobs)} }
+rules: [{ name: default, then: by_safety }]
+`;
+
+describe('passkeys', () => {
+  const [anna, edwards, rsa] = [newPasskey(), newPasskey('EdDSA'), newPasskey('RS256')];
+  const [, id = '', key = ''] = anna.line.split(' ');
+  const SITE_LINES = `rpId: inbox.example.com\norigins: [https://inbox.example.com]`;
+  it('says whose passkey is whose, and where they are used', () => {
+    const file = parseApprovers(withPeople(SITE_LINES, [anna.line, rsa.line], [edwards.line]), 'a.yaml');
+    expect(file.passkeysOf('anna').map((one) => one.id)).toEqual([anna.id, rsa.id]);
+    expect(file.passkeysOf('eve')).toEqual([]);
+    expect([anna, edwards, newPasskey()].map((one) => file.ownerOfPasskey(one.id))).toEqual([
+      'anna',
+      'bob',
+      undefined,
+    ]);
+    expect(file.passkeySite).toEqual({ rpId: 'inbox.example.com', origins: ['https://inbox.example.com'] });
+  });
+
+  const withId = `passkey ${id} ${edwards.line.split(' ')[2] ?? ''}`;
+  const withKey = `passkey ${edwards.id} ${key}`;
+
+  it.each<[string, string, string]>([
+    ['a malformed line', withPeople(SITE_LINES, ['passkey x']), `5:31: this is not the line of a passkey`],
+    [
+      'one passkey of two people',
+      withPeople(SITE_LINES, [anna.line], [anna.line]),
+      "6:22: this passkey is that of anna, too: one is one person's",
+    ],
+    [
+      'one id of two people',
+      withPeople(SITE_LINES, [anna.line], [withId]),
+      "6:22: this passkey is that of anna, too: one is one person's",
+    ],
+    [
+      'one key of two people',
+      withPeople(SITE_LINES, [anna.line], [withKey]),
+      "6:22: this passkey is that of anna, too: one is one person's",
+    ],
+    ['a passkey twice', withPeople(SITE_LINES, [anna.line, anna.line]), 'this passkey is listed twice'],
+    [
+      'no site',
+      withPeople('groups: {}', [anna.line]),
+      '4:21: passkeys need `rpId` and `origins` of the web inbox',
+    ],
+    ['no origins', withPeople('rpId: a.example', []), '2:7: `origins` is missing: passkeys need both'],
+    [
+      'no rpId',
+      withPeople('origins: [https://a.example]', []),
+      '2:10: `rpId` is missing: passkeys need both',
+    ],
+    [
+      'an rpId that is an address',
+      withPeople('rpId: https://a.example\norigins: [https://a.example]', []),
+      '2:7: `rpId` must be a domain',
+    ],
+    ...['com', 'a..example', '127.0.0.1', '-a.example'].map((rpId): [string, string, string] => [
+      `an rpId that is not a domain: ${rpId}`,
+      withPeople(`rpId: '${rpId}'\norigins: [https://${rpId}]`, []),
+      '2:8: `rpId` must be a domain',
+    ]),
+    [
+      'an origin of another domain',
+      withPeople('rpId: a.example\norigins: [https://aa.example]', []),
+      "3:11: 'https://aa.example' is not an address of a.example",
+    ],
+    [
+      'an origin that only ends alike',
+      withPeople('rpId: a.example\norigins: [https://ba.example]', []),
+      "'https://ba.example' is not an address",
+    ],
+    [
+      'an origin without https',
+      withPeople('rpId: a.example\norigins: [http://a.example]', []),
+      "'http://a.example' is not an address",
+    ],
+    [
+      'an origin with a path',
+      withPeople('rpId: a.example\norigins: [https://a.example/]', []),
+      "'https://a.example/' is not an address",
+    ],
+  ])('names line and column of a mistake: %s', (_, text, mistake) => {
+    const parse = (): unknown => parseApprovers(text, 'a.yaml');
+    expect(parse).toThrow(CountersignError);
+    expect(parse).toThrow(expect.objectContaining({ message: expect.stringContaining(mistake) }));
+  });
+
+  it.each([
+    ['rpId: localhost\norigins: [http://localhost:7300]'],
+    ['rpId: example.com\norigins: [https://inbox.example.com, https://example.com:8443]'],
+  ])('takes the addresses of a site: %s', (site) => {
+    expect(parseApprovers(withPeople(site, []), 'a.yaml').passkeySite).toBeDefined();
+  });
+});

@@ -1,9 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connect, readSettings } from '../../src/client/connect';
-import { STATUS } from '../../src/history/server-errors';
-import { startRefusingServer } from '../support/refusing-server';
+import { readSettings } from '../../src/client/connect';
 
 const before = { ...process.env };
 let directory: string;
@@ -54,16 +52,4 @@ test.each([
   expect(() => readSettings(options)).toThrow(
     expect.objectContaining({ code: 'config_invalid', hint: expect.stringContaining('temporal.toml') }),
   );
-});
-
-test('a call is rejected where the client is closed between two tries, and the process goes on', async () => {
-  const refusal = { status: STATUS.unavailable, message: 'away', answered: ['GetSystemInfo'] };
-  const server = await startRefusingServer(refusal);
-  const { client, close } = await connect({ address: server.address });
-  const described = client.workflow.getHandle('any').describe();
-  // The first try is refused in a few milliseconds, the next one comes after 100.
-  await client.workflowService.getSystemInfo({});
-  await close();
-  await expect(described).rejects.toMatchObject({ cause: { details: 'Channel has been shut down' } });
-  await server.stop();
 });

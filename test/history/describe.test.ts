@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { ENDINGS } from '../../src/contract/call-messages';
+import { ENDINGS } from '../../src/contract/call-texts';
 import type { TurnEvent } from '../../src/history/events';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { describeEvent, truncate, type EventLine } from '../../src/history/describe';

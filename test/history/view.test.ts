@@ -1,4 +1,5 @@
-import { allowedBy, createView, keyOfStart, viewOf } from '../../src/history/view';
+import { allowedBy } from '../../src/history/decisions';
+import { createView, keyOfStart, viewOf } from '../../src/history/view';
 import type { TurnEvent } from '../../src/history/events';
 import { accepted, ask, item, run, Script } from './script';
 

@@ -1,5 +1,5 @@
 import { Connection } from '@temporalio/client';
-import { makeRetries } from '../../src/client/visibility';
+import { makeRetries } from '../../src/client/retries';
 import { startServer } from '../../src/engine/server';
 import type { RunningServer, StartOptions } from '../../src/engine/server-launch';
 

@@ -1,11 +1,8 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import type { RosterSite } from '../../contract/authority/roster';
-import { defined } from '../../contract/defined';
 import { parseJson } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import type { FileContent, ReadFile } from '../read-file';
-import type { Complain } from '../yaml';
 
 /** A passkey of a person: a WebAuthn credential, as a line of the approvers file gives it. */
 export interface Passkey {
@@ -86,80 +83,6 @@ function whyNotTaken({ asymmetricKeyType: type, asymmetricKeyDetails = {} }: Key
     return `the RSA key of this passkey has ${modulusLength} bits; it has to have ${LEAST_RSA_BITS} to ${MOST_RSA_BITS}`;
   const isSound = publicExponent >= 3n && publicExponent < 2n ** 32n && publicExponent % 2n === 1n;
   return isSound ? undefined : 'the RSA key of this passkey has an exponent that is not taken';
-}
-
-/** The passkeys of people, and the web inbox where they are used. */
-export interface CheckedPasskeys {
-  people: ReadonlyMap<string, readonly Passkey[]>;
-  /** Absent: the file names no site, so nobody has a passkey. */
-  site?: PasskeySite;
-}
-
-/** Reads all passkeys. A passkey belongs to one person only. */
-export function checkPasskeys({ content }: ReadFile, complain: Complain): CheckedPasskeys {
-  const owners = new Map<string, string>();
-  const claim = (what: string, by: string): string | undefined => {
-    const other = owners.get(what);
-    owners.set(what, by);
-    if (other === undefined) return undefined;
-    return other === by
-      ? 'this passkey is listed twice'
-      : `this passkey is that of ${other}, too: one is one person's`;
-  };
-  const people = new Map(
-    Object.entries(content.people).map(([name, { passkeys }]) => [
-      name,
-      passkeys.flatMap((line, index) => {
-        const path = ['people', name, 'passkeys', index];
-        const read = readPasskeyLine(line);
-        if (!read.ok) {
-          complain(path, read.why, read.at);
-          return [];
-        }
-        const { passkey } = read;
-        const taken = [claim(`id ${passkey.id}`, name), claim(passkey.fingerprint, name)];
-        const why = taken.find((one) => one !== undefined);
-        if (why !== undefined) complain(path, why);
-        return passkey;
-      }),
-    ]),
-  );
-  return { people, ...defined({ site: siteIn(content, complain) }) };
-}
-
-function siteIn(
-  { rpId, origins, people }: Pick<FileContent, 'rpId' | 'origins' | 'people'>,
-  complain: Complain,
-): PasskeySite | undefined {
-  if (rpId !== undefined && origins !== undefined) {
-    for (const [index, origin] of origins.entries())
-      if (!isOriginOf(origin, rpId))
-        complain(
-          ['origins', index],
-          `'${origin}' is not an address of ${rpId}: write https://, the name and its port only`,
-        );
-    return { rpId, origins };
-  }
-  const missing = rpId === undefined ? '`rpId`' : '`origins`';
-  if (rpId !== undefined || origins !== undefined)
-    complain([rpId === undefined ? 'origins' : 'rpId'], `${missing} is missing: passkeys need both`);
-  for (const [name, { passkeys }] of Object.entries(people))
-    if (passkeys.length > 0 && rpId === undefined && origins === undefined)
-      complain(['people', name, 'passkeys'], 'passkeys need `rpId` and `origins` of the web inbox');
-  return undefined;
-}
-
-/**
- * Whether a passkey of this domain can be used at an address. Browsers accept a passkey over https at its domain and
- * the subdomains. At localhost they also accept http.
- */
-function isOriginOf(origin: string, rpId: string): boolean {
-  if (!URL.canParse(origin)) return false;
-  const url = new URL(origin);
-  const { protocol, hostname } = url;
-  const isBelow = hostname === rpId || hostname.endsWith(`.${rpId}`);
-  const isSafe = protocol === 'https:' || (protocol === 'http:' && hostname === 'localhost');
-  return url.origin === origin && isBelow && isSafe;
 }
 
 /** The reasons that only a passkey's signature can have, each with its meaning in words. Others: `SSH_FAULTS`. */

@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { PolicyRules } from '../../authority/policy';
 import type { ApproversSource } from '../../authority/source';
 import type { ListQuery, TurnSummary } from '../../client';
-import type { PolicyRule } from '../../contract/authority/policy';
 import { defined } from '../../contract/defined';
 import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
@@ -22,7 +21,7 @@ import {
   usageError,
 } from '../options';
 import type { PolicyComparison } from '../policy/compare';
-import { suggestLines, policyTestLines } from '../policy/lines';
+import { noteOn, policyTestLines, suggestLines } from '../policy/lines';
 import { type PastCall, pastCalls } from '../policy/past';
 import { escapeText } from '../print/escape';
 import { readEachTurn } from '../progress';
@@ -113,14 +112,6 @@ async function check(
     screen.style.good(`${escapeText(rules.from)} is in order: ${counted(rules.rules.length, 'rule')}`),
     ...notes.map((note) => screen.style.warn(escapeText(note))),
   ]);
-}
-
-function noteOn({ name, until, tools = [], shadow }: PolicyRule, today: string): string[] {
-  if (shadow === true) return [`'${name}' is a shadow rule: it only reports`];
-  if (until === undefined) return [];
-  return until < today
-    ? [`'${name}' ended on ${until}: it fits nothing any more`]
-    : [`'${name}' lets ${tools.join(', ')} run without a decision until ${until}`];
 }
 
 async function testPolicy(

@@ -1,7 +1,7 @@
 import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer';
 import type SMTPTransport from 'nodemailer/lib/smtp-transport';
 import { digestText } from '../../contract/digest';
-import { type CountersignError, errorMessage, errnoOf } from '../../contract/errors';
+import { type CountersignError, errnoOf, errorMessage } from '../../contract/errors';
 import { isObject } from '../../contract/json';
 import { usageError } from '../options';
 import { untilStopped } from '../stop-signals';

@@ -1,3 +1,4 @@
+import type { PolicyRule } from '../../contract/authority/policy';
 import { dateTime } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import { escapeText } from '../print/escape';
@@ -96,4 +97,13 @@ function saysOf({ covers, of, people, first, last, free }: Suggestion): string {
 /** One entry of the list `rules`. */
 function ruleLines({ yaml }: Suggestion): string[] {
   return yaml.split('\n').map((line) => `  ${escapeText(line)}`);
+}
+
+/** What `policy check` remarks on a rule: it only reports, it ended, or it lets calls run without a decision. */
+export function noteOn({ name, until, tools = [], shadow }: PolicyRule, today: string): string[] {
+  if (shadow === true) return [`'${name}' is a shadow rule: it only reports`];
+  if (until === undefined) return [];
+  return until < today
+    ? [`'${name}' ended on ${until}: it fits nothing any more`]
+    : [`'${name}' lets ${tools.join(', ')} run without a decision until ${until}`];
 }

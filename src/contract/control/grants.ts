@@ -1,4 +1,4 @@
-import { reasonProblem } from '../call-messages';
+import { reasonProblem } from '../call-texts';
 import { defined } from '../defined';
 import { DAY, LIMITS, TIMES } from '../limits';
 import { utf8Bytes } from '../text/bytes';

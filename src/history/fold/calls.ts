@@ -1,13 +1,12 @@
 import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
 import { type AskAgain, type CallInput, isValidCall, type Paused, type StartedBy } from '../../contract/call';
-import { decisionNote, unreadable, UNREADABLE } from '../../contract/call-messages';
+import { decisionNote, unreadable, UNREADABLE } from '../../contract/call-texts';
 import {
   endedUntaken,
   goesElsewhere,
   HOLDER_GONE,
-  mostAttempts,
   type OpenTimes,
-  startWithin,
+  timeoutsOf,
 } from '../../contract/lost-activity';
 import { isHolderQueue } from '../../contract/names';
 import type { EventOf } from '../decode/events';
@@ -217,9 +216,7 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
 
 function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> {
   if (!isValidCall(call)) return { heartbeatMs: 0, startWithinMs: 0, maximumAttempts: 1 };
-  const { settings } = call;
-  const maximumAttempts = mostAttempts(settings);
-  return { ...settings, maximumAttempts, startWithinMs: startWithin(settings, isHeld) };
+  return timeoutsOf(call.settings, isHeld);
 }
 
 /**

@@ -17,7 +17,7 @@ import type { ToolResult } from '../../contract/result';
 import type { PrepareOutput, ThinkInput, ThinkOutput } from '../../contract/think';
 import { EFFECTS } from '../../contract/tool';
 import type { Budget } from '../../contract/spending/budget';
-import { CLOSING_CAUSES } from '../../contract/call-messages';
+import { CLOSING_CAUSES } from '../../contract/call-texts';
 import type { CarriedTurn, ClosedMemo, OpenMemo, TurnInput, TurnResult } from '../../contract/turn';
 import type { TurnOrigin } from '../../contract/call';
 import { RESULT_STATUSES } from '../../contract/turn-states';

@@ -4,7 +4,7 @@ import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import { defined } from '../../contract/defined';
-import type { EventHeader, Judgement, TurnEvent } from '../events';
+import type { Answered, DecisionMade, EventHeader, Judgement, Resolved, TurnEvent } from '../events';
 import { is } from './guards';
 import {
   allows,
@@ -134,8 +134,8 @@ function judgeSignal(
 ): TurnEvent[] {
   const { input, identity, reapplied } = signal;
   const judged = { input, identity, door: 'signal' as const, ...verdict, ...defined({ reapplied }) };
-  if (signal.signal === 'answer') return applyJudged(state, answeredEvent(state, head, judged));
-  return applyJudged(
+  if (signal.signal === 'answer') return applyOnce(state, answeredEvent(state, head, judged));
+  return applyOnce(
     state,
     signal.signal === 'approval' ? decisionEvent(head, judged) : resolvedEvent(head, judged),
   );
@@ -175,9 +175,9 @@ export function updateCompleted(state: FoldState, event: EventOf<'update_complet
   const stillWaits = verdict?.needs === undefined ? undefined : (true as const);
   const details = defined({ verdict, asksAgain, stillWaits, reapplied });
   const judged = { input, identity, door: 'update' as const, judgement, ...details };
-  if (name === UPDATES.decide) return applyJudged(state, decisionEvent(event, judged));
-  if (name === UPDATES.answer) return applyJudged(state, answeredEvent(state, event, judged));
-  return name === UPDATES.resolve ? applyJudged(state, resolvedEvent(event, judged)) : [];
+  if (name === UPDATES.decide) return applyOnce(state, decisionEvent(event, judged));
+  if (name === UPDATES.answer) return applyOnce(state, answeredEvent(state, event, judged));
+  return name === UPDATES.resolve ? applyOnce(state, resolvedEvent(event, judged)) : [];
 }
 
 /**
@@ -189,4 +189,16 @@ function refusal(failure: DecodedFailure | undefined): Judgement {
   if (!is.refused(refused)) return { accepted: 'unknown' };
   const { code, message, issues } = refused;
   return { accepted: false, code, message, ...defined({ issues }) };
+}
+
+/**
+ * Applies a judged message to its call. If no worker answered the update, the same decision is sent again by signal.
+ * Both make one event.
+ */
+function applyOnce(state: FoldState, event: DecisionMade | Resolved | Answered): TurnEvent[] {
+  if (event.judgement.accepted === true && event.decisionId !== undefined) {
+    if (state.acceptedIds.has(event.decisionId)) return [];
+    state.acceptedIds.add(event.decisionId);
+  }
+  return applyJudged(state, event);
 }

@@ -17,7 +17,7 @@ import {
   nobodyHad,
   unprepared,
   unresolved,
-} from '../../contract/call-messages';
+} from '../../contract/call-texts';
 import { questionOf, replan, restore } from './verdicts';
 import { judgeSignals } from './messages';
 import type { Question } from '../../contract/question';

@@ -7,7 +7,7 @@ import { LIMITS } from '../../contract/limits';
 import { contentOfReturn, type FailureText, settleOwn } from '../../contract/lost-activity';
 import type { Effect } from '../../contract/tool';
 import { cutContent } from '../../contract/transcript';
-import { afterDoubt } from '../../contract/call-messages';
+import { afterDoubt } from '../../contract/call-texts';
 import { type LostActivity, type OpenTimes, settleLost } from '../../contract/lost-activity';
 import {
   makeFailure,

@@ -10,7 +10,7 @@ import {
   happened,
   notRenewed,
   unpreviewed,
-} from '../../contract/call-messages';
+} from '../../contract/call-texts';
 import {
   type Accepted,
   type Decision,
@@ -36,7 +36,7 @@ import type {
   Resolved,
   TurnEvent,
 } from '../events';
-import { effectOfDecision } from '../votes';
+import { effectOfDecision } from '../decisions';
 import { endAsked, endResolved } from './results';
 import { type CallFold, eventHeader, type FoldState, type PendingSignal } from './state';
 
@@ -156,15 +156,8 @@ function valueAt(input: unknown, key: string): unknown {
   return isObject(input) ? input[key] : undefined;
 }
 
-/**
- * Makes the event of a judged message, and applies the message to its call. If no worker answered the update, the same
- * decision is sent again by signal. Both make one event.
- */
+/** Applies a judged message to its call. */
 export function applyJudged(state: FoldState, event: DecisionMade | Resolved | Answered): TurnEvent[] {
-  if (event.judgement.accepted === true && event.decisionId !== undefined) {
-    if (state.acceptedIds.has(event.decisionId)) return [];
-    state.acceptedIds.add(event.decisionId);
-  }
   if (event.type === 'decision') {
     applyDecision(state, event);
     return [event];

@@ -6,7 +6,7 @@ import type { Attempts } from './attempts';
 import type { Codes } from './codes';
 import type { Directory, Identity, People } from './people';
 import type { IdentityProxy } from './proxy';
-import type { SignInSessions, SignedIn } from './sessions';
+import { isVouchedStill, type SignInSessions, type SignedIn } from './sessions';
 import { RIGHTS, type User, type Users } from './users';
 
 /** The parts of an authenticator. */
@@ -159,12 +159,6 @@ function byCode({ local }: AuthenticatorParts, code: string): SignedIn | undefin
   return spent === 'good' ? { user: local.user, rights: RIGHTS } : undefined;
 }
 
-/**
- * The time for which a sign-in at an issuer counts, in milliseconds. It expires because the issuer may have closed the
- * account since.
- */
-const VOUCHED_MS = 12 * 3600 * 1000;
-
 const clockOf = ({ now = Date.now }: AuthenticatorParts): number => now();
 
 /** @throws CountersignError `person_unknown`. */
@@ -184,7 +178,7 @@ async function stillThere(
   parts: AuthenticatorParts,
   { user, vouched }: Required<Pick<SignedIn, 'user' | 'vouched'>>,
 ): Promise<SignedIn | undefined> {
-  if (clockOf(parts) - vouched.at >= VOUCHED_MS) return undefined;
+  if (!isVouchedStill(vouched, clockOf(parts))) return undefined;
   const found = await personOf(parts, vouched).catch((error: unknown) => {
     if (error instanceof CountersignError && error.code === 'person_unknown') return undefined;
     throw error;

@@ -29,6 +29,8 @@ export interface SignInSessions {
 }
 
 const IDLE_MS = 12 * 3600 * 1000;
+/** The time for which a sign-in at an issuer counts, even if it is used all the time: the issuer may have closed the account since. */
+const VOUCHED_MS = 12 * 3600 * 1000;
 /** The most sessions: more than people have browsers. If there are more, the session that was idle longest ends. */
 const MAX_SESSIONS = 1000;
 /**
@@ -36,6 +38,11 @@ const MAX_SESSIONS = 1000;
  * was idle longest ends. So nobody signs others out by signing in again and again.
  */
 const MOST_OF_A_USER = 50;
+
+/** Whether an issuer's word for a person still counts at the time `now`, in milliseconds. */
+export function isVouchedStill({ at }: Pick<NonNullable<SignedIn['vouched']>, 'at'>, now: number): boolean {
+  return now - at < VOUCHED_MS;
+}
 
 /** Makes a store without sessions. `now` is the clock, in milliseconds. */
 export function createSignInSessions(now: () => number = Date.now): SignInSessions {

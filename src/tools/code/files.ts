@@ -49,6 +49,8 @@ export interface ProjectFiles {
   isBelowRoot(path: string): boolean;
   /** A path for people and models, on one line: relative to the root, without the other folders of this machine. */
   shown(path: string): string;
+  /** A text of TypeScript without the folders of this machine: it writes absolute paths into types and messages. */
+  withoutFolders(text: string): string;
 }
 
 /** Resolves links before anything else: a link that leads out of the root counts as a missing file. */
@@ -100,6 +102,7 @@ export function createFiles(folder: string, ownFolder: string): ProjectFiles {
     isBelowRoot: (path) => isBelow(path, root),
     shown: (path) =>
       onOneLine(isBelow(path, root) ? relative(root, path) || '.' : `typescript/${basename(path)}`),
+    withoutFolders: (text) => text.replaceAll(`${root}/`, '').replaceAll(ownFolder, 'typescript'),
   };
 }
 

@@ -1,10 +1,6 @@
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError, errorMessage } from '../../contract/errors';
-import { isObject, parseJson } from '../../contract/json';
 import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
 import { describeZodIssues, duration } from '../options';
@@ -12,6 +8,7 @@ import type { Duration, Tool } from '../types';
 import { hasLoneSurrogate, normalPath } from '../workspace/path';
 import { createRoot } from '../workspace/root';
 import { type CodeService, findCodeService, type SymbolQuestion } from './service';
+import { findTypeScript } from './typescript';
 
 /** The options of `createCodeTools`. */
 export interface CodeOptions {
@@ -89,40 +86,6 @@ function configPath(name: string): string {
   } catch (error) {
     throw invalid(`\`project\` ${errorMessage(error)}`, error);
   }
-}
-
-/** Looks in the worker's folder first, because the author of the worker chose the TypeScript there. */
-function findTypeScript(name = 'typescript'): string {
-  for (const folder of [process.cwd(), __dirname]) {
-    const file = resolveFrom(folder, name);
-    if (file !== undefined) return assertVersion(file, name);
-  }
-  throw missing(`the package "${name}" is not installed`, name);
-}
-
-function resolveFrom(folder: string, name: string): string | undefined {
-  try {
-    return createRequire(join(folder, 'here.js')).resolve(name);
-  } catch {
-    // Whatever the reason, the package cannot be loaded.
-    return undefined;
-  }
-}
-
-/** @throws CountersignError `not_installed` for versions without the language service that we use. */
-function assertVersion(file: string, name: string): string {
-  const about = resolveFrom(dirname(file), '../package.json');
-  const manifest = about === undefined ? undefined : parseJson(readFileSync(about, 'utf8'));
-  const version = isObject(manifest) ? String(manifest['version']) : 'unknown';
-  if (/^[56]\./.test(version)) return file;
-  throw missing(`"${name}" is version ${version}, which has no language service for it`, name);
-}
-
-function missing(why: string, name: string): CountersignError {
-  return new CountersignError('not_installed', `createCodeTools needs TypeScript 5 or 6: ${why}`, {
-    hint: 'Run npm install typescript@6, or name another one by the option typescript.',
-    data: { name },
-  });
 }
 
 interface Pack {

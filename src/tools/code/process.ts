@@ -29,12 +29,11 @@ function createAnswers({
   projects: configs,
 }: CodeSettings): (question: CodeQuestion) => CodeAnswer {
   let look: (() => Workbench) | undefined;
-  // TypeScript writes absolute paths into types and messages. We remove the root, which is private to this machine.
   let shown = (text: string): string => text;
   const open = (): (() => Workbench) => {
     const typescript: TypeScript = createRequire(__filename)(path);
     const files = createFiles(root, dirname(path));
-    shown = (text) => text.replaceAll(`${files.root}/`, '').replaceAll(dirname(path), 'typescript');
+    shown = files.withoutFolders;
     return createProjects(typescript, files, configs);
   };
   return (question) => {

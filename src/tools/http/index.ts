@@ -8,7 +8,8 @@ import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
 import { describeZodIssues } from '../options';
 import type { CallContext, Duration, Tool } from '../types';
-import { describeAnswer, follow } from './follow';
+import { describeAnswer } from './describe';
+import { follow } from './follow';
 import { hostList, invalidOption } from './hosts';
 import { fillReferences, referencesIn, secretRules, type SecretUse } from './references';
 import {

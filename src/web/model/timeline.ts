@@ -1,6 +1,6 @@
 import { isDenial } from '../../contract/decision';
 import type { TurnEvent } from '../../history/events';
-import { effectOfDecision } from '../../history/votes';
+import { effectOfDecision } from '../../history/decisions';
 import type { CallView } from '../../history/view-types';
 
 /** The label of each kind of stretch in the timeline. */
@@ -93,7 +93,8 @@ export interface Stretch {
 
 /** An event at one moment. */
 export interface Moment {
-  kind: 'approved' | 'denied' | 'retried' | 'lost' | 'failed';
+  /** `asked`: a person asked again, or withdrew a vote: nothing is approved or denied by that. */
+  kind: 'approved' | 'denied' | 'asked' | 'retried' | 'lost' | 'failed';
   at: number;
   label: string;
 }
@@ -247,7 +248,8 @@ function drawCall(event: TurnEvent, line: Line): void {
 function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): void {
   const effect = effectOfDecision(event);
   if (effect === undefined) return;
-  const kind = isDenial(event) ? 'denied' : 'approved';
+  const isOpen = effect === 'asks_again' || event.decision === 'withdrawn';
+  const kind = isOpen ? 'asked' : isDenial(event) ? 'denied' : 'approved';
   const by = `${event.decision ?? 'decided'} by ${event.approver}`;
   if (effect === 'counts') return mark(line, kind, event.at, `${by}, waits for others`);
   if (effect === 'approves') open(line, 'queue', event.at);

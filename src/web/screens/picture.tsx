@@ -12,6 +12,7 @@ import { useNow } from '../ui/app';
 const SIGNS: Readonly<Record<Moment['kind'], string>> = {
   approved: '✓',
   denied: '✕',
+  asked: '…',
   retried: '↻',
   lost: '?',
   failed: '!',

@@ -1,4 +1,4 @@
-import { unresolved } from '../../contract/call-messages';
+import { unresolved } from '../../contract/call-texts';
 import type { OutcomeReport } from '../../contract/call';
 import type { Abandonment } from '../../contract/decision';
 import type { ToolResult } from '../../contract/result';

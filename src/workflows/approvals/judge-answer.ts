@@ -1,6 +1,6 @@
 import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract/decision';
 import { SOMEBODY } from '../../contract/authority/votes';
-import { answered, declined } from '../../contract/call-messages';
+import { answered, declined } from '../../contract/call-texts';
 import { misfitText } from '../../contract/read-json';
 import { checkAnswer } from '../../contract/schema/form';
 import { sealIssues, splitAnswer } from '../../contract/secret/sealed';

@@ -1,6 +1,6 @@
 import { type Accepted, noCall, type Refused, type Resolution } from '../../contract/decision';
 import { SOMEBODY } from '../../contract/authority/votes';
-import { didNot, happened } from '../../contract/call-messages';
+import { didNot, happened } from '../../contract/call-texts';
 import { closeCall, failureOf, successOf } from './transitions';
 import { defined } from '../../contract/defined';
 import { isCancelled } from './doubts';

@@ -2,7 +2,7 @@ import type { Vote } from '../../contract/authority/authority';
 import type { AskAgain, GrantMark, InDoubt, SpentDecision, ValidCall } from '../../contract/call';
 import type { KnownState, UsedState, JsonSchema } from '../../contract/tool';
 import type { Amounts } from '../../contract/spending/budget';
-import type { ClosingCause } from '../../contract/call-messages';
+import type { ClosingCause } from '../../contract/call-texts';
 import {
   type Abandonment,
   isCallId,

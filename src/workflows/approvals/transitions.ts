@@ -15,7 +15,7 @@ import {
   ENDINGS,
   unpreviewed,
   withDecisionNote,
-} from '../../contract/call-messages';
+} from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { seenDigestOf } from '../../contract/plan';
 import {

@@ -11,7 +11,7 @@ import { type InPlaceOf, SOMEBODY, voterText } from '../../contract/authority/vo
 import { countVotesUnder, stillNeeded, type VoteCount } from '../../contract/authority/votes-needed';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
 import type { AskAgain } from '../../contract/call';
-import { notRenewed } from '../../contract/call-messages';
+import { notRenewed } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { refuse } from './messages';
 import type { Approvals, CallState } from './state';

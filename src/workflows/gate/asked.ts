@@ -1,5 +1,5 @@
 import { condition, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
-import { decisionNote } from '../../contract/call-messages';
+import { decisionNote } from '../../contract/call-texts';
 import type { CallInput, CallSettings, SpentDecision } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { callKey, gateMemoKey } from '../../contract/names';

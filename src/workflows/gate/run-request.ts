@@ -1,12 +1,11 @@
 import type { Duration } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, isCancellation } from '@temporalio/workflow';
-import { type LostCall, mostAttempts } from '../../contract/lost-activity';
 import type { CallSettings } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
 import { TIMES } from '../../contract/limits';
-import { type FailureText, settleOwn } from '../../contract/lost-activity';
+import { type FailureText, type LostCall, settleOwn, timeoutsOf } from '../../contract/lost-activity';
 import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
 import type { CallState } from '../approvals/state';
@@ -105,7 +104,7 @@ export function endedBy(state: CallState, error: unknown, now: number): LostCall
     activity: lostActivity(cause, isCancellation(error)),
     causes: causesOf(cause),
     effect: settings.effect,
-    times: { ...settings, openMs: now - state.scheduledAt, maximumAttempts: mostAttempts(settings) },
+    times: { ...timeoutsOf(settings, false), openMs: now - state.scheduledAt },
   });
 }
 

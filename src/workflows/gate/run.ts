@@ -7,7 +7,7 @@ import {
   isCancellation,
   scheduleActivity,
 } from '@temporalio/workflow';
-import { ENDINGS } from '../../contract/call-messages';
+import { ENDINGS } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { activityIds, idempotencyKey } from '../../contract/names';
 import { closeCall, failureOf, settle, start, successOf, withdraw } from '../approvals/transitions';

@@ -35,6 +35,9 @@ it('says when it was measured, and what else the machine did', () => {
   const head = headOf({ day: '2026-11-26', load: 3.456 });
   expect(head).toMatch(/^Measured on 2026-11-26: \d+ × /);
   expect(head).toContain('The load of the machine was 3.5 before the bench began.');
+  expect(head).not.toContain('in memory');
+  const cached = headOf({ day: '2026-11-26', load: 1, cached: 2000 });
+  expect(cached).toContain('Each worker kept 2,000 turns in memory. The load');
 });
 
 describe('the chart', () => {

@@ -1,4 +1,4 @@
-import { decisionNote } from '../../../src/contract/call-messages';
+import { decisionNote } from '../../../src/contract/call-texts';
 import { HOLDER_GONE } from '../../../src/contract/lost-activity';
 import type { DecodedFailure } from '../../../src/history/decode/events';
 import { accepted, ask, item, result, Script } from '../script';

@@ -1,5 +1,5 @@
 import { viewOf } from '../../../src/history/view';
-import type { ClosingCause } from '../../../src/contract/call-messages';
+import type { ClosingCause } from '../../../src/contract/call-texts';
 import { digestJson } from '../../../src/contract/digest';
 import { previewDigests, seenDigestOf } from '../../../src/contract/plan';
 import { accepted, ask, item, result, run, Script, thinkOutput } from '../script';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from '@temporalio/client';
 import { connect, type Countersign, type TurnView } from '../../../src/client';
-import { ENDINGS } from '../../../src/contract/call-messages';
+import { ENDINGS } from '../../../src/contract/call-texts';
 import type { Json, JsonObject } from '../../../src/contract/json';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';

@@ -86,7 +86,7 @@ it.each<[string, Draft[], string[]]>([
       { type: 'request_opened', ...call, s: 64 },
       { type: 'request_expired', callId: '1.1', s: 70 },
     ],
-    ['step-1: think 2', '1.1: wait 60, wait 6 failed, approved (modified by anna), denied (expired)'],
+    ['step-1: think 2', '1.1: wait 60, wait 6 failed, asked (modified by anna), denied (expired)'],
   ],
   [
     'failed after three attempts',

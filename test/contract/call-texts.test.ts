@@ -7,7 +7,7 @@ import {
   happened,
   unprepared,
   withDecisionNote,
-} from '../../src/contract/call-messages';
+} from '../../src/contract/call-texts';
 import type { CallInput } from '../../src/contract/call';
 import type { ToolFailure } from '../../src/contract/result';
 import type { JsonObject } from '../../src/contract/json';

@@ -1,5 +1,5 @@
 import type { DecisionMade } from '../../src/history/events';
-import { type DecisionEffect, effectOfDecision } from '../../src/history/votes';
+import { type DecisionEffect, effectOfDecision } from '../../src/history/decisions';
 
 const ACCEPTED: DecisionMade = {
   ...{ type: 'decision', at: '2026-03-01T12:00:00.000Z', eventId: 9, callId: '1.1' },

@@ -3,7 +3,7 @@ import type { CastVote } from '../contract/authority/votes';
 import { type DecisionKind, isDenial } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
-import type { DecisionMade } from './events';
+import type { DecisionMade, Resolved } from './events';
 import type { CallView } from './view-types';
 
 /** Takes a decision. It decides the call, or counts as one vote of several. */
@@ -61,4 +61,15 @@ export function voted(
 
 function wordOf(decision: Exclude<DecisionKind, 'withdrawn' | 'ask-again'>): CastVote['decision'] {
   return decision === 'denied' ? 'denied' : 'approved';
+}
+
+/**
+ * The message that let a call start last: the decision, or the resolution that ran the call again. Undefined if the
+ * call needed none.
+ */
+export function allowedBy({ settledBy, resolutions }: CallView): DecisionMade | Resolved | undefined {
+  const again = resolutions.findLast(
+    ({ judgement, resolution }) => judgement.accepted === true && resolution === 'run-again',
+  );
+  return again ?? (settledBy === undefined || isDenial(settledBy) ? undefined : settledBy);
 }

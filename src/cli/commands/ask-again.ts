@@ -1,0 +1,36 @@
+import type { Command } from 'commander';
+import { reportAnswer } from '../answer';
+import type { Context } from '../context';
+import { nameOption } from '../options';
+import { escapeText } from '../print/escape';
+import { nextRevision, notTaken } from '../review/changed';
+import { decide, idOf, requestOf } from '../review/decision';
+import { type SaidOptions, withSubject } from './deny';
+
+/** `ask-again <turn>/<call>`. */
+export function addAskAgain(program: Command, context: Context): void {
+  program
+    .command('ask-again <turn/call>')
+    .description("ask again about a waiting call, under today's rules; only an admin may")
+    .requiredOption('--reason <text>', 'why; kept on record')
+    .addOption(nameOption('who asks for it'))
+    .option('--json', 'print the answer as JSON')
+    .action((target: string, options: SaidOptions) => askAgain(target, options, context));
+}
+
+/** Asks again, and waits for the new request. Only a worker can check whether the person may do this. */
+async function askAgain(target: string, options: SaidOptions, context: Context): Promise<void> {
+  const { screen } = context;
+  await withSubject(target, options, context, async (subject) => {
+    const before = requestOf(subject);
+    const id = idOf(subject);
+    const answer = await decide(subject, { decision: 'ask-again' });
+    if (options.json === true || answer.status !== 'accepted')
+      return reportAnswer(answer, { id, json: options.json === true }, screen);
+    const { request } = await nextRevision(subject, before);
+    if (request?.note !== undefined) throw notTaken(id, request.note);
+    const rule = request?.authority?.rule.name;
+    screen.line(screen.style.warn(`${escapeText(id)} is asked about anew, and has no votes yet`));
+    if (rule !== undefined) screen.line(`It is under the rule '${escapeText(rule)}' now.`);
+  });
+}

@@ -1,0 +1,15 @@
+import type { Command } from 'commander';
+import type { Context } from '../context';
+import { nameOption } from '../options';
+import { type SaidOptions, say } from './deny';
+
+/** `withdraw <turn>/<call>`. */
+export function addWithdraw(program: Command, context: Context): void {
+  program
+    .command('withdraw <turn/call>')
+    .description('take back your vote on a call that still waits for others')
+    .option('--reason <text>', 'why')
+    .addOption(nameOption('whose vote'))
+    .option('--json', 'print the answer as JSON')
+    .action((target: string, options: SaidOptions) => say('withdrawn', target, options, context));
+}
