@@ -6,7 +6,7 @@ import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
 import { digestJson, digestText } from '../contract/digest';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { systemReason } from '../contract/system-errors';
+import { systemReason } from '../contract/text/system-errors';
 import { checkFile, type KnownNames } from './check-file';
 import { actionBy, type RuleCondition } from './condition';
 import type { Passkey, PasskeySite } from './passkeys/passkey';

@@ -6,7 +6,7 @@ import type { GrantTerms } from '../contract/control/grants';
 import type { VoteSignature } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
-import { systemReason } from '../contract/system-errors';
+import { systemReason } from '../contract/text/system-errors';
 import { createWhole, makeFolderOf, privateFaultText, readPrivateFile } from '../files';
 import { awayText } from './away-statement';
 import { signedGrantText } from './grant-statement';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { POLICY_ACTIONS, type PolicyAction, type PolicyRule } from '../contract/authority/policy';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { systemReason } from '../contract/system-errors';
+import { systemReason } from '../contract/text/system-errors';
 import { checkCovered, checkNames, checkWhen, type KnownNames } from './check-file';
 import { actionBy, type RuleCondition } from './condition';
 import { type RuledCall, rulesThatFit } from './matching';

@@ -6,7 +6,7 @@ import type { NewFile } from '../client';
 import { LIMITS } from '../contract/limits';
 import { sizeText } from '../contract/text/bytes';
 import { CountersignError, errnoOf, errorMessage } from '../contract/errors';
-import { systemReason } from '../contract/system-errors';
+import { systemReason } from '../contract/text/system-errors';
 
 /** Why the system refused to work with a file, in words. */
 export function fileReason(error: unknown): string {

@@ -128,8 +128,7 @@ async function openPeople(
     warn(`${file} does not list the key of this web inbox, so no decision made here counts as signed in.`);
     screen.note(`Add this line to its inboxKeys: '${escapeText(key.line)}'`);
   }
-  const { passkeyGrantSigner } = await import('../authority/passkeys/passkey-grants.js');
-  const { passkeySigner } = await import('../authority/passkeys/passkey-votes.js');
+  const { passkeyGrantSigner, passkeySigner } = await import('../authority/passkeys/passkey-signer.js');
   const signers = {
     signer: inboxSigner({ key, approvers }),
     grantSigner: inboxGrantSigner({ key, approvers }),

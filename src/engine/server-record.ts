@@ -3,7 +3,7 @@ import { readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { isAlive } from '../lock';
 import { CountersignError, errnoOf } from '../contract/errors';
-import { systemReason } from '../contract/system-errors';
+import { systemReason } from '../contract/text/system-errors';
 
 const Record = z.object({
   pid: z.number().int().positive(),

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { systemReason } from '../contract/system-errors';
+import { systemReason } from '../contract/text/system-errors';
 import { LIMITS } from '../contract/limits';
 import { areFiles, type FileRef } from '../contract/session/files';
 import { escapeHidden } from '../contract/text/unsafe-text';

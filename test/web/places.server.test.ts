@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { awayText } from '../../src/authority/away-statement';
 import { inboxSigner, openInboxKey } from '../../src/authority/inbox-key';
-import { passkeySigner } from '../../src/authority/passkeys/passkey-votes';
+import { passkeySigner } from '../../src/authority/passkeys/passkey-signer';
 import { signText } from '../../src/authority/sign-statement';
 import { openApprovers } from '../../src/authority/source';
 import { AWAY_NAMESPACE } from '../../src/authority/ssh-signature';

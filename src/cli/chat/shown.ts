@@ -1,8 +1,10 @@
 import type { SentMessage } from '../../client';
+import { CountersignError } from '../../contract/errors';
 import type { TextDelta } from '../../contract/streamed-text';
+import { addUsage, sumUsage } from '../../contract/spending/usage';
 import { describeFile } from '../../contract/text/bytes';
 import { truncate, withText } from '../../history/describe';
-import { counted } from '../../history/labels';
+import { counted, describeUsage } from '../../history/labels';
 import type {
   MessageReceived,
   SessionCompacted,
@@ -17,9 +19,9 @@ import { reviewOne, type WaitingCall } from '../commands/review';
 import { summaryLines } from '../commands/show';
 import type { Context } from '../context';
 import { escapeLines, escapeProse, escapeText } from '../print/escape';
+import { limitsText } from '../print/turn';
 import { type Prompt, Withdrawn } from '../review/prompt';
 import { Interrupted } from '../review/terminal';
-import { type FigureName, figuresLines } from './figures';
 import { type Chat, endOf } from './follow';
 
 /** The lines that `/help` prints. */
@@ -43,6 +45,9 @@ export const HELP_LINES = [
 /** The number of turns that are shown at the beginning, and the most lines of each answer. */
 const LAST_TURNS = 3;
 const LAST_LINES = 12;
+
+/** The most turns that are read for a sum. In a longer session, the last turns are read. */
+const MOST_READ = 200;
 
 /** Shows a conversation to a person: words, answers and figures. */
 export class Shown {
@@ -196,9 +201,31 @@ export class Shown {
     this.context.screen.line(text);
   }
 
-  /** Shows the answer to `/model`, `/tools` or `/cost`. `isThere`: the session has started. */
-  async figures(name: FigureName, isThere: boolean): Promise<void> {
-    for (const line of await figuresLines(this.chat, name, isThere)) this.quiet(line);
+  async figures(name: 'model' | 'tools' | 'cost', isThere: boolean): Promise<void> {
+    const view = isThere ? await this.chat.session.history() : undefined;
+    const { turns = [], summaryUsage = {} } = view ?? {};
+    const read = await Promise.all(turns.slice(-MOST_READ).map(({ turn }) => this.stepsOf(turn)));
+    const known = read.filter((one) => one !== undefined);
+    const lost = turns.length - known.length;
+    const steps = known.flatMap((view) => view.steps);
+    const of = lost === 0 ? '' : ` (${lost} turns are not counted: older, or not on record any more)`;
+    if (name === 'model') return this.quiet(steps.at(-1)?.model ?? 'no model has answered yet');
+    if (name === 'tools') {
+      const tools = [...new Set(known.flatMap((view) => view.calls.map(({ tool }) => tool)))].sort();
+      return this.quiet(`used so far: ${tools.join(', ') || 'none'}${of}`);
+    }
+    const usage = describeUsage(addUsage(sumUsage(steps), summaryUsage)) || 'no tokens were counted';
+    this.quiet(`${usage}; ${counted(steps.length, 'step')}${of}`);
+    const limits = view && limitsText(view);
+    if (limits !== undefined) this.quiet(`the session has spent ${limits}`);
+  }
+
+  /** The view of a turn. Undefined if the turn's retention is over. */
+  private stepsOf(turn: string) {
+    return this.chat.client.view(turn).catch((error: unknown) => {
+      if (error instanceof CountersignError && error.code === 'turn_not_found') return undefined;
+      throw error;
+    });
   }
 
   /** Shows a call that waits, and lets the person decide it. */

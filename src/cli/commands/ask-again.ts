@@ -5,7 +5,7 @@ import { nameOption } from '../options';
 import { escapeText } from '../print/escape';
 import { nextRevision, notTaken } from '../review/changed';
 import { decide, idOf, requestOf } from '../review/decision';
-import { type SaidOptions, withSubject } from './deny';
+import { type VoteOptions, withSubject } from './deny';
 
 /** `ask-again <turn>/<call>`. */
 export function addAskAgain(program: Command, context: Context): void {
@@ -15,11 +15,11 @@ export function addAskAgain(program: Command, context: Context): void {
     .requiredOption('--reason <text>', 'why; kept on record')
     .addOption(nameOption('who asks for it'))
     .option('--json', 'print the answer as JSON')
-    .action((target: string, options: SaidOptions) => askAgain(target, options, context));
+    .action((target: string, options: VoteOptions) => askAgain(target, options, context));
 }
 
 /** Asks again, and waits for the new request. Only a worker can check whether the person may do this. */
-async function askAgain(target: string, options: SaidOptions, context: Context): Promise<void> {
+async function askAgain(target: string, options: VoteOptions, context: Context): Promise<void> {
   const { screen } = context;
   await withSubject(target, options, context, async (subject) => {
     const before = requestOf(subject);

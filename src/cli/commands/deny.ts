@@ -36,7 +36,7 @@ async function deny(target: string | undefined, options: DenyOptions, context: C
 }
 
 /** The options of a command about one request. */
-export type SaidOptions = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions | keyof PlaceOption> & {
+export type VoteOptions = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions | keyof PlaceOption> & {
   reason?: string;
 };
 
@@ -44,7 +44,7 @@ export type SaidOptions = Pick<DenyOptions, 'as' | 'json' | keyof SignOptions | 
 export async function say(
   decision: 'denied' | 'withdrawn',
   target: string,
-  options: SaidOptions,
+  options: VoteOptions,
   context: Context,
 ): Promise<void> {
   await withSubject(target, options, context, async ({ said, ...subject }, client) => {
@@ -60,7 +60,7 @@ export async function say(
 /** Finds the call that a command names, and the person who speaks. */
 export async function withSubject(
   target: string,
-  options: SaidOptions,
+  options: VoteOptions,
   context: Context,
   act: (subject: Subject, client: Countersign) => Promise<void>,
 ): Promise<void> {

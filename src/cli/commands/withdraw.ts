@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Context } from '../context';
 import { nameOption } from '../options';
-import { type SaidOptions, say } from './deny';
+import { type VoteOptions, say } from './deny';
 
 /** `withdraw <turn>/<call>`. */
 export function addWithdraw(program: Command, context: Context): void {
@@ -11,5 +11,5 @@ export function addWithdraw(program: Command, context: Context): void {
     .option('--reason <text>', 'why')
     .addOption(nameOption('whose vote'))
     .option('--json', 'print the answer as JSON')
-    .action((target: string, options: SaidOptions) => say('withdrawn', target, options, context));
+    .action((target: string, options: VoteOptions) => say('withdrawn', target, options, context));
 }

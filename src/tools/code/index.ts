@@ -7,8 +7,7 @@ import { describeZodIssues, duration } from '../options';
 import type { Duration, Tool } from '../types';
 import { hasLoneSurrogate, normalPath } from '../workspace/path';
 import { createRoot } from '../workspace/root';
-import { type CodeService, findCodeService, type SymbolQuestion } from './service';
-import { findTypeScript } from './typescript';
+import { type CodeService, findCodeService, findTypeScript, type SymbolQuestion } from './service';
 
 /** The options of `createCodeTools`. */
 export interface CodeOptions {

@@ -1,7 +1,7 @@
 'use strict';
 
 /**
- * Takes the types out of code, as the child of without-types.ts. The parser is native, so code that is nested too deeply
+ * Takes the types out of code, as a child of the worker. The parser is native, so code that is nested too deeply
  * ends its process, which therefore must not be a worker's.
  */
 const { transform } = require('@swc/core');

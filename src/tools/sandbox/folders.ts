@@ -2,7 +2,7 @@ import { readlink, realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join, resolve, sep } from 'node:path';
 import { CountersignError, errorMessage } from '../../contract/errors';
-import { systemReason } from '../../contract/system-errors';
+import { systemReason } from '../../contract/text/system-errors';
 
 /** A folder or file of this machine that programs in a sandbox see, at the same path as outside. */
 export interface Mount {

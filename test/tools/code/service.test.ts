@@ -1,9 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { isAlive } from '../../../src/lock';
-import { findCodeService, type CodeSettings, type CodeQuestion } from '../../../src/tools/code/service';
+import {
+  findCodeService,
+  findTypeScript,
+  type CodeSettings,
+  type CodeQuestion,
+} from '../../../src/tools/code/service';
 import { ensureBuilt, lib } from '../../support/build';
 import { until } from '../../support/until';
 import { makeFolder, STRICT, writeFiles } from './support';
@@ -131,3 +136,30 @@ it('says that a folder is missing, and finds it once it is there', async () => {
     await until('the end of TypeScript', () => !isAlive(Number(children)));
   },
 );
+
+describe('a TypeScript that cannot be used is refused', () => {
+  const folder = makeFolder({
+    'old/package.json': '{"name":"typescript","version":"4.9.5","main":"lib/typescript.js"}',
+    'old/lib/typescript.js': '',
+    'new/package.json': '{"name":"typescript","version":"7.0.2","main":"lib/typescript.js"}',
+    'new/lib/typescript.js': "require('fs').writeFileSync(__dirname + '/ran', '')",
+    'alone.js': '',
+  });
+
+  it.each([
+    ['that is not there', 'typescript-of-nobody', 'the package "typescript-of-nobody" is not installed'],
+    ['that is too old', join(folder, 'old'), 'is version 4.9.5, which has no language service for it'],
+    ['that is too new', join(folder, 'new'), 'is version 7.0.2, which has no language service for it'],
+    ['that is another file', join(folder, 'alone.js'), 'is version unknown'],
+  ])('%s', (_case, typescript, why) => {
+    const make = (): unknown => findTypeScript(typescript);
+    expect(make).toThrow(why);
+    expect(make).toThrow(
+      expect.objectContaining({
+        code: 'not_installed',
+        hint: expect.stringContaining('npm install typescript@6'),
+        data: { name: typescript },
+      }),
+    );
+  });
+});

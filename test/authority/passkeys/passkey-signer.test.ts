@@ -1,6 +1,6 @@
 import { parseApprovers } from '../../../src/authority/approvers';
 import { signedGrantText } from '../../../src/authority/grant-statement';
-import { passkeyGrantSigner } from '../../../src/authority/passkeys/passkey-grants';
+import { passkeyGrantSigner } from '../../../src/authority/passkeys/passkey-signer';
 import type { GrantTerms } from '../../../src/contract/control/grants';
 import { newPasskey, SITE } from '../../support/passkey';
 

@@ -1,4 +1,4 @@
-import { errnoOf } from './errors';
+import { errnoOf } from '../errors';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file or folder',

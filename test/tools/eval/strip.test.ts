@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { ensureBuilt, lib, root } from '../../support/build';
-import { withoutTypes } from '../../../src/tools/eval/without-types';
+import { withoutTypes } from '../../../src/tools/eval';
 
 const never = new AbortController().signal;
 
