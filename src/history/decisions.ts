@@ -19,7 +19,6 @@ export function foldDecision(call: CallView, event: DecisionMade): void {
   if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
   if (effect === 'denies') return void (call.phase = 'denied');
   call.approved = call.effective;
-  if (isRepeated) forgetVotes(call);
   call.phase = isRepeated ? 'replanning' : 'approved';
 }
 
