@@ -1,10 +1,13 @@
+import { stillNeeded } from '../contract/authority/votes-needed';
 import { noCall, REQUEST_EXPIRED } from '../contract/decision';
 import type { Accepted, Decision, QuestionAnswer, RefusalCode, Resolution } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import { completeAnswer } from '../contract/question';
+import { takesEffect } from '../history/decisions';
 import type { Answered, DecisionMade, Resolved } from '../history/events';
+import { votesNeededOn } from '../history/labels';
 import type { CallView, TurnView } from '../history/view';
 import type { Answer } from './types';
 
@@ -16,12 +19,8 @@ import type { Answer } from './types';
  */
 export function answerDecision(view: TurnView, decision: Decision): Answer {
   const call = view.calls.find((one) => one.callId === decision.callId);
-  const accepted = call?.decisions.filter(({ judgement }) => judgement.accepted === true);
-  const repeated = accepted?.find(
-    ({ decisionId }) => decisionId !== undefined && decisionId === decision.decisionId,
-  );
-  const final = repeated ?? call?.settledBy;
-  if (final !== undefined) return answerRepeat(view, decision, final);
+  const final = repeatedIn(call?.decisions, decision) ?? call?.settledBy;
+  if (call !== undefined && final !== undefined) return answerRepeat({ view, call }, decision, final);
   if (call?.request === undefined) return refused(decision, 'unknown_call', noRequest(decision.callId));
   if (call.phase === 'expired') return refused(decision, 'expired', REQUEST_EXPIRED);
   return refused(
@@ -37,9 +36,10 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
  */
 export function answerResolution(view: TurnView, resolution: Resolution): Answer {
   const call = view.calls.find((one) => one.callId === resolution.callId);
-  const final = call?.resolutions.findLast((one) => one.judgement.accepted === true);
-  if (final !== undefined) return answerRepeat(view, resolution, final);
   if (call === undefined) return refused(resolution, 'unknown_call', noCall(resolution.callId));
+  const standing = isUnresolved(call) ? undefined : call.resolutions.findLast(takesEffect);
+  const final = repeatedIn(call.resolutions, resolution) ?? standing;
+  if (final !== undefined) return answerRepeat({ view, call }, resolution, final);
   if (!isUnresolved(call)) return refused(resolution, 'not_in_doubt', `call ${call.callId} is not in doubt`);
   return refused(resolution, 'cancelled', `the turn has ended (${view.status}) with this call unresolved`);
 }
@@ -47,8 +47,9 @@ export function answerResolution(view: TurnView, resolution: Resolution): Answer
 /** The answer to a person's answer to a question, on a turn that has ended. The rules are those of `answerDecision`. */
 export function answerAnswer(view: TurnView, answer: QuestionAnswer): Answer {
   const call = view.calls.find((one) => one.callId === answer.callId);
-  const final = call?.answers.findLast((one) => one.judgement.accepted === true);
-  if (final !== undefined) return answerRepeat(view, withDefaultsOf(call, answer), final);
+  const final = call?.answers.findLast(takesEffect);
+  if (call !== undefined && final !== undefined)
+    return answerRepeat({ view, call }, withDefaultsOf(call, answer), final);
   if (call?.question === undefined)
     return refused(answer, 'unknown_call', `no call ${answer.callId} of this turn waited for an answer`);
   if (call.phase === 'expired') return refused(answer, 'expired', 'this question expired');
@@ -74,18 +75,31 @@ function noRequest(callId: string): string {
   return `no call ${callId} of this turn waited for a decision`;
 }
 
+/** The accepted message that a message repeats: it has the same id. */
+function repeatedIn<T extends DecisionMade | Resolved>(
+  said: readonly T[] | undefined,
+  { decisionId }: Pick<Sent, 'decisionId'>,
+): T | undefined {
+  if (decisionId === undefined) return undefined;
+  return said?.find((one) => one.judgement.accepted === true && one.decisionId === decisionId);
+}
+
 /** A person's message to a turn. */
 export type Sent = Decision | Resolution | QuestionAnswer;
 
-function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved | Answered): Answer {
+function answerRepeat(
+  { view, call }: { view: TurnView; call: CallView },
+  sent: Sent,
+  final: DecisionMade | Resolved | Answered,
+): Answer {
   const { approver, at } = final;
   const word = wordOf(final);
   if (sent.decisionId !== undefined && sent.decisionId === final.decisionId) {
     if (digestJson(contentOf(sent)) !== digestJson(contentOf(asSent(final))))
       return refused(sent, 'malformed', 'this decisionId was used before, with other content');
     const { callId, decisionId } = sent;
-    const verdict: Accepted = { accepted: true, decisionId, callId, decision: word, approver, at };
-    return { status: 'accepted', verdict };
+    const head = { accepted: true as const, decisionId, callId, decision: word, approver, at };
+    return { status: 'accepted', verdict: { ...head, ...firstVerdict(call, final) } };
   }
   const answer = refused(
     sent,
@@ -93,6 +107,17 @@ function answerRepeat(view: TurnView, sent: Sent, final: DecisionMade | Resolved
     `already ${word} by ${approver} at ${at}; the turn is ${view.status}`,
   );
   return { ...answer, verdict: { ...answer.verdict, standing: { decision: word, approver, at } } };
+}
+
+/** What the first verdict on a message said besides the message. The record of a signal does not name the votes. */
+function firstVerdict(
+  call: CallView,
+  final: DecisionMade | Resolved | Answered,
+): Pick<Accepted, 'asksAgain' | 'unbound' | 'needs'> {
+  if (final.type === 'answered') return {};
+  const { asksAgain, unbound } = final.type === 'decision' ? final : {};
+  const count = final.stillWaits === true && final.needs === undefined ? votesNeededOn(call) : undefined;
+  return defined({ asksAgain, unbound, needs: final.needs ?? (count && stillNeeded(count)) });
 }
 
 /** The word for a decision, a resolution or an answer. */

@@ -204,6 +204,18 @@ export function isValidCall(call: PreparedCall): call is ValidCall {
   return call.kind === 'run' || call.kind === 'ask';
 }
 
+/**
+ * The time that people have to decide a request, in milliseconds. The rule that decides can only shorten it. Null: the
+ * request never expires.
+ */
+export function timeToDecide({
+  settings,
+  authority,
+}: Pick<ValidCall, 'settings' | 'authority'>): number | null {
+  const times = [settings.requestExpiresMs, authority?.rule.expiresMs].flatMap((ms) => ms ?? []);
+  return times.length === 0 ? null : Math.min(...times);
+}
+
 /** The arguments of a call: those that would run or, if it cannot run, those that the model asked for. */
 export function argumentsOf(call: PreparedCall): JsonObject {
   if (call.kind === 'remote') return {};

@@ -278,6 +278,14 @@ export function isApproval(decision: Partial<Pick<Decision, 'decision' | 'hunks'
   return !isDenial(decision) && (decision.decision === 'approved' || decision.decision === 'modified');
 }
 
+/** The vote that a decision casts. Undefined for an edit, a withdrawal and `ask-again`, which cast none. */
+export function voteOf(
+  decision: Partial<Pick<Decision, 'decision' | 'hunks'>>,
+): 'approved' | 'denied' | undefined {
+  if (isDenial(decision)) return 'denied';
+  return decision.decision === 'approved' ? 'approved' : undefined;
+}
+
 /** Whether a decision lets nothing run. A decision that accepts no hunk is a denial, too. */
 export function isDenial({ decision, hunks }: Partial<Pick<Decision, 'decision' | 'hunks'>>): boolean {
   return decision === 'denied' || hunks?.length === 0;

@@ -9,6 +9,7 @@ import type {
   DecisionKind,
   RefusalCode,
   ResolutionKind,
+  VotesNeeded,
   VoteSignature,
 } from '../contract/decision';
 import type { JsonObject } from '../contract/json';
@@ -361,6 +362,8 @@ export interface DecisionMade extends EventHeader, Attribution {
   asksAgain?: true;
   /** The decision counts as a vote, and the call still waits for more votes. */
   stillWaits?: true;
+  /** Only if it came by update: the votes that were still needed then. */
+  needs?: VotesNeeded;
   judgement: Judgement;
 }
 
@@ -377,6 +380,8 @@ export interface Resolved extends EventHeader, Attribution {
   content?: string;
   /** The resolution counts as a vote, and the call still waits for more votes. */
   stillWaits?: true;
+  /** Only if it came by update: the votes that were still needed then. */
+  needs?: VotesNeeded;
   judgement: Judgement;
 }
 

@@ -1,9 +1,9 @@
 import { voterIn } from '../contract/authority/authority';
 import type { CastVote } from '../contract/authority/votes';
-import { type DecisionKind, isDenial } from '../contract/decision';
+import { isDenial, voteOf } from '../contract/decision';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
-import type { DecisionMade, Resolved } from './events';
+import type { Answered, DecisionMade, Resolved } from './events';
 import type { CallView } from './view-types';
 
 /** Takes a decision. It decides the call, or counts as one vote of several. */
@@ -12,14 +12,13 @@ export function foldDecision(call: CallView, event: DecisionMade): void {
   const effect = effectOfDecision(event);
   if (effect === undefined || call.phase !== 'requested') return;
   const isRepeated = effect === 'asks_again';
-  if (!isRepeated) voted(call, event, event.decision);
+  if (!isRepeated) voted(call, event, voteOf(event));
   if (effect === 'counts') return;
   if (event.decision === 'ask-again') return void (call.phase = 'replanning');
   if (!isRepeated) call.settledBy = event;
   if (event.arguments !== undefined) call.effective = withDefaults(call.request?.schema, event.arguments);
   if (effect === 'denies') return void (call.phase = 'denied');
   call.approved = call.effective;
-  if (isRepeated) forgetVotes(call);
   call.phase = isRepeated ? 'replanning' : 'approved';
 }
 
@@ -38,29 +37,45 @@ export function effectOfDecision(event: DecisionMade): DecisionEffect | undefine
   return isDenial(event) ? 'denies' : 'approves';
 }
 
+/**
+ * What an accepted resolution does to its call. `counts`: it is one vote, and the call is still in doubt. `runs_again`:
+ * the call may start once more. `ends`: the call is over.
+ */
+export type ResolutionEffect = 'counts' | 'runs_again' | 'ends';
+
+/** What a resolution does to its call. Undefined if it was not accepted. */
+export function effectOfResolution(event: Resolved): ResolutionEffect | undefined {
+  if (event.judgement.accepted !== true) return undefined;
+  if (event.stillWaits === true) return 'counts';
+  return event.resolution === 'run-again' ? 'runs_again' : 'ends';
+}
+
+/** Whether a message ended the wait of its call. It did not if it was refused, or is one vote of several. */
+export function takesEffect(event: DecisionMade | Resolved | Answered): boolean {
+  if (event.type === 'answered') return event.judgement.accepted === true;
+  const effect = event.type === 'decision' ? effectOfDecision(event) : effectOfResolution(event);
+  return effect !== undefined && effect !== 'counts';
+}
+
 /** Removes the votes on a call, because a new request waits now. */
 export function forgetVotes(call: CallView): void {
   call.votes = [];
   delete call.isEscalated;
 }
 
-/** Notes a vote. It replaces an earlier vote of the same person. */
+/** Notes a vote. It replaces an earlier vote of the same person. Undefined: the person took the vote back. */
 export function voted(
   call: CallView,
   { approver, inPlaceOf, signature }: Pick<DecisionMade, 'approver' | 'inPlaceOf' | 'signature'>,
-  decision: DecisionKind | undefined,
+  decision: CastVote['decision'] | undefined,
 ): void {
   const authority = call.request?.authority;
   const voter = voterIn(authority, approver);
   const others = call.votes.filter((one) => one.voter !== voter);
-  if (authority === undefined || decision === undefined) return;
-  if (decision === 'withdrawn' || decision === 'ask-again') return void (call.votes = others);
+  if (authority === undefined) return;
+  if (decision === undefined) return void (call.votes = others);
   const signed = defined({ inPlaceOf, signedBy: signature?.kind });
-  call.votes = [...others, { voter, decision: wordOf(decision), ...signed }];
-}
-
-function wordOf(decision: Exclude<DecisionKind, 'withdrawn' | 'ask-again'>): CastVote['decision'] {
-  return decision === 'denied' ? 'denied' : 'approved';
+  call.votes = [...others, { voter, decision, ...signed }];
 }
 
 /**
@@ -68,8 +83,15 @@ function wordOf(decision: Exclude<DecisionKind, 'withdrawn' | 'ask-again'>): Cas
  * call needed none.
  */
 export function allowedBy({ settledBy, resolutions }: CallView): DecisionMade | Resolved | undefined {
-  const again = resolutions.findLast(
-    ({ judgement, resolution }) => judgement.accepted === true && resolution === 'run-again',
-  );
+  const again = resolutions.findLast((one) => effectOfResolution(one) === 'runs_again');
   return again ?? (settledBy === undefined || isDenial(settledBy) ? undefined : settledBy);
+}
+
+/** The message that ended the last wait of a call for people. Undefined if no message did. */
+export function lastWordOn({
+  answers,
+  settledBy,
+  resolutions,
+}: CallView): DecisionMade | Resolved | Answered | undefined {
+  return resolutions.findLast(takesEffect) ?? settledBy ?? answers.findLast(takesEffect);
 }

@@ -2,6 +2,7 @@ import { isDenial, type ResolutionKind } from '../contract/decision';
 import { defined } from '../contract/defined';
 import type { ToolErrorCode } from '../contract/result';
 import { addUsage, type Usage } from '../contract/spending/usage';
+import { takesEffect } from './decisions';
 import type { TurnEvent } from './events';
 import { type CallView, type TurnView, viewOf } from './view';
 
@@ -256,8 +257,8 @@ function createDoubts() {
     add: ({ doubt, resolutions }: CallView): void => {
       if (doubt === undefined) return;
       calls += 1;
-      for (const { resolution, judgement } of resolutions) {
-        if (judgement.accepted === true && resolution !== undefined) resolved[resolution] += 1;
+      for (const one of resolutions) {
+        if (takesEffect(one) && one.resolution !== undefined) resolved[one.resolution] += 1;
       }
     },
     stats: (): DoubtStats => ({ calls, resolved: { ...resolved } }),

@@ -1,5 +1,6 @@
 import { defined } from '../contract/defined';
 import { sumUsage, type Usage } from '../contract/spending/usage';
+import { takesEffect } from './decisions';
 import { type TurnEvent, callIdOf, effectiveEvents } from './events';
 import { type CallView, type StepView, type TurnView, viewOf } from './view';
 
@@ -150,6 +151,6 @@ function opens({ type }: TurnEvent): boolean {
 
 function closes(event: TurnEvent): boolean {
   if (event.type === 'decision' || event.type === 'resolved' || event.type === 'answered')
-    return event.judgement.accepted === true;
+    return takesEffect(event);
   return ['request_expired', 'call_started', 'call_ended'].includes(event.type);
 }

@@ -27,7 +27,7 @@ import {
   statusOf,
   type TurnView,
 } from './view-types';
-import { foldDecision, forgetVotes, voted } from './decisions';
+import { effectOfResolution, foldDecision, forgetVotes, voted } from './decisions';
 import { addSpent, noSpending, raised, smallerOf, spentInReply } from '../contract/spending/budget';
 import { RAISE_BUDGET } from '../contract/names';
 import { defined } from '../contract/defined';
@@ -287,8 +287,8 @@ function answered(call: CallView, event: Answered): void {
 
 function resolved(call: CallView, event: Resolved): void {
   call.resolutions.push(event);
-  if (event.judgement.accepted !== true || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
+  const effect = effectOfResolution(event);
+  if (effect === undefined || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
   if (event.resolution === 'run-again') voted(call, event, 'approved');
-  if (event.stillWaits === true) return;
-  call.phase = event.resolution === 'run-again' ? 'approved' : 'done';
+  if (effect !== 'counts') call.phase = effect === 'runs_again' ? 'approved' : 'done';
 }

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import type { Answer } from '../client/types';
-import { type Decision, DECISION, isDenial, QUESTION_ANSWER, RESOLUTION } from '../contract/decision';
+import { type Decision, DECISION, QUESTION_ANSWER, RESOLUTION, voteOf } from '../contract/decision';
 import { defined } from '../contract/defined';
 import type { MessageSchema } from '../contract/schema/message';
 import type { AppDeps } from './deps';
@@ -54,7 +54,7 @@ export function decisionRoutes(deps: AppDeps): Hono<Env> {
     .post('/:turn/decisions', async (c) => {
       const { passkey, ...body } = await readBody(c, decisionSchema);
       const turn = await findExactly(c, c.req.param('turn'));
-      const decision = votedIn(body);
+      const decision = voteOf(body);
       const place = await find(c, turn, body);
       const { inPlaceOf } = place;
       const signed =
@@ -118,10 +118,4 @@ export async function respond(
     .catch(() => ({}));
   await refusals.add({ at, namespace, user, ...attempt, ...about, code, ...defined({ standing }) });
   return c.json(answer, 409);
-}
-
-/** The vote that a decision casts. Undefined for an edit, which makes a new request. */
-function votedIn(decision: Pick<Decision, 'decision' | 'hunks'>): 'approved' | 'denied' | undefined {
-  if (isDenial(decision)) return 'denied';
-  return decision.decision === 'approved' ? 'approved' : undefined;
 }

@@ -4,7 +4,7 @@
  */
 export { Fragment, jsx, jsxs } from 'preact/jsx-runtime';
 export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-export { isDenial, RESOLUTIONS } from '../contract/decision';
+export { RESOLUTIONS, voteOf } from '../contract/decision';
 export { isSameName } from '../contract/authority/votes';
 export { defined } from '../contract/defined';
 export { LIMITS } from '../contract/limits';
@@ -17,7 +17,7 @@ export { addUsage } from '../contract/spending/usage';
 export { describeEvent } from '../history/describe';
 export { keyOfStart, viewOf } from '../history/view';
 export { isWaiting } from '../history/view-types';
-export { allowedBy, effectOfDecision } from '../history/decisions';
+export { allowedBy, effectOfDecision, effectOfResolution } from '../history/decisions';
 export { kindOfResult } from '../contract/result';
 export { withDefaults } from '../contract/schema/schema';
 export { leavesOf } from '../contract/text/json-diff';

@@ -1,6 +1,17 @@
 import { answerDecision, answerResolution } from '../../src/client/ended-turn';
 import { viewOf, type TurnView } from '../../src/history/view';
-import { accepted, ask, item, run, Script } from '../history/script';
+import {
+  accepted,
+  ask,
+  authority,
+  doubtOfTwo,
+  item,
+  requested,
+  run,
+  runAgain,
+  Script,
+  waits,
+} from '../history/script';
 
 /** A turn that ended with one request decided, one expired, one open, and a call that needed nobody. */
 function ended(): TurnView {
@@ -93,4 +104,61 @@ test.each([
   [ended(), '9.9', 'unknown_call'],
 ])('resolving after the end %#: %s %s', (view, callId, code) => {
   expect(answerResolution(view, { callId, resolution: 'happened' })).toMatchObject({ verdict: { code } });
+});
+
+/** A turn that was cancelled after one vote of two to run its call again. */
+function halfAgain(): TurnView {
+  const script = runAgain(doubtOfTwo(), 'ann', waits);
+  script.add({ kind: 'canceled' });
+  return viewOf(script.fold());
+}
+
+test('a vote that waited for another one resolved nothing', () => {
+  const answer = answerResolution(halfAgain(), { callId: '1.1', resolution: 'run-again', approver: 'ben' });
+  expect(answer).toMatchObject({ verdict: { code: 'cancelled' } });
+});
+
+test('a second doubt is unresolved, although a person ran the call again after the first', () => {
+  const script = runAgain(runAgain(doubtOfTwo(), 'ann', waits), 'ben');
+  const call = ask('1.1', { authority: authority(2) });
+  script.fails(script.call(call, {}, 1), { message: 'pipe' }).open([item('1.1', { kind: 'in_doubt' })]);
+  script.add({ kind: 'canceled' });
+  const answer = answerResolution(viewOf(script.fold()), { callId: '1.1', resolution: 'run-again' });
+  expect(answer).toMatchObject({ verdict: { code: 'cancelled' } });
+});
+
+test('a repeat of a vote gets its first verdict again', () => {
+  const said = { callId: '1.1', resolution: 'run-again' as const, decisionId: 'again-ann' };
+  expect(answerResolution(halfAgain(), said)).toMatchObject({
+    status: 'accepted',
+    verdict: { approver: 'ann', decision: 'run-again', needs: waits.needs },
+  });
+});
+
+test.each([
+  ['the votes that it needed', 'approved', {}, waits, waits],
+  ['that it asks again', 'modified', { arguments: { n: 2 } }, { asksAgain: true }, { asksAgain: true }],
+  ['that it was not bound to what was seen', 'approved', {}, {}, { unbound: true }],
+] as const)(
+  'a repeat of a decision gets its first verdict again: %s',
+  (_, decision, content, first, again) => {
+    const script = requested({ authority: authority(2) });
+    script.update('decide', { callId: '1.1', decision, ...content }, accepted('1.1', decision, first));
+    script.add({ kind: 'canceled' });
+    const said = { callId: '1.1', decision, ...content, decisionId: `d-1.1-${decision}` };
+    const answer = answerDecision(viewOf(script.fold()), said);
+    expect(answer).toMatchObject({ status: 'accepted', verdict: again });
+  },
+);
+
+test('a repeat of a vote that came by signal names the votes that are needed', () => {
+  const script = requested({ authority: authority(2) });
+  const said = { callId: '1.1', decision: 'approved' as const, approver: 'ann', decisionId: 'mine' };
+  const at = '2026-01-01T00:00:30.000Z';
+  script.signal('approval', said);
+  script.verdicts([{ callId: '1.1', verdict: 'accepted', decisionId: 'mine', at, stillWaits: true }]);
+  script.add({ kind: 'canceled' });
+  expect(answerDecision(viewOf(script.fold()), said)).toMatchObject({
+    verdict: { accepted: true, needs: { approvals: 1, who: ['ben', 'eve'] } },
+  });
 });

@@ -1,5 +1,5 @@
-import { argumentsOf } from '../../src/contract/call';
-import { ask } from '../history/script';
+import { argumentsOf, timeToDecide } from '../../src/contract/call';
+import { ask, authority } from '../history/script';
 
 const head = { callId: '1.1', id: 'c', tool: 'far' };
 
@@ -8,4 +8,15 @@ it.each([
   ['that nobody has parsed yet', { ...head, kind: 'remote', taskQueue: 'far', raw: '{"n":1}' } as const, {}],
 ])('argumentsOf reads the arguments of a call %s', (_case, call, expected) => {
   expect(argumentsOf(call)).toEqual(expected);
+});
+
+it.each([
+  ['the time of the tool', 5, undefined, 5],
+  ['the time of the rule, if the tool names none', null, 7, 7],
+  ['the shorter time of both: the tool', 5, 7, 5],
+  ['the shorter time of both: the rule', 9, 7, 7],
+  ['no limit, if neither names a time', null, undefined, null],
+])('people have %s to decide a request', (_case, requestExpiresMs, expiresMs, time) => {
+  const rule = authority(1, expiresMs === undefined ? {} : { expiresMs });
+  expect(timeToDecide(ask('1.1', { authority: rule }, { requestExpiresMs }))).toBe(time);
 });

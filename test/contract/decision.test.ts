@@ -1,4 +1,11 @@
-import { asksAgainAfterEdit, DECISION, isCallId, isDenial, RESOLUTION } from '../../src/contract/decision';
+import {
+  asksAgainAfterEdit,
+  DECISION,
+  isCallId,
+  isDenial,
+  RESOLUTION,
+  voteOf,
+} from '../../src/contract/decision';
 import { messageCheck } from '../../src/contract/schema/message';
 
 test.each<[Parameters<typeof isDenial>[0], boolean]>([
@@ -10,6 +17,18 @@ test.each<[Parameters<typeof isDenial>[0], boolean]>([
   [{}, false],
 ])('%j is a denial: %s', (decision, denial) => {
   expect(isDenial(decision)).toBe(denial);
+});
+
+test.each<[Parameters<typeof voteOf>[0], ReturnType<typeof voteOf>]>([
+  [{ decision: 'denied' }, 'denied'],
+  [{ decision: 'approved', hunks: [] }, 'denied'],
+  [{ decision: 'approved', hunks: ['1'] }, 'approved'],
+  [{ decision: 'approved' }, 'approved'],
+  [{ decision: 'modified' }, undefined],
+  [{ decision: 'withdrawn' }, undefined],
+  [{ decision: 'ask-again' }, undefined],
+])('%j casts the vote %s', (decision, vote) => {
+  expect(voteOf(decision)).toBe(vote);
 });
 
 test.each([

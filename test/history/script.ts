@@ -1,4 +1,5 @@
 import type { PreparedCall, ValidCall } from '../../src/contract/call';
+import type { Authority } from '../../src/contract/authority/authority';
 import type { ToolResult } from '../../src/contract/result';
 import type { ThinkInput, ThinkOutput } from '../../src/contract/think';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../../src/contract/turn';
@@ -178,6 +179,45 @@ export function ask(
     },
     ...more,
   };
+}
+
+/** A rule by which as many people as `need` have to approve, of three. */
+export function authority(need: number, more: Partial<Authority['rule']> = {}): Authority {
+  const rule = { name: 'pay', then: 'ask' as const, rosters: [], need, groups: [], notRequester: false };
+  const people = ['ann', 'ben', 'eve'].map((name) => ({ name, groups: [], delegates: [] }));
+  const head = { fileDigest: 'f', ruleDigest: 'r', requesters: ['rita'], people };
+  return { ...head, rule: { ...rule, denyNeeds: 1, assurance: 'claimed', ...more } };
+}
+
+/** The answer to a vote that waits for another one. */
+export const waits = { needs: { approvals: 1, who: ['ben'] } };
+
+/** A turn with a call in doubt that two people have to run again. */
+export function doubtOfTwo(): Script {
+  const script = requested({ authority: authority(2) });
+  script.update(
+    'decide',
+    { callId: '1.1', decision: 'approved', approver: 'ann' },
+    accepted('1.1', 'approved', waits),
+  );
+  script.update(
+    'decide',
+    { callId: '1.1', decision: 'approved', approver: 'ben' },
+    accepted('1.1', 'approved', { approver: 'ben', decisionId: 'd-ben' }),
+  );
+  return script
+    .fails(script.call(ask('1.1', { authority: authority(2) })), { message: 'pipe' })
+    .open([item('1.1', { kind: 'in_doubt' })]);
+}
+
+/** A vote to run a call in doubt again. */
+export function runAgain(script: Script, approver: string, more: object = {}): Script {
+  const said = { callId: '1.1', resolution: 'run-again', approver, decisionId: `again-${approver}` };
+  return script.update('resolve', said, {
+    ...accepted('1.1', 'run-again', more),
+    approver,
+    decisionId: said.decisionId,
+  });
 }
 
 export function run(callId: string, more: Partial<ValidCall> = {}): ValidCall {

@@ -3,7 +3,19 @@ import fc from 'fast-check';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { createStats, spreadOf, statsOf } from '../../src/history/stats';
 import { recordedFiles } from './audit/sample';
-import { accepted, ask, item, requested, result, run, Script, thinkOutput } from './script';
+import {
+  accepted,
+  ask,
+  doubtOfTwo,
+  item,
+  requested,
+  result,
+  run,
+  runAgain,
+  Script,
+  thinkOutput,
+  waits,
+} from './script';
 
 /** One call of `look` with this result, in a turn that ends. */
 const looked = (more: object = {}, settings: object = {}) => {
@@ -214,6 +226,14 @@ describe('histories of a real server', () => {
     const { all } = statsOf([await eventsOf(pathOf('lost'))]);
     expect(all.inDoubt.calls).toBeGreaterThan(0);
     expect(all.inDoubt.resolved).toMatchObject({ happened: expect.any(Number) });
+  });
+
+  it('counts the vote that runs a call again, and not the vote that waits for it', () => {
+    const one = runAgain(doubtOfTwo(), 'ann', waits);
+    expect(statsOf([one.fold()]).all.inDoubt).toMatchObject({ calls: 1, resolved: { 'run-again': 0 } });
+    expect(statsOf([runAgain(one, 'ben').fold()]).all.inDoubt).toMatchObject({
+      resolved: { 'run-again': 1 },
+    });
   });
 
   it('times every reply of the model', async () => {

@@ -2,7 +2,20 @@ import type { TurnEvent } from '../../src/history/events';
 import { turnEventsOfJson } from '../../src/history/exported';
 import { timelineOf } from '../../src/history/timeline';
 import { exported } from './exports';
-import { accepted, ask, item, result, run, Script, thinkOutput } from './script';
+import {
+  accepted,
+  ask,
+  authority,
+  doubtOfTwo,
+  item,
+  requested,
+  result,
+  run,
+  runAgain,
+  Script,
+  thinkOutput,
+  waits,
+} from './script';
 
 const timelineFrom = async (...names: string[]) =>
   timelineOf(await turnEventsOfJson({ countersign: 1, runs: names.map(exported) }));
@@ -132,4 +145,24 @@ test('a workflow without a model has its calls in step 0', () => {
   script.add({ kind: 'memo', fields: { 'gated.refund': ask('refund', { callId: 'refund' }), open: null } });
   const { steps } = timelineOf(script.fold());
   expect(steps.map(({ step, calls }) => [step, calls.map((call) => call.callId)])).toEqual([[0, ['refund']]]);
+});
+
+const MINUTE = 60_000;
+const waitedIn = (script: Script) => timelineOf(script.fold()).steps[0]?.calls[0]?.waitedMs ?? 0;
+
+test.each(['approved', 'withdrawn'])(
+  'a request waits until its last vote, also after one that says %s',
+  (word) => {
+    const script = requested({ authority: authority(2) }).wait(MINUTE);
+    script.update('decide', { callId: '1.1', decision: word, approver: 'ann' }, accepted('1.1', word, waits));
+    script.wait(10 * MINUTE);
+    const said = { callId: '1.1', decision: 'denied', approver: 'ben' };
+    script.update('decide', said, accepted('1.1', 'denied', { approver: 'ben' }));
+    expect(waitedIn(script)).toBeGreaterThan(11 * MINUTE);
+  },
+);
+
+test('a call in doubt waits until the last vote to run it again', () => {
+  const script = runAgain(doubtOfTwo().wait(MINUTE), 'ann', waits).wait(10 * MINUTE);
+  expect(waitedIn(runAgain(script, 'ben'))).toBeGreaterThan(11 * MINUTE);
 });

@@ -2,7 +2,7 @@ import { usageError } from '../options';
 import { randomUUID } from 'node:crypto';
 import type { Answer, Countersign } from '../../client';
 import { defined } from '../../contract/defined';
-import { type Decision, isDenial, type Resolution, type VoteSignature } from '../../contract/decision';
+import { type Decision, type Resolution, voteOf, type VoteSignature } from '../../contract/decision';
 import { assuranceWanted, type VoteDecision } from '../../contract/authority/authority';
 import type { InPlaceOf } from '../../contract/authority/votes';
 import { assuranceText } from '../../contract/authority/rule';
@@ -55,7 +55,7 @@ export async function decide(
 ): Promise<Answer> {
   const { client, turn, call, said } = subject;
   // An edit makes a new request, which needs its own decision.
-  const word = isDenial(decision) ? 'denied' : decision.decision === 'approved' ? 'approved' : undefined;
+  const word = voteOf(decision);
   const reason = decision.reason ?? said.reason;
   const signed = word === undefined || call.phase !== 'requested' ? {} : await signing(subject, word, reason);
   const head = { callId: call.callId, ...seen(call), ...said, channel: 'cli', decisionId: randomUUID() };

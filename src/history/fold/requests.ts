@@ -24,7 +24,7 @@ import type { Question } from '../../contract/question';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 import { endUnrun, newCall, proposedOf } from './think';
 import { readAuthority } from '../../contract/authority/authority';
-import { type PreparedCall, isValidCall } from '../../contract/call';
+import { type PreparedCall, isValidCall, timeToDecide, type ValidCall } from '../../contract/call';
 import { askFirst } from '../../contract/fork';
 import { rootOf } from '../decode/failure';
 
@@ -111,9 +111,9 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   if (item === undefined && !unnamed) return [];
   held.phase = 'requested';
   held.callKey = callKey(open.key, call.callId);
-  const { requestExpiresMs, timeoutMs, safety, effect, noBatch, grants, server, gate } = call.settings;
+  const { timeoutMs, safety, effect, noBatch, grants, server, gate } = call.settings;
   const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
-  held.deadline = deadlineIn(state, item, requestExpiresMs);
+  held.deadline = deadlineIn(state, item, call);
   const proposed = held.original ?? call.proposed;
   const { callId, tool, toolDigest, preview, policyReason } = call;
   return [
@@ -124,8 +124,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
       seenDigest: seenDigestIn(held.effective, preview),
       toolDigest,
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
-      summary:
-        item?.summary ?? callSummary({ callId, tool, arguments: held.effective, ...defined({ preview }) }),
+      summary: lineOf(held, item),
       ...defined({
         proposed,
         preview,
@@ -155,26 +154,35 @@ function openQuestion(
   if (!isValidCall(call) || (item === undefined && !open.cut)) return [];
   held.phase = 'requested';
   held.callKey = callKey(open.key, call.callId);
-  held.deadline = deadlineIn(state, item, call.settings.requestExpiresMs);
+  held.deadline = deadlineIn(state, item, call);
   const { callId, tool } = call;
-  const preview = { text: question.text };
   return [
     {
       type: 'question_opened',
       ...eventHeader(head),
       ...{ callId, callKey: held.callKey, tool, question },
       deadline: held.deadline === null ? null : new Date(held.deadline).toISOString(),
-      summary: item?.summary ?? callSummary({ callId, tool, arguments: call.arguments, preview }),
+      summary: lineOf(held, item),
     },
   ];
 }
 
+/** The line in the memo. If the memo does not name the call, the line that the workflow makes. */
+function lineOf({ call, effective, note }: CallFold, item: OpenItem | undefined): string {
+  if (item !== undefined) return item.summary;
+  const { callId, tool } = call;
+  const { question, preview = question && { text: question.text } } = isValidCall(call) ? call : {};
+  return callSummary({ callId, tool, arguments: effective, ...defined({ note, preview }) });
+}
+
 /**
- * The deadline in the memo. If the memo does not name the call, the deadline by the call's settings. Workflow time
- * in ms.
+ * The deadline in the memo. If the memo does not name the call, the deadline by the call's settings and its rule.
+ * Workflow time in ms.
  */
-function deadlineIn(state: FoldState, item: OpenItem | undefined, expiresMs: number | null): number | null {
+function deadlineIn(state: FoldState, item: OpenItem | undefined, call: ValidCall): number | null {
   if (item !== undefined) return item.deadline === null ? null : Date.parse(item.deadline);
+  const { settings } = call;
+  const expiresMs = timeToDecide({ settings, ...defined({ authority: readAuthority(call.authority) }) });
   return expiresMs === null ? null : state.taskTime + expiresMs;
 }
 
@@ -228,9 +236,8 @@ function openDoubt(head: EventHeader, held: CallFold, open: Open): TurnEvent[] {
   held.asked = true;
   held.callKey = callKey(open.key, callId);
   const { message, partial, progress } = held.doubt;
-  const summary = item?.summary ?? callSummary({ callId, tool, arguments: held.effective });
-  const made = { callId, callKey: held.callKey, tool, message, summary, ...defined({ partial, progress }) };
-  return [{ type: 'in_doubt', ...eventHeader(head), ...made }];
+  const made = { callId, callKey: held.callKey, tool, message, summary: lineOf(held, item) };
+  return [{ type: 'in_doubt', ...eventHeader(head), ...made, ...defined({ partial, progress }) }];
 }
 
 /** A call was prepared on the queue of its tool, or anew with a person's arguments. */

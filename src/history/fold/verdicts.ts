@@ -36,7 +36,7 @@ import type {
   Resolved,
   TurnEvent,
 } from '../events';
-import { effectOfDecision } from '../decisions';
+import { effectOfDecision, effectOfResolution, takesEffect } from '../decisions';
 import { endAsked, endResolved } from './results';
 import { type CallFold, eventHeader, type FoldState, type PendingSignal } from './state';
 
@@ -78,7 +78,16 @@ export function decisionEvent(head: EventHeader, judged: JudgedInput): DecisionM
     ...attributionOf(judged, said),
     callId,
     judgement,
-    ...defined({ decision, arguments: args, hunks, seenDigest, unbound, asksAgain, stillWaits }),
+    ...defined({
+      decision,
+      arguments: args,
+      hunks,
+      seenDigest,
+      unbound,
+      asksAgain,
+      stillWaits,
+      needs: judged.verdict?.needs,
+    }),
   };
 }
 
@@ -92,7 +101,7 @@ export function resolvedEvent(head: EventHeader, judged: JudgedInput): Resolved 
     ...attributionOf(judged, said),
     callId,
     judgement: judged.judgement,
-    ...defined({ resolution, content, stillWaits: judged.stillWaits }),
+    ...defined({ resolution, content, stillWaits: judged.stillWaits, needs: judged.verdict?.needs }),
   };
 }
 
@@ -167,8 +176,7 @@ export function applyJudged(state: FoldState, event: DecisionMade | Resolved | A
     return [event, ...endAsked(event, state.calls.get(event.callId))];
   }
   applyResolution(state, event);
-  const isTaken = event.judgement.accepted === true && event.stillWaits !== true;
-  return isTaken ? [event, ...endResolved(event, state.calls.get(event.callId))] : [event];
+  return takesEffect(event) ? [event, ...endResolved(event, state.calls.get(event.callId))] : [event];
 }
 
 function applyDecision(state: FoldState, event: DecisionMade): void {
@@ -245,9 +253,10 @@ function applyAnswer(state: FoldState, event: Answered): void {
 
 function applyResolution(state: FoldState, event: Resolved): void {
   const held = state.calls.get(event.callId);
-  if (event.judgement.accepted !== true || held?.phase !== 'lost' || event.stillWaits === true) return;
-  held.phase = event.resolution === 'run-again' ? 'decided' : 'closed';
-  if (event.resolution === 'run-again') {
+  if (!takesEffect(event) || held?.phase !== 'lost') return;
+  const runsAgain = effectOfResolution(event) === 'runs_again';
+  held.phase = runsAgain ? 'decided' : 'closed';
+  if (runsAgain) {
     held.approved = true;
     held.runsAgain = true;
     return;

@@ -74,10 +74,9 @@ export function hunkIds(request: RequestOpened): string[] {
 }
 
 /** Ids of the hunks that a person approved: all hunks, unless the decision that counts names only some of them. */
-export function approvedHunks({ request, decisions }: Pick<CallView, 'request' | 'decisions'>): string[] {
-  const stands = decisions.findLast(({ judgement }) => judgement.accepted === true);
+export function approvedHunks({ request, settledBy }: Pick<CallView, 'request' | 'settledBy'>): string[] {
   const all = request === undefined ? [] : hunkIds(request);
-  return stands?.hunks === undefined ? all : all.filter((id) => stands.hunks?.includes(id));
+  return settledBy?.hunks === undefined ? all : all.filter((id) => settledBy.hunks?.includes(id));
 }
 
 /**

@@ -1,6 +1,6 @@
-import { isDenial } from '../../contract/decision';
+import { voteOf } from '../../contract/decision';
 import type { TurnEvent } from '../../history/events';
-import { effectOfDecision } from '../../history/decisions';
+import { effectOfDecision, effectOfResolution } from '../../history/decisions';
 import type { CallView } from '../../history/view-types';
 
 /** The label of each kind of stretch in the timeline. */
@@ -93,8 +93,11 @@ export interface Stretch {
 
 /** An event at one moment. */
 export interface Moment {
-  /** `asked`: a person asked again, or withdrew a vote: nothing is approved or denied by that. */
-  kind: 'approved' | 'denied' | 'asked' | 'retried' | 'lost' | 'failed';
+  /**
+   * `said`: what a person said approves and denies nothing. The person asked again, withdrew a vote, or knew how a call
+   * in doubt ended.
+   */
+  kind: 'approved' | 'denied' | 'said' | 'retried' | 'lost' | 'failed';
   at: number;
   label: string;
 }
@@ -249,7 +252,7 @@ function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): v
   const effect = effectOfDecision(event);
   if (effect === undefined) return;
   const isOpen = effect === 'asks_again' || event.decision === 'withdrawn';
-  const kind = isOpen ? 'asked' : isDenial(event) ? 'denied' : 'approved';
+  const kind = isOpen ? 'said' : voteOf(event) === 'denied' ? 'denied' : 'approved';
   const by = `${event.decision ?? 'decided'} by ${event.approver}`;
   if (effect === 'counts') return mark(line, kind, event.at, `${by}, waits for others`);
   if (effect === 'approves') open(line, 'queue', event.at);
@@ -259,14 +262,12 @@ function decided(event: Extract<TurnEvent, { type: 'decision' }>, line: Line): v
 
 function ended(event: Extract<TurnEvent, { type: 'resolved' | 'answered' }>, line: Line): void {
   if (event.judgement.accepted !== true) return;
-  if (event.type === 'answered' || event.stillWaits !== true) close(line, event.at);
+  const effect = event.type === 'resolved' ? effectOfResolution(event) : undefined;
+  if (effect !== 'counts') close(line, event.at);
   const word = event.type === 'answered' ? event.answer : event.resolution;
-  mark(
-    line,
-    word === 'declined' ? 'denied' : 'approved',
-    event.at,
-    `${word ?? event.type} by ${event.approver}`,
-  );
+  const kind = word === 'declined' ? 'denied' : effect === 'ends' ? 'said' : 'approved';
+  const waits = effect === 'counts' ? ', waits for others' : '';
+  mark(line, kind, event.at, `${word ?? event.type} by ${event.approver}${waits}`);
 }
 
 /** Ends the open stretch and opens a new one, unless both are of the same kind. */

@@ -12,7 +12,7 @@ import { useNow } from '../ui/app';
 const SIGNS: Readonly<Record<Moment['kind'], string>> = {
   approved: '✓',
   denied: '✕',
-  asked: '…',
+  said: '…',
   retried: '↻',
   lost: '?',
   failed: '!',

@@ -3,10 +3,10 @@ import {
   asksAgainAfterEdit,
   type Decision,
   isApproval,
-  isDenial,
   type RefusalCode,
   type Refused,
   REQUEST_EXPIRED,
+  voteOf,
 } from '../../contract/decision';
 import { digestJson } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
@@ -166,12 +166,13 @@ function takeVote(
   { decision, standing, at }: { decision: Decision; standing: FinalDecision; at: TakenAt },
 ): Accepted['needs'] {
   if (decision.decision === 'withdrawn') return withdrawVote(state, decision);
-  const ballot = { ...decision, decision: isDenial(decision) ? ('denied' as const) : ('approved' as const) };
-  const cast = castVote(state, ballot, { decisionId: at.decisionId, iso: standing.at });
+  const word = voteOf(decision);
+  const cast =
+    word && castVote(state, { ...decision, decision: word }, { decisionId: at.decisionId, iso: standing.at });
   // If a vote was struck out, or the request was escalated, the other votes may be enough by themselves. A vote
   // decides a call only in its own sense, so a denial never lets a call run.
-  if (cast !== undefined && cast.state !== ballot.decision) return cast.needs;
-  if (ballot.decision === 'denied') deny(approvals, state, { decision, standing });
+  if (cast !== undefined && cast.state !== word) return cast.needs;
+  if (word === 'denied') deny(approvals, state, { decision, standing });
   else if (cast === undefined) allow(state, decision, { ...at, standing });
   else {
     const { approver, votes } = approvalsIn(cast.votes);
@@ -181,7 +182,7 @@ function takeVote(
 }
 
 function finalDecision(decision: Decision, now: number): FinalDecision {
-  const word = isDenial(decision) ? 'denied' : decision.decision;
+  const word = voteOf(decision) ?? decision.decision;
   const { approver: voter = SOMEBODY, inPlaceOf } = decision;
   const approver = voterText({ voter, ...defined({ inPlaceOf }) });
   return { decision: word, approver, at: new Date(now).toISOString() };

@@ -6,6 +6,7 @@ import {
   type SpentDecision,
   type ValidCall,
   isValidCall,
+  timeToDecide,
 } from '../../contract/call';
 import type { Refused } from '../../contract/decision';
 import {
@@ -66,8 +67,8 @@ function grantOf({ kind, question, settings, grant }: ValidCall): GrantMark | un
 }
 
 function deadlineOf(call: ValidCall, now: number): number | null {
-  const times = [call.settings.requestExpiresMs, call.authority?.rule.expiresMs].flatMap((ms) => ms ?? []);
-  return times.length === 0 ? null : now + Math.min(...times);
+  const expiresMs = timeToDecide(call);
+  return expiresMs === null ? null : now + expiresMs;
 }
 
 /** When the next request expires or is escalated, as workflow time in ms. Null: never. */

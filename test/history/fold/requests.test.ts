@@ -2,8 +2,10 @@ import { viewOf } from '../../../src/history/view';
 import type { ClosingCause } from '../../../src/contract/call-texts';
 import { digestJson } from '../../../src/contract/digest';
 import { previewDigests, seenDigestOf } from '../../../src/contract/plan';
-import { accepted, ask, item, result, run, Script, thinkOutput } from '../script';
+import { accepted, ask, authority, item, result, run, Script, thinkOutput, waits } from '../script';
 import { foldAll } from '../../../src/history/fold/fold';
+
+const DAY = 24 * 60 * 60_000;
 
 const asked = (calls = [ask('1.1')]) => new Script().started().task().think(1, calls);
 
@@ -83,6 +85,29 @@ test('a memo that names only some opens all, with deadlines counted from the tas
     ['1.3', null],
   ]);
   expect(requests[1]?.summary).toBe('1.2 pay n=1');
+});
+
+test.each([
+  ['a minute', 60_000, 7 * DAY, '2026-01-01T00:01:07.000Z'],
+  ['a minute, where the tool names no time', 60_000, null, '2026-01-01T00:01:07.000Z'],
+  ['a week, where the tool names a shorter time', 7 * DAY, 60_000, '2026-01-01T00:01:07.000Z'],
+])(
+  'a request that the memo does not name has the time of its rule: %s',
+  (_, expiresMs, requestExpiresMs, deadline) => {
+    const call = ask('1.2', { authority: authority(1, { expiresMs }) }, { requestExpiresMs });
+    const requests = asked([ask('1.1'), call])
+      .open([item('1.1')], 2)
+      .told('request_opened');
+    expect(requests[1]).toMatchObject({ callId: '1.2', deadline });
+  },
+);
+
+test('a call in doubt that the memo does not name has the line of its preview', () => {
+  const call = ask('1.1', { preview: { text: 'pay ben 5' } });
+  const script = asked([call]).open([item('1.1')]);
+  script.update('decide', { callId: '1.1', decision: 'approved' }, accepted('1.1', 'approved'));
+  script.fails(script.call(call), { message: 'pipe' }).open([], 1);
+  expect(script.told('in_doubt')).toMatchObject([{ summary: '1.1 pay pay ben 5' }]);
 });
 
 test('the same memo again opens nothing twice', () => {
@@ -254,6 +279,49 @@ describe('an edit that needs a new preview', () => {
     });
     expect(script.told('request_opened').at(-1)).not.toHaveProperty('edit');
     expect(script.told('call_ended')).toEqual([]);
+  });
+
+  test('says why it waits again, also if the memo does not name it', () => {
+    const invalid = {
+      kind: 'invalid',
+      callId: '1.1',
+      id: 'i',
+      tool: 'pay',
+      proposed: {},
+      result: result('1.1'),
+    };
+    const script = prepare(edited(), invalid).open([], 1);
+    expect(script.told('request_opened').at(-1)?.summary).toBe(
+      '1.1 pay (the edit could not be previewed: done) n=1',
+    );
+  });
+
+  test.each([
+    [
+      'keeps its votes if the edit could not be previewed',
+      { kind: 'invalid', proposed: {}, result: result('1.1') },
+      ['ann'],
+    ],
+    [
+      'loses its votes if the edit is shown',
+      ask('1.1', { arguments: { n: 5 }, authority: authority(2) }),
+      [],
+    ],
+  ])('%s', (_, prepared, voters) => {
+    const script = asked([
+      ask('1.1', { authority: authority(2, { escalate: { afterMs: 1, to: ['eve'] } }) }),
+    ]);
+    script.open([item('1.1')]);
+    const vote = { callId: '1.1', decision: 'approved', approver: 'ann' };
+    script.update('decide', vote, accepted('1.1', 'approved', waits));
+    script.open([item('1.1', { voting: { votes: [], ...waits, escalated: true } })]);
+    const edit = { callId: '1.1', decision: 'modified', arguments: { n: 5 }, approver: 'ben' };
+    script.update('decide', edit, accepted('1.1', 'modified', { asksAgain: true })).open([]);
+    prepare(script, { callId: '1.1', id: 'i', tool: 'pay', ...prepared }).open([item('1.1')]);
+    const [call] = viewOf(script.fold()).calls;
+    expect(call?.phase).toBe('requested');
+    expect(call?.votes.map(({ voter }) => voter)).toEqual(voters);
+    expect(call?.isEscalated).toBe(voters.length > 0 ? true : undefined);
   });
 
   test('is one without votes and under the rule of today where an admin wants it asked again', () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import type { RequestOpened } from '../../../src/history/events';
+import type { DecisionMade, RequestOpened } from '../../../src/history/events';
 import {
+  approvedHunks,
   blocksOf,
   changesOf,
   type Choice,
@@ -211,4 +212,15 @@ describe('differences', () => {
       }),
     );
   });
+});
+
+it('the approved hunks are those of the decision that settles the request', () => {
+  const one: DecisionMade = {
+    ...{ type: 'decision', eventId: 9, at: '', callId: '1.1', decision: 'approved', hunks: ['1'] },
+    ...{ approver: 'ann', channel: 'web', door: 'update', identity: 'web@host' },
+    judgement: { accepted: true },
+  };
+  expect(approvedHunks({ request: request(['1', '2']), settledBy: one })).toEqual(['1']);
+  const left = { request: request(['1', '2']), decisions: [one] };
+  expect(approvedHunks(left)).toEqual(['1', '2']);
 });

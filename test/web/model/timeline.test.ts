@@ -86,7 +86,7 @@ it.each<[string, Draft[], string[]]>([
       { type: 'request_opened', ...call, s: 64 },
       { type: 'request_expired', callId: '1.1', s: 70 },
     ],
-    ['step-1: think 2', '1.1: wait 60, wait 6 failed, asked (modified by anna), denied (expired)'],
+    ['step-1: think 2', '1.1: wait 60, wait 6 failed, said (modified by anna), denied (expired)'],
   ],
   [
     'failed after three attempts',
@@ -109,7 +109,22 @@ it.each<[string, Draft[], string[]]>([
     ],
     [
       'step-1: think 2',
-      '1.1: wait 60, queue 1, run 7 failed, doubt 10, approved (approved by anna), lost (lost), approved (happened by anna)',
+      '1.1: wait 60, queue 1, run 7 failed, doubt 10, approved (approved by anna), lost (lost), said (happened by anna)',
+    ],
+  ],
+  [
+    'is in doubt, and has one vote of two to run again',
+    [
+      ...ASKED,
+      approved,
+      started,
+      { type: 'in_doubt', ...call, s: 71 },
+      { type: 'resolved', callId: '1.1', resolution: 'run-again', ...accepted, stillWaits: true, s: 80 },
+      { type: 'resolved', callId: '1.1', resolution: 'run-again', ...accepted, approver: 'ben', s: 90 },
+    ],
+    [
+      'step-1: think 2',
+      '1.1: wait 60, queue 1, run 8 failed, doubt 19, approved (approved by anna), approved (run-again by anna, waits for others), approved (run-again by ben)',
     ],
   ],
   [

@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dateTime } from '../../../contract/text/times';
 import type { Issue, JsonSchema } from '../../../contract/tool';
+import { lastWordOn } from '../../../history/decisions';
 import type { CallView } from '../../../history/view-types';
 import { type ArgumentsDraft, setText } from '../../model/draft';
 import { type Typed, typedParts } from '../../typed';
@@ -212,11 +213,9 @@ export function LeftOver({ typed, what, drop }: LeftOverProps): JSX.Element | nu
 }
 
 /** The event that ended a request while a person was typing, in words. */
-export function whatHappened({ answers, decisions, resolutions, phase }: CallView): string {
-  const last = [...answers, ...decisions, ...resolutions]
-    .filter(({ judgement }) => judgement.accepted !== false)
-    .at(-1);
-  if (phase === 'expired') return 'It expired.';
+export function whatHappened(call: CallView): string {
+  const last = lastWordOn(call);
+  if (call.phase === 'expired') return 'It expired.';
   if (last === undefined) return 'It does not wait any more.';
   const word = wordIn(last);
   const did = last.type === 'resolved' ? `resolved (${word ?? ''})` : word;
