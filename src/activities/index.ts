@@ -67,7 +67,7 @@ function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promi
   };
 }
 
-/** The most causes that a mended failure keeps. */
+/** The longest chain of causes that is looked at. */
 const MOST_CAUSES = 10;
 
 /** Whether the text of an error or of one of its causes has half a character. */
