@@ -1,9 +1,11 @@
 import { defined } from '../contract/defined';
-import { ApplicationFailure, Context } from '@temporalio/activity';
+import { ApplicationFailure, CancelledFailure, Context } from '@temporalio/activity';
 import type { CallInput, CallOutput, HeldInput, VerifyInput, VerifyOutput } from '../contract/call';
+import { errorMessage } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { ACTIVITIES, FAILURES, RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import { isRaise } from '../contract/spending/budget';
+import { wellFormed } from '../contract/text/bytes';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
 import type { BurstInput, BurstOutput, FirstInput } from '../contract/burst/burst';
@@ -48,13 +50,58 @@ export function createActivities(deps: ActivityDeps): Activities {
   };
 }
 
-/** Wraps an activity so that it fails with a reason if this worker cannot read its input. */
+/**
+ * Wraps an activity so that it fails with a reason if this worker cannot read its input. Its failure is always UTF-8,
+ * because half a character in a short failure would end the worker.
+ */
 function readable<I, O>(activity: (input: I) => Promise<O>): (input: I) => Promise<O> {
   return async (input) => {
     const unreadable = whyUnreadable(input);
-    if (unreadable === undefined) return activity(input);
-    throw new Error(`this worker cannot read the input: ${unreadable.why}. This attempt ran nothing.`);
+    if (unreadable !== undefined)
+      throw new Error(`this worker cannot read the input: ${unreadable.why}. This attempt ran nothing.`);
+    try {
+      return await activity(input);
+    } catch (error) {
+      throw isTorn(error) ? mended(error) : error;
+    }
   };
+}
+
+/** The longest chain of causes that is looked at. */
+const MOST_CAUSES = 10;
+
+/** Whether the text of an error or of one of its causes has half a character. */
+function isTorn(error: unknown, level = 0): boolean {
+  const [message, name] = [errorMessage(error), nameOf(error)];
+  if (wellFormed(message) !== message || wellFormed(name) !== name) return true;
+  return error instanceof Error && error.cause !== undefined && level < MOST_CAUSES
+    ? isTorn(error.cause, level + 1)
+    : false;
+}
+
+/** The same failure for Temporal, with texts that are UTF-8. */
+function mended(error: unknown, level = 0): Error {
+  const message = wellFormed(errorMessage(error));
+  const inner = error instanceof Error && level < MOST_CAUSES ? error.cause : undefined;
+  const cause = inner === undefined ? undefined : mended(inner, level + 1);
+  if (error instanceof CancelledFailure) return new CancelledFailure(message, error.details, cause);
+  const type = wellFormed(nameOf(error));
+  if (!(error instanceof ApplicationFailure))
+    return ApplicationFailure.create({ message, type, ...defined({ cause }) });
+  const { nonRetryable, nextRetryDelay, category } = error;
+  const details = error.details ?? [];
+  const kept = defined({
+    cause,
+    nextRetryDelay: nextRetryDelay ?? undefined,
+    category: category ?? undefined,
+  });
+  return ApplicationFailure.create({ message, type, nonRetryable: nonRetryable === true, details, ...kept });
+}
+
+/** The type of a failure, as Temporal records it. */
+function nameOf(error: unknown): string {
+  if (error instanceof ApplicationFailure && typeof error.type === 'string') return error.type;
+  return error instanceof Error ? error.name : 'Error';
 }
 
 /** Takes one step or, if the turn has no reply yet and its agent says so, a burst of steps. */

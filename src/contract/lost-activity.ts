@@ -33,15 +33,16 @@ export function startWithin({ startWithinMs }: Pick<CallSettings, 'startWithinMs
 export const HOLDER_GONE = 'the worker that held the state of its tool did not take it';
 
 /**
- * Whether a call on the queue of the worker that held its state goes to another worker. An unsafe call goes there only
- * if it is proven that it never started. Any other call may run again.
+ * Whether a call on the queue of the worker that held its state goes to another worker. Undefined if it does not. An
+ * unsafe call goes there only if it is proven that it never started. Any other call may have run.
  */
 export function goesElsewhere(
   activity: LostActivity,
   { effect, times }: { effect: CallSettings['effect']; times: OpenTimes },
-): boolean {
-  const isLate = !activity.cancelled && activity.timeout === 'SCHEDULE_TO_START';
-  return isLate && (effect !== 'unsafe' || unstarted(activity, times) !== undefined);
+): { mayHaveRun: boolean } | undefined {
+  if (activity.cancelled || activity.timeout !== 'SCHEDULE_TO_START') return undefined;
+  if (effect !== 'unsafe') return { mayHaveRun: true };
+  return unstarted(activity, times) === undefined ? undefined : { mayHaveRun: false };
 }
 
 /** The time that an activity was open, and its timeouts. All in milliseconds. */
@@ -60,18 +61,19 @@ export interface OpenTimes {
   maximumAttempts: number;
 }
 
+/** The most attempts of a call. A lost attempt of an unsafe call may have taken effect, so it is never repeated. */
+export function mostAttempts({ effect, retry }: Pick<CallSettings, 'effect' | 'retry'>): number {
+  return effect === 'unsafe' ? 1 : retry.maximumAttempts;
+}
+
 /** The timeouts of the activity of a call. `isHeld`: it is on the queue of the worker that holds the state of its tool. */
 export function timeoutsOf(
   settings: Pick<CallSettings, 'effect' | 'retry' | 'heartbeatMs' | 'startWithinMs'>,
   isHeld: boolean,
 ): Omit<OpenTimes, 'openMs'> {
-  const { effect, retry, heartbeatMs } = settings;
-  return {
-    heartbeatMs,
-    startWithinMs: startWithin(settings, isHeld),
-    // A lost attempt of an unsafe call is never repeated.
-    maximumAttempts: effect === 'unsafe' ? 1 : retry.maximumAttempts,
-  };
+  const { heartbeatMs } = settings;
+  const startWithinMs = startWithin(settings, isHeld);
+  return { heartbeatMs, startWithinMs, maximumAttempts: mostAttempts(settings) };
 }
 
 /** The result of a call that is proven never to have started. Undefined if that is not proven. */

@@ -7,6 +7,7 @@ import { contentDigest } from './content-digest';
 import { resolveParameters } from './parameters';
 import type { CallContext, Classified, Parameters, Tool, ToolOptions, Verification } from './types';
 import { LIMITS, TIMES } from '../contract/limits';
+import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
 import { describeZodIssues, duration, invalidDefinition } from './options';
@@ -92,7 +93,9 @@ function asClassified(tool: Tool, classify: () => unknown): Tool {
   if (!answer.success) return tool;
   const safety = milderOf(SAFETIES, tool.safety, answer.data.safety);
   const effect = milderOf(EFFECTS, tool.effect, answer.data.effect);
-  const retry = effect === tool.effect ? tool.retry : Object.freeze(resolveRetry(effect));
+  // The one attempt of an unsafe tool is not a choice of its author.
+  const isMild = tool.effect === 'unsafe' && effect !== 'unsafe';
+  const retry = isMild ? Object.freeze(resolveRetry(effect)) : tool.retry;
   return Object.freeze<Tool>({ ...tool, safety, effect, retry });
 }
 
@@ -252,14 +255,11 @@ const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
 
 type Retry = z.output<typeof retrySchema>;
 
-function resolveRetry(effect: ToolSettings['effect'], retry: Retry = {}): RetryOptions {
-  const { maximumAttempts = 5, initialInterval = 1000, backoffCoefficient = 2, maximumInterval } = retry;
-  return {
-    maximumAttempts: effect === 'unsafe' ? 1 : maximumAttempts,
-    initialIntervalMs: initialInterval,
-    backoffCoefficient,
-    ...defined({ maximumIntervalMs: maximumInterval }),
-  };
+function resolveRetry(effect: ToolSettings['effect'], given: Retry = {}): RetryOptions {
+  const { maximumAttempts = 5, initialInterval = 1000, backoffCoefficient = 2, maximumInterval } = given;
+  const waits = defined({ maximumIntervalMs: maximumInterval });
+  const retry = { maximumAttempts, initialIntervalMs: initialInterval, backoffCoefficient, ...waits };
+  return { ...retry, maximumAttempts: mostAttempts({ effect, retry }) };
 }
 
 const retrySchema = z.strictObject({

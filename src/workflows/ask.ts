@@ -1,10 +1,4 @@
-import {
-  ApplicationFailure,
-  CancellationScope,
-  condition,
-  setHandler,
-  upsertMemo,
-} from '@temporalio/workflow';
+import { CancellationScope, condition, setHandler, upsertMemo } from '@temporalio/workflow';
 import type { RawValue } from '@temporalio/common';
 import type { AskedQuestion, CallQuestion, CallReply, ValidCall } from '../contract/call';
 import { ENDINGS } from '../contract/call-texts';
@@ -80,7 +74,7 @@ export function withdrawQuestion(approvals: Approvals, message: unknown, now: nu
 function inOrder(turn: Turn, message: RawValue): Asked {
   const judged = judge(turn.approvals, message);
   if (judged.ok) return judged.asked;
-  throw ApplicationFailure.nonRetryable(judged.why, FAILURES.ask);
+  throw messages.refusalFailure({ code: 'malformed', message: judged.why }, FAILURES.ask);
 }
 
 async function ask(turn: Turn, asked: Asked): Promise<CallReply> {

@@ -22,9 +22,9 @@ import type {
   ValidCall,
   VerifyInput,
 } from '../contract/call';
-import type { PlacedState, RetryOptions } from '../contract/tool';
+import type { PlacedState } from '../contract/tool';
 import { ENDINGS, nobodyHad, unprepared } from '../contract/call-texts';
-import { startWithin } from '../contract/lost-activity';
+import { mostAttempts, startWithin } from '../contract/lost-activity';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { isRaise } from '../contract/spending/budget';
 import { ACTIVITIES, activityIds } from '../contract/names';
@@ -178,14 +178,12 @@ function localOptions(state: CallState): LocalActivityOptions {
   };
 }
 
-/** The retry policy of a call. An unsafe call is never retried, because a lost attempt may have taken effect. */
+/** The retry policy of a call. */
 export function retryOf({ call: { settings } }: CallState): NonNullable<ActivityOptions['retry']> {
-  return settings.effect === 'unsafe' ? { maximumAttempts: 1 } : toRetryPolicy(settings.retry);
-}
-
-function toRetryPolicy(retry: RetryOptions): NonNullable<ActivityOptions['retry']> {
-  const { maximumAttempts, initialIntervalMs: initialInterval, backoffCoefficient } = retry;
-  const { maximumIntervalMs: most } = retry;
+  const maximumAttempts = mostAttempts(settings);
+  // The other settings have no effect on a call that is never retried.
+  if (maximumAttempts === 1) return { maximumAttempts };
+  const { initialIntervalMs: initialInterval, backoffCoefficient, maximumIntervalMs: most } = settings.retry;
   // The server refuses a longest wait that is shorter than the first one.
   const maximumInterval = most && Math.max(most, initialInterval);
   return { maximumAttempts, initialInterval, backoffCoefficient, ...defined({ maximumInterval }) };

@@ -1,6 +1,6 @@
 import { ApplicationFailure, setHandler, type SignalDefinition, uuid4 } from '@temporalio/workflow';
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
-import type { Accepted, Decision, QuestionAnswer, Refused, Resolution, Verdict } from '../contract/decision';
+import type { Accepted, Decision, QuestionAnswer, Resolution, Verdict } from '../contract/decision';
 import { type ChangedTool, toolsHere } from '../contract/worker-tools';
 import { MOST_WORK } from '../contract/schema/check-value';
 import { takeOutcome, takeAbandonment } from './approvals/doubts';
@@ -166,11 +166,11 @@ export function setVerdictHandlers<M extends { decisionId?: string }>(
     // cannot be about such a call, because no open question has its id yet.
     if (queue.isHeld && kind.mayBeSecret !== true) return;
     const judged = judge(message);
-    if (judged.kind === 'refuse') throw refusalFailure(judged.refused);
+    if (judged.kind === 'refuse') throw messages.refusalFailure(judged.refused);
   };
   setHandler(
     kind.update,
-    (message) => queue.answer(messages.weightOf(message), () => acceptedOf(answer(message))),
+    (message) => queue.answer(messages.weightOf(message), () => messages.takenOf(answer(message))),
     { validator, description },
   );
   const note = (message: RawValue): void => noteVerdict(context, answer(message), Date.now());
@@ -205,27 +205,4 @@ function abandon(context: ApprovalContext, message: RawValue): void {
   const read = messages.readMessage(message, messages.ABANDONMENT_BOUNDS);
   takeAbandonment(context.approvals, parseAbandonment(read.ok ? read.value : undefined));
   markChanged(context);
-}
-
-/**
- * The accepted verdict. The handler judges again, because another message of the same workflow task may have been taken
- * since the validator ran.
- */
-function acceptedOf(verdict: Verdict): Accepted {
-  if (!verdict.accepted) throw refusalFailure(verdict);
-  return verdict;
-}
-
-/**
- * The failure of a refused message. When the validator throws it, nothing is left in history, and the sender gets the
- * answer immediately.
- */
-function refusalFailure(refused: Refused): ApplicationFailure {
-  return ApplicationFailure.create({
-    type: refused.code,
-    // The request may hold half a character. UTF-8 has none, and the SDK would end the worker.
-    message: refused.message.replace(/\p{Cs}/gu, '\ufffd'),
-    nonRetryable: true,
-    details: [refused],
-  });
 }

@@ -1,5 +1,5 @@
 import { defaultPayloadConverter, rawValueTypeInfo, type RawValue, type TypeInfo } from '@temporalio/common';
-import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
+import { ApplicationFailure, defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { CallReply } from '../contract/call';
 import type { Away, AwaySeen } from '../contract/control/away';
 import type { GrantSeen, GrantsSeen, Revoked, UseTaken } from '../contract/control/grants';
@@ -18,7 +18,7 @@ import {
   type TurnWords,
 } from '../contract/session';
 import { areFiles } from '../contract/session/files';
-import { withFiles } from '../contract/text/bytes';
+import { wellFormed, withFiles } from '../contract/text/bytes';
 import type { ChangedTool } from '../contract/worker-tools';
 import type { TranscriptPage } from '../contract/transcript';
 import { ABANDONMENT, OUTCOME } from './approvals/messages';
@@ -146,6 +146,48 @@ export function readMessage(message: RawValue | undefined, { what, bytes, fields
     ok: false,
     message: `not a ${what}: ${JSON.stringify(unknown.slice(0, 64))} is not a known property`,
   };
+}
+
+/** Why a message is refused: a stable code, and what happened. */
+interface RefusedMessage {
+  code: string;
+  message: string;
+}
+
+/**
+ * The failure of a refused message. When the validator of an update throws it, nothing is left in history, and the
+ * sender gets the answer immediately.
+ */
+export function refusalFailure(refused: RefusedMessage, type = refused.code): ApplicationFailure {
+  return ApplicationFailure.create({
+    type,
+    message: wellFormed(refused.message),
+    nonRetryable: true,
+    details: [refused],
+  });
+}
+
+/**
+ * What a message was judged to be. A handler judges again what its validator has passed, because another message of
+ * the same workflow task may have been taken first.
+ *
+ * @param type The type of the failure. By default, the code of the refusal.
+ * @throws ApplicationFailure if the message is refused.
+ */
+export function takenOf<T extends object>(judged: T, type?: string): Exclude<T, RefusedMessage> {
+  assertTaken(judged, type);
+  return judged;
+}
+
+function assertTaken<T extends object>(
+  judged: T,
+  type?: string,
+): asserts judged is Exclude<T, RefusedMessage> {
+  if (isRefused(judged)) throw refusalFailure(judged, type);
+}
+
+function isRefused(judged: object): judged is RefusedMessage {
+  return 'code' in judged;
 }
 
 /** Reads new words for a turn. Undefined: they cannot be read. Never throws. */

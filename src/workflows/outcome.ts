@@ -103,8 +103,9 @@ export function settlementOf(
   const isHeld = state.placed?.holder !== undefined;
   const { effect } = settings;
   const times = { ...timeoutsOf(settings, isHeld), openMs: now - state.scheduledAt };
-  if (isHeld && goesElsewhere(activity, { effect, times })) {
-    if (effect !== 'unsafe') state.mayHaveRun = true;
+  const moved = isHeld ? goesElsewhere(activity, { effect, times }) : undefined;
+  if (moved !== undefined) {
+    if (moved.mayHaveRun) state.mayHaveRun = true;
     return { notHere: HOLDER_GONE };
   }
   const lost = settleLost(activity, { effect, times });

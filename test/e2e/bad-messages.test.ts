@@ -1,13 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure, RawValue } from '@temporalio/common';
 import type { temporal } from '@temporalio/proto';
+import { CONTROL, FAILURES, UPDATES } from '../../src/contract/names';
 import { useAgent } from '../support/agent-fixture';
 import { recordTool } from '../support/effects';
 import type { TurnHandle } from '../support/fixture';
 import { decide, eventsOf, verdictsOf } from '../support/turns';
 import { until } from '../support/until';
 
-const { effects, fixture, start } = useAgent('payer', (written) => [
+const { book, client, effects, fixture, start } = useAgent('payer', (written) => [
   recordTool(written, { name: 'pay', safety: 'dangerous' }),
 ]);
 const waiting = (tag: string): Promise<TurnHandle> =>
@@ -42,9 +44,19 @@ const payload = (encoding: string, data: string | Buffer) => ({
   data: Buffer.from(data),
 });
 
+const sendHalf = (handle: Pick<TurnHandle, 'executeUpdate'>, update: string): Promise<string> =>
+  refusalOf(
+    handle.executeUpdate<unknown, [RawValue]>(update, {
+      args: [RawValue.fromPayload(payload('json/plain', HALF))],
+    }),
+  );
+
 /** A decision with new arguments, as text. */
 const edit = (amount: string): string =>
   `{"callId":"1.1","decision":"modified","arguments":{"tag":"edited","amount":${amount}}}`;
+
+/** A name that is half a character. A refusal quotes the name, and a failure with it cannot be written as UTF-8. */
+const HALF = String.raw`{"\udc00":1}`;
 
 const badSignals: [string, temporal.api.common.v1.IPayload[] | undefined][] = [
   ['null', [payload('json/plain', 'null')]],
@@ -63,6 +75,7 @@ const badSignals: [string, temporal.api.common.v1.IPayload[] | undefined][] = [
     'an edit that is nested without end',
     [payload('json/plain', edit('['.repeat(50_000) + ']'.repeat(50_000)))],
   ],
+  ['half a character in a name', [payload('json/plain', HALF)]],
   ['no argument', undefined],
   ['an empty list of arguments', []],
 ];
@@ -97,6 +110,48 @@ test.each(badSignals)('an update with %s is refused without a trace', async (wha
   expect(await eventsOf(handle)).toHaveLength(before);
   await decide(handle, { callId: '1.1', decision: 'denied' });
   await handle.result();
+});
+
+test.each([
+  [UPDATES.decide, 'malformed'],
+  [UPDATES.resolve, 'malformed'],
+  [UPDATES.answer, 'malformed'],
+  [UPDATES.ask, FAILURES.ask],
+])('half a character in a message to %s of a turn is refused, and the turn goes on', async (update, code) => {
+  const handle = await waiting(`half ${update}`);
+  expect(await sendHalf(handle, update)).toBe(code);
+  await decide(handle, { callId: '1.1', decision: 'denied' });
+  expect(await handle.result()).toMatchObject({ status: 'answered' });
+});
+
+test.each([UPDATES.send, UPDATES.control])(
+  'half a character in a message to %s of a session is refused, and the session goes on',
+  async (update) => {
+    const session = client().session(`half-${randomUUID()}`, {
+      agent: 'payer',
+      taskQueue: fixture().taskQueue,
+    });
+    await session.send(book.add({ text: 'hello' }));
+    const handle = fixture().client.workflow.getHandle(session.id);
+    expect(await sendHalf(handle, update)).toBe('malformed');
+    await session.close();
+    expect(await handle.result()).toMatchObject({ status: 'closed' });
+  },
+);
+
+test.each([
+  [UPDATES.pause, FAILURES.pause],
+  [UPDATES.resume, FAILURES.pause],
+  [UPDATES.grant, FAILURES.grant],
+  [UPDATES.confirm, FAILURES.grant],
+  [UPDATES.revoke, FAILURES.grant],
+  [UPDATES.use, FAILURES.grant],
+  [UPDATES.away, FAILURES.away],
+  [UPDATES.back, FAILURES.away],
+])('half a character in a message to %s of the control workflow is refused', async (update, code) => {
+  await until('the control workflow', async () => (await client().pauses()).control === 'open');
+  expect(await sendHalf(fixture().client.workflow.getHandle(CONTROL.workflowId), update)).toBe(code);
+  expect(await client().pauses()).toMatchObject({ control: 'open' });
 });
 
 test.each(['resolution', 'outcome', 'abandon', 'nobody_listens'])(

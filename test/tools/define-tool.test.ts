@@ -457,6 +457,15 @@ describe('a tool whose calls differ', () => {
     expect(tool.forCall?.({})).toMatchObject({ digest: tool.digest, retry: { maximumAttempts: 5 } });
   });
 
+  it('keeps the retries that its definition names', () => {
+    const retry = { maximumAttempts: 2, initialInterval: '10s' };
+    const tool = defineTool({ ...valid, effect: 'idempotent', retry, classify: () => ({ effect: 'pure' }) });
+    expect(tool.forCall?.({})).toMatchObject({
+      effect: 'pure',
+      retry: { maximumAttempts: 2, initialIntervalMs: 10_000 },
+    });
+  });
+
   it('is never stricter than its definition', () => {
     const tool = defineTool({ ...valid, classify: () => ({ safety: 'dangerous', effect: 'unsafe' }) });
     expect(tool.forCall?.({})).toMatchObject({ safety: 'safe', effect: 'pure' });

@@ -20,6 +20,11 @@ function countBytes(text: string): number {
   return bytes;
 }
 
+/** A text with a replacement for each half of a surrogate pair, because UTF-8 has none. */
+export function wellFormed(text: string): string {
+  return text.replace(/\p{Cs}/gu, '\ufffd');
+}
+
 /** A size: `12 B`, `3.4 KiB`, `5 MiB`. */
 export function sizeText(size: number): string {
   if (size < 1024) return `${Math.round(size)} B`;

@@ -199,8 +199,10 @@ function judge({ held, activity, event }: UnjudgedFailure, by: EventHeader): Tur
   const openMs = Date.parse(by.at) - activity.scheduledIn;
   const times = { openMs, ...timesOf(held) };
   const effect = effectOf(held);
-  if (held.isHeld === true && goesElsewhere(lostInHistory(event.failure), { effect, times })) {
-    if (effect !== 'unsafe') held.runsAgain = true;
+  const lost = lostInHistory(event.failure);
+  const moved = held.isHeld === true ? goesElsewhere(lost, { effect, times }) : undefined;
+  if (moved !== undefined) {
+    if (moved.mayHaveRun) held.runsAgain = true;
     return givenBack(by, held, HOLDER_GONE);
   }
   const settled =

@@ -48,7 +48,7 @@ import type { MessageOf, MessageSchema } from '../../contract/schema/message';
 import { whyUnreadable } from '../../contract/unreadable';
 import { misfit } from '../check-start';
 import { type HeldAway, awayInput, takeAway } from './away';
-import { readAs, refusalFailure, take, takenOf } from './take';
+import { readAs, take } from './take';
 import {
   type Bounds,
   confirmUpdate,
@@ -56,8 +56,10 @@ import {
   grantUpdate,
   pauseUpdate,
   readMessage,
+  refusalFailure,
   resumeUpdate,
   revokeUpdate,
+  takenOf,
   useUpdate,
 } from '../messages';
 

@@ -1,9 +1,9 @@
-import { ApplicationFailure, setHandler } from '@temporalio/workflow';
+import { setHandler } from '@temporalio/workflow';
 import type { RawValue, UpdateDefinition } from '@temporalio/common';
 import type { AwayRefused } from '../../contract/control/away';
 import type { GrantRefused } from '../../contract/control/grants';
 import type { PauseRefused } from '../../contract/control/pauses';
-import { type Bounds, readMessage } from '../messages';
+import { type Bounds, readMessage, refusalFailure, takenOf } from '../messages';
 
 type Refused = PauseRefused | GrantRefused | AwayRefused;
 
@@ -46,23 +46,4 @@ export function readAs<T>(message: RawValue, form: Form<T>): T {
   if (!found.ok) throw refusalFailure({ code: 'malformed', message: found.message }, form.failure);
   if (form.fits(found.value)) return found.value;
   throw refusalFailure({ code: 'malformed', message: `this is not a ${form.what}` }, form.failure);
-}
-
-/** The result of judging a message. @throws ApplicationFailure if the message was refused. */
-export function takenOf<T extends object>(answer: T | Refused, type: string): T {
-  if (isRefused(answer)) throw refusalFailure(answer, type);
-  return answer;
-}
-
-function isRefused(answer: object): answer is Refused {
-  return 'code' in answer;
-}
-
-/**
- * The failure of a refused update. When the validator throws it, nothing is left in history, and the sender gets the
- * answer immediately.
- */
-export function refusalFailure(refused: Refused, type: string): ApplicationFailure {
-  const { message } = refused;
-  return ApplicationFailure.create({ type, message, nonRetryable: true, details: [refused] });
 }

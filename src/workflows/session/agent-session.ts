@@ -65,11 +65,11 @@ class SessionRun {
     const { session, queue } = this;
     setHandler(
       messages.sendUpdate,
-      (message) => queue.answer(messages.weightOf(message), () => takenOf(this.receive(message))),
+      (message) => queue.answer(messages.weightOf(message), () => messages.takenOf(this.receive(message))),
       {
         validator: (message) => {
           const judged = this.judge(message);
-          if (judged.kind === 'refuse') throw refusalFailure(judged.refused);
+          if (judged.kind === 'refuse') throw messages.refusalFailure(judged.refused);
         },
         description: 'Say something: queue, interrupt or steer',
       },
@@ -94,9 +94,10 @@ class SessionRun {
     const { queue } = this;
     setHandler(
       messages.controlUpdate,
-      (message) => queue.answer(messages.weightOf(message), () => void takenOf(this.control(message))),
+      (message) =>
+        queue.answer(messages.weightOf(message), () => void messages.takenOf(this.control(message))),
       {
-        validator: (message) => void takenOf(this.judgeControl(message)),
+        validator: (message) => void messages.takenOf(this.judgeControl(message)),
         description: 'Pause, resume, compact or close the session, or cancel its turn',
       },
     );
@@ -262,25 +263,3 @@ function resetRun(): string | undefined {
  */
 const IDLE_TURNS = 20;
 const IDLE_BYTES = 1024 * 1024;
-
-/**
- * The accepted answer. The handler judges again, because another message of the same workflow task may have been taken
- * first.
- */
-function takenOf<T extends object>(answer: T | SessionRefused): T {
-  if (isRefused(answer)) throw refusalFailure(answer);
-  return answer;
-}
-
-function isRefused(answer: object): answer is SessionRefused {
-  return 'accepted' in answer && answer.accepted === false;
-}
-
-/**
- * The failure of a refused message. When the validator throws it, nothing is left in history, and the sender gets the
- * answer immediately.
- */
-function refusalFailure(refused: SessionRefused): ApplicationFailure {
-  const { code, message } = refused;
-  return ApplicationFailure.create({ type: code, message, nonRetryable: true, details: [refused] });
-}

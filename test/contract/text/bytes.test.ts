@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type * as Bytes from '../../../src/contract/text/bytes';
-import { utf8Bytes } from '../../../src/contract/text/bytes';
+import { utf8Bytes, wellFormed } from '../../../src/contract/text/bytes';
 
 /** As a workflow and the page have it: without Buffer. */
 function countedByHand(): (text: string) => number {
@@ -41,4 +41,13 @@ test('both count the same for any text, halves of pairs included', () => {
       expect(utf8Bytes(text)).toBe(new TextEncoder().encode(text).length);
     }),
   );
+});
+
+test.each([
+  ['plain', 'plain'],
+  ['a pair: 😀', 'a pair: 😀'],
+  ['half a pair: \ud83d', 'half a pair: \ufffd'],
+  ['\ude00\ud83d', '\ufffd\ufffd'],
+])('%j is %j as UTF-8', (text, formed) => {
+  expect(wellFormed(text)).toBe(formed);
 });
