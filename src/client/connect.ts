@@ -2,12 +2,12 @@ import { Client, Connection, type ClientOptions, type ConnectionLike } from '@te
 import { defaultPayloadConverter } from '@temporalio/common';
 import { LENIENT_CONVERTER, loadEncryption } from '../encryption/load';
 import { CountersignError } from '../contract/errors';
-import { refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
+import { isKeyRefused, refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
 import { makeDecode } from '../history/decode/decode';
 import { defined } from '../contract/defined';
 import { reasonOfNoAnswer } from '../server-probe';
 import { type ResolvedPlace, resolvePlace } from '../temporal-settings';
-import { detailsOf, isUpdateLimit, STATUS, grpcStatusOf } from '../history/server-errors';
+import { detailsOf, isUpdateLimit, grpcStatusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { openFileStore } from '../store';
 import { SendLimit } from './send-limit';
@@ -143,7 +143,7 @@ async function noServer(settings: ResolvedPlace, cause: unknown): Promise<Counte
   const { address } = settings;
   const extras = { data: { address }, cause };
   const said = detailsOf(cause);
-  if (isRefused(cause))
+  if (isKeyRefused(grpcStatusOf(cause)))
     return new CountersignError('no_server', refusedAt(address, said), {
       ...extras,
       hint: SERVER_HINTS.keyRefused,
@@ -153,12 +153,6 @@ async function noServer(settings: ResolvedPlace, cause: unknown): Promise<Counte
     ...extras,
     hint,
   });
-}
-
-/** Whether the server answered and refuses this key. */
-function isRefused(error: unknown): boolean {
-  const status = grpcStatusOf(error);
-  return status === STATUS.permissionDenied || status === STATUS.unauthenticated;
 }
 
 /** Puts the operations of the client together. */

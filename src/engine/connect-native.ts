@@ -1,7 +1,7 @@
 import { NativeConnection } from '@temporalio/worker';
 import type { ConnectionLike } from '@temporalio/client';
 import { CountersignError } from '../contract/errors';
-import { refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
+import { isKeyRefused, refusedAt, SERVER_HINTS, STATUS } from '../contract/text/server-hints';
 import { describeError } from './run';
 import { isSilent, reasonOfNoAnswer } from '../server-probe';
 import { resolvePlace, type ServerPlace } from '../temporal-settings';
@@ -57,9 +57,6 @@ function serverWords(said: string): string {
   return /, message: "([^"]+)"/.exec(said)?.[1] ?? said;
 }
 
-/** The status codes of gRPC. */
-const STATUS = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const;
-
 /**
  * Checks that a namespace exists. Without its namespace, a worker would wait forever for work that cannot come.
  *
@@ -71,7 +68,7 @@ export async function requireNamespace(connection: ConnectionLike, namespace: st
   } catch (error) {
     const code = codeOf(error);
     if (code === STATUS.notFound) throw missing(namespace, error);
-    if (code === STATUS.unauthenticated || code === STATUS.permissionDenied) throw refused(namespace, error);
+    if (isKeyRefused(code)) throw refused(namespace, error);
     throw error;
   }
 }
