@@ -8,13 +8,7 @@ import { errorMessage } from './contract/errors';
 import { CONTROL } from './contract/names';
 import { escapeHidden } from './contract/text/unsafe-text';
 import { toolSetIn } from './contract/worker-tools';
-import {
-  connectNative,
-  type NativePlace,
-  requireAnswer,
-  requireNamespace,
-  type ServerPlace,
-} from './engine/connect-native';
+import { connectNative, type NativePlace, requireAnswer, requireNamespace } from './engine/connect-native';
 import { type Encryption, loadEncryption } from './encryption/load';
 import { ensureAttributes } from './engine/search-attributes';
 import { hasRuntime } from './history/replay/sdk-internals';
@@ -32,6 +26,7 @@ import {
   workerOptions,
 } from './worker-options';
 import { openHealthOf } from './worker-health';
+import type { ServerPlace } from './temporal-settings';
 import type { TurnWorkerSettings } from './worker-settings';
 import { metricsExporter, metricsFailed } from './worker-metrics';
 import { identityOn } from './worker-names';

@@ -165,6 +165,7 @@ describe('contract', () => {
 describe('the rooms of lib', () => {
   /** Beside the rooms, and know none but the contract. */
   const [FILES, LOCK, PROBE] = ['lib/files', 'lib/lock', 'lib/server-probe'];
+  const SETTINGS = 'lib/temporal-settings';
   const [TRACES, STORE, RACE, LOOPBACK] = ['lib/traces', 'lib/store', 'lib/race', 'lib/loopback'];
   const reached = (folder: string): Set<string> =>
     new Set(
@@ -181,14 +182,25 @@ describe('the rooms of lib', () => {
   it.each([
     ['workflows', ['contract']],
     ['history', ['contract']],
-    ['engine', ['contract', LOCK, PROBE]],
+    ['engine', ['contract', LOCK, PROBE, SETTINGS, LOOPBACK]],
     ['tools', ['contract', FILES, LOCK, TRACES, RACE, LOOPBACK]],
     ['models', ['contract', 'tools']],
     ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],
     // What is sent to a web inbox: by workers, and in part by the client.
     [
       'client',
-      ['contract', 'history', 'encryption', 'sealing', STORE, PROBE, TRACES, 'lib/stream-news', RACE],
+      [
+        'contract',
+        'history',
+        'encryption',
+        'sealing',
+        STORE,
+        PROBE,
+        SETTINGS,
+        TRACES,
+        'lib/stream-news',
+        RACE,
+      ],
     ],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],

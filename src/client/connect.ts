@@ -1,19 +1,13 @@
-import {
-  Client,
-  Connection,
-  type ClientOptions,
-  type ConnectionLike,
-  type ConnectionOptions,
-} from '@temporalio/client';
+import { Client, Connection, type ClientOptions, type ConnectionLike } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
-import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import { LENIENT_CONVERTER, loadEncryption } from '../encryption/load';
-import { CountersignError, errorMessage } from '../contract/errors';
-import { refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
+import { CountersignError } from '../contract/errors';
+import { isKeyRefused, refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
 import { makeDecode } from '../history/decode/decode';
 import { defined } from '../contract/defined';
 import { reasonOfNoAnswer } from '../server-probe';
-import { detailsOf, isUpdateLimit, STATUS, grpcStatusOf } from '../history/server-errors';
+import { type ResolvedPlace, resolvePlace } from '../temporal-settings';
+import { detailsOf, isUpdateLimit, grpcStatusOf } from '../history/server-errors';
 import type { ClientContext } from './context';
 import { openFileStore } from '../store';
 import { SendLimit } from './send-limit';
@@ -122,7 +116,7 @@ async function dial(
   options: ConnectOptions,
 ): Promise<{ client: Client; listing: Listing; close: () => Promise<void> }> {
   const encryption = loadEncryption(options.encryption);
-  const settings = readSettings(options);
+  const settings = resolvePlace(options);
   const given = options.connection;
   const connection = given ?? (await openConnection(settings, options.timeoutMs ?? TIMEOUT_MS));
   const base = { namespace: settings.namespace, ...defined({ identity: options.identity }) };
@@ -131,7 +125,7 @@ async function dial(
   return { client, listing, close: async () => (given === undefined ? connection.close() : undefined) };
 }
 
-async function openConnection(settings: Settings, connectTimeout: number): Promise<Connection> {
+async function openConnection(settings: ResolvedPlace, connectTimeout: number): Promise<Connection> {
   try {
     return await Connection.connect({
       address: settings.address,
@@ -145,11 +139,11 @@ async function openConnection(settings: Settings, connectTimeout: number): Promi
   }
 }
 
-async function noServer(settings: Settings, cause: unknown): Promise<CountersignError> {
+async function noServer(settings: ResolvedPlace, cause: unknown): Promise<CountersignError> {
   const { address } = settings;
   const extras = { data: { address }, cause };
   const said = detailsOf(cause);
-  if (isRefused(cause))
+  if (isKeyRefused(grpcStatusOf(cause)))
     return new CountersignError('no_server', refusedAt(address, said), {
       ...extras,
       hint: SERVER_HINTS.keyRefused,
@@ -159,45 +153,6 @@ async function noServer(settings: Settings, cause: unknown): Promise<Countersign
     ...extras,
     hint,
   });
-}
-
-/** Whether the server answered and refuses this key. */
-function isRefused(error: unknown): boolean {
-  const status = grpcStatusOf(error);
-  return status === STATUS.permissionDenied || status === STATUS.unauthenticated;
-}
-
-/** The server to connect to, found from options, `TEMPORAL_*` and `temporal.toml`. */
-interface Settings {
-  address: string;
-  namespace: string;
-  /** TLS, API key and headers, if they are set. */
-  connection: Pick<ConnectionOptions, 'tls' | 'apiKey' | 'metadata'>;
-}
-
-/**
- * Reads Temporal's own settings. Options win over the environment, and the environment wins over the file.
- *
- * @throws CountersignError `config_invalid` when they cannot be read.
- */
-export function readSettings(options: Pick<ConnectOptions, 'address' | 'namespace' | 'profile'>): Settings {
-  const { connectionOptions, namespace } = loadProfile(options.profile ?? process.env['TEMPORAL_PROFILE']);
-  const { address, tls, apiKey, metadata } = connectionOptions;
-  return {
-    address: options.address ?? address ?? 'localhost:7233',
-    namespace: options.namespace ?? namespace ?? 'default',
-    connection: defined({ tls: tls ?? undefined, apiKey, metadata }),
-  };
-}
-
-function loadProfile(profile: string | undefined): ReturnType<typeof toClientOptions> {
-  try {
-    return toClientOptions(loadClientConfigProfile(profile ? { profile } : {}));
-  } catch (cause) {
-    const hint = 'check the TEMPORAL_ variables and the temporal.toml they point to';
-    const message = `Temporal's settings cannot be read: ${errorMessage(cause)}`;
-    throw new CountersignError('config_invalid', message, { hint, cause });
-  }
 }
 
 /** Puts the operations of the client together. */

@@ -10,12 +10,11 @@ import {
   type ScheduleSpecDescription,
   type ScheduleSummary as Listed,
 } from '@temporalio/client';
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
 import { msToTs } from '@temporalio/common/lib/time';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { MEMO, SEARCH_ATTRIBUTES, TASK_QUEUE, WORKFLOWS } from '../contract/names';
+import { ATTRIBUTE_KEYS, MEMO, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { isTurnInput } from '../contract/payloads';
 import { codecOfSchedule } from '../encryption/codec';
 import { toIso } from '../history/decode/proto';
@@ -41,7 +40,6 @@ const OVERLAPS: Readonly<Record<OverlapPolicy, ScheduleOverlapPolicy>> = {
   'allow-all': 'ALLOW_ALL',
 };
 
-const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 /** The most characters of a schedule's id. Temporal adds a dash and 20 characters. */
 const ID_CHARACTERS = 150;
 /** The least catch-up window. The server would make a smaller window larger. */
@@ -106,7 +104,7 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
     },
     policies: { overlap: OVERLAPS[overlap], catchupWindow: catchUpMs },
     memo: { [MEMO.prompt]: shown.memo[MEMO.prompt] },
-    typedSearchAttributes: [{ key: AGENT, value: input.agent }],
+    typedSearchAttributes: [{ key: ATTRIBUTE_KEYS.agent, value: input.agent }],
     state: { paused },
   };
   await on(context, id, 'making', () => scheduleClient(context, id).create(options));
@@ -189,7 +187,7 @@ function errorOf(error: unknown, id: string): unknown {
 }
 
 async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]> {
-  const query = `${SEARCH_ATTRIBUTES.agent} IS NOT NULL`;
+  const query = `${ATTRIBUTE_KEYS.agent.name} IS NOT NULL`;
   return ask(context, 'listing schedules', async () => {
     const found: ScheduleSummary[] = [];
     for await (const one of context.lister.schedule.list({ query })) found.push(summaryOf(one));
@@ -231,7 +229,7 @@ function summaryOf(schedule: Listed): ScheduleSummary {
   const prompt = memo?.[MEMO.prompt];
   return {
     id,
-    agent: typedSearchAttributes?.get(AGENT) ?? '',
+    agent: typedSearchAttributes?.get(ATTRIBUTE_KEYS.agent) ?? '',
     prompt: typeof prompt === 'string' ? prompt : '',
     when: spec === undefined ? '' : timesOf(spec),
     timeZone: spec?.timezone || 'UTC',

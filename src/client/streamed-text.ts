@@ -4,7 +4,13 @@ import { z } from 'zod';
 import { race } from '../race';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
-import type { SendText, StreamPlace, StreamSender, TextDelta } from '../contract/streamed-text';
+import {
+  SILENT_MS,
+  type SendText,
+  type StreamPlace,
+  type StreamSender,
+  type TextDelta,
+} from '../contract/streamed-text';
 import type { TurnEvent } from '../history/events';
 import { purposeOf } from '../history/fold/activities';
 import { is } from '../history/fold/guards';
@@ -41,12 +47,15 @@ function checkPlace(place: StreamPlace, urlName: string, tokenName: string): Str
   return { url: url.href.replace(/\/$/, ''), token: requireStreamToken(token, tokenName) };
 }
 
+/** The form of a token, as the text of a pattern: characters that a header can carry, enough that nobody guesses them. */
+export const STREAM_TOKEN = '[\\x21-\\x7e]{16,200}';
+
 /**
  * Checks a token. @throws CountersignError `config_invalid` for a token that a header cannot carry or that could be
  * guessed.
  */
 export function requireStreamToken(token: string, tokenName: string): string {
-  if (/^[\x21-\x7e]{16,200}$/.test(token)) return token;
+  if (new RegExp(`^${STREAM_TOKEN}$`).test(token)) return token;
   throw new CountersignError('config_invalid', `${tokenName} is not a token of 16 to 200 characters`, {
     hint: `Set ${tokenName} to one secret for the web inbox, its workers and those who follow turns.`,
   });
@@ -173,8 +182,6 @@ function createPlace(): Place {
 
 /** The wait between two tries to reach the web inbox, in milliseconds. Each wait is twice the wait before. */
 const RETRY_MS = { first: 500, most: 10_000 } as const;
-/** A connection counts as lost after this many milliseconds of silence. The web inbox sends a beat every 5 s. */
-const SILENT_MS = 18_000;
 
 const deltaSchema = z.object({
   type: z.literal('text'),

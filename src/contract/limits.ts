@@ -254,6 +254,8 @@ export const TIMES = {
    * still counts for this long after its `notAfter`.
    */
   clockSkew: 600 * SECOND,
+  /** The longest time of a sign-in, which is long enough to find a password. Also that of a link of the terminal. */
+  signIn: 600 * SECOND,
   /** A schedule starts a turn at most this late after an outage of the server, unless the schedule sets it. */
   scheduleCatchUp: DAY,
   /** The timeout of a `local` tool. It has to be quick, because it runs inside a workflow task. */

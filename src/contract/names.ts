@@ -116,6 +116,16 @@ export const SEARCH_ATTRIBUTES = {
   metadata: 'CountersignMetadata',
 } as const;
 
+/** The key of each search attribute: its name and its type, as `defineSearchAttributeKey` makes it. */
+export const ATTRIBUTE_KEYS = {
+  state: { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' },
+  pending: { name: SEARCH_ATTRIBUTES.pending, type: 'INT' },
+  tools: { name: SEARCH_ATTRIBUTES.tools, type: 'KEYWORD_LIST' },
+  deadline: { name: SEARCH_ATTRIBUTES.deadline, type: 'DATETIME' },
+  agent: { name: SEARCH_ATTRIBUTES.agent, type: 'KEYWORD' },
+  metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
+} as const satisfies Record<keyof typeof SEARCH_ATTRIBUTES, { name: string; type: string }>;
+
 /** Temporal's own search attribute of a workflow that a schedule started: the schedule's id. */
 export const SCHEDULED_BY = 'TemporalScheduledById';
 

@@ -102,6 +102,12 @@ export const STREAM = {
   headCharacters: 4_000,
 } as const;
 
+/** The milliseconds between two beats of a stream of events from the web inbox. */
+export const BEAT_MS = 5_000;
+
+/** A stream counts as lost after this many milliseconds of silence. */
+export const SILENT_MS = BEAT_MS * 3.6;
+
 /** Whether the first stream is of a later attempt than the second, or of a later revision of the same attempt. */
 export function isLaterStream(
   one: Pick<StreamedText, 'scheduledAt' | 'revision'>,

@@ -19,7 +19,7 @@ import type { TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { childStem } from './digest';
-import { MEMO, SEARCH_ATTRIBUTES } from './names';
+import { ATTRIBUTE_KEYS, MEMO } from './names';
 import type { Usage } from './spending/usage';
 import type { MovedStep, ResultRef, SessionRef } from './think';
 import type { TurnRecord, TurnWords } from './session';
@@ -313,14 +313,6 @@ export const ORIGIN: JsonSchema = {
  */
 export const originIssues = /* @__PURE__ */ soundCheck(ORIGIN);
 
-/** Search attribute keys, as `defineSearchAttributeKey` makes them. */
-const KEYS = {
-  state: { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' },
-  pending: { name: SEARCH_ATTRIBUTES.pending, type: 'INT' },
-  agent: { name: SEARCH_ATTRIBUTES.agent, type: 'KEYWORD' },
-  metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
-} as const;
-
 /** The data of a turn that lists and Temporal's UI show. Every start of a turn passes this beside the input. */
 export function startOf(input: TurnInput, prompt: string) {
   const { agent, origin, fork, lineage, session } = input;
@@ -328,10 +320,10 @@ export function startOf(input: TurnInput, prompt: string) {
   const who = fork === undefined ? agent : `${agent} (a fork of ${fork.of})`;
   return {
     typedSearchAttributes: [
-      { key: KEYS.state, value: 'running' },
-      { key: KEYS.pending, value: 0 },
-      { key: KEYS.agent, value: agent },
-      ...(facts.length === 0 ? [] : [{ key: KEYS.metadata, value: facts }]),
+      { key: ATTRIBUTE_KEYS.state, value: 'running' },
+      { key: ATTRIBUTE_KEYS.pending, value: 0 },
+      { key: ATTRIBUTE_KEYS.agent, value: agent },
+      ...(facts.length === 0 ? [] : [{ key: ATTRIBUTE_KEYS.metadata, value: facts }]),
     ],
     memo: {
       [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),

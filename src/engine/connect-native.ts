@@ -1,23 +1,10 @@
 import { NativeConnection } from '@temporalio/worker';
 import type { ConnectionLike } from '@temporalio/client';
 import { CountersignError } from '../contract/errors';
-import { refusedAt, SERVER_HINTS } from '../contract/text/server-hints';
-import type { ExistingEngine } from './engine';
-import { existingServer } from './resolve';
+import { isKeyRefused, refusedAt, SERVER_HINTS, STATUS } from '../contract/text/server-hints';
 import { describeError } from './run';
-import { defined } from '../contract/defined';
 import { isSilent, reasonOfNoAnswer } from '../server-probe';
-
-/**
- * The place of a server. Missing fields come from `TEMPORAL_*` and `temporal.toml`, then `localhost:7233` and
- * `default`.
- */
-export interface ServerPlace {
-  address?: string;
-  namespace?: string;
-  /** Profile of temporal.toml. @default `TEMPORAL_PROFILE`, then `default` */
-  profile?: string;
-}
+import { resolvePlace, type ServerPlace } from '../temporal-settings';
 
 /** A worker's connection and its namespace. */
 export interface NativePlace {
@@ -27,22 +14,13 @@ export interface NativePlace {
 }
 
 /**
- * The address that a worker connects to.
- *
- * @throws CountersignError `config_invalid` when the settings cannot be read.
- */
-export function addressOf(place: ServerPlace): string {
-  return resolvePlace(place).address;
-}
-
-/**
  * Waits for the first answer of the server, at most some ten seconds.
  *
  * @throws CountersignError `no_server` if no answer comes, `config_invalid` when the settings cannot be read.
  */
 export async function requireAnswer(place: ServerPlace): Promise<void> {
   const { address, connection } = resolvePlace(place);
-  if (await isSilent({ address, ...defined({ connection }) })) throw noServer(address, SERVER_HINTS.silent);
+  if (await isSilent({ address, connection })) throw noServer(address, SERVER_HINTS.silent);
 }
 
 /**
@@ -62,23 +40,9 @@ export async function connectNative(place: ServerPlace): Promise<NativePlace> {
         hint: SERVER_HINTS.keyRefused,
         cause: error,
       });
-    const reason = await reasonOfNoAnswer({ address, ...defined({ connection: options }) });
+    const reason = await reasonOfNoAnswer({ address, connection: options });
     throw noServer(address, SERVER_HINTS[reason], error);
   }
-}
-
-type ResolvedPlace = Required<Omit<ServerPlace, 'profile'>> & {
-  connection: ExistingEngine['connection'] | undefined;
-};
-
-function resolvePlace(place: ServerPlace): ResolvedPlace {
-  const { profile = process.env['TEMPORAL_PROFILE'] } = place;
-  const settings = existingServer({ ...process.env, TEMPORAL_PROFILE: profile });
-  return {
-    address: place.address ?? settings?.address ?? 'localhost:7233',
-    namespace: place.namespace ?? settings?.namespace ?? 'default',
-    connection: settings?.connection,
-  };
 }
 
 function noServer(address: string, hint: string, cause?: unknown): CountersignError {
@@ -93,9 +57,6 @@ function serverWords(said: string): string {
   return /, message: "([^"]+)"/.exec(said)?.[1] ?? said;
 }
 
-/** The status codes of gRPC. */
-const STATUS = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const;
-
 /**
  * Checks that a namespace exists. Without its namespace, a worker would wait forever for work that cannot come.
  *
@@ -107,7 +68,7 @@ export async function requireNamespace(connection: ConnectionLike, namespace: st
   } catch (error) {
     const code = codeOf(error);
     if (code === STATUS.notFound) throw missing(namespace, error);
-    if (code === STATUS.unauthenticated || code === STATUS.permissionDenied) throw refused(namespace, error);
+    if (isKeyRefused(code)) throw refused(namespace, error);
     throw error;
   }
 }

@@ -18,6 +18,7 @@ import type { Attempt, Progress, EngineRoute } from './engine';
 import { describeError, every, run, type RunResult } from './run';
 import { errnoOf } from '../contract/errors';
 import { MIB } from '../contract/limits';
+import { isPlainLocal } from '../loopback';
 
 /** Temporal's own download service. The SDK's test environment asks it in the same way. */
 export const DOWNLOAD_SERVICE = 'https://temporal.download';
@@ -115,7 +116,7 @@ const fetchInto = async (staging: string, options: DownloadOptions): Promise<str
 const get = async (first: string, isTest: boolean): Promise<Response> => {
   let url = new URL(first);
   for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
-    const isHere = isTest && url.protocol === 'http:' && url.hostname === '127.0.0.1';
+    const isHere = isTest && isPlainLocal(url);
     if (url.protocol !== 'https:' && !isHere) throw new Error(`${url.origin} is not https`);
     const response = await ask(url);
     const to = response.headers.get('location');

@@ -1,4 +1,4 @@
-import type { ClientConnectConfig } from '@temporalio/envconfig';
+import type { TemporalSettings } from '../temporal-settings';
 
 /** Receives lines about the progress of slow work. No line ends in a newline. */
 export type Progress = (line: string) => void;
@@ -12,8 +12,7 @@ export interface ExistingEngine {
   kind: 'existing';
   address: string;
   namespace: string;
-  /** The options for `Connection.connect` and `NativeConnection.connect`: address, TLS, API key, headers. */
-  connection: ClientConnectConfig['connectionOptions'];
+  connection: TemporalSettings['connection'];
 }
 
 /** The official command line of Temporal, which can start a server on this machine. */

@@ -1,11 +1,9 @@
-import { defined } from '../contract/defined';
 import { rm } from 'node:fs/promises';
-import { loadClientConfigProfile, toClientOptions } from '@temporalio/envconfig';
 import { CountersignError } from '../contract/errors';
 import { downloadRoute, goRoute } from './download-or-build';
 import type { Attempt, BinaryEngine, Engine, ExistingEngine, Progress, EngineRoute } from './engine';
 import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './install-binary';
-import { describeError } from './run';
+import { DEFAULT_NAMESPACE, temporalSettings } from '../temporal-settings';
 
 /** The options of a search for a server. */
 export interface ResolveOptions {
@@ -118,22 +116,13 @@ const tryBinary = async ({ binary, route, env }: Candidate): Promise<Attempt> =>
 
 const isAbsent = (attempt: Attempt): boolean => 'missed' in attempt && attempt.absent === true;
 
-/** The namespace of a server if the settings name no other. */
-const NAMESPACE = 'default';
-
 /**
  * The server that `TEMPORAL_ADDRESS` or the official `temporal.toml` names (`TEMPORAL_PROFILE`, `TEMPORAL_CONFIG_FILE`).
  * @throws CountersignError `config_invalid` when the settings cannot be read.
  */
 export const existingServer = (env: NodeJS.ProcessEnv): ExistingEngine | undefined => {
-  const { connectionOptions, namespace } = readSettings(env);
-  if (!connectionOptions.address) return undefined;
-  return {
-    kind: 'existing',
-    address: connectionOptions.address,
-    namespace: namespace ?? NAMESPACE,
-    connection: connectionOptions,
-  };
+  const { address, namespace = DEFAULT_NAMESPACE, connection } = temporalSettings(env);
+  return address === undefined ? undefined : { kind: 'existing', address, namespace, connection };
 };
 
 /** The first route: a server that is there already. */
@@ -146,21 +135,3 @@ export const existingRoute = (env: NodeJS.ProcessEnv): EngineRoute => ({
     return { missed: 'TEMPORAL_ADDRESS and temporal.toml name no address', absent: true };
   },
 });
-
-const readSettings = (env: NodeJS.ProcessEnv): ReturnType<typeof toClientOptions> => {
-  try {
-    const profile = env['TEMPORAL_PROFILE'] || undefined;
-    return toClientOptions(
-      loadClientConfigProfile({ overrideEnvVars: defined(env), ...defined({ profile }) }),
-    );
-  } catch (error) {
-    throw new CountersignError(
-      'config_invalid',
-      `Temporal's settings cannot be read: ${describeError(error)}`,
-      {
-        hint: 'Check the TEMPORAL_ variables and the temporal.toml they point to.',
-        cause: error,
-      },
-    );
-  }
-};

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:net';
-import { SEARCH_ATTRIBUTES } from '../contract/names';
+import { ATTRIBUTE_KEYS } from '../contract/names';
 import { errnoOf } from '../contract/errors';
+import { LOOPBACK_HOST } from '../loopback';
 
 /**
  * Settings of our dev server, which has one shard. By default a shard polls its queues at most 20 times a second. Every
@@ -19,15 +20,18 @@ export const DYNAMIC_CONFIG: readonly string[] = [
  */
 export const SIGNAL_LIMIT = 'history.maximumSignalsPerExecution=1000';
 
+/** The types of search attributes, as Temporal's command line spells them. */
+const SPELLING = {
+  KEYWORD: 'Keyword',
+  KEYWORD_LIST: 'KeywordList',
+  INT: 'Int',
+  DATETIME: 'Datetime',
+} as const;
+
 /** The type of each of our search attributes, as Temporal's command line spells it. */
-export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = {
-  [SEARCH_ATTRIBUTES.state]: 'Keyword',
-  [SEARCH_ATTRIBUTES.pending]: 'Int',
-  [SEARCH_ATTRIBUTES.tools]: 'KeywordList',
-  [SEARCH_ATTRIBUTES.deadline]: 'Datetime',
-  [SEARCH_ATTRIBUTES.agent]: 'Keyword',
-  [SEARCH_ATTRIBUTES.metadata]: 'KeywordList',
-};
+export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.values(ATTRIBUTE_KEYS).map(({ name, type }) => [name, SPELLING[type]]),
+);
 
 /** The least severe messages of the server's own log that are kept. */
 export type ServerLog = 'debug' | 'info' | 'warn' | 'error' | 'never';
@@ -52,7 +56,7 @@ export interface ServerPlan {
 
 /** The arguments of Temporal's command line for a plan. */
 export const serverArgs = (plan: ServerPlan): string[] => [
-  ...['server', 'start-dev', '--ip', LOOPBACK, '--log-level', plan.log, '--namespace', plan.namespace],
+  ...['server', 'start-dev', '--ip', LOOPBACK_HOST, '--log-level', plan.log, '--namespace', plan.namespace],
   ...[
     '--port',
     String(plan.port),
@@ -75,9 +79,6 @@ const fileArgs = (dbFile: string): string[] => [
   ...['--db-filename', dbFile],
   ...['--sqlite-pragma', 'journal_mode=WAL', '--sqlite-pragma', 'synchronous=FULL'],
 ];
-
-/** The only address our servers listen on. */
-export const LOOPBACK = '127.0.0.1';
 
 /** Finds free ports, all different. Each port is held open until the last one is found. */
 export const freePorts = async (count: number): Promise<number[]> => {
@@ -102,7 +103,7 @@ const listen = async (port: number): Promise<Server> =>
   new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);
-    server.listen(port, LOOPBACK, () => resolve(server));
+    server.listen(port, LOOPBACK_HOST, () => resolve(server));
   });
 
 const close = async (server: Server): Promise<void> =>

@@ -3,7 +3,8 @@ import { dirname } from 'node:path';
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs';
 import { CountersignError } from '../contract/errors';
 import { fullDisk, removeRecord, writeRecord } from './server-record';
-import { freePorts, isFree, LOOPBACK, serverArgs, type ServerLog, type ServerPlan } from './server-args';
+import { LOOPBACK_HOST } from '../loopback';
+import { freePorts, isFree, serverArgs, type ServerLog, type ServerPlan } from './server-args';
 import {
   endProcess,
   endWithUs,
@@ -96,7 +97,7 @@ const refuseTakenPorts = async ({ port, uiPort, headless }: LaunchOptions): Prom
 
 const portTaken = (port: number): CountersignError =>
   new CountersignError('server_failed', `port ${port} is taken`, {
-    hint: `Choose another port, or set TEMPORAL_ADDRESS=${LOOPBACK}:${port} if a Temporal server listens there that you want to use.`,
+    hint: `Choose another port, or set TEMPORAL_ADDRESS=${LOOPBACK_HOST}:${port} if a Temporal server listens there that you want to use.`,
     data: { port },
   });
 
@@ -116,8 +117,8 @@ const makePlan = async (options: LaunchOptions): Promise<ServerPlan> => {
 
 const describe = (plan: ServerPlan, { pid, logFile, exited }: ServerProcess): RunningServer => ({
   ...{ pid, logFile, exited, reused: false, namespace: plan.namespace },
-  address: `${LOOPBACK}:${plan.port}`,
-  uiUrl: plan.uiPort === undefined ? undefined : `http://${LOOPBACK}:${plan.uiPort}`,
+  address: `${LOOPBACK_HOST}:${plan.port}`,
+  uiUrl: plan.uiPort === undefined ? undefined : `http://${LOOPBACK_HOST}:${plan.uiPort}`,
   stop: async () => {
     await endProcess(pid, plan.dbFile === undefined ? 'SIGKILL' : 'SIGTERM');
     await exited;

@@ -1,25 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { SERVER_HINTS } from '../contract/text/server-hints';
+import { isKeyRefused, SERVER_HINTS, STATUS } from '../contract/text/server-hints';
 
-/** The status codes of gRPC that our code distinguishes. */
-export const STATUS = {
-  cancelled: 1,
-  unknown: 2,
-  invalidArgument: 3,
-  deadlineExceeded: 4,
-  notFound: 5,
-  alreadyExists: 6,
-  permissionDenied: 7,
-  resourceExhausted: 8,
-  failedPrecondition: 9,
-  aborted: 10,
-  unimplemented: 12,
-  internal: 13,
-  unavailable: 14,
-  unauthenticated: 16,
-} as const;
+export { STATUS };
 
 /**
  * The gRPC status of an error, or of its cause. Undefined if there is none. A server whose time for a call is over
@@ -143,10 +127,9 @@ export function toCountersignError(error: unknown, what: string): CountersignErr
       hint: 'check TEMPORAL_NAMESPACE',
       cause: error,
     });
-  const hint =
-    status === STATUS.permissionDenied || status === STATUS.unauthenticated
-      ? SERVER_HINTS.keyRefused
-      : 'see what the server says; countersign doctor says what is reachable';
+  const hint = isKeyRefused(status)
+    ? SERVER_HINTS.keyRefused
+    : 'see what the server says; countersign doctor says what is reachable';
   return new CountersignError('server_failed', `${what} failed: ${details}`, { hint, cause: error });
 }
 

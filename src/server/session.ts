@@ -2,7 +2,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import { z } from 'zod';
-import { LIMITS } from '../contract/limits';
+import { LIMITS, SECOND, TIMES } from '../contract/limits';
 import { defined } from '../contract/defined';
 import type { Whom } from '../contract/authority/open-votes';
 import type { Permit } from '../contract/authority/permits';
@@ -111,7 +111,7 @@ export function signInCookie(c: Context) {
   const flags = { httpOnly: true, sameSite: 'Lax', path: '/', secure: !isPlainLoopback(c) } as const;
   const name = `${cookieName(c)}-sign-in`;
   return {
-    set: (secret: string) => setCookie(c, name, secret, { ...flags, maxAge: SIGN_IN_S }),
+    set: (secret: string) => setCookie(c, name, secret, { ...flags, maxAge: TIMES.signIn / SECOND }),
     read: () => getCookie(c, name),
     clear: () => void deleteCookie(c, name, flags),
     /**
@@ -121,9 +121,6 @@ export function signInCookie(c: Context) {
     isAnew: () => getCookie(c, anewName(c)) !== undefined,
   };
 }
-
-/** The most seconds that a sign-in may take. This is long enough to find a password. */
-const SIGN_IN_S = 600;
 
 const anewName = (c: Context): string => `${cookieName(c)}-anew`;
 

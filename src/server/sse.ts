@@ -1,3 +1,4 @@
+import { BEAT_MS } from '../contract/streamed-text';
 import { race } from '../race';
 import type { FormatError } from './failure';
 
@@ -21,8 +22,6 @@ export interface EventSource {
 
 /** The milliseconds that a person who was removed or signed out keeps a silent stream. */
 const CHECK_MS = 1_000;
-/** Milliseconds between two beats. A page gives up a stream that is silent for four of these. */
-const BEAT_MS = 5_000;
 /** Milliseconds after which a browser connects again. */
 const RETRY_AFTER = 'retry: 1000\n\n';
 

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { STREAM_TOKEN } from '../client/streamed-text';
 import type { Countersign } from '../client/types';
 import { defined } from '../contract/defined';
 import { CountersignError } from '../contract/errors';
@@ -203,6 +204,8 @@ interface StreamDeps {
   formatError: FormatError;
 }
 
+const BEARER = new RegExp(`^Bearer (${STREAM_TOKEN})$`, 'i');
+
 /**
  * The routes that take text and news from workers, and stream text to programs that follow a turn. All of them need the
  * token.
@@ -213,7 +216,7 @@ export function streamRoutes(deps: StreamDeps): Hono {
   const digest = streamToken === undefined ? undefined : digestSecret(streamToken);
   return new Hono()
     .use(async (c, next) => {
-      const [, given = ''] = /^Bearer (\S{1,200})$/i.exec(c.req.header('authorization') ?? '') ?? [];
+      const [, given = ''] = BEARER.exec(c.req.header('authorization') ?? '') ?? [];
       if (digest === undefined || !sameDigest(digestSecret(given), digest)) throw noToken(digest);
       await next();
     })

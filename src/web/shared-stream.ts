@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { BEAT_MS } from '../contract/streamed-text';
 import type { ApiError, InboxPulse } from '../server/api';
 import { askSession, eventsAt } from './http';
 import type { Connection } from './model/labels';
@@ -8,7 +9,7 @@ import { createWatchdog, listen, serverNow, takeBeat } from './stream';
  * The milliseconds of silence that a tab allows while another tab relays the events. The other tab allows a little
  * less, so that it notices a silent server first.
  */
-const TAB_SILENT_MS = 20_000;
+const TAB_SILENT_MS = BEAT_MS * 4;
 
 /** Receives the events of a stream in which each message is complete. */
 interface SharedHandlers {

@@ -1,3 +1,4 @@
+import { SILENT_MS } from '../contract/streamed-text';
 import type { Connection } from './model/labels';
 
 /** The server's time minus this machine's, in milliseconds. Undefined until the server sends its time. */
@@ -35,8 +36,6 @@ interface LiveHandlers {
 
 const FIRST_RETRY_MS = 500;
 const LAST_RETRY_MS = 10_000;
-/** The server sends a beat every 5 s. */
-const SILENT_MS = 18_000;
 
 /** Calls back if nothing arrives for a while, once for each silence. */
 export interface Watchdog {

@@ -4,10 +4,9 @@ import {
   type SearchAttributeUpdatePair,
 } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { LIMITS } from '../contract/limits';
-import { ASKED, askedBy, MEMO, NEVER, SCHEDULED_BY, SEARCH_ATTRIBUTES } from '../contract/names';
+import { ASKED, askedBy, ATTRIBUTE_KEYS, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
-import type { TurnInput } from '../contract/turn';
+import { startOf, type TurnInput } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
 import type { ApprovalContext, CallState } from './approvals/state';
 import { reportChange } from './observe';
@@ -15,26 +14,23 @@ import { closedMemo, openCalls, openMemo, verdictsMemo } from './summary';
 
 const SCHEDULE = defineSearchAttributeKey(SCHEDULED_BY, SearchAttributeType.KEYWORD);
 
-const KEYS = {
-  agent: defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD),
-  state: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, SearchAttributeType.KEYWORD),
-  pending: defineSearchAttributeKey(SEARCH_ATTRIBUTES.pending, SearchAttributeType.INT),
-  tools: defineSearchAttributeKey(SEARCH_ATTRIBUTES.tools, SearchAttributeType.KEYWORD_LIST),
-  deadline: defineSearchAttributeKey(SEARCH_ATTRIBUTES.deadline, SearchAttributeType.DATETIME),
-};
-
 /** The most bytes of a search attribute that we write. The server takes 2 KB for each. */
 const MOST_BYTES = 2000;
 
 /**
- * Writes the memo that lists show about a turn. A schedule that is not ours starts turns without this memo. Our client
- * writes it at the start of a turn, and into its own schedules.
+ * Writes the memo and the search attributes of a start. A schedule that is not ours starts turns without them. Our
+ * client writes them at the start of a turn, and into its own schedules.
  */
-export function publishScheduled({ agent, prompt }: TurnInput): void {
+export function publishScheduled(input: TurnInput): void {
   const { typedSearchAttributes: set } = workflowInfo();
-  if (set.get(SCHEDULE) === undefined || set.get(KEYS.agent) !== undefined) return;
-  upsertSearchAttributes([{ key: KEYS.agent, value: agent }, ...attributesOf([], 'running')]);
-  upsertMemo({ [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters) });
+  if (set.get(SCHEDULE) === undefined || set.get(ATTRIBUTE_KEYS.agent) !== undefined) return;
+  const { typedSearchAttributes, memo } = startOf(input, input.prompt);
+  upsertSearchAttributes(
+    typedSearchAttributes.map((pair) =>
+      Array.isArray(pair.value) ? { key: ATTRIBUTE_KEYS.metadata, value: fitting(pair.value) } : pair,
+    ),
+  );
+  upsertMemo(memo);
 }
 
 /**
@@ -116,10 +112,10 @@ function stateOf(open: readonly CallState[]): TurnState {
 
 function attributesOf(open: readonly CallState[], state: TurnState): SearchAttributeUpdatePair[] {
   return [
-    { key: KEYS.state, value: state },
-    { key: KEYS.pending, value: open.length },
-    { key: KEYS.tools, value: toolNames(open) },
-    { key: KEYS.deadline, value: open.length === 0 ? null : earliest(open) },
+    { key: ATTRIBUTE_KEYS.state, value: state },
+    { key: ATTRIBUTE_KEYS.pending, value: open.length },
+    { key: ATTRIBUTE_KEYS.tools, value: toolNames(open) },
+    { key: ATTRIBUTE_KEYS.deadline, value: open.length === 0 ? null : earliest(open) },
   ];
 }
 
@@ -127,12 +123,18 @@ function attributesOf(open: readonly CallState[], state: TurnState): SearchAttri
  * The names of tools that wait now, and of tools that asked before, also in earlier runs: as many as the server takes.
  */
 function toolNames(open: readonly CallState[]): string[] | null {
-  const before = workflowInfo().typedSearchAttributes.get(KEYS.tools) ?? [];
+  const before = workflowInfo().typedSearchAttributes.get(ATTRIBUTE_KEYS.tools) ?? [];
   const waiting = open.map(({ call }) => call.tool);
   const asked = before.filter((name) => name.startsWith(ASKED));
-  const all = [...new Set([...waiting, ...asked, ...waiting.map(askedBy)])];
-  while (utf8Bytes(JSON.stringify(all)) > MOST_BYTES) all.pop();
+  const all = fitting([...new Set([...waiting, ...asked, ...waiting.map(askedBy)])]);
   return all.length === 0 ? null : all;
+}
+
+/** The first values, as many as the server takes. With more, it would refuse the workflow task again and again. */
+function fitting(values: readonly string[]): string[] {
+  const kept = [...values];
+  while (utf8Bytes(JSON.stringify(kept)) > MOST_BYTES) kept.pop();
+  return kept;
 }
 
 function earliest(open: readonly CallState[]): Date {

@@ -1,7 +1,9 @@
-import { MEMO } from '../../src/contract/names';
+import { defineSearchAttributeKey, SearchAttributeType, TypedSearchAttributes } from '@temporalio/common';
+import { MEMO, SCHEDULED_BY } from '../../src/contract/names';
 import { type ApprovalContext, makeApprovals, noteVerdict } from '../../src/workflows/approvals/state';
 import { cancelAll, expire, settle, start } from '../../src/workflows/approvals/transitions';
-import { Publisher } from '../../src/workflows/publish';
+import type { TurnInput } from '../../src/contract/turn';
+import { Publisher, publishScheduled } from '../../src/workflows/publish';
 import { approvalsWith, type CallShape } from '../support/calls';
 import { type Command, endWorkflow, lines, valueIn, WorkflowUnderTest } from '../support/workflow';
 
@@ -189,4 +191,49 @@ it('publishes the end, and nothing after it', async () => {
   expect(lines(commands)).toEqual(['memo open', 'search attributes', 'memo open', 'search attributes']);
   expect(attributesIn(commands).at(-1)).toMatchObject({ CountersignState: 'failed', CountersignPending: 0 });
   expect(details).toBe('Ended: failed');
+});
+
+describe('a turn that a schedule started', () => {
+  const INPUT = { agent: 'clerk', prompt: 'pay', origin: { metadata: { team: 'a' } } };
+  const key = (name: string) => defineSearchAttributeKey(name, SearchAttributeType.KEYWORD);
+  const start = async (names: string[], input: TurnInput = INPUT): Promise<Command[]> => {
+    const pairs = names.map((name) => ({ key: key(name), value: 'x' }));
+    const { commands } = await WorkflowUnderTest.start(
+      async () => {
+        publishScheduled(input);
+        await new Promise(() => undefined);
+      },
+      { info: { typedSearchAttributes: new TypedSearchAttributes(pairs) } },
+    );
+    return commands;
+  };
+
+  it('writes all that a start by our client writes, if the schedule is not ours', async () => {
+    const commands = await start([SCHEDULED_BY]);
+    expect(attributesIn(commands)).toEqual([
+      {
+        CountersignState: 'running',
+        CountersignPending: 0,
+        CountersignAgent: 'clerk',
+        CountersignMetadata: ['team=a'],
+      },
+    ]);
+    expect(memoIn(commands, MEMO.prompt)).toEqual(['pay']);
+  });
+
+  it('writes as many facts as the server takes', async () => {
+    const facts = Array.from({ length: 16 }, (_, at) => [`fact${at}`, 'ü'.repeat(128)]);
+    const metadata = Object.fromEntries(facts);
+    const [written] = attributesIn(await start([SCHEDULED_BY], { ...INPUT, origin: { metadata } }));
+    expect(written?.['CountersignMetadata']).toEqual(
+      facts.slice(0, 7).map(([name, value]) => `${name}=${value}`),
+    );
+  });
+
+  it.each([
+    ['its schedule is ours', [SCHEDULED_BY, 'CountersignAgent']],
+    ['no schedule started it', []],
+  ])('writes nothing if %s', async (_, names) => {
+    expect(await start(names)).toEqual([]);
+  });
 });

@@ -116,8 +116,9 @@ async function tellBuild(build: BuildId, { makeCurrent }: BuildOptions, context:
 /** Starts a worker. If the server is slow to answer, a note is printed. */
 export async function startPatiently(settings: WorkerSettings, { screen }: Context): Promise<RunningWorker> {
   const { startWorker } = await import('../../worker.js');
-  const { addressOf } = await import('../../engine/connect-native.js');
-  const say = (): string => `waiting for the Temporal server at ${escapeText(addressOf(settings))}`;
+  const { resolvePlace } = await import('../../temporal-settings.js');
+  const say = (): string =>
+    `waiting for the Temporal server at ${escapeText(resolvePlace(settings).address)}`;
   return withWaitingNote(screen, say, () => startWorker({ warn: (line) => screen.note(line), ...settings }));
 }
 

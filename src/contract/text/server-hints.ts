@@ -1,3 +1,26 @@
+/** The status codes of gRPC that our code distinguishes. */
+export const STATUS = {
+  cancelled: 1,
+  unknown: 2,
+  invalidArgument: 3,
+  deadlineExceeded: 4,
+  notFound: 5,
+  alreadyExists: 6,
+  permissionDenied: 7,
+  resourceExhausted: 8,
+  failedPrecondition: 9,
+  aborted: 10,
+  unimplemented: 12,
+  internal: 13,
+  unavailable: 14,
+  unauthenticated: 16,
+} as const;
+
+/** Whether a server answered with this status because it refuses the key. */
+export function isKeyRefused(status: unknown): boolean {
+  return status === STATUS.permissionDenied || status === STATUS.unauthenticated;
+}
+
 /** What to do about a Temporal server that does not answer, by cause. */
 export const SERVER_HINTS = {
   nobody: 'start one with `countersign dev`, or set TEMPORAL_ADDRESS',

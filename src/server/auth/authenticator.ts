@@ -1,6 +1,8 @@
 import { defined } from '../../contract/defined';
 import { EVERYTHING, type Permit } from '../../contract/authority/permits';
 import { CountersignError } from '../../contract/errors';
+import { TIMES } from '../../contract/limits';
+import { span } from '../../contract/text/times';
 import type { SignIn } from '../api';
 import type { Attempts } from './attempts';
 import type { Codes } from './codes';
@@ -207,7 +209,11 @@ function signInRefused(byCode: boolean): CountersignError {
     return new CountersignError('signed_out', 'no user has this token', { hint });
   }
   const hint = 'the terminal that runs countersign shows a new one';
-  return new CountersignError('signed_out', 'this link was used before, or is older than 10 minutes', {
-    hint,
-  });
+  return new CountersignError(
+    'signed_out',
+    `this link was used before, or is older than ${span(TIMES.signIn)}`,
+    {
+      hint,
+    },
+  );
 }

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { TIMES } from '../../contract/limits';
 import { cacheClock } from './cache-clock';
 import { digestSecret, drawSecret } from './secrets';
 
@@ -7,13 +8,12 @@ type CodeState = 'good' | 'stale' | 'unknown';
 
 /** One-time codes of the links that the terminal prints. */
 export interface Codes {
-  /** Makes a code that is valid once, and for 10 minutes. */
+  /** Makes a code that is valid once, and for `TIMES.signIn`. */
   draw(): string;
-  /** Uses a code up. Returns `good` the first time and within 10 minutes. */
+  /** Uses a code up. Returns `good` the first time and within that time. */
   spend(code: string): CodeState;
 }
 
-const CODE_LIFETIME_MS = 10 * 60 * 1000;
 /** The most codes that are remembered. */
 const MAX_CODES = 20;
 
@@ -22,7 +22,7 @@ export function createCodes(now: () => number = Date.now): Codes {
   // A code that is used or too old stays known, because its link was real.
   const codes = new LRUCache<string, { isSpent: boolean }>({
     max: MAX_CODES,
-    ttl: CODE_LIFETIME_MS,
+    ttl: TIMES.signIn,
     allowStale: true,
     ...cacheClock(now),
   });

@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { isObject } from '../../contract/json';
+import { TIMES } from '../../contract/limits';
+import { span } from '../../contract/text/times';
 import { isPlainLocal } from '../../loopback';
 import { cacheClock } from './cache-clock';
 import type { Identity } from './people';
@@ -58,7 +60,6 @@ export interface Oidc {
 /** The path to which the issuer sends the browser back. */
 export const CALLBACK = '/sign-in/done';
 
-const LIFETIME_MS = 10 * 60_000;
 /**
  * The most ended sign-ins that are remembered. If there are more, only the issuer keeps the oldest from ending twice: it
  * accepts a code once.
@@ -131,7 +132,7 @@ export function createOidc(options: OidcOptions, publicUrl: string, now: () => n
  */
 function createUnderWay(now: () => number) {
   const key = randomBytes(32);
-  const ended = new LRUCache<string, true>({ max: MOST_ENDED, ttl: LIFETIME_MS, ...cacheClock(now) });
+  const ended = new LRUCache<string, true>({ max: MOST_ENDED, ttl: TIMES.signIn, ...cacheClock(now) });
   const derive = (use: keyof Begun, secret: string): string =>
     createHmac('sha256', key).update(`${use}:${secret}`).digest('base64url');
   const begunWith = (secret: string): Begun => ({
@@ -149,7 +150,7 @@ function createUnderWay(now: () => number) {
       const digest = digestSecret(state);
       // Who knows the state of a secret got both from here, so the time in the secret is true.
       if (!sameDigest(digestSecret(begun.state), digest) || ended.has(digest)) return undefined;
-      if (now() - Number(secret.split('.')[1]) >= LIFETIME_MS) return undefined;
+      if (now() - Number(secret.split('.')[1]) >= TIMES.signIn) return undefined;
       ended.set(digest, true);
       return begun;
     },
@@ -292,7 +293,7 @@ export function plainTextIn(value: unknown, name: string): string {
 function stale(): CountersignError {
   return new CountersignError(
     'sign_in_stale',
-    'this sign-in was used before, is older than 10 minutes, or began in another browser',
+    `this sign-in was used before, is older than ${span(TIMES.signIn)}, or began in another browser`,
     { hint: 'start again from the page of the web inbox' },
   );
 }

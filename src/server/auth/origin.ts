@@ -1,5 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import { CountersignError } from '../../contract/errors';
+import { LOOPBACK_HOST } from '../../loopback';
 import { inUrl } from '../address';
 
 /** Methods that another site may use, but only to link to the page. The page shows nothing without a cookie. */
@@ -76,7 +77,7 @@ interface ListenAddress {
   allowHosts: readonly string[];
 }
 
-const LOOPBACK_NAMES = ['localhost', '127.0.0.1', '[::1]'];
+const LOOPBACK_NAMES = ['localhost', LOOPBACK_HOST, '[::1]'];
 /** Addresses that stand for every address of the machine. None of them is a host name. */
 const EVERYWHERE = ['0.0.0.0', '::', '[::]'];
 

@@ -9,6 +9,7 @@ import { errnoOf, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { readIfThere, readPrivateFile, replaceFile } from '../../files';
 import { isAlive, withLock } from '../../lock';
+import { LOOPBACK_HOST } from '../../loopback';
 import { nothingDone } from '../errors';
 import { killLeftBehind, markedEnvironment, newMark } from '../run-process';
 import { environmentOf, VISIBLE } from '../shell-tools';
@@ -118,7 +119,7 @@ async function readPort(dir: string, record: Record) {
   return portSchema.safeParse(parseJson((await readIfThere(portFile(dir, record))) ?? '')).data;
 }
 
-const addressOf = (port: number, { secret }: Record): SwankAddress => ({ host: '127.0.0.1', port, secret });
+const addressOf = (port: number, { secret }: Record): SwankAddress => ({ host: LOOPBACK_HOST, port, secret });
 
 /**
  * Ends an image's processes. Its id comes from a file, so by now it may be the id of another process or session. On

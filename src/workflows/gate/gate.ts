@@ -6,8 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { defineSearchAttributeKey, SearchAttributeType } from '@temporalio/common';
-import { MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
+import { ATTRIBUTE_KEYS, MEMO } from '../../contract/names';
 import { handOver, withdraw } from '../approvals/transitions';
 import { type ApprovalContext, carriedDecisions, makeApprovals } from '../approvals/state';
 import { DECISION_MESSAGES, RESOLUTION_MESSAGES, setAbandonHandler, setVerdictHandlers } from '../handlers';
@@ -27,8 +26,6 @@ import { currentDetails } from '../summary';
 import { toGateAllowed, close, untilDecided, forbiddenBy, type GateState, open } from './asked';
 import { askAndRun } from './run';
 import type { GateOutcome, GateRunRequest } from './run-request';
-
-const AGENT = defineSearchAttributeKey(SEARCH_ATTRIBUTES.agent, SearchAttributeType.KEYWORD);
 
 // A workflow may have only one gate. Temporal loads modules separately for each workflow, so each workflow has its own
 // flag.
@@ -98,7 +95,7 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
   setVerdictHandlers(gate, queue, DECISION_MESSAGES);
   setVerdictHandlers(gate, queue, RESOLUTION_MESSAGES);
   setAbandonHandler(gate, queue);
-  upsertSearchAttributes([{ key: AGENT, value: workflowInfo().workflowType }]);
+  upsertSearchAttributes([{ key: ATTRIBUTE_KEYS.agent, value: workflowInfo().workflowType }]);
   if (options.about !== undefined)
     upsertMemo({ [MEMO.prompt]: options.about.slice(0, LIMITS.promptCharacters) });
   void CancellationScope.nonCancellable(() => gate.changes.run());

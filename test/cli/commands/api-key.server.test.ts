@@ -53,3 +53,9 @@ it.each(commands)('countersign %s keeps the key to itself where it tells everyth
   expect(out + err).toContain('jwt expired');
   expect(out + err).not.toContain(KEY);
 });
+
+it.each(commands)('countersign --address … %s sends the key of the environment', async (_, args) => {
+  server = await startRefusingServer({ status: 16, message: 'jwt expired' });
+  await run(['--address', server.address, ...args], { TEMPORAL_ADDRESS: undefined });
+  expect([...server.keys]).toEqual([`Bearer ${KEY}`]);
+});

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { Connection } from '@temporalio/client';
-import { freePorts, LOOPBACK } from '../../../src/engine/server-args';
+import { freePorts } from '../../../src/engine/server-args';
+import { LOOPBACK_HOST } from '../../../src/loopback';
 import { makeApiKeys, type ApiKeys } from './api-keys';
 import { makeCertificates, SERVER_NAME, type Certificates } from './certificates';
 import { until } from '../../support/until';
@@ -28,7 +29,7 @@ export const startGuardedServer = async (bin: string): Promise<GuardedServer> =>
   const certificates = makeCertificates(directory);
   const keys = makeApiKeys(join(directory, 'keys.json'));
   const ports = await freePorts(12);
-  const address = `${LOOPBACK}:${ports[0]}`;
+  const address = `${LOOPBACK_HOST}:${ports[0]}`;
   const log = join(directory, 'server.log');
   const stop = launch(
     join(bin, 'temporal-server'),
@@ -69,7 +70,7 @@ const settings = (
   VISIBILITY_DBNAME: join(directory, 'visibility.db'),
   LOG_LEVEL: 'warn',
   NUM_HISTORY_SHARDS: '1',
-  BIND_ON_IP: LOOPBACK,
+  BIND_ON_IP: LOOPBACK_HOST,
   DYNAMIC_CONFIG_FILE_PATH: join(__dirname, '..', '..', '..', 'deploy', 'dynamicconfig.yaml'),
   USE_INTERNAL_FRONTEND: 'true',
   TEMPORAL_SERVICES: 'frontend,internal-frontend,history,matching,worker',

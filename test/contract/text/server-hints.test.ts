@@ -1,4 +1,4 @@
-import { refusedAt, SERVER_HINTS } from '../../../src/contract/text/server-hints';
+import { isKeyRefused, refusedAt, SERVER_HINTS, STATUS } from '../../../src/contract/text/server-hints';
 
 it('says who refused, and in which words', () => {
   expect(refusedAt('temporal.example:7233', 'Request unauthorized.')).toBe(
@@ -16,4 +16,13 @@ it.each(Object.entries(SERVER_HINTS))(
 it('says something else about everything that may stand in the way', () => {
   const hints = Object.values(SERVER_HINTS);
   expect(new Set(hints).size).toBe(hints.length);
+});
+
+it.each([
+  ['permissionDenied', STATUS.permissionDenied, true],
+  ['unauthenticated', STATUS.unauthenticated, true],
+  ['notFound', STATUS.notFound, false],
+  ['no status', undefined, false],
+])('%s refuses the key: %s is %s', (_case, status, expected) => {
+  expect(isKeyRefused(status)).toBe(expected);
 });
