@@ -245,6 +245,10 @@ function show(value: unknown): string {
 
 /** The content of a result as the model reads it: the note first, unless the content has it already. */
 export function withDecisionNote(call: NotedCall, content: string): string {
-  const note = decisionNote(call);
+  return withNoteFirst(decisionNote(call), content);
+}
+
+/** A content after its note, unless the content has the note already. */
+export function withNoteFirst(note: string | undefined, content: string): string {
   return note === undefined || content.startsWith(note) ? content : `${note}\n\n${content}`;
 }

@@ -241,6 +241,7 @@ function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEv
   held.approved = false;
   held.effective = call.arguments;
   held.note = message;
+  delete held.remark;
   const { callId, tool } = call;
   return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message, ...defined({ struck }) }];
 }

@@ -250,6 +250,8 @@ function applyResolution(state: FoldState, event: Resolved): void {
   if (event.resolution === 'run-again') {
     held.approved = true;
     held.runsAgain = true;
+    // The note is about the decision of the earlier run. The next run brings its own.
+    delete held.remark;
     return;
   }
   held.closing =

@@ -11,10 +11,11 @@ import type { Refused } from '../../contract/decision';
 import {
   afterDoubt,
   type ClosingCause,
+  decisionNote,
   denied,
   ENDINGS,
   unpreviewed,
-  withDecisionNote,
+  withNoteFirst,
 } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { seenDigestOf } from '../../contract/plan';
@@ -264,12 +265,16 @@ export function successOf(state: CallState, content: string, now: number): ToolR
   return noted(state, makeSuccess(resultHead(state), { content, contentType: 'text' }, factsOf(state, now)));
 }
 
-/** Puts a note about what a person changed in front of a result, if a decision allowed the call. */
+/** Puts the note about what a person changed or said in front of a result, once the call has started by a decision. */
 export function noted(state: CallState, result: ToolResult): ToolResult {
-  const { held, edit, proposed, effective } = state;
-  if (held === undefined || edit === undefined || proposed === undefined) return result;
-  const call = { decision: { ...held, edit }, proposed, arguments: effective };
-  return { ...result, content: withDecisionNote(call, result.content) };
+  if (state.held?.spent !== true) return result;
+  return { ...result, content: withNoteFirst(noteOn(state), result.content) };
+}
+
+/** The note for a model about what a person changed or said. */
+export function noteOn({ held, edit, proposed, effective }: CallState): string | undefined {
+  const changed = edit === undefined ? undefined : proposed;
+  return decisionNote({ arguments: effective, ...defined({ decision: held, proposed: changed }) });
 }
 
 /** The facts about how a call ran, at workflow time `now` (ms). */
