@@ -217,7 +217,7 @@ export function restore(held: CallFold, why: Parameters<typeof unpreviewed>[0]):
   held.planned = true;
   delete held.isRenewed;
   held.note = isRenewed === true ? notRenewed(why) : unpreviewed(why);
-  if (isRenewed === true) return;
+  if (isRenewed === true) return void (held.isKept = true);
   if (isValidCall(held.call)) held.effective = held.call.arguments;
   delete held.edit;
   if (held.editBefore !== undefined) held.edit = held.editBefore;
