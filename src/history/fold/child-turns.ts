@@ -7,7 +7,7 @@ import type { EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import type { EventHeader, TurnEvent } from '../events';
 import { ensureCall } from './calls';
-import { noted } from './results';
+import { withRemark } from './results';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 
 /** The child turn of a call started or ended. */
@@ -69,7 +69,7 @@ function endChild(
     facts: { timestamp: head.at, safety: settings?.safety ?? null, approved },
     outputBytes: settings?.child?.outputBytes ?? LIMITS.outputBytes,
   };
-  const result = noted(held, childResult(end, of));
+  const result = withRemark(held, childResult(end, of));
   const durationMs = held.startedAt === undefined ? null : Date.parse(head.at) - Date.parse(held.startedAt);
   return endCall(head, held, { result, durationMs, attempts: 1, origin: 'handler', ...held.leave });
 }

@@ -2,7 +2,7 @@ import { condition, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow
 import type { CallSettings, SpentDecision } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { callKey, gateMemoKey } from '../../contract/names';
-import { expire, noteOn, register, reopen } from '../approvals/transitions';
+import { expire, approvalNote, register, reopen } from '../approvals/transitions';
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
 import type { ChangeNotifier } from '../changes';
 import { timerMs } from '../timers';
@@ -91,7 +91,7 @@ export function toGateAllowed<A extends object>(
   request: PlainRequest<A>,
 ): GateAllowed<A> {
   const { call, callKey } = state;
-  const said = { decision, decisionId, approver, ...defined({ reason, note: noteOn(state) }) };
+  const said = { decision, decisionId, approver, ...defined({ reason, note: approvalNote(state) }) };
   return {
     ...said,
     ...{ callId: call.callId, callKey, allowed: true },

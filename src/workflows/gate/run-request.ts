@@ -9,7 +9,7 @@ import { type FailureText, type LostCall, settleOwn, timeoutsOf } from '../../co
 import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
 import type { CallState } from '../approvals/state';
-import { noteOn } from '../approvals/transitions';
+import { approvalNote } from '../approvals/transitions';
 import { lostActivity } from '../outcome';
 import {
   type GateAllowed,
@@ -123,7 +123,7 @@ export function gateOutcomeOf<A extends object, R>(
   const { result } = state;
   if ('value' in ended) return { ...allowed, outcome: 'done', result: ended.value };
   if (result?.success === true) {
-    return { ...allowed, outcome: 'happened', message: outputOf(result, noteOn(state)) };
+    return { ...allowed, outcome: 'happened', message: outputOf(result, approvalNote(state)) };
   }
   const isKnown = 'known' in ended ? ended.known : result?.error?.code !== 'in_doubt';
   const outcome = isKnown ? 'failed' : 'unknown';
