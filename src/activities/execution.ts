@@ -11,7 +11,7 @@ import type {
   GrantUse,
 } from '../contract/call';
 import type { Roster } from '../contract/authority/roster';
-import { saysMayHaveRun, withDecisionNote } from '../contract/call-texts';
+import { mayHaveRun, saysMayHaveRun, withDecisionNote } from '../contract/call-texts';
 import { makeFailure, type ToolFailure, type ToolResult } from '../contract/result';
 import type { RunOutcome } from '../tools/outcome';
 import { runJob, type RunJob } from '../tools/executor';
@@ -71,8 +71,8 @@ export function notRunResult(
     attempt: Context.current().info.attempt,
   };
   const head = tool === undefined ? input : { ...input, server: tool.server };
-  // A person let the call run again. Nobody knows what its earlier run did.
-  const message = input.generation > 0 ? saysMayHaveRun(failure.message) : failure.message;
+  // Nobody knows what the earlier run did.
+  const message = mayHaveRun(input) ? saysMayHaveRun(failure.message) : failure.message;
   return withNote(input, makeFailure(head, { ...failure, message }, facts));
 }
 
@@ -81,7 +81,7 @@ export function notRunResult(
  * call, in the run that this run was reset from, or before a person let the call run again.
  */
 export function ranBefore(input: CallInput): boolean {
-  return isLaterAttempt() || input.mayHaveRun === true || input.generation > 0;
+  return isLaterAttempt() || mayHaveRun(input);
 }
 
 /**

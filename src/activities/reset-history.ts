@@ -2,7 +2,7 @@ import { Context } from '@temporalio/activity';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { SOMEBODY } from '../contract/authority/votes';
+import { mayBeBy, readAuthority } from '../contract/authority/authority';
 import type { CallInput } from '../contract/call';
 import { digestJson } from '../contract/digest';
 import { errorMessage } from '../contract/errors';
@@ -303,8 +303,8 @@ function allows({ kind, content, isAgain }: ReceivedMessage, input: CallInput): 
     return false;
   if (content.decisionId !== undefined) return content.decisionId === decision.decisionId;
   if (content.callKey !== undefined && content.callKey !== input.callKey) return false;
-  if ((content.approver ?? SOMEBODY) !== decision.approver || content.reason !== decision.reason)
-    return false;
+  const isTheirs = mayBeBy(decision, readAuthority(input.authority), content.approver);
+  if (!isTheirs || content.reason !== decision.reason) return false;
   if (kind === 'resolution') return content.resolution === 'run-again' && input.generation > 0;
   if (content.decision === 'modified') return digestOf(content.arguments) === input.argsDigest;
   if (content.decision !== 'approved' || JSON.stringify(content.hunks) !== JSON.stringify(decision.hunks))

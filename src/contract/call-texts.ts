@@ -78,6 +78,14 @@ export const CLOSING_CAUSES = [
 ] as const;
 export type ClosingCause = (typeof CLOSING_CAUSES)[number];
 
+/**
+ * Whether an earlier attempt of a call may have run: before a person let it run again, or where its attempt was lost.
+ */
+export function mayHaveRun({ generation, mayHaveRun: wasLost }: Attempts): boolean {
+  return generation > 0 || wasLost === true;
+}
+type Attempts = Pick<CallInput, 'generation' | 'mayHaveRun'>;
+
 /** The text in place of "Nothing ran.", if an earlier attempt may have run something. */
 export const MAY_HAVE_RUN = 'An earlier attempt of it may have run.';
 
@@ -245,6 +253,10 @@ function show(value: unknown): string {
 
 /** The content of a result as the model reads it: the note first, unless the content has it already. */
 export function withDecisionNote(call: NotedCall, content: string): string {
-  const note = decisionNote(call);
+  return withNoteFirst(decisionNote(call), content);
+}
+
+/** A content after its note, unless the content has the note already. */
+export function withNoteFirst(note: string | undefined, content: string): string {
   return note === undefined || content.startsWith(note) ? content : `${note}\n\n${content}`;
 }

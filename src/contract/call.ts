@@ -353,6 +353,19 @@ export interface AskAgain {
   secret?: string;
 }
 
+/**
+ * Whether one of our workers really asks for a person to look again. It says so only of a request and, for an unsafe
+ * call, only with the secret of that call. From any other sender, it proves nothing.
+ */
+export function isAskable(
+  { kind, settings }: Pick<ValidCall, 'kind' | 'settings'>,
+  secret: string | undefined,
+  said: Pick<AskAgain, 'authority' | 'secret'>,
+): boolean {
+  if (kind !== 'ask' && said.authority === undefined) return false;
+  return settings.effect !== 'unsafe' || (secret !== undefined && said.secret === secret);
+}
+
 /** The worker that took the call lacks its agent or tool. The call did not start, and its decision remains valid. */
 export interface NotHere {
   /** The missing part, in words. */

@@ -116,6 +116,8 @@ export const LIMITS = {
   promptCharacters: 200,
   /** The most requests that the memo names. Further requests are only counted. */
   memoRequests: 20,
+  /** The memo keeps this many characters of the note that says why people are asked again. */
+  memoNoteCharacters: 200,
   /** The most verdicts on signals that the memo keeps. */
   memoVerdicts: 20,
   /** The most characters of a question. */

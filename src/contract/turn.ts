@@ -1,5 +1,6 @@
 import { BUDGET, type Budget, type Spent } from './spending/budget';
 import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';
+import { defined } from './defined';
 import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
 import type { JsonSchema, KnownState } from './tool';
@@ -157,6 +158,18 @@ export interface OpenItem {
   since: string;
   /** ISO 8601. Null if it never expires. */
   deadline: string | null;
+}
+
+type Perhaps = 'seenDigest' | 'note' | 'voting';
+
+/** One waiting call in short, from the turn itself or from its history. */
+export function openItemOf(
+  of: Omit<OpenItem, Perhaps> & { [K in Perhaps]: OpenItem[K] | undefined },
+): OpenItem {
+  const { seenDigest, note, voting, since, deadline, ...head } = of;
+  const shown = head.kind === 'request' ? seenDigest : undefined;
+  const some = defined({ seenDigest: shown, note: note?.slice(0, LIMITS.memoNoteCharacters), voting });
+  return { ...head, ...some, since, deadline };
 }
 
 const NAME = { type: 'string', minLength: 1, maxLength: 1000 };

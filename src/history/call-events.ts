@@ -110,6 +110,8 @@ export interface RequestOpened extends EventHeader {
   byGate?: true;
   /** The authority that decides the call. Absent: everybody who may signal the turn can decide. */
   authority?: Authority;
+  /** Since when the request waits, ISO 8601. Set only if asking again failed: then it waits as before. Absent: `at`. */
+  since?: string;
   /** ISO 8601, workflow time. Null if the request never expires. */
   deadline: string | null;
   /** One line with the tool and the arguments. */

@@ -6,11 +6,9 @@ import { MEMO } from '../contract/names';
 import type { SignalVerdict } from '../contract/decision';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { ClosingCause } from '../contract/call-texts';
-import type { ClosedMemo, OpenItem, OpenMemo } from '../contract/turn';
+import { type ClosedMemo, type OpenItem, openItemOf, type OpenMemo } from '../contract/turn';
 import type { CallState } from './approvals/state';
 import { authorityOf } from './approvals/votes';
-
-const NOTE_CHARS = 200;
 
 /** One line about a call, for Temporal's own UI and the memo. */
 export function summaryOf({ call, effective, note }: CallState): string {
@@ -41,16 +39,16 @@ export function openMemo(open: readonly CallState[], key: string): OpenMemo | nu
 }
 
 function openItem(state: CallState): OpenItem {
-  return {
-    callId: state.call.callId,
-    kind: state.phase === 'in_doubt' || state.phase === 'question' ? state.phase : 'request',
-    tool: state.call.tool,
+  const { call, phase, seenDigest, note, since, deadline } = state;
+  return openItemOf({
+    callId: call.callId,
+    kind: phase === 'in_doubt' || phase === 'question' ? phase : 'request',
+    tool: call.tool,
     summary: shownSummary(state),
-    ...(state.phase === 'request' ? { seenDigest: state.seenDigest } : {}),
-    ...defined({ note: state.note?.slice(0, NOTE_CHARS), voting: votingOn(state) }),
-    since: new Date(state.since).toISOString(),
-    deadline: state.deadline === null ? null : new Date(state.deadline).toISOString(),
-  };
+    ...{ seenDigest, note, voting: votingOn(state) },
+    since: new Date(since).toISOString(),
+    deadline: deadline === null ? null : new Date(deadline).toISOString(),
+  });
 }
 
 /** The votes on a call, and the votes that are still needed. Undefined: no rule says who decides. */

@@ -1,6 +1,11 @@
+import { temporal } from '@temporalio/proto';
+import { Client, Connection } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { MockActivityEnvironment } from '@temporalio/testing';
-import { voidDecision } from '../../src/activities/reset-history';
-import type { CallInput } from '../../src/contract/call';
+import { isAllowedHere, voidDecision } from '../../src/activities/reset-history';
+import type { Vote } from '../../src/contract/authority/authority';
+import type { CallInput, SpentDecision } from '../../src/contract/call';
+import { rule } from '../contract/authority/support';
 import { PAY_INPUT } from '../support/calls';
 
 const inRun = (runId: string) =>
@@ -22,4 +27,53 @@ it('a decision that may be of another run does not count where the history canno
   expect(await inRun('run-2').run(() => voidDecision({ ...PAY_INPUT, decision }))).toMatch(
     /whether it was decided before the turn was reset could not be read/,
   );
+});
+
+describe('a signal without an id, sent after the reset', () => {
+  const vote = (voter: string): Vote => ({ voter, decision: 'approved', decisionId: voter, at: '' });
+  const decided = (approver: string, votes?: Vote[]): SpentDecision => ({
+    ...{ decisionId: 'drawn', decision: 'approved', approver, seenDigest: 's' },
+    ...(votes && { votes }),
+  });
+  const people = [
+    { name: 'ann', groups: [], delegates: [], mail: 'ann@example.com' },
+    { name: 'ben', groups: [], delegates: [] },
+  ];
+  const authority = {
+    ...{ fileDigest: 'f', ruleDigest: 'r', people, requesters: [] },
+    rule: { name: 'pay', then: 'ask' as const, ...rule({ rosters: [['ann', 'ben']] }) },
+  };
+  const RESET = temporal.api.enums.v1.WorkflowTaskFailedCause.WORKFLOW_TASK_FAILED_CAUSE_RESET_WORKFLOW;
+  const EventType = temporal.api.history.v1.HistoryEvent;
+  const signalOf = (approver: string) => ({
+    signalName: 'approval',
+    input: {
+      payloads: [
+        defaultPayloadConverter.toPayload({ callId: '1.1', decision: 'approved', approver, seenDigest: 's' }),
+      ],
+    },
+  });
+  const historyWith = (approver: string) => ({
+    own: [
+      EventType.create({ workflowTaskFailedEventAttributes: { cause: RESET } }),
+      EventType.create({ workflowTaskScheduledEventAttributes: {} }),
+      EventType.create({ workflowExecutionSignaledEventAttributes: signalOf(approver) }),
+    ],
+    bases: [],
+    isCut: false,
+  });
+
+  it.each<[string, string, SpentDecision, boolean]>([
+    ['of the voter, in capitals', 'Ann', decided('ann', [vote('ann')]), true],
+    ['of the voter, by mail address', 'ann@example.com', decided('ann', [vote('ann')]), true],
+    ['of the last of two voters', 'ben', decided('ann, ben', [vote('ann'), vote('ben')]), true],
+    ['of the first of two voters', 'ann', decided('ann, ben', [vote('ann'), vote('ben')]), false],
+    ['of another person', 'eve', decided('ann', [vote('ann')]), false],
+  ])('%s', async (_, approver, decision, expected) => {
+    const client = new Client({ connection: Connection.lazy() });
+    const environment = new MockActivityEnvironment({}, { client });
+    const input = { ...PAY_INPUT, decision, authority };
+    const isAllowed = await environment.run(() => isAllowedHere(historyWith(approver), input));
+    expect(isAllowed).toBe(expected);
+  });
 });

@@ -7,6 +7,7 @@ import {
   happened,
   unprepared,
   withDecisionNote,
+  mayHaveRun,
 } from '../../src/contract/call-texts';
 import type { CallInput } from '../../src/contract/call';
 import type { ToolFailure } from '../../src/contract/result';
@@ -123,3 +124,11 @@ it.each<ToolFailure['code']>(['transport', 'in_doubt', 'tool', 'unknown'])(
     expect(afterDoubt(failure)).toEqual(failure);
   },
 );
+
+it.each<[string, Parameters<typeof mayHaveRun>[0], boolean]>([
+  ['first', { generation: 0 }, false],
+  ['after a person let it run again', { generation: 1 }, true],
+  ['after a lost attempt', { generation: 0, mayHaveRun: true }, true],
+])('whether an earlier attempt of a call may have run: %s', (_, call, expected) => {
+  expect(mayHaveRun(call)).toBe(expected);
+});

@@ -1,6 +1,8 @@
-import { argumentsOf, timeToDecide } from '../../src/contract/call';
+import { argumentsOf, isAskable, timeToDecide } from '../../src/contract/call';
 import { ask, authority } from '../history/script';
 
+const UNSAFE = ask('1.1');
+const ASKABLE = ask('1.1', {}, { effect: 'idempotent' });
 const head = { callId: '1.1', id: 'c', tool: 'far' };
 
 it.each([
@@ -19,4 +21,14 @@ it.each([
 ])('people have %s to decide a request', (_case, requestExpiresMs, expiresMs, time) => {
   const rule = authority(1, expiresMs === undefined ? {} : { expiresMs });
   expect(timeToDecide(ask('1.1', { authority: rule }, { requestExpiresMs }))).toBe(time);
+});
+
+it.each<[string, Parameters<typeof isAskable>, boolean]>([
+  ['of a request that may run again', [{ ...ASKABLE, kind: 'ask' }, undefined, {}], true],
+  ['of a call that no rule asked about', [{ ...ASKABLE, kind: 'run' }, undefined, {}], false],
+  ['of an unsafe request, with its secret', [UNSAFE, 's', { secret: 's' }], true],
+  ['of an unsafe request, with another secret', [UNSAFE, 's', { secret: 't' }], false],
+  ['of an unsafe request without a secret', [UNSAFE, undefined, {}], false],
+])('whether a worker may void the decision %s', (_, of, expected) => {
+  expect(isAskable(...of)).toBe(expected);
 });

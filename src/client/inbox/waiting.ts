@@ -5,10 +5,12 @@ import { authorityOn } from '../../history/labels';
 import { ASK_MS, toCountersignError } from '../../history/server-errors';
 import { defined } from '../../contract/defined';
 import { callKey, MEMO, SEARCH_ATTRIBUTES } from '../../contract/names';
-import type { OpenItem, OpenMemo } from '../../contract/turn';
+import { type OpenItem, openItemOf, type OpenMemo } from '../../contract/turn';
+import type { RequestOpened } from '../../history/events';
 import { is } from '../../history/fold/guards';
 import { readTimeline } from '../../history/read';
-import { type TurnView, viewOf } from '../../history/view';
+import { viewOf } from '../../history/view';
+import type { CallView, TurnView } from '../../history/view-types';
 import type { ClientContext } from '../context';
 import { callersIn, quoted } from '../list';
 import type { InboxQuery } from '../requests';
@@ -115,30 +117,34 @@ async function allOpen(context: ClientContext, turn: string, open: OpenMemo): Pr
   return items.length > 0 ? items : open.items;
 }
 
-/** The open items of a turn, from its history. */
-export function openItems({ requests, questions, inDoubt, calls }: TurnView): OpenItem[] {
-  const votingOn = (callId: string): Pick<OpenItem, 'voting'> => {
-    const call = calls.find((one) => one.callId === callId);
-    const authority = call && authorityOn(call);
-    return authority === undefined ? {} : { voting: votingUnder(authority, call?.votes ?? []) };
-  };
-  return [
-    ...requests.map(({ callId, tool, summary, at, deadline }) => {
-      return {
-        ...{ callId, kind: 'request' as const, tool, summary, since: at, deadline },
-        ...votingOn(callId),
-      };
-    }),
-    ...questions.map(({ callId, tool, summary, at, deadline }) => {
-      return { callId, kind: 'question' as const, tool, summary, since: at, deadline };
-    }),
-    ...inDoubt.map(({ callId, tool, summary, at }) => {
-      return {
-        ...{ callId, kind: 'in_doubt' as const, tool, summary, since: at, deadline: null },
-        ...votingOn(callId),
-      };
-    }),
-  ];
+/** The open items of a turn, from its history, in the model's order. */
+export function openItems({ calls }: TurnView): OpenItem[] {
+  return calls.flatMap((call) => {
+    const { phase, request, question, doubt } = call;
+    if (phase === 'requested' && request !== undefined) return [requestItem(call, request)];
+    const none = { seenDigest: undefined, note: undefined };
+    if (phase === 'asked' && question !== undefined) {
+      const { callId, tool, summary, at: since, deadline } = question;
+      return [
+        openItemOf({ callId, kind: 'question', tool, summary, since, deadline, ...none, voting: undefined }),
+      ];
+    }
+    if (phase !== 'in_doubt' || doubt === undefined) return [];
+    const { callId, tool, summary, at: since } = doubt;
+    const voting = votingOn(call);
+    return [openItemOf({ callId, kind: 'in_doubt', tool, summary, since, deadline: null, ...none, voting })];
+  });
+}
+
+function requestItem(call: CallView, request: RequestOpened): OpenItem {
+  const { callId, tool, summary, seenDigest, note, at, since = at, deadline } = request;
+  const voting = votingOn(call);
+  return openItemOf({ callId, kind: 'request', tool, summary, seenDigest, note, voting, since, deadline });
+}
+
+function votingOn(call: CallView): OpenItem['voting'] {
+  const authority = authorityOn(call);
+  return authority && votingUnder(authority, call.votes);
 }
 
 /** The part of a listed turn that we need. */

@@ -2,7 +2,7 @@ import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
-import type { CastVote, InPlaceOf, Voter } from './votes';
+import { type CastVote, type InPlaceOf, isSameName, SOMEBODY, type Voter } from './votes';
 import { type Among, seatingOf, type VoteRefusal } from './who-may-vote';
 import { type Assurance, ASSURANCES, RULE_ACTIONS, type RuleSnapshot, stricterRule } from './rule';
 
@@ -126,6 +126,19 @@ export type Eligibility = { ok: true; voter: string } | { ok: false; why: VoteRe
 /** The person whom an approver's name means under an authority. This person need not be allowed to vote. */
 export function voterIn({ people }: Partial<Authority> = {}, approver: string): string {
   return people === undefined ? approver.toLowerCase() : (personIn(people, approver) ?? approver);
+}
+
+/**
+ * Whether a message of `approver` may have made a decision. If rules say who decides, the message is the last vote.
+ * Then `decision.approver` may name several people.
+ */
+export function mayBeBy(
+  { approver: by, votes }: { approver: string; votes?: readonly Vote[] },
+  authority: Authority | undefined,
+  approver = SOMEBODY,
+): boolean {
+  const last = votes?.at(-1);
+  return last === undefined ? isSameName(approver, by) : isSameName(voterIn(authority, approver), last.voter);
 }
 
 /** Looks up an approver among the people who may vote. */

@@ -1,5 +1,12 @@
 import { joinedAuthority, readAuthority } from '../../contract/authority/authority';
-import { type AskAgain, type CallInput, isValidCall, type Paused, type StartedBy } from '../../contract/call';
+import {
+  type AskAgain,
+  type CallInput,
+  isAskable,
+  isValidCall,
+  type Paused,
+  type StartedBy,
+} from '../../contract/call';
 import { decisionNote, unreadable, UNREADABLE } from '../../contract/call-texts';
 import {
   endedUntaken,
@@ -227,11 +234,10 @@ function timesOf({ call, isHeld = false }: CallFold): Omit<OpenTimes, 'openMs'> 
  */
 function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEvent[] {
   const { call } = held;
-  const { askAgain: message, struck, secret } = said;
+  const { askAgain: message, struck } = said;
   const authority = readAuthority(said.authority);
-  const isAskable = isValidCall(call) && (call.kind === 'ask' || authority !== undefined);
-  if (!isAskable || (call.settings.effect === 'unsafe' && (secret === undefined || secret !== held.secret)))
-    return lose(head, held, { message });
+  const proof = { ...defined({ authority, secret: said.secret }) };
+  if (!isValidCall(call) || !isAskable(call, held.secret, proof)) return lose(head, held, { message });
   const joined = joinedAuthority(
     defined({ authority: readAuthority(call.authority) }),
     defined({ authority }),
@@ -243,6 +249,7 @@ function voidDecision(head: EventHeader, held: CallFold, said: AskAgain): TurnEv
   held.approved = false;
   held.effective = call.arguments;
   held.note = message;
+  delete held.remark;
   const { callId, tool } = call;
   return [{ type: 'decision_void', ...eventHeader(head), callId, tool, message, ...defined({ struck }) }];
 }

@@ -7,6 +7,7 @@ import type { EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import type { EventHeader, TurnEvent } from '../events';
 import { ensureCall } from './calls';
+import { withRemark } from './results';
 import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 
 /** The child turn of a call started or ended. */
@@ -60,7 +61,7 @@ function endChild(
   held: CallFold,
   { child, end }: { child: string; end: ChildEnd },
 ): TurnEvent[] {
-  const { call, approved, remark } = held;
+  const { call, approved } = held;
   const settings = isValidCall(call) ? call.settings : undefined;
   const of = {
     child,
@@ -68,8 +69,7 @@ function endChild(
     facts: { timestamp: head.at, safety: settings?.safety ?? null, approved },
     outputBytes: settings?.child?.outputBytes ?? LIMITS.outputBytes,
   };
-  const made = childResult(end, of);
-  const result = remark === undefined ? made : { ...made, content: `${remark}\n\n${made.content}` };
+  const result = withRemark(held, childResult(end, of));
   const durationMs = held.startedAt === undefined ? null : Date.parse(head.at) - Date.parse(held.startedAt);
   return endCall(head, held, { result, durationMs, attempts: 1, origin: 'handler', ...held.leave });
 }

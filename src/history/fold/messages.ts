@@ -1,5 +1,6 @@
-import { isSameName, SOMEBODY } from '../../contract/authority/votes';
-import type { SpentDecision } from '../../contract/call';
+import { mayBeBy, readAuthority } from '../../contract/authority/authority';
+import { SOMEBODY } from '../../contract/authority/votes';
+import { isValidCall, type SpentDecision } from '../../contract/call';
 import type { SignalVerdict } from '../../contract/decision';
 import { SIGNALS, UPDATES } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
@@ -119,8 +120,8 @@ function signalOf({ signals }: FoldState, { held, decision }: Allowed): PendingS
   const named = about.find(({ input }) => textAt(input, 'decisionId') === decision.decisionId);
   if (named !== undefined) return named;
   const unnamed = about.filter((one) => textAt(one.input, 'decisionId') === undefined && allows(one));
-  const voter = decision.votes?.at(-1)?.voter ?? decision.approver;
-  const own = unnamed.find(({ input }) => isSameName(textAt(input, 'approver') ?? SOMEBODY, voter));
+  const authority = isValidCall(held.call) ? readAuthority(held.call.authority) : undefined;
+  const own = unnamed.find(({ input }) => mayBeBy(decision, authority, textAt(input, 'approver')));
   return own ?? (unnamed.length === 1 ? unnamed[0] : undefined);
 }
 

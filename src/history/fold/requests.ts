@@ -113,7 +113,10 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
   held.callKey = callKey(open.key, call.callId);
   const { timeoutMs, safety, effect, noBatch, grants, server, gate } = call.settings;
   const unowned = gate !== undefined && gate.activity === undefined ? (true as const) : undefined;
-  held.deadline = deadlineIn(state, item, call);
+  const since = held.isKept === true ? held.since : undefined;
+  if (item !== undefined || since === undefined) held.deadline = deadlineIn(state, item, call);
+  held.since = since ?? head.at;
+  delete held.isKept;
   const proposed = held.original ?? call.proposed;
   const { callId, tool, toolDigest, preview, policyReason } = call;
   return [
@@ -138,6 +141,7 @@ function openRequest(state: FoldState, head: EventHeader, { held, open }: CallIn
         unowned,
         byGate: gate?.activity === undefined ? undefined : (true as const),
         note: held.note ?? item?.note,
+        since,
         edit: held.edit,
       }),
     },

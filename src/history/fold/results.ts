@@ -7,7 +7,7 @@ import { LIMITS } from '../../contract/limits';
 import { contentOfReturn, type FailureText, settleOwn } from '../../contract/lost-activity';
 import type { Effect } from '../../contract/tool';
 import { cutContent } from '../../contract/transcript';
-import { afterDoubt } from '../../contract/call-texts';
+import { afterDoubt, withNoteFirst } from '../../contract/call-texts';
 import { type LostActivity, type OpenTimes, settleLost } from '../../contract/lost-activity';
 import {
   makeFailure,
@@ -27,12 +27,17 @@ import { type CallFold, endCall, eventHeader, type FoldState } from './state';
 /** A result that no handler made. The turn made it, or it follows from how the activity failed. */
 export function unhandledResult(held: CallFold, failure: ToolFailure, at: string): ToolResult {
   const said = held.runsAgain === true ? afterDoubt(failure) : failure;
-  return makeFailure(resultHead(held), said, factsOf(held, at));
+  return withRemark(held, makeFailure(resultHead(held), said, factsOf(held, at)));
+}
+
+/** A result with the note that the model reads before it. Results of our activities have their note already. */
+export function withRemark({ remark }: CallFold, result: ToolResult): ToolResult {
+  return { ...result, content: withNoteFirst(remark, result.content) };
 }
 
 /** A success that a person reported, with the words that the model reads. */
 function successResult(held: CallFold, content: string, at: string): ToolResult {
-  return makeSuccess(resultHead(held), { content, contentType: 'text' }, factsOf(held, at));
+  return withRemark(held, makeSuccess(resultHead(held), { content, contentType: 'text' }, factsOf(held, at)));
 }
 
 /** The same result, with the words that the model finally read. */
@@ -136,7 +141,8 @@ export function closeByProof(
   proof: ToolResult | ToolFailure,
 ): CallEnded[] {
   if ('success' in proof) {
-    return endCall(head, held, { result: proof, durationMs: null, attempts: 1, origin: 'handler' });
+    const result = withRemark(held, proof);
+    return endCall(head, held, { result, durationMs: null, attempts: 1, origin: 'handler' });
   }
   return end(head, held, unhandledResult(held, proof, head.at));
 }

@@ -73,6 +73,9 @@ export interface CallFold {
    * votes stay.
    */
   isRenewed?: true;
+  /** Since when the request waits, ISO 8601. `isKept`: asking again failed, so it waits as before. */
+  since?: string;
+  isKept?: true;
   /** The note about what a person changed or said. The model reads it before the result. */
   remark?: string;
   /**

@@ -225,7 +225,7 @@ export function restore(held: CallFold, why: Parameters<typeof unpreviewed>[0]):
   held.planned = true;
   delete held.isRenewed;
   held.note = isRenewed === true ? notRenewed(why) : unpreviewed(why);
-  if (isRenewed === true) return;
+  if (isRenewed === true) return void (held.isKept = true);
   if (isValidCall(held.call)) held.effective = held.call.arguments;
   delete held.edit;
   if (held.editBefore !== undefined) held.edit = held.editBefore;
@@ -259,6 +259,8 @@ function applyResolution(state: FoldState, event: Resolved): void {
   if (runsAgain) {
     held.approved = true;
     held.runsAgain = true;
+    // The note is about the decision of the earlier run. The next run brings its own.
+    delete held.remark;
     return;
   }
   held.closing =

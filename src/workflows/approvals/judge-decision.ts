@@ -29,7 +29,7 @@ import {
   type TakenAt,
 } from './messages';
 import { refuseDecision } from './judge-answer';
-import type { Approvals, CallState, FinalDecision } from './state';
+import type { Approvals, CallState, FinalDecision, HeldDecision } from './state';
 import type { Vote } from '../../contract/authority/authority';
 import { SOMEBODY, voterText } from '../../contract/authority/votes';
 import type { SpentDecision } from '../../contract/call';
@@ -216,34 +216,26 @@ function allow(
   if (decision.arguments !== undefined) editArguments(state, decision, at.standing);
   delete state.note;
   state.standing = at.standing;
-  state.held = {
-    ...spentDecision(state, decision, at),
-    ...defined({ votes }),
-    generation: state.generation,
-    spent: false,
-  };
+  const { reason, hunks } = decision;
+  const { approver } = at.standing;
+  state.held = unspentDecision(state, { decisionId: at.decisionId, approver, reason, hunks, votes });
   state.phase = 'ready';
   state.deadline = null;
 }
 
-function spentDecision(
-  state: CallState,
-  decision: Decision,
-  at: TakenAt & { standing: FinalDecision },
-): SpentDecision {
-  const { reason, hunks } = decision;
+/** The unspent decision that a message gives a call. It allows only the request as it is now. */
+export function unspentDecision(
+  { call, edit, generation, seenDigest }: CallState,
+  said: Pick<SpentDecision, 'decisionId' | 'approver'> & {
+    [K in 'reason' | 'hunks' | 'votes']: SpentDecision[K] | undefined;
+  },
+): HeldDecision {
+  const { decisionId, approver, reason, hunks, votes } = said;
   return {
-    decisionId: at.decisionId,
-    decision: state.edit === undefined ? 'approved' : 'modified',
-    approver: at.standing.approver,
-    ...seenIn(state),
-    ...defined({ reason, hunks, edit: state.edit }),
+    ...{ decisionId, decision: edit === undefined ? 'approved' : 'modified', approver, seenDigest },
+    ...defined({ previewDigest: call.previewDigest, reason, hunks, edit, votes }),
+    ...{ generation, spent: false },
   };
-}
-
-/** The digests of the request as it is now. A decision allows only this request. */
-export function seenIn({ call, seenDigest }: CallState): Pick<SpentDecision, 'seenDigest' | 'previewDigest'> {
-  return { seenDigest, ...defined({ previewDigest: call.previewDigest }) };
 }
 
 /** Keeps three records apart: what the model proposed, what a person approved, and what runs. */

@@ -4,7 +4,7 @@ import { didNot, happened } from '../../contract/call-texts';
 import { closeCall, failureOf, successOf } from './transitions';
 import { defined } from '../../contract/defined';
 import { isCancelled } from './doubts';
-import { seenIn } from './judge-decision';
+import { unspentDecision } from './judge-decision';
 import {
   accept,
   checkMessage,
@@ -111,18 +111,11 @@ function runAgain(state: CallState, resolution: Resolution, at: TakenAt): void {
   state.phase = 'ready';
   delete state.doubt;
   delete state.reported;
-  state.held = {
+  state.held = unspentDecision(state, {
     decisionId: at.decisionId,
-    decision: state.edit === undefined ? 'approved' : 'modified',
     approver: resolution.approver ?? SOMEBODY,
-    ...seenIn(state),
-    generation: state.generation,
-    spent: false,
-    ...defined({
-      reason: resolution.reason,
-      hunks: state.held?.hunks,
-      edit: state.edit,
-      votes: state.votes && approvalsIn(state.votes).votes,
-    }),
-  };
+    reason: resolution.reason,
+    hunks: state.held?.hunks,
+    votes: state.votes && approvalsIn(state.votes).votes,
+  });
 }

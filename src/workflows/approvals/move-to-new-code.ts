@@ -1,4 +1,5 @@
 import { isValidCall, type PreparedCall, type RecordedCall, type RemoteCall } from '../../contract/call';
+import { mayHaveRun } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { isRaise } from '../../contract/spending/budget';
 import type { MovedCall, MovedStep, ThinkOutput } from '../../contract/think';
@@ -27,20 +28,14 @@ const BUSY: Readonly<Partial<Record<Phase, string>>> = {
   in_doubt: 'is in doubt: resolve it first',
 };
 
-function whyCallHeld({
-  call,
-  phase,
-  edit,
-  generation,
-  mayHaveRun,
-  votes = [],
-}: CallState): string | undefined {
+function whyCallHeld(state: CallState): string | undefined {
+  const { call, phase, edit, votes = [] } = state;
   const busy = BUSY[phase];
   if (busy !== undefined || phase === 'done') return busy;
   if (isRaise(call.tool)) return 'asks for more budget: decide on it first';
   if (edit !== undefined) return 'was edited by a person: decide on it first';
   if (votes.length > 0) return 'has votes: decide on it first';
-  return generation > 0 || mayHaveRun === true ? 'may have run: decide on it first' : undefined;
+  return mayHaveRun(state) ? 'may have run: decide on it first' : undefined;
 }
 
 function isWaiting({ phase }: CallState): boolean {

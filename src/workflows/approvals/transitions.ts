@@ -5,6 +5,7 @@ import {
   type PreparedCall,
   type SpentDecision,
   type ValidCall,
+  isAskable,
   isValidCall,
   timeToDecide,
 } from '../../contract/call';
@@ -12,10 +13,12 @@ import type { Refused } from '../../contract/decision';
 import {
   afterDoubt,
   type ClosingCause,
+  decisionNote,
   denied,
   ENDINGS,
+  mayHaveRun,
   unpreviewed,
-  withDecisionNote,
+  withNoteFirst,
 } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
 import { seenDigestOf } from '../../contract/plan';
@@ -139,22 +142,13 @@ export function settle(
     if (contentDigest !== undefined) state.contentDigest = contentDigest;
     return closeCall(approvals, state, { result, ...defined({ cause }) });
   }
-  if ('askAgain' in at.settlement && isAskable(state, at.settlement)) {
+  if ('askAgain' in at.settlement && isAskable(state.call, state.secret, at.settlement)) {
     return askAgain(approvals, state, { ...at.settlement, now: at.now });
   }
   delete state.votes;
   state.phase = 'in_doubt';
   state.since = at.now;
   state.doubt = 'askAgain' in at.settlement ? { message: at.settlement.askAgain } : at.settlement.inDoubt;
-}
-
-/**
- * Whether one of our workers really asks for a person to look again. It returns `askAgain` only for a request and, for
- * an unsafe call, only with its secret. From any other sender, `askAgain` proves nothing.
- */
-function isAskable({ call, secret }: CallState, said: AskAgain): boolean {
-  if (call.kind !== 'ask' && said.authority === undefined) return false;
-  return call.settings.effect !== 'unsafe' || (secret !== undefined && said.secret === secret);
 }
 
 /**
@@ -256,7 +250,7 @@ export function denialOf(state: CallState, denial: Denial): ToolResult {
  * certain.
  */
 export function failureOf(state: CallState, failure: ToolFailure, now: number): ToolResult {
-  const said = state.generation > 0 || state.mayHaveRun === true ? afterDoubt(failure) : failure;
+  const said = mayHaveRun(state) ? afterDoubt(failure) : failure;
   return noted(state, makeFailure(resultHead(state), said, factsOf(state, now)));
 }
 
@@ -265,12 +259,16 @@ export function successOf(state: CallState, content: string, now: number): ToolR
   return noted(state, makeSuccess(resultHead(state), { content, contentType: 'text' }, factsOf(state, now)));
 }
 
-/** Puts a note about what a person changed in front of a result, if a decision allowed the call. */
+/** Puts the note about what a person changed or said in front of a result, once the call has started by a decision. */
 export function noted(state: CallState, result: ToolResult): ToolResult {
-  const { held, edit, proposed, effective } = state;
-  if (held === undefined || edit === undefined || proposed === undefined) return result;
-  const call = { decision: { ...held, edit }, proposed, arguments: effective };
-  return { ...result, content: withDecisionNote(call, result.content) };
+  if (state.held?.spent !== true) return result;
+  return { ...result, content: withNoteFirst(approvalNote(state), result.content) };
+}
+
+/** The note for a model about what a person changed or said. */
+export function approvalNote({ held, edit, proposed, effective }: CallState): string | undefined {
+  const changed = edit === undefined ? undefined : proposed;
+  return decisionNote({ arguments: effective, ...defined({ decision: held, proposed: changed }) });
 }
 
 /** The facts about how a call ran, at workflow time `now` (ms). */

@@ -1,9 +1,8 @@
 import { condition, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
-import { decisionNote } from '../../contract/call-texts';
-import type { CallInput, CallSettings, SpentDecision } from '../../contract/call';
+import type { CallSettings, SpentDecision } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { callKey, gateMemoKey } from '../../contract/names';
-import { expire, register, reopen } from '../approvals/transitions';
+import { expire, approvalNote, register, reopen } from '../approvals/transitions';
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
 import type { ChangeNotifier } from '../changes';
 import { timerMs } from '../timers';
@@ -92,21 +91,12 @@ export function toGateAllowed<A extends object>(
   request: PlainRequest<A>,
 ): GateAllowed<A> {
   const { call, callKey } = state;
-  const said = { decision, decisionId, approver, ...defined({ reason, note: editNote(state) }) };
+  const said = { decision, decisionId, approver, ...defined({ reason, note: approvalNote(state) }) };
   return {
     ...said,
     ...{ callId: call.callId, callKey, allowed: true },
     arguments: effectiveOf(state, request),
   };
-}
-
-/** The note for a model about what a person changed or said. */
-export function editNote({ held, edit, proposed, effective }: CallState): string | undefined {
-  const call: Pick<CallInput, 'decision' | 'proposed' | 'arguments'> = {
-    arguments: effective,
-    ...defined({ decision: held, proposed: edit === undefined ? undefined : proposed }),
-  };
-  return decisionNote(call);
 }
 
 function effectiveOf<A extends object>(state: CallState, request: PlainRequest<A>): A {

@@ -9,8 +9,8 @@ import { type FailureText, type LostCall, settleOwn, timeoutsOf } from '../../co
 import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
 import type { CallState } from '../approvals/state';
+import { approvalNote } from '../approvals/transitions';
 import { lostActivity } from '../outcome';
-import { editNote } from './asked';
 import {
   type GateAllowed,
   gateFailure,
@@ -123,7 +123,7 @@ export function gateOutcomeOf<A extends object, R>(
   const { result } = state;
   if ('value' in ended) return { ...allowed, outcome: 'done', result: ended.value };
   if (result?.success === true) {
-    return { ...allowed, outcome: 'happened', message: outputOf(result, editNote(state)) };
+    return { ...allowed, outcome: 'happened', message: outputOf(result, approvalNote(state)) };
   }
   const isKnown = 'known' in ended ? ended.known : result?.error?.code !== 'in_doubt';
   const outcome = isKnown ? 'failed' : 'unknown';

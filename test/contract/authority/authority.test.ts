@@ -4,9 +4,11 @@ import {
   authorityNow,
   escalatedAuthority,
   joinedAuthority,
+  mayBeBy,
   readAuthority,
   someNames,
   stricterAuthority,
+  type Vote,
   voterIn,
   votingOf,
 } from '../../../src/contract/authority/authority';
@@ -37,6 +39,25 @@ const authority = (changes: Partial<RuleSnapshot> = {}, more: Partial<Authority>
   people: PEOPLE,
   requesters: ['rita'],
   ...more,
+});
+
+describe('whether a message may have made a decision', () => {
+  const vote = (voter: string): Vote => ({ voter, decision: 'approved', decisionId: voter, at: '' });
+  const VOTED = { approver: 'bob, anna', votes: [vote('bob'), vote('anna')] };
+
+  it.each<[string, Parameters<typeof mayBeBy>[0], string | undefined, boolean]>([
+    ['of the last voter', VOTED, 'anna', true],
+    ['of the last voter, in capitals', VOTED, 'Anna', true],
+    ['of the last voter, by mail address', VOTED, 'anna@example.com', true],
+    ['of an earlier voter', VOTED, 'bob', false],
+    ['of all voters in one name', VOTED, 'bob, anna', false],
+    ['of nobody, where people voted', VOTED, undefined, false],
+    ['of the approver', { approver: 'Zoe' }, 'zoe', true],
+    ['of another person', { approver: 'Zoe' }, 'anna', false],
+    ['of nobody, as the decision', { approver: 'somebody' }, undefined, true],
+  ])('a message %s', (_, decision, approver, expected) => {
+    expect(mayBeBy(decision, authority(), approver)).toBe(expected);
+  });
 });
 
 describe('whom a name means', () => {

@@ -83,6 +83,75 @@ test('the note on what a person changed stands beside the result', () => {
   expect(call?.note).toBe(note);
 });
 
+describe('the note on what a person changed or said, before a result that no handler made', () => {
+  const edit = { approver: 'ann' };
+  const EDITED = {
+    decision: { decisionId: 'd', decision: 'modified', approver: 'ann', edit },
+    proposed: { n: 7 },
+  };
+  const ADVISED = { decision: { decisionId: 'd', decision: 'approved', approver: 'ann', reason: 'ok' } };
+  const NOTE = /^\[ann changed the arguments[^]+n: 7 → 1[^]+\]\n\n/;
+
+  const started = (settings: object, input: object): { script: Script; scheduled: number } => {
+    const { script } = running(settings);
+    return { script, scheduled: script.call(ask('1.1', {}, settings), input, 1) };
+  };
+  const ended = (script: Script) => script.told('call_ended')[0];
+
+  test.each([
+    ['changed', EDITED, NOTE],
+    ['approved with a remark', ADVISED, /^\[ann approved this call\. Reason: ok\]\n\n/],
+  ])('a call that was %s and whose workers were all lost', (_, input, note) => {
+    const { script, scheduled } = started({ effect: 'idempotent' }, input);
+    script.fails(scheduled, { kind: 'timeout', timeout: 'HEARTBEAT' }).task();
+    const end = ended(script);
+    expect(end?.result.content).toMatch(note);
+    expect(end?.note).toMatch(/^\[ann/);
+    expect(end?.result.error?.message).not.toContain('ann');
+  });
+
+  test.each([
+    ['happened', { outcome: 'happened', result: result('1.1', { content: 'paid' }) }, /\n\npaid$/],
+    ['did not happen', { outcome: 'did_not', message: 'not paid' }, /\n\n[^]*not paid$/],
+  ])('the tool proves that it %s', (_, answer, content) => {
+    const { script, scheduled } = started({}, EDITED);
+    script.fails(scheduled, { kind: 'timeout', timeout: 'HEARTBEAT' }).task();
+    script.open([item('1.1', { kind: 'in_doubt', deadline: null })]);
+    script.done(script.scheduled('verify-1.1-1', 'countersign.verify'), answer).task();
+    script.close({ proven: ['1.1'] });
+    expect(ended(script)?.result.content).toMatch(NOTE);
+    expect(ended(script)?.result.content).toMatch(content);
+  });
+
+  test('a person resolves it, and the turn ends before the next step', () => {
+    const { script, scheduled } = started({}, EDITED);
+    script.fails(scheduled, { kind: 'timeout', timeout: 'HEARTBEAT' }).task();
+    script.open([item('1.1', { kind: 'in_doubt', deadline: null })]);
+    script.update('resolve', { callId: '1.1', resolution: 'happened' }, accepted('1.1', 'happened'));
+    script.open([]).add({ kind: 'canceled' });
+    expect(ended(script)?.result.content).toMatch(NOTE);
+  });
+
+  test('the decision was void, and the call never started by another one', () => {
+    const { script, scheduled } = started({ effect: 'idempotent' }, EDITED);
+    script
+      .done(scheduled, { askAgain: 'decided before' })
+      .task()
+      .open([item('1.1')]);
+    script.close({ expired: ['1.1'] }).add({ kind: 'canceled' });
+    expect(ended(script)?.result.content).toMatch(/^Error \[expired\]/);
+  });
+
+  test('a call was to run again, and its turn was cancelled first', () => {
+    const { script, scheduled } = started({}, EDITED);
+    script.fails(scheduled, { kind: 'timeout', timeout: 'HEARTBEAT' }).task();
+    script.open([item('1.1', { kind: 'in_doubt', deadline: null })]);
+    script.update('resolve', { callId: '1.1', resolution: 'run-again' }, accepted('1.1', 'run-again'));
+    script.close({ neverStarted: ['1.1'] }).add({ kind: 'canceled' });
+    expect(ended(script)?.result.content).toMatch(/^Error \[cancelled\]/);
+  });
+});
+
 test.each(failures)('an unsafe call %s', (_, failure, expected) => {
   const { script, scheduled } = running();
   script.fails(scheduled, failure).task();

@@ -1,5 +1,6 @@
 import { REFUSAL_CODES } from '../../../src/contract/decision';
-import { accepted, ask, item, Script } from '../script';
+import { rule } from '../../contract/authority/support';
+import { accepted, ask, item, requested, Script } from '../script';
 
 const open = (...ids: string[]) =>
   new Script()
@@ -213,6 +214,27 @@ describe('by signal', () => {
       ['decision', 'ANN', true],
       ['call_started', 'ann', undefined],
       ['decision', 'mallory', false],
+    ]);
+  });
+
+  test('under a rule, the last voter may name themselves by mail address', () => {
+    const people = [{ name: 'ann', groups: [], delegates: [], mail: 'ann@example.com' }];
+    const authority = {
+      ...{ fileDigest: 'f', ruleDigest: 'r', people, requesters: [] },
+      rule: { name: 'pay', then: 'ask' as const, ...rule({ rosters: [['ann']] }) },
+    };
+    const script = requested({ authority })
+      .signal('approval', { callId: '1.1', decision: 'approved', approver: 'eve' })
+      .signal('approval', { callId: '1.1', decision: 'approved', approver: 'ann@EXAMPLE.com' })
+      .task();
+    const votes = [{ voter: 'ann', decision: 'approved', decisionId: 'drawn', at: '' }];
+    const decision = { decisionId: 'drawn', decision: 'approved', approver: 'ann', votes };
+    script.call(ask('1.1'), { decision });
+    script.open([]).verdicts([verdict('1.1', 'not_allowed'), verdict('1.1', 'accepted')]);
+    expect(toldOf(script)).toEqual([
+      ['decision', 'ann@EXAMPLE.com', true],
+      ['call_started', 'ann', undefined],
+      ['decision', 'eve', false],
     ]);
   });
 

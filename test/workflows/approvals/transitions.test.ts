@@ -9,11 +9,13 @@ import {
 import {
   cancelAll,
   expire,
+  failureOf,
   handOver,
   register,
   reopen,
   settle,
   start,
+  successOf,
   withdraw,
 } from '../../../src/workflows/approvals/transitions';
 import { result } from '../../history/script';
@@ -33,6 +35,38 @@ const decide = (approvals: Approvals, message: Record<string, unknown>, now = 1)
 };
 
 const ANN = { decision: 'approved', approver: 'ann', decisionId: 'a' };
+
+describe('the note on what a person changed or said', () => {
+  const ADVISED = { ...ANN, reason: 'ok' };
+  const CHANGED = { decision: 'modified', approver: 'ann', arguments: { amount: 3 } };
+
+  it.each([
+    ['a remark', ADVISED, /^\[ann approved this call\. Reason: ok\]\n\n/],
+    ['no remark', ANN, /^/],
+    ['a change', CHANGED, /^\[ann changed[^]+amount: 10 → 3[^]+\]\n\n/],
+  ])(
+    'stands before each result that the workflow makes of a call that started: %s',
+    (_, said, { source }) => {
+      const approvals = approvalsWith({});
+      decide(approvals, said);
+      start(callOf(approvals));
+      const state = callOf(approvals);
+      expect(successOf(state, 'it did', 1).content).toMatch(new RegExp(`${source}it did$`));
+      const failure = failureOf(state, { code: 'tool', message: 'it did' }, 1);
+      expect(failure.content).toMatch(new RegExp(`${source}Error \\[tool\\]: it did$`));
+    },
+  );
+
+  it.each([
+    ['a remark', ADVISED],
+    ['a change', CHANGED],
+  ])('is left out if the call never started: %s', (_, said) => {
+    const approvals = approvalsWith({});
+    decide(approvals, said);
+    cancelAll(approvals, 1);
+    expect(callOf(approvals).result?.content).toMatch(/^Error \[cancelled\]: The turn/);
+  });
+});
 
 describe('a decision that does not hold in this run', () => {
   const askAgain = (approvals: Approvals, now: number) =>
