@@ -7,6 +7,7 @@ import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '.
 import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
 import type { Usage } from '../contract/spending/usage';
 import type { Effect } from '../contract/tool';
+import type { ChangedTool } from '../contract/worker-tools';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Spread } from './stats';
@@ -76,6 +77,11 @@ export function describeOutcome(outcome: PathOutcome): Label {
   // A code that is not known here may be any text.
   const isTelling = TELLING.includes(outcome);
   return [isTelling ? outcome.replaceAll('_', ' ') : 'failed', 'bad'];
+}
+
+/** What became of the tool of a waiting request, after the name of the tool. */
+export function changedText(now: ChangedTool['now']): string {
+  return now === 'gone' ? 'is not there any more' : 'changed since this request was made';
 }
 
 const EFFECTS: Readonly<Record<Effect, string>> = {

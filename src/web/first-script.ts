@@ -25,6 +25,7 @@ export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
 export { clock, dateTime, day, relative, span } from '../contract/text/times';
 export {
+  changedText,
   costText,
   counted,
   describeOutcome,
