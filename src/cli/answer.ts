@@ -1,7 +1,7 @@
 import type { Answer } from '../client';
 import { CountersignError } from '../contract/errors';
 import type { Accepted, Refused } from '../contract/decision';
-import { needsText } from '../history/labels';
+import { needsText } from '../contract/text/waits';
 import type { Screen, Style } from './print/screen';
 import { escapeText } from './print/escape';
 

@@ -2,7 +2,6 @@ import { type Authority, authorityNow, someNames } from '../contract/authority/a
 import { type CastVote, voterText } from '../contract/authority/votes';
 import { assuranceText } from '../contract/authority/rule';
 import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
-import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
 import type { Usage } from '../contract/spending/usage';
@@ -163,13 +162,6 @@ function lastLine(output = ''): string {
 /** Why a turn stands still: its workflow task fails and is tried again. */
 export function failingTaskText({ attempt, reason }: { attempt: number; reason?: string }): string {
   return `its workflow task fails (attempt ${attempt}): ${reason ?? 'the reason is not known'}`;
-}
-
-/** What a request still needs, in words. */
-export function needsText({ approvals, groups = [], who }: VotesNeeded): string {
-  const heard = groups.length === 0 ? '' : `, ${groups.join(' and ')} to be heard`;
-  const most = who.length === 0 ? 'nobody else may vote' : `${who.join(', ')} may vote`;
-  return `${counted(approvals, 'more approval')} needed${heard}; ${most}`;
 }
 
 /** A number with its noun: `1 call`, `2,000 calls`. */

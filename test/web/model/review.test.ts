@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Accepted } from '../../../src/contract/decision';
 import type { RequestOpened } from '../../../src/history/events';
 import {
   blocksOf,
@@ -6,6 +7,7 @@ import {
   type Choice,
   deceivingText,
   hunkIds,
+  letsRun,
   spokenWhy,
   toDecision,
   whyNot,
@@ -211,4 +213,15 @@ describe('differences', () => {
       }),
     );
   });
+});
+
+it.each<[Accepted['decision'], Partial<Accepted>, boolean]>([
+  ['approved', {}, true],
+  ['run-again', {}, true],
+  ['denied', {}, false],
+  ['approved', { needs: { approvals: 1, who: ['ben'] } }, false],
+])('%s, with %j, lets the call run: %s', (decision, extra, runs) => {
+  const at = '2026-11-21T12:00:00Z';
+  const verdict = { accepted: true, decisionId: 'd', callId: '1.1', decision, approver: 'ann', at } as const;
+  expect(letsRun({ status: 'accepted', verdict: { ...verdict, ...extra } })).toBe(runs);
 });
