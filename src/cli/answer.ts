@@ -1,8 +1,8 @@
 import type { Answer } from '../client';
 import { CountersignError } from '../contract/errors';
 import type { Accepted, Refused } from '../contract/decision';
-import { needsText } from '../history/labels';
-import type { Screen } from './print/screen';
+import { needsText } from '../contract/text/waits';
+import type { Screen, Style } from './print/screen';
 import { escapeText } from './print/escape';
 
 /** The call that an answer is about, and how to print the answer. */
@@ -50,6 +50,20 @@ function acceptedLines(
     style.warn(line),
     `It is asked about anew${decision === 'modified' ? ', with your arguments' : ''}. It waits for a decision of its own, because nobody saw it yet.`,
   ];
+}
+
+/** The answer to one decision of several, in one line. `id` is `<turn>/<call>`. */
+export function answerLine(answer: Answer, id: string, style: Style): string {
+  const name = escapeText(id);
+  if (answer.status === 'recorded')
+    return style.warn(`${name} recorded; it takes effect when a worker returns`);
+  if (answer.status === 'accepted') {
+    const { decision, needs } = answer.verdict;
+    return needs === undefined
+      ? style.good(`${name} ${decision}`)
+      : style.warn(`${name} ${decision}, and it waits: ${escapeText(needsText(needs))}`);
+  }
+  return style.bad(`${name} refused, ${answer.verdict.code}: ${escapeText(answer.verdict.message)}`);
 }
 
 function refusal(id: string, verdict: Refused): CountersignError {

@@ -12,10 +12,11 @@ import {
 import type { Answer, Countersign, InboxItem, InboxQuery } from '../client';
 import { CountersignError } from '../contract/errors';
 import type { CallView } from '../history/view';
-import { assertTaken } from './answer';
+import type { ChangedTool } from '../contract/worker-tools';
+import { answerLine, assertTaken } from './answer';
 import { type Context, osUser } from './context';
 import { decide, givenUp } from './review/decision';
-import { beside, type ScreenFormat, type Style } from './print/screen';
+import { beside, type ScreenFormat } from './print/screen';
 import { confirm } from './review/confirm';
 import { withTerminal } from './review/terminal';
 import { waits, withoutId } from './print/inbox';
@@ -23,7 +24,6 @@ import { tableLines } from './print/table';
 import { escapeText } from './print/escape';
 import { defined } from '../contract/defined';
 import { whyNoBatch, whyNotInBatch } from '../history/batch';
-import { needsText } from '../history/labels';
 import type { RequestOpened } from '../history/events';
 
 /** The requests to decide together, and how to decide them. */
@@ -73,7 +73,8 @@ export async function decideBatch(batch: Batch, context: Context): Promise<void>
     const { limit = MOST_DECIDED, ...filter } = batch.query;
     const items = await client.inbox({ ...filter, limit: Infinity });
     if (items.length > MANY) screen.note(`reading ${items.length.toLocaleString('en')} calls …`);
-    const fitting = planBatch(await readCalls(client, items), batch.wish);
+    const calls = await readCalls(client, items);
+    const fitting = planBatch(await withChanged(client, calls, batch.wish), batch.wish);
     const plan = { ...fitting, planned: fitting.planned.slice(0, limit) };
     screen.lines([...planLines(plan, batch.wish, screen), lookedLine(items.length, fitting, limit)]);
     if (plan.planned.length === 0) return batch.json ? context.screen.json([]) : undefined;
@@ -83,7 +84,7 @@ export async function decideBatch(batch: Batch, context: Context): Promise<void>
       for (const planned of plan.planned) {
         const result = await decideOne(client, planned, batch, context);
         results.push(result);
-        screen.line(resultLine(result, screen.style));
+        screen.line(answerLine(result.answer, `${result.turn}/${result.callId}`, screen.style));
       }
     } finally {
       // The results are printed even if the server goes away in the middle.
@@ -127,17 +128,40 @@ function conclude(results: readonly BatchResult[]): void {
 }
 
 async function readCalls(client: Countersign, items: readonly InboxItem[]): Promise<Candidate[]> {
-  const turns = [...new Set(items.filter(({ kind }) => kind === 'request').map(({ turn }) => turn))];
-  const calls = new Map<string, readonly CallView[]>();
-  for (let at = 0; at < turns.length; at += AT_ONCE) {
-    const some = turns.slice(at, at + AT_ONCE);
-    const views = await Promise.all(some.map((turn) => client.view(turn)));
-    views.forEach((view, index) => calls.set(some[index] ?? '', view.calls));
-  }
+  const requests = items.filter(({ kind }) => kind === 'request');
+  const views = await readTurns(requests, (turn) => client.view(turn));
   return items.map((item) => ({
     item,
-    call: calls.get(item.turn)?.find(({ callId }) => callId === item.callId),
+    call: views.get(item.turn)?.calls.find(({ callId }) => callId === item.callId),
   }));
+}
+
+/** The calls, with what became of their tools. Nobody is asked about calls that are not approved in any case. */
+async function withChanged(
+  client: Countersign,
+  calls: readonly Candidate[],
+  wish: BatchWish,
+): Promise<Candidate[]> {
+  const items = wish.decision === 'approved' ? planBatch(calls, wish).planned.map(({ item }) => item) : [];
+  const found = await readTurns(items, (turn) => client.changedTools(turn));
+  return calls.map((one) => {
+    const tool = found.get(one.item.turn)?.find(({ callId }) => callId === one.item.callId);
+    return { ...one, ...defined({ changed: tool?.now }) };
+  });
+}
+
+/** Reads something of each turn of the items, a few turns at the same time. */
+async function readTurns<T>(
+  items: readonly InboxItem[],
+  read: (turn: string) => Promise<T>,
+): Promise<Map<string, T>> {
+  const turns = [...new Set(items.map(({ turn }) => turn))];
+  const found = new Map<string, T>();
+  for (let at = 0; at < turns.length; at += AT_ONCE) {
+    const some = turns.slice(at, at + AT_ONCE);
+    await Promise.all(some.map(async (turn) => found.set(turn, await read(turn))));
+  }
+  return found;
 }
 
 /** The calls that a batch would decide, as a table, then the calls that it leaves out and why. */
@@ -161,20 +185,6 @@ export function planLines(
 
 function leftOutLine({ item, why }: LeftOut): string {
   return `left out: ${escapeText(`${item.turn}/${item.callId}`)}: ${why}`;
-}
-
-/** The result of one request of a batch. */
-export function resultLine({ turn, callId, answer }: BatchResult, style: Style): string {
-  const id = escapeText(`${turn}/${callId}`);
-  if (answer.status === 'recorded')
-    return style.warn(`${id} recorded; it takes effect when a worker returns`);
-  if (answer.status === 'accepted') {
-    const { decision, needs } = answer.verdict;
-    return needs === undefined
-      ? style.good(`${id} ${decision}`)
-      : style.warn(`${id} ${decision}, and it waits: ${escapeText(needsText(needs))}`);
-  }
-  return style.bad(`${id} refused, ${answer.verdict.code}: ${escapeText(answer.verdict.message)}`);
 }
 
 /** Options of a command that can decide many calls together. */
@@ -237,6 +247,8 @@ export function checkNoBatch({ where, yes, tool, agent, olderThan, limit }: Batc
 export interface Candidate {
   item: InboxItem;
   call: CallView | undefined;
+  /** What became of the tool of the call. Absent: it has not changed, or no worker could say. */
+  changed?: ChangedTool['now'];
 }
 
 /** A request that would be decided with the others. */
@@ -269,12 +281,12 @@ export interface BatchWish {
 /** Chooses the requests that are decided together. */
 export function planBatch(candidates: readonly Candidate[], wish: BatchWish): BatchPlan {
   const plan: BatchPlan = { planned: [], leftOut: [] };
-  for (const { item, call } of candidates) {
+  for (const { item, call, changed } of candidates) {
     const request = call?.phase === 'requested' ? call.request : undefined;
     if (call === undefined || request === undefined || request.callKey !== item.callKey) continue;
     if (!isChosen({ item, request }, wish)) continue;
     const isApproved = wish.decision === 'approved';
-    const why = isApproved ? (whyNotInBatch(request) ?? whySigned(request)) : whyNoBatch(request);
+    const why = isApproved ? (whyNotInBatch(request, changed) ?? whySigned(request)) : whyNoBatch(request);
     if (why === undefined) plan.planned.push({ item, call, request });
     else plan.leftOut.push({ item, why });
   }

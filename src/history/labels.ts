@@ -2,11 +2,11 @@ import { type Authority, authorityNow, someNames } from '../contract/authority/a
 import { type CastVote, voterText } from '../contract/authority/votes';
 import { assuranceText } from '../contract/authority/rule';
 import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
-import type { VotesNeeded } from '../contract/decision';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
 import type { Usage } from '../contract/spending/usage';
 import type { Effect } from '../contract/tool';
+import type { ChangedTool } from '../contract/worker-tools';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
 import type { Spread } from './stats';
@@ -76,6 +76,11 @@ export function describeOutcome(outcome: PathOutcome): Label {
   // A code that is not known here may be any text.
   const isTelling = TELLING.includes(outcome);
   return [isTelling ? outcome.replaceAll('_', ' ') : 'failed', 'bad'];
+}
+
+/** What became of the tool of a waiting request, after the name of the tool. */
+export function changedText(now: ChangedTool['now']): string {
+  return now === 'gone' ? 'is not there any more' : 'changed since this request was made';
 }
 
 const EFFECTS: Readonly<Record<Effect, string>> = {
@@ -157,13 +162,6 @@ function lastLine(output = ''): string {
 /** Why a turn stands still: its workflow task fails and is tried again. */
 export function failingTaskText({ attempt, reason }: { attempt: number; reason?: string }): string {
   return `its workflow task fails (attempt ${attempt}): ${reason ?? 'the reason is not known'}`;
-}
-
-/** What a request still needs, in words. */
-export function needsText({ approvals, groups = [], who }: VotesNeeded): string {
-  const heard = groups.length === 0 ? '' : `, ${groups.join(' and ')} to be heard`;
-  const most = who.length === 0 ? 'nobody else may vote' : `${who.join(', ')} may vote`;
-  return `${counted(approvals, 'more approval')} needed${heard}; ${most}`;
 }
 
 /** A number with its noun: `1 call`, `2,000 calls`. */

@@ -23,8 +23,10 @@ export { withDefaults } from '../contract/schema/schema';
 export { leavesOf } from '../contract/text/json-diff';
 export { callSummary } from '../contract/text/call-summary';
 export { countMarks, deceivingIn } from '../contract/text/unsafe-text';
+export { needsText } from '../contract/text/waits';
 export { clock, dateTime, day, relative, span } from '../contract/text/times';
 export {
+  changedText,
   costText,
   counted,
   describeOutcome,
@@ -34,7 +36,6 @@ export {
   describeTokens,
   howKnown,
   hunksText,
-  needsText,
   percentText,
   spreadText,
   unreadText,
@@ -60,7 +61,7 @@ export { useInboxRows } from './inbox-rows';
 export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
 export { issuesOf } from './model/draft';
 export { errorText, proofText, REFUSAL_LABELS, refusalText } from './model/labels';
-export { decisionText, hunkIds, toDecision, whyNot } from './model/review';
+export { decisionText, hunkIds, letsRun, toDecision, whyNot } from './model/review';
 export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';
 export { ArgumentsForm } from './screens/call/form';

@@ -1,5 +1,6 @@
 import type { Answer, ApiError, DecisionBody, PushMessage, InboxSession } from '../server/api';
 import { USER_HEADER } from '../contract/names';
+import { waitsText } from '../contract/text/waits';
 
 /** The service worker's own scope, which the types of pages do not have. */
 interface WorkerEvent extends Event {
@@ -117,10 +118,7 @@ async function decide(decision: 'approved' | 'denied', message: PushMessage): Pr
   }
   if (!('status' in answer)) return refuse(message, said(answer));
   if (answer.status === 'refused') return refuse(message, answer.verdict.message);
-  const isWaiting = answer.status === 'recorded';
-  const text = isWaiting
-    ? 'It is recorded, and takes effect when a worker returns.'
-    : 'Your decision counts.';
+  const text = waitsText(answer) ?? 'Your decision counts.';
   const done = decision === 'approved' ? 'Approved' : 'Denied';
   return show(without({ ...message, title: `${done}: ${tool}`, text, isOver: true }));
 }

@@ -1,5 +1,6 @@
 import type { Answer } from '../../src/client/types';
-import { reportAnswer } from '../../src/cli/answer';
+import { answerLine, reportAnswer } from '../../src/cli/answer';
+import { createStyle } from '../../src/cli/print/screen';
 import { REFUSAL_CODES, type RefusalCode } from '../../src/contract/decision';
 import { AT, testScreen } from './support';
 
@@ -73,4 +74,21 @@ describe('the answer to a decision', () => {
       verdict: { code: 'expired' },
     });
   });
+});
+
+it.each<[string, Answer, string]>([
+  ['that was taken', accepted(), 't/1.1 approved'],
+  [
+    'that waits for votes',
+    accepted({ needs: { approvals: 1, who: ['ben'] } }),
+    't/1.1 approved, and it waits: 1 more approval needed; ben may vote',
+  ],
+  [
+    'that waits on record',
+    { status: 'recorded', decisionId: 'd' },
+    't/1.1 recorded; it takes effect when a worker returns',
+  ],
+  ['that was refused', refused('expired'), 't/1.1 refused, expired: no'],
+])('says in one line what became of a decision %s', (_name, answer, line) => {
+  expect(answerLine(answer, 't/1.1', createStyle(false))).toBe(line);
 });

@@ -6,14 +6,14 @@ import {
   planBatch,
   planLines,
   readBatch,
-  resultLine,
 } from '../../src/cli/batch';
-import { createStyle } from '../../src/cli/print/screen';
 import type { InboxItem } from '../../src/client';
+import { addApprove } from '../../src/cli/commands/approve';
 import { readWhere } from '../../src/cli/options';
 import type { RequestOpened } from '../../src/history/events';
 import { ruled } from './notify/support';
-import { call, inboxItem, NOW, proposal, request, testScreen } from './support';
+import { runCommand } from './command';
+import { call, inboxItem, NOW, proposal, request, testScreen, turn } from './support';
 
 describe('the batch that options mean', () => {
   it.each<[string, BatchFlags, 'approved' | 'denied', string | undefined, RegExp]>([
@@ -51,14 +51,6 @@ it.each<[keyof BatchFlags, BatchFlags]>([
   expect(() => checkNoBatch(options)).toThrow(
     expect.objectContaining({ code: 'usage', message: `--${name} goes with --all` }),
   );
-});
-
-it('says so where a decision only waits on record', () => {
-  const line = resultLine(
-    { turn: 't-1', callId: '1.1', tool: 'pay', answer: { status: 'recorded', decisionId: 'd' } },
-    createStyle(false),
-  );
-  expect(line).toBe('t-1/1.1 recorded; it takes effect when a worker returns');
 });
 
 const item = (extra: Partial<InboxItem> = {}): InboxItem => inboxItem({ callKey: 'key:1.1', ...extra });
@@ -112,6 +104,14 @@ describe('what is decided together', () => {
     expect(planBatch([one], wish({ decision: 'denied' })).planned).toHaveLength(1);
   });
 
+  it('is never a call whose tool changed, because its approval would be refused; a denial is', () => {
+    const one: Candidate = { ...candidate(), changed: 'changed' };
+    const { planned, leftOut } = planBatch([one], wish());
+    expect(planned).toEqual([]);
+    expect(leftOut).toEqual([{ item: one.item, why: 'its tool changed since this request was made' }]);
+    expect(planBatch([one], wish({ decision: 'denied' })).planned).toHaveLength(1);
+  });
+
   it.each<[string, Candidate]>([
     ['a call that is gone', { item: item(), call: undefined }],
     ['one that is decided', { item: item(), call: call({ phase: 'approved' }) }],
@@ -140,4 +140,22 @@ describe('what is shown before', () => {
       'Nothing fits; nothing is decided.',
     ]);
   });
+});
+
+it('approves no call whose tool changed, and spends no decision on it', async () => {
+  const answers = {
+    inbox: [item()],
+    view: turn([call()]),
+    changedTools: [{ callId: '1.1', now: 'changed' }],
+    decide: {
+      status: 'accepted',
+      verdict: { accepted: true, callId: '1.1', decision: 'approved', approver: 'ann' },
+    },
+  };
+  const all = ['approve', '--all', '--tool', 'pay', '--yes'];
+  const { printed, asked } = await runCommand(addApprove, answers, ...all);
+  expect(asked.map(([method]) => method)).toEqual(['inbox', 'view', 'changedTools']);
+  expect(printed).toContain('left out: t-1/1.1: its tool changed since this request was made');
+  const unchanged = await runCommand(addApprove, { ...answers, changedTools: [] }, ...all);
+  expect(unchanged.asked.map(([method]) => method)).toContain('decide');
 });

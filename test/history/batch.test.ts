@@ -12,6 +12,13 @@ it.each<[string, RequestOpened, RegExp | undefined]>([
   else expect(whyNotInBatch(opened)).toMatch(why);
 });
 
+it.each([
+  ['changed', 'its tool changed since this request was made'],
+  ['gone', 'its tool is not there any more'],
+] as const)('a request whose tool is %s is not approved with others', (changed, why) => {
+  expect(whyNotInBatch(request(), changed)).toBe(why);
+});
+
 it('any of them is denied with others, but for a tool that wants each on its own', () => {
   expect(whyNoBatch(request({ noBatch: true }))).toMatch(/decided on its own/);
   for (const opened of [request(), proposal()]) expect(whyNoBatch(opened)).toBeUndefined();

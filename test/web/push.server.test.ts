@@ -62,10 +62,11 @@ people: { ann: {}, bob: {} }
 inboxKeys: ['${key.line}']
 rules:
   - { name: here, tools: [note], then: ask, assurance: signed_in }
+  - { name: two, tools: [pair], then: ask, approvers: { any: [ann, bob], need: 2 } }
   - { name: default, then: by_safety }
 `,
   );
-  const tools = ['note'].map((name) => recordTool(effects, { name, safety: 'dangerous' }));
+  const tools = ['note', 'pair'].map((name) => recordTool(effects, { name, safety: 'dangerous' }));
   const made = defineAgent({ name: agent, instructions: 'do', model: book.model, tools });
   await fixture.addWorker({}, { agents: [made], approvers: file });
   client = await connect({ address: testAddress() });
@@ -196,8 +197,8 @@ async function click({ worker }: Listening, label = ''): Promise<void> {
   })`);
 }
 
-async function asked(tag: string): Promise<string> {
-  const prompt = book.add({ toolCalls: [{ name: 'note', arguments: { tag } }] }, { text: 'done' });
+async function asked(tag: string, name = 'note'): Promise<string> {
+  const prompt = book.add({ toolCalls: [{ name, arguments: { tag } }] }, { text: 'done' });
   const { turn } = await client.start({ agent, prompt, taskQueue: fixture.taskQueue });
   await until('it in the inbox', async () =>
     (await client.inbox({ agent })).some((item) => item.turn === turn),
@@ -309,6 +310,20 @@ test('a notification is decided in two steps, by the API, signed as signed in', 
     },
   ]);
   expect(call?.decisions[0]?.decisionId).toMatch(/^push-/);
+});
+
+test('a vote that still waits for others is not said to decide', async () => {
+  const one = await listening();
+  const turn = await asked('by two', 'pair');
+  await pushed(one);
+  await shows(one, /^Approval needed: pair/);
+  await click(one, 'Approve');
+  await shows(one, /^Approve this\?/);
+  await click(one, 'Yes, approve');
+  expect(await shows(one, /^Approved: pair/)).toMatchObject({
+    body: 'It still waits: 1 more approval needed; bob may vote.',
+  });
+  expect(await phaseOf(turn)).toBe('requested');
 });
 
 test('a denial, and a click that comes too late, say what happened, and lead to the page', async () => {

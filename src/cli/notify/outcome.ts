@@ -22,6 +22,7 @@ export function askedAt({ phase, request, question, doubt }: CallView): string |
 const SAYS: Readonly<Record<string, string>> = {
   modified: 'approved with changes',
   withdrawn: 'vote withdrawn',
+  'ask-again': 'sent back to be asked again',
   happened: 'it happened, says',
   'did-not': 'it did not happen, says',
   'run-again': 'started once more',

@@ -1,4 +1,4 @@
-import { describeVoting, howKnown } from '../../history/labels';
+import { changedText, describeVoting, howKnown } from '../../history/labels';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
 import { SAW_DIGITS } from '../../contract/plan';
@@ -77,10 +77,9 @@ export function changedLines(
 ): string[] {
   const found = changed.find((one) => one.callId === callId);
   if (found === undefined) return [];
-  const what = found.now === 'gone' ? 'is not there any more' : 'changed since this request was made';
   return [
     screen.style.bad(
-      `the tool ${escapeText(tool)} ${what}: approved, the call would be refused and nothing would run.`,
+      `the tool ${escapeText(tool)} ${changedText(found.now)}: approved, the call would be refused and nothing would run.`,
     ),
     screen.style.bad('Deny it, so that the model can ask again.'),
   ];

@@ -7,7 +7,7 @@ import type { SealedQuestion } from '../../sealing/seal-answer';
 import type { Json, JsonObject } from '../../contract/json';
 import { checkAnswer } from '../../contract/schema/form';
 import { fieldsOf, type Question, type QuestionField } from '../../contract/question';
-import { misfitText } from '../../contract/read-json';
+import { isExactNumber, misfitText } from '../../contract/read-json';
 import type { QuestionOpened } from '../../history/events';
 import { escapeText } from '../print/escape';
 import { fieldLines } from '../print/question';
@@ -121,9 +121,7 @@ function readField({ kind, options = [] }: QuestionField, typed: string): Json {
   switch (kind) {
     case 'number':
     case 'integer':
-      return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(typed) && Number.isFinite(Number(typed))
-        ? Number(typed)
-        : typed;
+      return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(typed) && isExactNumber(typed) ? Number(typed) : typed;
     case 'boolean': {
       const word = typed.toLowerCase();
       return YES.includes(word) ? true : NO.includes(word) ? false : typed;

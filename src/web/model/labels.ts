@@ -1,5 +1,5 @@
 import { MINUTE, SECOND } from '../../contract/limits';
-import { needsText } from '../../history/labels';
+import { waitsText } from '../../contract/text/waits';
 import type { RefusalCode, Refused, VoteSignature } from '../../contract/decision';
 import type { Safety } from '../../contract/tool';
 import type { Answer, ApiError } from '../../server/api';
@@ -110,10 +110,6 @@ export function connectionStatus(connection: Connection, trouble: ApiError | und
 /** The text for a person whose decision was taken. `what` names the decision in words. */
 export function noticeText(answer: Exclude<Answer, { status: 'refused' }>, what: string): string {
   const done = /[.…]$/.test(what) ? what : `${what}.`;
-  if (answer.status === 'recorded') return `${done} It is recorded and takes effect when a worker returns.`;
-  const { asksAgain, needs } = answer.verdict;
-  if (needs !== undefined) return `${done} It still waits: ${needsText(needs)}.`;
-  return asksAgain === true
-    ? `${done} Nothing ran: it comes here again in a moment, and waits for a decision.`
-    : done;
+  const waits = waitsText(answer);
+  return waits === undefined ? done : `${done} ${waits}`;
 }

@@ -1,7 +1,7 @@
 import { diffWordsWithSpace } from 'diff';
 import { defined } from '../../contract/defined';
 import { counted } from '../../history/labels';
-import type { DecisionBody } from '../../server/api';
+import type { Answer, DecisionBody } from '../../server/api';
 import type { Json, JsonObject } from '../../contract/json';
 import type { RequestOpened } from '../../history/events';
 import type { CallView } from '../../history/view-types';
@@ -117,6 +117,15 @@ export function decisionText(
   const part = hunks === undefined ? '' : `${hunks.length} of ${preview?.plan?.hunks.length ?? 0} hunks of `;
   const call = callSummary({ callId, tool, arguments: edited ?? args }).slice(callId.length + 1);
   return `${DECIDED[decision]} ${part}${call}`;
+}
+
+/** Decisions that let a call run. */
+const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
+
+/** Whether a call runs because of this answer. The person is then shown problems of the call. */
+export function letsRun(answer: Answer): boolean {
+  if (answer.status !== 'accepted' || answer.verdict.needs !== undefined) return false;
+  return LETS.includes(answer.verdict.decision);
 }
 
 /** The state that may still prevent an approval. */

@@ -13,6 +13,7 @@ import {
   focusReason,
   hrefOf,
   hunkIds,
+  letsRun,
   needsText,
   newDecisionId,
   NOTHING_TYPED,
@@ -125,7 +126,6 @@ function whyNotAll(approvable: number, unseen: number): string | undefined {
 /** A decision to send, with the call in one line. */
 interface Sent extends Pick<Reported, 'turn' | 'callId' | 'summary'> {
   body: Parameters<typeof sendDecision>[1];
-  lets: boolean;
 }
 
 /**
@@ -137,7 +137,7 @@ function sentOf({ item, request, runId }: Chosen, kind: 'approve' | 'deny', reas
   const decision = toDecision(request, kind, { hunks: hunkIds(request), reason });
   const summary = callSummary(request);
   const body = { ...decision, runId, decisionId: newDecisionId() };
-  return { turn, callId, summary, body, lets: kind === 'approve' };
+  return { turn, callId, summary, body };
 }
 
 type Sending = Pick<AppContext, 'select' | 'carefully' | 'fail' | 'follow' | 'notify'>;
@@ -156,11 +156,11 @@ async function sendAll(all: readonly Sent[], context: Sending, isLeft: () => boo
     select((last) => ({ ...last, ...rest, report }));
   };
   show((one) => one, { items: [] });
-  for (const [at, { turn, callId, summary, body, lets }] of all.entries()) {
+  for (const [at, { turn, callId, summary, body }] of all.entries()) {
     if (isLeft()) break;
     const reply = await carefully((signal) => sendDecision(turn, body, signal));
     show((one, index) => (index === at ? { ...one, ...outcomeOf(reply) } : one));
-    if (reply.ok && lets && reply.data.status === 'accepted') follow({ turn, callId, what: summary });
+    if (reply.ok && letsRun(reply.data)) follow({ turn, callId, what: summary });
     if (reply.ok) continue;
     if (reply.status === 401) fail(reply.status, reply.error);
     if (reply.status === 0 || reply.status === 401 || reply.status >= 500) break;

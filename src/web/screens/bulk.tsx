@@ -106,8 +106,7 @@ function readOf(item: InboxItem, { view, changed }: CallDetails): Read {
   if (request === undefined) return { item, never: 'it does not wait any more' };
   const never = whyNoBatch(request);
   if (never !== undefined) return { item, never };
-  const isChanged = changed === undefined ? undefined : 'its tool changed since it was asked for';
-  return { item, request, runId: view.runId, alone: isChanged ?? whyNotInBatch(request) };
+  return { item, request, runId: view.runId, alone: whyNotInBatch(request, changed) };
 }
 
 /** The most calls that are read at the same time. */

@@ -5,7 +5,7 @@ import { notice } from './support';
 
 const about = { notice: notice('a'), asked: AT };
 const later = '2026-11-21T12:05:00.000Z';
-const decided = (approver: string, decision: 'approved' | 'denied') =>
+const decided = (approver: string, decision: 'approved' | 'denied' | 'ask-again') =>
   ({
     ...{ type: 'decision', eventId: 11, at: later, callId: '1.1', approver, channel: 'cli', decision },
     ...{ decisionId: 'd', judgement: { accepted: true, at: later } },
@@ -17,6 +17,11 @@ it.each([
   ['is approved', call({ phase: 'running', decisions: [decided('ann', 'approved')] }), 'approved by ann'],
   ['is denied', call({ phase: 'denied', decisions: [decided('ann', 'denied')] }), 'denied by ann'],
   ['expired', call({ phase: 'expired' }), 'expired'],
+  [
+    'is sent back',
+    call({ phase: 'replanning', decisions: [decided('eve', 'ask-again')] }),
+    'sent back to be asked again by eve',
+  ],
   [
     'expired with a vote',
     call({ phase: 'expired', decisions: [decided('ann', 'approved')] }),

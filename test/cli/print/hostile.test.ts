@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { reportAnswer } from '../../../src/cli/answer';
-import { planLines, resultLine } from '../../../src/cli/batch';
+import { answerLine, reportAnswer } from '../../../src/cli/answer';
+import { planLines } from '../../../src/cli/batch';
 import { compareLines } from '../../../src/cli/commands/fork';
 import { eventLines } from '../../../src/cli/print/event';
 import { changeLine, inboxLines } from '../../../src/cli/print/inbox';
@@ -168,15 +168,7 @@ it('leaves nothing raw of items, answers, plans, findings and errors', () => {
         ...inboxLines([item], context, NOW),
         changeLine({ change: 'new', item }, AT, screen),
         ...planLines(plan, wish, screen),
-        resultLine(
-          {
-            turn: item.turn,
-            callId: item.callId,
-            tool: item.tool,
-            answer: { status: 'refused', verdict: refused },
-          },
-          style,
-        ),
+        answerLine({ status: 'refused', verdict: refused }, `${item.turn}/${item.callId}`, style),
         ...replayFindingLines({ turn: text, runId: text, events: 3, finding }, screen),
         ...resetLines(
           {

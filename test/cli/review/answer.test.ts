@@ -48,6 +48,12 @@ it('asks for each field with its default, says what does not fit, and sends what
   expect(screen.printed).toContain('  2  double');
 });
 
+it('asks again for a number that cannot be kept exactly', async () => {
+  const { subject, terminal, sent } = at(question(), ['Rome', '12345678901234567890', '4', '', '']);
+  await answerByForm(subject, terminal);
+  expect(sent[0]?.content).toEqual({ city: 'Rome', nights: 4 });
+});
+
 it('leaves out what may be left out', async () => {
   const { subject, terminal, sent } = at(question(), ['Rome', '', '', '']);
   await answerByForm(subject, terminal);

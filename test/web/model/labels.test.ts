@@ -48,6 +48,11 @@ it.each<[string, Partial<Accepted>, string]>([
     { asksAgain: true },
     'Changed 1.1. Nothing ran: it comes here again in a moment, and waits for a decision.',
   ],
+  [
+    'that needs other votes',
+    { needs: { approvals: 1, who: ['ben'] } },
+    'Changed 1.1. It still waits: 1 more approval needed; ben may vote.',
+  ],
 ])('tells a person about a decision %s', (_, extra, words) => {
   const at = '2026-11-21T12:00:00Z';
   const verdict = { decisionId: 'd', callId: '1.1', decision: 'modified', approver: 'ann', at } as const;

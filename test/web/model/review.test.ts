@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import type { Accepted } from '../../../src/contract/decision';
 import type { DecisionMade, RequestOpened } from '../../../src/history/events';
 import {
   approvedHunks,
@@ -7,6 +8,7 @@ import {
   type Choice,
   deceivingText,
   hunkIds,
+  letsRun,
   spokenWhy,
   toDecision,
   whyNot,
@@ -223,4 +225,15 @@ it('the approved hunks are those of the decision that settles the request', () =
   expect(approvedHunks({ request: request(['1', '2']), settledBy: one })).toEqual(['1']);
   const left = { request: request(['1', '2']), decisions: [one] };
   expect(approvedHunks(left)).toEqual(['1', '2']);
+});
+
+it.each<[Accepted['decision'], Partial<Accepted>, boolean]>([
+  ['approved', {}, true],
+  ['run-again', {}, true],
+  ['denied', {}, false],
+  ['approved', { needs: { approvals: 1, who: ['ben'] } }, false],
+])('%s, with %j, lets the call run: %s', (decision, extra, runs) => {
+  const at = '2026-11-21T12:00:00Z';
+  const verdict = { accepted: true, decisionId: 'd', callId: '1.1', decision, approver: 'ann', at } as const;
+  expect(letsRun({ status: 'accepted', verdict: { ...verdict, ...extra } })).toBe(runs);
 });

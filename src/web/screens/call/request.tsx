@@ -8,7 +8,7 @@ import type { DecidingProps } from './send';
 import { CallHead, Fact, ModelSays, Refusal, UserAsked } from './head';
 import { span } from '../../../contract/text/times';
 import { SAFETY_LABELS } from '../../model/labels';
-import { describeEffect } from '../../../history/labels';
+import { changedText, describeEffect } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
 import { useLate, useNow } from '../../ui/app';
 import { SAW_DIGITS } from '../../../contract/plan';
@@ -26,10 +26,8 @@ function ChangedTool({ now }: { now: CallDetails['changed'] }): JSX.Element | nu
   if (now === undefined) return null;
   return (
     <p class="banner bad" role="note">
-      <strong>
-        {now === 'gone' ? 'Its tool is not there any more.' : 'Its tool changed since it was asked for.'}
-      </strong>{' '}
-      Approved, the call would be refused and nothing would run. Deny it, so that the model can ask again.
+      <strong>Its tool {changedText(now)}.</strong> Approved, the call would be refused and nothing would run.
+      Deny it, so that the model can ask again.
     </p>
   );
 }

@@ -7,6 +7,7 @@ import { newDecisionId, type Reply } from '../../http';
 import { fieldIssues } from '../../model/draft';
 import { parseRoute, type Route } from '../../model/route';
 import { errorText, noticeText, refusalText } from '../../model/labels';
+import { letsRun } from '../../model/review';
 import type { Typed } from '../../typed';
 import { type ShownNotice, useAppContext } from '../../ui/app';
 
@@ -38,14 +39,6 @@ type Identified<B> = B & Signed & { decisionId: string; runId: string };
 /** An answer. If the server did something else than the person asked for, `done` says in words what it did. */
 type Told = Answer & { done?: string };
 type Post<B> = (turn: string, body: Identified<B>, signal: AbortSignal) => Promise<Reply<Told>>;
-
-/** Decisions that let a call run. After such a decision, the person is shown problems of the call. */
-const LETS: readonly string[] = ['approved', 'modified', 'run-again'];
-
-function letsRun(answer: Answer): boolean {
-  if (answer.status !== 'accepted' || answer.verdict.needs !== undefined) return false;
-  return LETS.includes(answer.verdict.decision);
-}
 
 interface SendOptions {
   /** Called with the problems that were found in the arguments. */
