@@ -14,7 +14,7 @@ import { msToTs } from '@temporalio/common/lib/time';
 import { setTimeout as delay } from 'node:timers/promises';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
-import { ATTRIBUTE_KEYS, MEMO, TASK_QUEUE, WORKFLOWS } from '../contract/names';
+import { attributeKey, MEMO, TASK_QUEUE, WORKFLOWS } from '../contract/names';
 import { isTurnInput } from '../contract/payloads';
 import { codecOfSchedule } from '../encryption/codec';
 import { toIso } from '../history/decode/proto';
@@ -104,7 +104,7 @@ async function create(context: ClientContext, request: ScheduleRequest): Promise
     },
     policies: { overlap: OVERLAPS[overlap], catchupWindow: catchUpMs },
     memo: { [MEMO.prompt]: shown.memo[MEMO.prompt] },
-    typedSearchAttributes: [{ key: ATTRIBUTE_KEYS.agent, value: input.agent }],
+    typedSearchAttributes: [{ key: attributeKey('agent'), value: input.agent }],
     state: { paused },
   };
   await on(context, id, 'making', () => scheduleClient(context, id).create(options));
@@ -187,7 +187,7 @@ function errorOf(error: unknown, id: string): unknown {
 }
 
 async function listSchedules(context: ClientContext): Promise<ScheduleSummary[]> {
-  const query = `${ATTRIBUTE_KEYS.agent.name} IS NOT NULL`;
+  const query = `${attributeKey('agent').name} IS NOT NULL`;
   return ask(context, 'listing schedules', async () => {
     const found: ScheduleSummary[] = [];
     for await (const one of context.lister.schedule.list({ query })) found.push(summaryOf(one));
@@ -229,7 +229,7 @@ function summaryOf(schedule: Listed): ScheduleSummary {
   const prompt = memo?.[MEMO.prompt];
   return {
     id,
-    agent: typedSearchAttributes?.get(ATTRIBUTE_KEYS.agent) ?? '',
+    agent: typedSearchAttributes?.get(attributeKey('agent')) ?? '',
     prompt: typeof prompt === 'string' ? prompt : '',
     when: spec === undefined ? '' : timesOf(spec),
     timeZone: spec?.timezone || 'UTC',

@@ -116,15 +116,26 @@ export const SEARCH_ATTRIBUTES = {
   metadata: 'CountersignMetadata',
 } as const;
 
-/** The key of each search attribute: its name and its type, as `defineSearchAttributeKey` makes it. */
-export const ATTRIBUTE_KEYS = {
-  state: { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' },
-  pending: { name: SEARCH_ATTRIBUTES.pending, type: 'INT' },
-  tools: { name: SEARCH_ATTRIBUTES.tools, type: 'KEYWORD_LIST' },
-  deadline: { name: SEARCH_ATTRIBUTES.deadline, type: 'DATETIME' },
-  agent: { name: SEARCH_ATTRIBUTES.agent, type: 'KEYWORD' },
-  metadata: { name: SEARCH_ATTRIBUTES.metadata, type: 'KEYWORD_LIST' },
-} as const satisfies Record<keyof typeof SEARCH_ATTRIBUTES, { name: string; type: string }>;
+/** The type of each search attribute, in Temporal's words. */
+const ATTRIBUTE_TYPES = {
+  state: 'KEYWORD',
+  pending: 'INT',
+  tools: 'KEYWORD_LIST',
+  deadline: 'DATETIME',
+  agent: 'KEYWORD',
+  metadata: 'KEYWORD_LIST',
+} as const satisfies Record<Attribute, string>;
+
+/** The search attributes, by the words for them in our code. */
+export const ATTRIBUTES = ['state', 'pending', 'tools', 'deadline', 'agent', 'metadata'] as const;
+export type Attribute = (typeof ATTRIBUTES)[number];
+
+/** The key of a search attribute: its name and its type, as `defineSearchAttributeKey` makes it. */
+export function attributeKey<A extends Attribute>(
+  attribute: A,
+): { name: (typeof SEARCH_ATTRIBUTES)[A]; type: (typeof ATTRIBUTE_TYPES)[A] } {
+  return { name: SEARCH_ATTRIBUTES[attribute], type: ATTRIBUTE_TYPES[attribute] };
+}
 
 /** Temporal's own search attribute of a workflow that a schedule started: the schedule's id. */
 export const SCHEDULED_BY = 'TemporalScheduledById';

@@ -20,7 +20,7 @@ import type { TurnOrigin, Ancestor } from './call';
 import { type ForkInput, originOf } from './fork';
 import { LIMITS } from './limits';
 import { childStem } from './digest';
-import { ATTRIBUTE_KEYS, MEMO } from './names';
+import { attributeKey, MEMO } from './names';
 import type { Usage } from './spending/usage';
 import type { MovedStep, ResultRef, SessionRef } from './think';
 import type { TurnRecord, TurnWords } from './session';
@@ -333,10 +333,10 @@ export function startOf(input: TurnInput, prompt: string) {
   const who = fork === undefined ? agent : `${agent} (a fork of ${fork.of})`;
   return {
     typedSearchAttributes: [
-      { key: ATTRIBUTE_KEYS.state, value: 'running' },
-      { key: ATTRIBUTE_KEYS.pending, value: 0 },
-      { key: ATTRIBUTE_KEYS.agent, value: agent },
-      ...(facts.length === 0 ? [] : [{ key: ATTRIBUTE_KEYS.metadata, value: facts }]),
+      { key: attributeKey('state'), value: 'running' },
+      { key: attributeKey('pending'), value: 0 },
+      { key: attributeKey('agent'), value: agent },
+      ...(facts.length === 0 ? [] : [{ key: attributeKey('metadata'), value: facts }]),
     ],
     memo: {
       [MEMO.prompt]: prompt.slice(0, LIMITS.promptCharacters),

@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net';
-import { ATTRIBUTE_KEYS } from '../contract/names';
+import { attributeKey, ATTRIBUTES } from '../contract/names';
 import { errnoOf } from '../contract/errors';
 import { LOOPBACK_HOST } from '../loopback';
 
@@ -30,7 +30,10 @@ const SPELLING = {
 
 /** The type of each of our search attributes, as Temporal's command line spells it. */
 export const ATTRIBUTE_TYPES: Readonly<Record<string, string>> = Object.fromEntries(
-  Object.values(ATTRIBUTE_KEYS).map(({ name, type }) => [name, SPELLING[type]]),
+  ATTRIBUTES.map((attribute) => {
+    const { name, type } = attributeKey(attribute);
+    return [name, SPELLING[type]];
+  }),
 );
 
 /** The least severe messages of the server's own log that are kept. */

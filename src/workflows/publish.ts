@@ -4,7 +4,7 @@ import {
   type SearchAttributeUpdatePair,
 } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
-import { ASKED, askedBy, ATTRIBUTE_KEYS, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
+import { ASKED, askedBy, attributeKey, MEMO, NEVER, SCHEDULED_BY } from '../contract/names';
 import { utf8Bytes } from '../contract/text/bytes';
 import { startOf, type TurnInput } from '../contract/turn';
 import type { TurnState } from '../contract/turn-states';
@@ -23,11 +23,11 @@ const MOST_BYTES = 2000;
  */
 export function publishScheduled(input: TurnInput): void {
   const { typedSearchAttributes: set } = workflowInfo();
-  if (set.get(SCHEDULE) === undefined || set.get(ATTRIBUTE_KEYS.agent) !== undefined) return;
+  if (set.get(SCHEDULE) === undefined || set.get(attributeKey('agent')) !== undefined) return;
   const { typedSearchAttributes, memo } = startOf(input, input.prompt);
   upsertSearchAttributes(
     typedSearchAttributes.map((pair) =>
-      Array.isArray(pair.value) ? { key: ATTRIBUTE_KEYS.metadata, value: fitting(pair.value) } : pair,
+      Array.isArray(pair.value) ? { key: attributeKey('metadata'), value: fitting(pair.value) } : pair,
     ),
   );
   upsertMemo(memo);
@@ -112,10 +112,10 @@ function stateOf(open: readonly CallState[]): TurnState {
 
 function attributesOf(open: readonly CallState[], state: TurnState): SearchAttributeUpdatePair[] {
   return [
-    { key: ATTRIBUTE_KEYS.state, value: state },
-    { key: ATTRIBUTE_KEYS.pending, value: open.length },
-    { key: ATTRIBUTE_KEYS.tools, value: toolNames(open) },
-    { key: ATTRIBUTE_KEYS.deadline, value: open.length === 0 ? null : earliest(open) },
+    { key: attributeKey('state'), value: state },
+    { key: attributeKey('pending'), value: open.length },
+    { key: attributeKey('tools'), value: toolNames(open) },
+    { key: attributeKey('deadline'), value: open.length === 0 ? null : earliest(open) },
   ];
 }
 
@@ -123,7 +123,7 @@ function attributesOf(open: readonly CallState[], state: TurnState): SearchAttri
  * The names of tools that wait now, and of tools that asked before, also in earlier runs: as many as the server takes.
  */
 function toolNames(open: readonly CallState[]): string[] | null {
-  const before = workflowInfo().typedSearchAttributes.get(ATTRIBUTE_KEYS.tools) ?? [];
+  const before = workflowInfo().typedSearchAttributes.get(attributeKey('tools')) ?? [];
   const waiting = open.map(({ call }) => call.tool);
   const asked = before.filter((name) => name.startsWith(ASKED));
   const all = fitting([...new Set([...waiting, ...asked, ...waiting.map(askedBy)])]);

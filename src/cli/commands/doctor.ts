@@ -109,11 +109,9 @@ async function lookAt(
   queues: readonly string[],
   deployment: string,
 ): Promise<Finding[]> {
-  const { checkBuilds } = await import('../doctor/builds.js');
-  const { checkAgents, checkAttributes, checkPauses, checkQueue, checkTasks, requireAccess } =
+  const { checkAgents, checkAttributes, checkBuilds, checkPauses, checkQueue, checkTasks, requireAccess } =
     await import('../doctor/server.js');
-  const { checkTransitions } = await import('../doctor/transition.js');
-  const { checkPriorities } = await import('../doctor/priorities.js');
+  const { checkPriorities, checkTransitions } = await import('../doctor/probes.js');
   await requireAccess(client);
   return [
     { name: SERVER, state: 'ok', detail: `answers; namespace ${client.namespace}` },

@@ -1,8 +1,8 @@
 import type { Client, ConnectionLike } from '@temporalio/client';
-import type { Countersign } from '../../client';
+import type { Build, Builds, Countersign } from '../../client';
 import { type LiveWorker, type PolledQueue, workersOf } from '../../client/pollers';
 import { OURS, quoted } from '../../client/list';
-import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
+import { DEPLOYMENT, SEARCH_ATTRIBUTES, WORKFLOWS } from '../../contract/names';
 import {
   CONTROL_HINTS,
   CONTROL_STATES,
@@ -10,9 +10,11 @@ import {
   type Pauses,
   pauseText,
 } from '../../contract/control/pauses';
+import { shellWord } from '../../contract/text/shell-word';
 import { toolSetIn } from '../../contract/worker-tools';
 import { registerCommand } from '../../engine/search-attributes';
 import { ATTRIBUTE_TYPES } from '../../engine/server-args';
+import { counted } from '../../history/labels';
 import { STATUS, grpcStatusOf, toCountersignError } from '../../history/server-errors';
 import { failed, type Finding } from './machine';
 
@@ -229,4 +231,42 @@ function judgeTasks(name: string, turns: readonly string[]): Finding {
   const detail = `fail again and again in ${turns.slice(0, MOST_TURNS).join(', ')}${more}`;
   const todo = `Such a turn waits until the cause is gone. \`countersign show <turn>\` says why it fails.`;
   return { name, state: 'warning', detail, todo };
+}
+
+/** Checks which build of a deployment is the current one, and which turns and sessions keep the other builds in use. */
+export async function checkBuilds(client: Pick<Countersign, 'builds'>, deployment: string): Promise<Finding> {
+  const name = `builds of ${deployment}`;
+  try {
+    const builds = await client.builds(deployment);
+    if (builds === undefined) return { name, state: 'ok', detail: 'none: workers run without a build id' };
+    return judgeBuilds(name, builds);
+  } catch (error) {
+    return failed(name, error);
+  }
+}
+
+function judgeBuilds(name: string, { deployment, current, builds }: Builds): Finding {
+  const detail = [
+    ...(current === null ? ['none is current: turns begin on workers without a build id'] : []),
+    ...builds.filter(isShown).map(buildText),
+  ].join('; ');
+  const held = builds.find((build) => build.state === 'draining' && build.turns + build.sessions > 0);
+  if (held === undefined) return { name, state: 'ok', detail };
+  const of = deployment === DEPLOYMENT ? '' : ` --deployment ${shellWord(deployment)}`;
+  const todo = `\`countersign drain ${shellWord(held.build)}${of}\` moves what only waits. Keep a worker of that build until nothing is open on it.`;
+  return { name, state: 'warning', detail, todo };
+}
+
+/** Whether a build is shown. A drained build without turns and sessions is left out. */
+function isShown({ state, turns, sessions }: Build): boolean {
+  return state !== 'drained' || turns + sessions > 0;
+}
+
+function buildText({ build, state, turns, waiting, inDoubt, sessions }: Build): string {
+  const why = [
+    ...(waiting > 0 ? [`${waiting} waiting`] : []),
+    ...(inDoubt > 0 ? [`${inDoubt} in doubt`] : []),
+  ].join(', ');
+  const open = `${counted(turns, 'turn')} open${why === '' ? '' : ` (${why})`}`;
+  return `${build} is ${state}: ${open}${sessions > 0 ? `, ${counted(sessions, 'session')}` : ''}`;
 }

@@ -6,7 +6,7 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import { ATTRIBUTE_KEYS, MEMO } from '../../contract/names';
+import { attributeKey, MEMO } from '../../contract/names';
 import { handOver, withdraw } from '../approvals/transitions';
 import { type ApprovalContext, carriedDecisions, makeApprovals } from '../approvals/state';
 import { DECISION_MESSAGES, RESOLUTION_MESSAGES, setAbandonHandler, setVerdictHandlers } from '../handlers';
@@ -95,7 +95,7 @@ export function createGate<T extends object = AnyActivities>(options: GateOption
   setVerdictHandlers(gate, queue, DECISION_MESSAGES);
   setVerdictHandlers(gate, queue, RESOLUTION_MESSAGES);
   setAbandonHandler(gate, queue);
-  upsertSearchAttributes([{ key: ATTRIBUTE_KEYS.agent, value: workflowInfo().workflowType }]);
+  upsertSearchAttributes([{ key: attributeKey('agent'), value: workflowInfo().workflowType }]);
   if (options.about !== undefined)
     upsertMemo({ [MEMO.prompt]: options.about.slice(0, LIMITS.promptCharacters) });
   void CancellationScope.nonCancellable(() => gate.changes.run());

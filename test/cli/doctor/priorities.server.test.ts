@@ -1,6 +1,6 @@
 import { temporal } from '@temporalio/proto';
 import { z } from 'zod';
-import { checkPriorities } from '../../../src/cli/doctor/priorities';
+import { checkPriorities } from '../../../src/cli/doctor/probes';
 import { connect } from '../../../src/client';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { recordTool, useEffects } from '../../support/effects';

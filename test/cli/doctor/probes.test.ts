@@ -1,4 +1,4 @@
-import { judgeOrder } from '../../../src/cli/doctor/priorities';
+import { judge, judgeOrder } from '../../../src/cli/doctor/probes';
 
 /** The activities that came first: `d` was decided, `t` is of the second tenant, `b` is of the batch. */
 const taken = (letters: string): string[] =>
@@ -22,4 +22,23 @@ it.each([
   const { todo, ...finding } = judgeOrder(taken(letters));
   expect(finding).toEqual({ name: 'priorities', state, detail });
   expect(todo?.split('\n').at(-1)?.trim()).toBe(setting);
+});
+
+it.each([
+  [0.4, 'ok', '0 ms between two tasks of a turn (a round trip takes 6 ms)'],
+  [19.9, 'ok', '20 ms between two tasks of a turn (a round trip takes 6 ms)'],
+  [20, 'warning', 'they wait: 20 ms between two tasks of a turn (a round trip takes 6 ms)'],
+  [44.3, 'warning', 'they wait: 44 ms between two tasks of a turn (a round trip takes 6 ms)'],
+])('a wait of %d ms is %s', (waitMs, state, detail) => {
+  expect(judge({ waitMs, roundTripMs: 6.2 })).toMatchObject({ state, detail });
+});
+
+it('names the four settings where a transition waits, and only there', () => {
+  expect(judge({ waitMs: 45, roundTripMs: 1 }).todo?.split('\n').slice(1)).toEqual([
+    '  history.transferProcessorMaxPollRPS=2000',
+    '  history.timerProcessorMaxPollRPS=2000',
+    '  history.visibilityProcessorMaxPollRPS=2000',
+    '  system.enableActivityEagerExecution=true',
+  ]);
+  expect(judge({ waitMs: 1, roundTripMs: 100 }).todo).toBeUndefined();
 });

@@ -1,5 +1,5 @@
 import type { Build, Builds } from '../../../src/client';
-import { checkBuilds } from '../../../src/cli/doctor/builds';
+import { checkBuilds } from '../../../src/cli/doctor/server';
 
 const build = (name: string, state: Build['state'], open: Partial<Build> = {}): Build => {
   return { build: name, state, turns: 0, waiting: 0, inDoubt: 0, sessions: 0, ...open };

@@ -31,15 +31,15 @@ const WAITS_MS = 20;
 const TASK_MS = 10_000;
 const WORKFLOW_MS = 60_000;
 
-const NAME = 'transitions';
+const TRANSITIONS = 'transitions';
 
 /** Measures the server's transitions. If transitions wait, the finding names the settings that change this. */
 export async function checkTransitions(client: Countersign): Promise<Finding> {
-  return orSkipped(NAME, 'could not be timed', async () => judge(await timeTransitions(client)));
+  return orSkipped(TRANSITIONS, 'could not be timed', async () => judge(await timeTransitions(client)));
 }
 
 /** A finding of a probe. Approvers may have credentials that only allow signals, so a probe that fails is skipped. */
-export async function orSkipped(name: string, what: string, probe: () => Promise<Finding>): Promise<Finding> {
+async function orSkipped(name: string, what: string, probe: () => Promise<Finding>): Promise<Finding> {
   try {
     return await probe();
   } catch (error) {
@@ -50,12 +50,12 @@ export async function orSkipped(name: string, what: string, probe: () => Promise
 /** The finding for a measured transition. */
 export function judge({ waitMs, roundTripMs }: Transition): Finding {
   const measured = `${waitMs.toFixed(0)} ms between two tasks of a turn (a round trip takes ${roundTripMs.toFixed(0)} ms)`;
-  if (waitMs < WAITS_MS) return { name: NAME, state: 'ok', detail: measured };
+  if (waitMs < WAITS_MS) return { name: TRANSITIONS, state: 'ok', detail: measured };
   const settings = DYNAMIC_CONFIG.map((setting) => `  ${setting}`);
   const todo = ["Set in the server's dynamic configuration (`countersign dev` does):", ...settings].join(
     '\n',
   );
-  return { name: NAME, state: 'warning', detail: `they wait: ${measured}`, todo };
+  return { name: TRANSITIONS, state: 'warning', detail: `they wait: ${measured}`, todo };
 }
 
 /**
@@ -86,13 +86,13 @@ function median(values: readonly number[]): number {
 }
 
 /** The command that ends the workflow of a probe. */
-export const COMPLETE: temporal.api.command.v1.ICommand = {
+const COMPLETE: temporal.api.command.v1.ICommand = {
   commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_COMPLETE_WORKFLOW_EXECUTION,
   completeWorkflowExecutionCommandAttributes: {},
 };
 
 /** The client side and the worker side of one workflow, on a separate queue. */
-export function createProbe({ client, namespace }: Countersign) {
+function createProbe({ client, namespace }: Countersign) {
   const { connection } = client;
   const { workflowService }: ConnectionLike = connection;
   const id = `countersign-doctor-${randomUUID()}`;
@@ -136,4 +136,96 @@ export function createProbe({ client, namespace }: Countersign) {
   const respond = (taskToken: Uint8Array, commands: temporal.api.command.v1.ICommand[]) =>
     workflowService.respondWorkflowTaskCompleted({ ...about, taskToken, commands });
   return { taskQueue, start, poll, pollActivity, signal, respond };
+}
+
+/**
+ * The activities of the backlog, in the order in which they are scheduled. A server spreads a queue over partitions,
+ * four by default, and keeps the order only within each partition. So the batch is large enough that each partition has some
+ * of it before the other activities.
+ */
+const BACKLOG = [
+  { type: 'batch', count: 100, priority: { priorityKey: 3, fairnessKey: 'a' } },
+  { type: 'tenant', count: 16, priority: { priorityKey: 3, fairnessKey: 'b' } },
+  { type: 'decided', count: 4, priority: { priorityKey: 1, fairnessKey: 'a' } },
+] as const;
+const [BATCH, TENANT, DECIDED] = BACKLOG;
+
+/**
+ * The number of activities that are taken. Without priorities and fairness, the first ones are all batch work. *Measured*
+ * with four partitions: without fairness at most 1 activity of the second tenant is among them, and with it at least 6.
+ */
+export const TAKEN = 32;
+const OVERTAKING = DECIDED.count / 2;
+const SHARING = TENANT.count / 4;
+
+/** The time after which an activity of an interrupted check ends. */
+const ACTIVITY_MS = 60_000;
+
+const PRIORITIES = 'priorities';
+
+/** Makes a backlog, and looks at what the server gives out first. */
+export async function checkPriorities(client: Countersign): Promise<Finding> {
+  return orSkipped(PRIORITIES, 'could not be tried', async () => judgeOrder(await takeBacklog(client)));
+}
+
+/** The finding for the types of the activities that came first. */
+export function judgeOrder(taken: readonly string[]): Finding {
+  const countOf = (type: string): number => taken.filter((one) => one === type).length;
+  if (countOf(DECIDED.type) < OVERTAKING)
+    return {
+      name: PRIORITIES,
+      state: 'warning',
+      detail: 'the server ignores priorities: a call that a person decided does not overtake a backlog',
+      todo: "Set in the server's dynamic configuration (Temporal 1.31 has it on):\n  matching.useNewMatcher=true",
+    };
+  const follows = 'the server follows priorities; fairness keys are';
+  if (countOf(TENANT.type) >= SHARING) return { name: PRIORITIES, state: 'ok', detail: `${follows} on` };
+  const todo =
+    "If tenants should share a backlog, set in the server's dynamic configuration:\n  matching.enableFairness=true";
+  return { name: PRIORITIES, state: 'ok', detail: `${follows} off`, todo };
+}
+
+/** Schedules the backlog while nobody polls, and then takes the first activities. One workflow has them all. */
+async function takeBacklog(client: Countersign): Promise<string[]> {
+  const probe = createProbe(client);
+  const next = async (token: Uint8Array, commands: temporal.api.command.v1.ICommand[]) => {
+    await probe.respond(token, commands);
+    await probe.signal();
+    return probe.poll();
+  };
+  const backlog = ({ type, count, priority }: (typeof BACKLOG)[number]) =>
+    Array.from({ length: count }, (_, n) =>
+      schedule(probe.taskQueue, { id: `${type}-${n}`, type, priority }),
+    );
+  // A server that switches fairness on at the first key of a queue does so for what comes later.
+  const first = schedule(probe.taskQueue, { ...BATCH, id: 'first' });
+  await probe.respond(await probe.start(), [first]);
+  await probe.pollActivity();
+  await probe.signal();
+  const batched = await next(await probe.poll(), backlog(BATCH));
+  const last = await next(batched, [...backlog(TENANT), ...backlog(DECIDED)]);
+  const taken: string[] = [];
+  while (taken.length < TAKEN) taken.push(await probe.pollActivity());
+  // The end of the workflow ends its activities.
+  await probe.respond(last, [COMPLETE]);
+  return taken;
+}
+
+interface Scheduled {
+  id: string;
+  type: string;
+  priority: temporal.api.common.v1.IPriority;
+}
+
+function schedule(
+  taskQueue: temporal.api.taskqueue.v1.ITaskQueue,
+  { id, type, priority }: Scheduled,
+): temporal.api.command.v1.ICommand {
+  return {
+    commandType: temporal.api.enums.v1.CommandType.COMMAND_TYPE_SCHEDULE_ACTIVITY_TASK,
+    scheduleActivityTaskCommandAttributes: {
+      ...{ activityId: id, activityType: { name: type }, taskQueue, priority },
+      scheduleToCloseTimeout: msToTs(ACTIVITY_MS),
+    },
+  };
 }
