@@ -61,6 +61,8 @@ export function lookedLine(looked: number, { planned }: BatchPlan, limit: number
 
 /** The most turns that are read from the record at the same time. */
 const AT_ONCE = 8;
+/** A wait that took this many milliseconds without an answer is not repeated for other turns. */
+const IN_VAIN_MS = 1_000;
 
 /**
  * Shows what would be decided, asks once, and decides one by one.
@@ -136,7 +138,10 @@ async function readCalls(client: Countersign, items: readonly InboxItem[]): Prom
   }));
 }
 
-/** The calls, with what became of their tools. Nobody is asked about calls that are not approved in any case. */
+/**
+ * The calls, with what became of their tools. Workers are asked only about calls that would be approved, and no more once
+ * none answers: a decision is taken without a worker, too.
+ */
 async function withChanged(
   client: Countersign,
   calls: readonly Candidate[],
@@ -150,16 +155,26 @@ async function withChanged(
   });
 }
 
-/** Reads something of each turn of the items, a few turns at the same time. */
+/**
+ * Reads something of each turn of the items, a few turns at the same time. It stops once a wait for all of the few was in
+ * vain.
+ */
 async function readTurns<T>(
   items: readonly InboxItem[],
-  read: (turn: string) => Promise<T>,
+  read: (turn: string) => Promise<T | undefined>,
 ): Promise<Map<string, T>> {
   const turns = [...new Set(items.map(({ turn }) => turn))];
   const found = new Map<string, T>();
   for (let at = 0; at < turns.length; at += AT_ONCE) {
+    const [before, began] = [found.size, performance.now()];
     const some = turns.slice(at, at + AT_ONCE);
-    await Promise.all(some.map(async (turn) => found.set(turn, await read(turn))));
+    await Promise.all(
+      some.map(async (turn) => {
+        const one = await read(turn);
+        if (one !== undefined) found.set(turn, one);
+      }),
+    );
+    if (found.size === before && performance.now() - began > IN_VAIN_MS) return found;
   }
   return found;
 }

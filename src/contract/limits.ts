@@ -114,6 +114,8 @@ export const LIMITS = {
   gateRequestBytes: 16 * KIB,
   /** The memo keeps this many characters of the prompt, for the lists that show it. */
   promptCharacters: 200,
+  /** The most characters of a text that lists are searched for. */
+  filterCharacters: 200,
   /** The most requests that the memo names. Further requests are only counted. */
   memoRequests: 20,
   /** The memo keeps this many characters of the note that says why people are asked again. */

@@ -15,7 +15,12 @@ export interface Hunk {
 
 /** The lines that a hunk changes, as a unified diff writes them: `@@ -1,2 +1,3 @@`. */
 export function hunkRange({ oldStart, oldLines, newStart, newLines }: Hunk): string {
-  return `@@ -${oldStart},${oldLines} +${newStart},${newLines} @@`;
+  return `@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`;
+}
+
+/** For an empty range, a unified diff has the number of the line before it. */
+function range(start: number, lines: number): string {
+  return `${lines === 0 ? start - 1 : start},${lines}`;
 }
 
 /** Whether a text is a unified diff. */

@@ -1,5 +1,5 @@
 import { defined } from '../contract/defined';
-import { argumentsOf, isValidCall } from '../contract/call';
+import { argumentsOf, isValidCall, rawOf } from '../contract/call';
 import type { PreparedCall, RecordedCall, RemoteCall } from '../contract/call';
 import { dryResult, type ForkOrigin, type World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
@@ -277,9 +277,8 @@ function refused(message: string, hint?: string): CountersignError {
 /** A call with its result from the record. */
 function recordedCall(call: PreparedCall, result: ToolResult): RecordedCall {
   const { callId, id, tool } = call;
-  const raw = 'raw' in call ? call.raw : undefined;
   const proposed = isValidCall(call) ? (call.proposed ?? call.arguments) : argumentsOf(call);
-  return { kind: 'recorded', callId, id, tool, proposed, result, ...defined({ raw }) };
+  return { kind: 'recorded', callId, id, tool, proposed, result, ...defined({ raw: rawOf(call) }) };
 }
 
 /** A call that did not run, with a failure that is made now. */

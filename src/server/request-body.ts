@@ -90,7 +90,7 @@ export const id = z
 export const MOST_MS = 100 * 365 * 24 * 3_600_000;
 
 /** A value of a filter in the URL. */
-export const filterText = z.string().min(1).max(200).optional();
+export const filterText = z.string().min(1).max(LIMITS.filterCharacters).optional();
 
 /** The id of a call or a step. */
 export const callId = z.string().refine(isCallId, 'is not the id of a call');

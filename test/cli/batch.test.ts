@@ -159,3 +159,18 @@ it('approves no call whose tool changed, and spends no decision on it', async ()
   const unchanged = await runCommand(addApprove, { ...answers, changedTools: [] }, ...all);
   expect(unchanged.asked.map(([method]) => method)).toContain('decide');
 });
+
+it('asks no more turns for changed tools once a wait was in vain, and decides all the same', async () => {
+  let ms = 0;
+  const clock = jest.spyOn(performance, 'now').mockImplementation(() => (ms += 2_000));
+  const answers = {
+    inbox: Array.from({ length: 20 }, (_, n) => item({ turn: `t-${n}` })),
+    view: turn([call()]),
+    changedTools: undefined,
+    decide: { status: 'recorded' },
+  };
+  const { asked } = await runCommand(addApprove, answers, 'approve', '--all', '--tool', 'pay', '--yes');
+  clock.mockRestore();
+  const countOf = (method: string): number => asked.filter(([name]) => name === method).length;
+  expect({ asked: countOf('changedTools'), decided: countOf('decide') }).toEqual({ asked: 8, decided: 20 });
+});

@@ -1,4 +1,4 @@
-import { argumentsOf, type PreparedCall, isValidCall } from '../../contract/call';
+import { argumentsOf, type PreparedCall, isValidCall, rawOf } from '../../contract/call';
 import { resultWithoutRun } from '../../contract/fork';
 import type { ToolResult } from '../../contract/result';
 import type { ThinkOutput } from '../../contract/think';
@@ -120,11 +120,10 @@ function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefine
 export function proposedOf(call: PreparedCall): ProposedCall {
   const { callId, id, tool, kind } = call;
   const error = call.kind === 'invalid' ? call.result.content : undefined;
-  const wrote =
-    call.kind === 'remote' || call.kind === 'invalid' ? { raw: call.raw } : { proposed: call.proposed };
+  const proposed = call.kind === 'remote' || call.kind === 'invalid' ? undefined : call.proposed;
   const effect = isValidCall(call) ? call.settings.effect : undefined;
   const ruling = isValidCall(call) || call.kind === 'invalid' ? call.ruling : undefined;
-  const rest = defined({ error, effect, ruling, ...wrote });
+  const rest = defined({ error, effect, ruling, raw: rawOf(call), proposed });
   return { callId, id, tool, kind, arguments: argumentsOf(call), ...rest };
 }
 

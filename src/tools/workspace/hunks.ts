@@ -1,5 +1,5 @@
 import { structuredPatch } from 'diff';
-import type { Hunk } from '../../contract/plan';
+import { type Hunk, hunkRange } from '../../contract/plan';
 import { ToolError } from '../errors';
 import { onOneLine } from './path';
 import { countLines, skipLines, splitLines } from './text';
@@ -176,13 +176,5 @@ export function renderDiff(
 }
 
 function renderHunks(hunks: readonly Hunk[]): string[] {
-  return hunks.flatMap(({ oldStart, oldLines, newStart, newLines, lines }) => [
-    `@@ -${range(oldStart, oldLines)} +${range(newStart, newLines)} @@`,
-    ...lines,
-  ]);
-}
-
-/** A range in a hunk's header. For an empty range, a unified diff has the number of the line before it. */
-function range(start: number, lines: number): string {
-  return `${lines === 0 ? start - 1 : start},${lines}`;
+  return hunks.flatMap((hunk) => [hunkRange(hunk), ...hunk.lines]);
 }

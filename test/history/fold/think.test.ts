@@ -1,6 +1,7 @@
 import type { PreparedCall } from '../../../src/contract/call';
 import type { DecodedFailure } from '../../../src/history/decode/events';
 import { proposedOf } from '../../../src/history/fold/think';
+import { makeFailure } from '../../../src/contract/result';
 import { ask, run, Script } from '../script';
 
 const asked = () => new Script().started().task();
@@ -55,6 +56,21 @@ test('a call in short', () => {
     ...{ callId: '1.1', id: 'c', tool: 'far', kind: 'remote' },
     ...{ arguments: {}, raw: '{"n":1}' },
   });
+  const result = makeFailure(
+    { id: 'c', callId: '1.1', tool: 'far', arguments: {} },
+    { code: 'validation', message: 'x' },
+    { timestamp: '2026-11-21T12:00:00Z', safety: null },
+  );
+  const recorded = {
+    kind: 'recorded',
+    callId: '1.1',
+    id: 'c',
+    tool: 'far',
+    proposed: {},
+    raw: '{"n"',
+    result,
+  } as const;
+  expect(proposedOf(recorded)).toMatchObject({ proposed: {}, raw: '{"n"' });
   expect(proposedOf(ask('1.1', { proposed: { n: 0 } }))).toMatchObject({ kind: 'ask', proposed: { n: 0 } });
   expect(proposedOf(run('1.1'))).not.toHaveProperty('proposed');
 });
