@@ -10,6 +10,9 @@ export const LONGEST = 3650 * DAY;
 export const KIB = 1024;
 export const MIB = 1024 * KIB;
 
+/** The most characters of a text that lists are searched for. */
+export const FILTER_CHARACTERS = 200;
+
 /**
  * Every limit in one place. A value over its limit is refused, or cut with a mark, before it reaches history:
  * Temporal refuses a payload over 2 MB by letting the workflow hang, not fail.
@@ -114,12 +117,8 @@ export const LIMITS = {
   gateRequestBytes: 16 * KIB,
   /** The memo keeps this many characters of the prompt, for the lists that show it. */
   promptCharacters: 200,
-  /** The most characters of a text that lists are searched for. */
-  filterCharacters: 200,
   /** The most requests that the memo names. Further requests are only counted. */
   memoRequests: 20,
-  /** The memo keeps this many characters of the note that says why people are asked again. */
-  memoNoteCharacters: 200,
   /** The most verdicts on signals that the memo keeps. */
   memoVerdicts: 20,
   /** The most characters of a question. */

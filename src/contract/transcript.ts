@@ -1,5 +1,5 @@
 import { defined } from './defined';
-import { type PreparedCall, rawOf } from './call';
+import type { PreparedCall } from './call';
 import { isObject, type JsonObject } from './json';
 import type { FileRef } from './session/files';
 import { LIMITS } from './limits';
@@ -194,7 +194,7 @@ function transcriptCall(call: PreparedCall): TranscriptCall {
   const head = { callId: call.callId, id: call.id, tool: call.tool };
   if (call.kind === 'remote') return { ...head, arguments: {}, raw: call.raw };
   if (call.kind === 'invalid' || call.kind === 'recorded') {
-    return { ...head, arguments: call.proposed, ...defined({ raw: rawOf(call) }) };
+    return { ...head, arguments: call.proposed, ...defined({ raw: call.raw }) };
   }
   return { ...head, arguments: call.proposed ?? call.arguments };
 }

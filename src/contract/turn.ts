@@ -160,6 +160,9 @@ export interface OpenItem {
   deadline: string | null;
 }
 
+/** The memo keeps this many characters of the note that says why people are asked again. */
+const NOTE_CHARACTERS = 200;
+
 type Perhaps = 'seenDigest' | 'note' | 'voting';
 
 /** One waiting call in short, from the turn itself or from its history. */
@@ -168,7 +171,7 @@ export function openItemOf(
 ): OpenItem {
   const { seenDigest, note, voting, since, deadline, ...head } = of;
   const shown = head.kind === 'request' ? seenDigest : undefined;
-  const some = defined({ seenDigest: shown, note: note?.slice(0, LIMITS.memoNoteCharacters), voting });
+  const some = defined({ seenDigest: shown, note: note?.slice(0, NOTE_CHARACTERS), voting });
   return { ...head, ...some, since, deadline };
 }
 

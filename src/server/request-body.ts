@@ -6,7 +6,7 @@ import { isCallId } from '../contract/decision';
 import { CountersignError } from '../contract/errors';
 import type { SignedByPasskey } from '../contract/authority/passkeys';
 import { isObject, type Json, type JsonObject } from '../contract/json';
-import { LIMITS } from '../contract/limits';
+import { FILTER_CHARACTERS, LIMITS } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
 import { reasonProblem } from '../contract/call-texts';
 import { messageCheck, type MessageOf, type MessageSchema } from '../contract/schema/message';
@@ -90,7 +90,7 @@ export const id = z
 export const MOST_MS = 100 * 365 * 24 * 3_600_000;
 
 /** A value of a filter in the URL. */
-export const filterText = z.string().min(1).max(LIMITS.filterCharacters).optional();
+export const filterText = z.string().min(1).max(FILTER_CHARACTERS).optional();
 
 /** The id of a call or a step. */
 export const callId = z.string().refine(isCallId, 'is not the id of a call');

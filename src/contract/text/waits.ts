@@ -13,10 +13,8 @@ type Taken = { status: 'recorded' } | { status: 'accepted'; verdict: Pick<Accept
 
 /** What still has to happen before a decision takes effect, in a sentence. Undefined: it took effect. */
 export function waitsText(answer: Taken): string | undefined {
-  if (answer.status === 'recorded') return 'It is recorded and takes effect when a worker returns.';
+  if (answer.status === 'recorded') return 'Recorded: it takes effect when a worker returns.';
   const { asksAgain, needs } = answer.verdict;
   if (needs !== undefined) return `It still waits: ${needsText(needs)}.`;
-  return asksAgain === true
-    ? 'Nothing ran: it comes here again in a moment, and waits for a decision.'
-    : undefined;
+  return asksAgain === true ? 'Nothing ran: it comes here again for a decision.' : undefined;
 }

@@ -9,7 +9,7 @@ import { hrefOf, queryOf } from '../model/route';
 import { Select } from '../ui/widgets';
 import { useAppContext } from '../ui/app';
 import { Text } from '../ui/text';
-import { DAY, LIMITS } from '../../contract/limits';
+import { DAY, FILTER_CHARACTERS } from '../../contract/limits';
 
 /** Reads stats. `since`: how many milliseconds ago the period begins. */
 const readStats = (query: Record<'since' | 'agent' | 'tool', string>): Promise<Reply<StatsAnswer>> =>
@@ -76,7 +76,7 @@ function Filters({ filter, setFilter, answer }: FiltersProps): JSX.Element {
         type="search"
         aria-label="Agent"
         placeholder="every agent"
-        maxLength={LIMITS.filterCharacters}
+        maxLength={FILTER_CHARACTERS}
         // We do not set `value`, because an answer that comes meanwhile must not remove what a person types.
         defaultValue={agent}
         onChange={({ currentTarget }) => choose({ agent: currentTarget.value.trim() })}

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { LIMITS } from '../../contract/limits';
+import { FILTER_CHARACTERS } from '../../contract/limits';
 import { describeState } from '../../history/labels';
 import { LISTED_STATES } from '../../contract/turn-states';
 import { dateTime, relative, span } from '../../contract/text/times';
@@ -88,7 +88,7 @@ function Filters({ filter }: { filter: TurnsFilter }): JSX.Element {
       />
       {FIELDS.map(([name, label]) => (
         <label key={name} class="field-beside">
-          {label} <input type="text" maxLength={LIMITS.filterCharacters} {...field(name)} />
+          {label} <input type="text" maxLength={FILTER_CHARACTERS} {...field(name)} />
         </label>
       ))}
       {DAYS.map(([name, label]) => (

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { LIMITS } from '../../contract/limits';
+import { FILTER_CHARACTERS } from '../../contract/limits';
 import type { Label } from '../../history/labels';
 import { hrefOf } from '../model/route';
 import { dateTime } from '../../contract/text/times';
@@ -84,7 +84,7 @@ export function SearchField({ id, label, placeholder, value, change }: SearchPro
       type="search"
       aria-label={label}
       placeholder={placeholder}
-      maxLength={LIMITS.filterCharacters}
+      maxLength={FILTER_CHARACTERS}
       value={text}
       onInput={({ currentTarget }) => setText(currentTarget.value)}
     />

@@ -11,7 +11,7 @@ it.each([
 });
 
 it.each<[string, Parameters<typeof waitsText>[0], string | undefined]>([
-  ['is on record', { status: 'recorded' }, 'It is recorded and takes effect when a worker returns.'],
+  ['is on record', { status: 'recorded' }, 'Recorded: it takes effect when a worker returns.'],
   ['took effect', { status: 'accepted', verdict: {} }, undefined],
   [
     'is one vote',
@@ -21,7 +21,7 @@ it.each<[string, Parameters<typeof waitsText>[0], string | undefined]>([
   [
     'asks again',
     { status: 'accepted', verdict: { asksAgain: true } },
-    'Nothing ran: it comes here again in a moment, and waits for a decision.',
+    'Nothing ran: it comes here again for a decision.',
   ],
 ])('says what a decision waits for that %s', (_case, answer, words) => {
   expect(waitsText(answer)).toBe(words);

@@ -43,11 +43,7 @@ it.each([
 
 it.each<[string, Partial<Accepted>, string]>([
   ['that decides', {}, 'Changed 1.1.'],
-  [
-    'that asks again',
-    { asksAgain: true },
-    'Changed 1.1. Nothing ran: it comes here again in a moment, and waits for a decision.',
-  ],
+  ['that asks again', { asksAgain: true }, 'Changed 1.1. Nothing ran: it comes here again for a decision.'],
   [
     'that needs other votes',
     { needs: { approvals: 1, who: ['ben'] } },

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
-import { LIMITS } from '../../../contract/limits';
+import { FILTER_CHARACTERS } from '../../../contract/limits';
 import { type CallPhase, type CallView, isWaiting } from '../../../history/view-types';
 import { readCall } from '../../http';
 import { goTo, useAppContext, useKept, useKeys, useLate, useNewest } from '../../ui/app';
@@ -103,7 +103,7 @@ function useCall(
     });
   }, [turn, callId, fail]);
   // The server does not search for longer texts. We cut the beginning, because the id of the call is at the end.
-  const query = queryOf({ text: `${turn}/${callId}`.slice(-LIMITS.filterCharacters) });
+  const query = queryOf({ text: `${turn}/${callId}`.slice(-FILTER_CHARACTERS) });
   const { page } = useInboxRows({ query, offset: 0, limit: 20 }, inbox, fail);
   const item = page?.rows.find((one) => one.turn === turn && one.callId === callId);
   // The vote of another person can change what this person may do.
