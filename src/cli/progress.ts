@@ -2,7 +2,7 @@ import type { Countersign, ListQuery } from '../client';
 import type { CountersignError } from '../contract/errors';
 import { every } from '../engine/run';
 import type { TurnEvent } from '../history/events';
-import { unreadText } from '../history/labels';
+import { unreadText } from '../history/stats-text';
 import type { Screen } from './print/screen';
 
 const SAY_EVERY_MS = 2_000;

@@ -1,3 +1,4 @@
+import { percentText } from './stats-text';
 import { type Authority, authorityNow, someNames } from '../contract/authority/authority';
 import { type CastVote, voterText } from '../contract/authority/votes';
 import { assuranceText } from '../contract/authority/rule';
@@ -9,7 +10,6 @@ import type { Effect } from '../contract/tool';
 import type { ChangedTool } from '../contract/worker-tools';
 import { relative, span } from '../contract/text/times';
 import type { PathOutcome } from './compare';
-import type { Spread } from './stats';
 import type { Attribution } from './call-events';
 import type { CallPhase, CallView, TurnView } from './view-types';
 
@@ -204,23 +204,6 @@ export function costText({ cost, currency = '' }: Pick<Usage, 'cost' | 'currency
   const most = Math.max(2, digits);
   const amount = cost.toLocaleString('en', { minimumFractionDigits: 2, maximumFractionDigits: most });
   return `${amount} ${currency}`.trimEnd();
-}
-
-/** A rate as a percentage, rounded down, so that a single failure never shows as 100 %. */
-export function percentText(rate: number): string {
-  return `${Math.floor(rate * 100)} %`;
-}
-
-/** Median, tail and maximum in words. `-` if nothing was measured. */
-export function spreadText({ p50, p95, max }: Spread, write: (value: number) => string = span): string {
-  const parts = Object.entries({ p50, p95, max });
-  return parts.map(([name, value]) => `${name} ${value === null ? '-' : write(value)}`).join(', ');
-}
-
-/** The number of turns that are missing in stats, in words. */
-export function unreadText(turns: number): string {
-  const [what, whose] = turns === 1 ? ['1 turn is', 'its'] : [`${turns} turns are`, 'their'];
-  return `${what} not counted: ${whose} payloads cannot be decrypted here.`;
 }
 
 /**

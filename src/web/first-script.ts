@@ -36,9 +36,6 @@ export {
   describeTokens,
   howKnown,
   hunksText,
-  percentText,
-  spreadText,
-  unreadText,
 } from '../history/labels';
 export {
   controlConversation,

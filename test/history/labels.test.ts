@@ -10,8 +10,6 @@ import {
   describeUsage,
   failingTaskText,
   hunksText,
-  percentText,
-  spreadText,
   type OpenActivity,
 } from '../../src/history/labels';
 
@@ -106,20 +104,6 @@ test.each([
   [2000, '2,000 calls'],
 ])('%d: %s', (count, text) => {
   expect(counted(count, 'call')).toBe(text);
-});
-
-test.each([
-  [1, '100 %'],
-  [0.999, '99 %'],
-  [0, '0 %'],
-])('a rate of %d is %s', (rate, text) => {
-  expect(percentText(rate)).toBe(text);
-});
-
-test('a spread says what was not measured', () => {
-  const spread = { count: 2, mean: 5, p50: 5, p95: null, max: 2000 };
-  expect(spreadText(spread)).toBe('p50 5 ms, p95 -, max 2.0 s');
-  expect(spreadText(spread, (bytes) => `${bytes} B`)).toBe('p50 5 B, p95 -, max 2000 B');
 });
 
 test.each([

@@ -20,9 +20,10 @@ export interface RunOptions {
 /** Runs a command and waits for its end; whatever its exit code, it is an answer. */
 export const run = (command: string, args: readonly string[], { cwd, env = {} }: RunOptions): Promise<Ran> =>
   new Promise((resolve) => {
-    execFile(command, args, { cwd, env: { ...process.env, ...env }, timeout: 150_000 }, (error, out, err) => {
+    execFile(command, args, { cwd, env: { ...process.env, ...env }, timeout: 250_000 }, (error, out, err) => {
       const code = error === null ? 0 : typeof error.code === 'number' ? error.code : -1;
-      resolve({ code, out, err: err.replace(/^npm (warn|notice).*\n/gim, '') });
+      const late = error?.killed === true ? 'it took too long and was ended' : '';
+      resolve({ code, out, err: err.replace(/^npm (warn|notice).*\n/gim, '') + late });
     });
   });
 
@@ -58,7 +59,9 @@ export const installPackage = async ({
   if (about === undefined) throw new Error('npm packed nothing');
   writeFileSync(join(directory, 'package.json'), JSON.stringify({ private: true, ...manifest }));
   const quiet = ['--no-audit', '--no-fund', '--prefer-offline', '--loglevel=error'];
-  await npm(directory, 'install', ...quiet, join(directory, about.filename), ...packages);
+  // npm waits five minutes for an answer of a registry that stands still, longer than the test.
+  const again = ['--fetch-timeout=20000', '--fetch-retries=5'];
+  await npm(directory, 'install', ...quiet, ...again, join(directory, about.filename), ...packages);
   for (const name of readdirSync(fixtures)) copyFileSync(join(fixtures, name), join(directory, name));
   const node = (...args: string[]): Promise<Ran> => run(process.execPath, args, { cwd: directory });
   return {

@@ -52,7 +52,26 @@ export function valueAt(value: Json, path: Path): Json | undefined {
  */
 export function setAt(draft: ArgumentsDraft, path: Path, value: Json | undefined): ArgumentsDraft {
   const changed = replaced(draft.value, path, value);
-  return { value: isObject(changed) ? changed : {}, texts: textsOutside(draft.texts, pointerOf(path)) };
+  const texts = textsOutside(draft.texts, pointerOf(path));
+  return {
+    value: isObject(changed) ? changed : {},
+    texts: value === undefined ? movedUp(texts, draft.value, path) : texts,
+  };
+}
+
+/** The typed texts of a list after one of its items was removed: those of later items are one place further up. */
+function movedUp(texts: ArgumentsDraft['texts'], from: Json, path: Path): ArgumentsDraft['texts'] {
+  const list = path.slice(0, -1);
+  if (!Array.isArray(valueAt(from, list))) return texts;
+  const [head, removed] = [`${pointerOf(list)}/`, Number(path.at(-1))];
+  return Object.fromEntries(
+    Object.entries(texts).map(([pointer, text]) => {
+      if (!pointer.startsWith(head)) return [pointer, text];
+      const [index = '', ...rest] = pointer.slice(head.length).split('/');
+      const place = Number(index) > removed ? Number(index) - 1 : index;
+      return [head + [place, ...rest].join('/'), text];
+    }),
+  );
 }
 
 /** The draft after a text was typed as JSON: with its value if the text is valid, otherwise only with the text. */

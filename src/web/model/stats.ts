@@ -1,7 +1,8 @@
 import { span } from '../../contract/text/times';
 import type { Spread, Stats, ToolStats } from '../../history/stats';
 import type { StatsAnswer } from '../../server/api';
-import { costText, counted, describeTokens, percentText, spreadText, type Tone } from '../../history/labels';
+import { costText, counted, describeTokens, type Tone } from '../../history/labels';
+import { percentText, spreadText } from '../../history/stats-text';
 
 /** A part of a bar. `width` is a fraction of the full width. */
 export interface BarPart {

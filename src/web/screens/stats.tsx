@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { dateTime } from '../../contract/text/times';
-import { unreadText } from '../../history/labels';
+import { unreadText } from '../../history/stats-text';
 import type { StatsAnswer } from '../../server/api';
 import { type Reply, send } from '../http';
 import { type BarRow, barsOf, sumsOf } from '../model/stats';

@@ -58,6 +58,21 @@ it('reads back what it set, and leaves the rest', () => {
   );
 });
 
+it('keeps what is half typed in later items of a list with them when an item goes', () => {
+  const half = { text: '1e', problem: 'has to be a number' };
+  const value = { list: [{ n: 1 }, { n: 2 }, { n: 3 }], other: [0, 1] };
+  const texts = {
+    '/list/0/n': half,
+    '/list/1/n': half,
+    '/list/2/n': { ...half, text: '2e' },
+    '/other/1': half,
+  };
+  expect(setAt({ value, texts }, ['list', 1], undefined)).toEqual({
+    value: { list: [{ n: 1 }, { n: 3 }], other: [0, 1] },
+    texts: { '/list/0/n': half, '/list/1/n': { ...half, text: '2e' }, '/other/1': half },
+  });
+});
+
 describe('typing JSON', () => {
   it('takes it when it is JSON', () => {
     expect(setText(draft({ a: 1 }, { '/a': half('{') }), ['a'], '{"b":2}')).toEqual(draft({ a: { b: 2 } }));
