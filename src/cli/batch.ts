@@ -162,19 +162,15 @@ async function withChanged(
 async function readTurns<T>(
   items: readonly InboxItem[],
   read: (turn: string) => Promise<T | undefined>,
-): Promise<Map<string, T>> {
+): Promise<Map<string, T | undefined>> {
   const turns = [...new Set(items.map(({ turn }) => turn))];
-  const found = new Map<string, T>();
+  const found = new Map<string, T | undefined>();
   for (let at = 0; at < turns.length; at += AT_ONCE) {
-    const [before, began] = [found.size, performance.now()];
+    const began = performance.now();
     const some = turns.slice(at, at + AT_ONCE);
-    await Promise.all(
-      some.map(async (turn) => {
-        const one = await read(turn);
-        if (one !== undefined) found.set(turn, one);
-      }),
-    );
-    if (found.size === before && performance.now() - began > IN_VAIN_MS) return found;
+    const answers = await Promise.all(some.map((turn) => read(turn)));
+    for (const [index, turn] of some.entries()) found.set(turn, answers[index]);
+    if (answers.every((one) => one === undefined) && performance.now() - began > IN_VAIN_MS) break;
   }
   return found;
 }

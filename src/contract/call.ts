@@ -216,11 +216,6 @@ export function timeToDecide({
   return times.length === 0 ? null : Math.min(...times);
 }
 
-/** The arguments as the model wrote them, if they cannot be parsed. A call that is taken from a record keeps them, too. */
-export function rawOf(call: PreparedCall): string | undefined {
-  return 'raw' in call ? call.raw : undefined;
-}
-
 /** The arguments of a call: those that would run or, if it cannot run, those that the model asked for. */
 export function argumentsOf(call: PreparedCall): JsonObject {
   if (call.kind === 'remote') return {};

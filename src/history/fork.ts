@@ -1,5 +1,5 @@
 import { defined } from '../contract/defined';
-import { argumentsOf, isValidCall, rawOf } from '../contract/call';
+import { argumentsOf, isValidCall } from '../contract/call';
 import type { PreparedCall, RecordedCall, RemoteCall } from '../contract/call';
 import { dryResult, type ForkOrigin, type World } from '../contract/fork';
 import { CountersignError } from '../contract/errors';
@@ -26,6 +26,7 @@ import { answered, declined, denied as denial, ENDINGS } from '../contract/call-
 import { makeFailure, makeSuccess, type ToolFailure, type ToolResult } from '../contract/result';
 import type { Answered } from './events';
 import { noCounts, type TurnInput } from '../contract/turn';
+import { rawOf } from './fold/think';
 import { transcriptOf } from './transcript';
 import { ownCallId } from '../contract/names';
 

@@ -1,4 +1,4 @@
-import { argumentsOf, type PreparedCall, isValidCall, rawOf } from '../../contract/call';
+import { argumentsOf, type PreparedCall, isValidCall } from '../../contract/call';
 import { resultWithoutRun } from '../../contract/fork';
 import type { ToolResult } from '../../contract/result';
 import type { ThinkOutput } from '../../contract/think';
@@ -114,6 +114,11 @@ export function newCall(call: PreparedCall, schema?: JsonSchema): CallFold {
 /** The schema of a call's tool. Only calls that wait for a decision have it on record. */
 function schemaOf(call: PreparedCall, schemas: ThinkOutput['schemas'] | undefined): JsonSchema | undefined {
   return call.kind === 'ask' ? schemas?.[call.toolDigest] : undefined;
+}
+
+/** The arguments as the model wrote them, if they cannot be parsed. A call that is taken from a record keeps them, too. */
+export function rawOf(call: PreparedCall): string | undefined {
+  return 'raw' in call ? call.raw : undefined;
 }
 
 /** A call in short, for events. */
