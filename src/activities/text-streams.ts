@@ -9,6 +9,7 @@ import {
   type StreamGap,
   streamRetryMs,
 } from '../contract/streamed-text';
+import { wellFormed } from '../contract/text/bytes';
 import type { HidingStream, Secrets } from '../tools/secrets';
 
 /** Takes the text of one attempt to ask a model, for people who watch. Never throws and never waits. */
@@ -94,7 +95,6 @@ interface Stream {
 
 /** The first half of a surrogate pair whose second half has not come yet. */
 const HALF = /[\ud800-\udbff]$/;
-const HALVES = /\p{Surrogate}/gu;
 
 function createWriter(
   stream: Stream,
@@ -128,11 +128,6 @@ function createWriter(
     news();
   };
   return { add, finish, end: () => void (stream.over = true) };
-}
-
-/** Replaces half characters by a replacement character, because they cannot be sent. */
-function wellFormed(text: string): string {
-  return text.replace(HALVES, '\ufffd');
 }
 
 /** Sends one batch at a time. A receiver that is slow or gone only misses text. */

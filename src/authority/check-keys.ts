@@ -13,7 +13,7 @@ export interface CheckedKeys {
 
 /** Reads all keys. A key belongs to one person only, or to web inboxes. */
 export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKeys {
-  const owners = new Map<string, string>();
+  const claim = makeClaims('key');
   const readAll = (lines: readonly string[], owner: string, place: YamlPath): SignerKey[] =>
     lines.flatMap((line, index) => {
       const read = readKeyLine(line);
@@ -23,10 +23,8 @@ export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKey
         return [];
       }
       const { key } = read;
-      const other = owners.get(key.fingerprint);
-      if (other === owner) complain(path, 'this key is listed twice');
-      else if (other !== undefined) complain(path, `this key is that of ${other}, too: one is one person's`);
-      owners.set(key.fingerprint, owner);
+      const why = claim(key.fingerprint, owner);
+      if (why !== undefined) complain(path, why);
       return key;
     });
   const people = new Map(
@@ -49,6 +47,19 @@ export function checkKeys({ content }: ReadFile, complain: Complain): CheckedKey
   return { people, inbox };
 }
 
+/** Makes a function that notes whose key has a mark, such as its fingerprint. It says why if the key is already somebody's. */
+function makeClaims(what: 'key' | 'passkey'): (mark: string, by: string) => string | undefined {
+  const owners = new Map<string, string>();
+  return (mark, by) => {
+    const other = owners.get(mark);
+    owners.set(mark, by);
+    if (other === undefined) return undefined;
+    return other === by
+      ? `this ${what} is listed twice`
+      : `this ${what} is that of ${other}, too: one is one person's`;
+  };
+}
+
 /** The passkeys of people, and the web inbox where they are used. */
 export interface CheckedPasskeys {
   people: ReadonlyMap<string, readonly Passkey[]>;
@@ -58,15 +69,7 @@ export interface CheckedPasskeys {
 
 /** Reads all passkeys. A passkey belongs to one person only. */
 export function checkPasskeys({ content }: ReadFile, complain: Complain): CheckedPasskeys {
-  const owners = new Map<string, string>();
-  const claim = (what: string, by: string): string | undefined => {
-    const other = owners.get(what);
-    owners.set(what, by);
-    if (other === undefined) return undefined;
-    return other === by
-      ? 'this passkey is listed twice'
-      : `this passkey is that of ${other}, too: one is one person's`;
-  };
+  const claim = makeClaims('passkey');
   const people = new Map(
     Object.entries(content.people).map(([name, { passkeys }]) => [
       name,

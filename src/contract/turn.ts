@@ -167,7 +167,7 @@ type Perhaps = 'seenDigest' | 'note' | 'voting';
 
 /** One waiting call in short, from the turn itself or from its history. */
 export function openItemOf(
-  of: Omit<OpenItem, Perhaps> & { [K in Perhaps]: OpenItem[K] | undefined },
+  of: Omit<OpenItem, Perhaps> & { [K in Perhaps]?: OpenItem[K] | undefined },
 ): OpenItem {
   const { seenDigest, note, voting, since, deadline, ...head } = of;
   const shown = head.kind === 'request' ? seenDigest : undefined;

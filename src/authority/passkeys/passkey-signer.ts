@@ -71,7 +71,7 @@ export function passkeySigner(approvers: ApproversSource): PasskeyVotes {
       const { file, approver, facts } = await read(vote);
       if (approver === undefined || facts === undefined) throw refused(VOTE_FAULTS.unknown_person);
       const now = Date.now();
-      refuseOld(at, now);
+      if (isOld(at, now)) throw refused(TOO_OLD);
       const { decision, reason, inPlaceOf } = vote;
       const said = { decision, approver, at, notAfter, ...defined({ reason, inPlaceOf }) };
       const statement = statementOf(facts, said);
@@ -123,7 +123,7 @@ export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSign
       const file = await approvers.current();
       const now = Date.now();
       if (file.personOf(user) !== says.voter) throw refusedGrant(VOTE_FAULTS.unknown_person);
-      refuseOld(says.at, now);
+      if (isOld(says.at, now)) throw refusedGrant(TOO_OLD);
       const at = { at: says.at, notAfter: terms.until };
       const signature: VoteSignature = { kind: 'passkey', armored: assertion, ...at };
       const { installation } = file;
@@ -136,16 +136,18 @@ export function passkeyGrantSigner(approvers: ApproversSource): PasskeyGrantSign
 }
 
 /**
- * Refuses an old signature. The worker accepts a signature until its `notAfter`, so that other people have time to vote, but
- * the page has no reason to wait.
+ * Whether a signature is too old to be sent. The worker accepts a signature until its `notAfter`, so that other people have
+ * time to vote, but the page has no reason to wait.
  */
-function refuseOld(at: string, now: number): void {
-  if (!(now - Date.parse(at) <= TIMES.clockSkew)) throw refused('it is too old to be sent');
+function isOld(at: string, now: number): boolean {
+  return !(now - Date.parse(at) <= TIMES.clockSkew);
 }
+
+const TOO_OLD = 'it is too old to be sent';
 
 function refused(why: string): CountersignError {
   return new CountersignError('signature_needed', `the signature of the passkey does not count: ${why}`, {
-    hint: 'Nothing was decided: look at it again, and sign it anew.',
+    hint: 'Nothing was decided: look at the call again, and sign it anew.',
   });
 }
 

@@ -122,17 +122,14 @@ export function openItems({ calls }: TurnView): OpenItem[] {
   return calls.flatMap((call) => {
     const { phase, request, question, doubt } = call;
     if (phase === 'requested' && request !== undefined) return [requestItem(call, request)];
-    const none = { seenDigest: undefined, note: undefined };
     if (phase === 'asked' && question !== undefined) {
       const { callId, tool, summary, at: since, deadline } = question;
-      return [
-        openItemOf({ callId, kind: 'question', tool, summary, since, deadline, ...none, voting: undefined }),
-      ];
+      return [openItemOf({ callId, kind: 'question', tool, summary, since, deadline })];
     }
     if (phase !== 'in_doubt' || doubt === undefined) return [];
     const { callId, tool, summary, at: since } = doubt;
     const voting = votingOn(call);
-    return [openItemOf({ callId, kind: 'in_doubt', tool, summary, since, deadline: null, ...none, voting })];
+    return [openItemOf({ callId, kind: 'in_doubt', tool, summary, since, deadline: null, voting })];
   });
 }
 

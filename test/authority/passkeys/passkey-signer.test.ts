@@ -73,13 +73,13 @@ test.each<[string, object, string, RegExp]>([
     'of an hour ago',
     { terms: { ...TERMS, at: iso(-3_600_000) } },
     anna.sign(signed({ ...TERMS, at: iso(-3_600_000) })),
-    /too old to be sent/,
+    /on the grant does not count: it is too old to be sent/,
   ],
   [
     'of a time that is none',
     { user: 'bob', says: { voter: 'bob', at: 'today' } },
     bob.sign(signedGrantText(TERMS, PLACE, { voter: 'bob', at: 'today' })),
-    /too old to be sent/,
+    /on the grant does not count: it is too old to be sent/,
   ],
 ])('refuses a signature %s', async (_what, part, assertion, why) => {
   await expect(signerOf().take({ ...GIVEN, ...part }, { assertion })).rejects.toMatchObject({

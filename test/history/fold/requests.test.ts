@@ -259,15 +259,12 @@ describe('an edit that needs a new preview', () => {
     expect(script.told('request_opened')[0]).not.toHaveProperty('edit');
   });
 
+  const invalid = {
+    ...{ kind: 'invalid', callId: '1.1', id: 'i', tool: 'pay' },
+    ...{ proposed: {}, result: result('1.1') },
+  };
+
   test('is a request again with what it had where no plan could be made', () => {
-    const invalid = {
-      kind: 'invalid',
-      callId: '1.1',
-      id: 'i',
-      tool: 'pay',
-      proposed: {},
-      result: result('1.1'),
-    };
     const script = prepare(edited(), invalid).open([
       item('1.1', { summary: '1.1 pay (could not be planned)' }),
     ]);
@@ -282,14 +279,6 @@ describe('an edit that needs a new preview', () => {
   });
 
   test('says why it waits again, also if the memo does not name it', () => {
-    const invalid = {
-      kind: 'invalid',
-      callId: '1.1',
-      id: 'i',
-      tool: 'pay',
-      proposed: {},
-      result: result('1.1'),
-    };
     const script = prepare(edited(), invalid).open([], 1);
     expect(script.told('request_opened').at(-1)?.summary).toBe(
       '1.1 pay (the edit could not be previewed: done) n=1',
