@@ -12,7 +12,8 @@ if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
 }
 
 const { spawnSync } = require('node:child_process');
-const { existsSync } = require('node:fs');
+const { existsSync, mkdirSync } = require('node:fs');
+const { enableCompileCache } = require('node:module');
 const { join } = require('node:path');
 
 const root = join(__dirname, '..');
@@ -31,12 +32,26 @@ if (
 }
 
 try {
+  keepCompiled();
   void require('../lib/cli/program.js').main();
 } catch (error) {
   const missing = /^Cannot find (?:module|package) '([^']+)'/.exec(error.message);
   if (error.code !== 'MODULE_NOT_FOUND' || missing === null) throw error;
   tell(`${missing[1]} is not installed; run \`npm install\` again, without leaving anything out`);
   process.exit(1);
+}
+
+// From 22.8 on Node can keep what it compiled: a command then starts in less time. A code cache may hold what a config
+// holds, so it is for this user only, and a folder of everybody's would let others change what runs.
+function keepCompiled() {
+  if (enableCompileCache === undefined) return;
+  const folder = join(require('../lib/files.js').userCacheDir(), 'compiled');
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    enableCompileCache(folder);
+  } catch {
+    // Without a folder that can be written, commands work as before.
+  }
 }
 
 function tell(line) {

@@ -13,6 +13,19 @@ export function userStateDir(env: NodeJS.ProcessEnv = process.env): string {
   return join(env['XDG_STATE_HOME'] ?? join(homedir(), '.local', 'state'), 'countersign');
 }
 
+/**
+ * The folder for what our programs can make again: `$XDG_CACHE_HOME/countersign`, or a folder in the system's own place
+ * for caches.
+ */
+export function userCacheDir(
+  env: NodeJS.ProcessEnv = process.env,
+  platform: NodeJS.Platform = process.platform,
+): string {
+  const home = env['HOME'] || homedir();
+  const fallback = platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
+  return join(env['XDG_CACHE_HOME'] || fallback, 'countersign');
+}
+
 /** Makes the folder of a file, for this user only, if it is not there. */
 export async function makeFolderOf(file: string): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });

@@ -24,6 +24,7 @@ import {
   replaceFile,
   syncFolder,
   unlessMissing,
+  userCacheDir,
   userStateDir,
 } from '../src/files';
 import { scratchDirectory } from './support/scratch';
@@ -37,6 +38,16 @@ it.each<[NodeJS.ProcessEnv, string]>([
   [{}, join(homedir(), '.local', 'state', 'countersign')],
 ])('with %j the state folder is %s', (env, folder) => {
   expect(userStateDir(env)).toBe(folder);
+});
+
+it.each([
+  ['linux', { HOME: '/h' }, '/h/.cache/countersign'],
+  ['darwin', { HOME: '/h' }, '/h/Library/Caches/countersign'],
+  ['linux', { HOME: '/h', XDG_CACHE_HOME: '/x' }, '/x/countersign'],
+  ['darwin', { HOME: '/h', XDG_CACHE_HOME: '/x' }, '/x/countersign'],
+  ['linux', { HOME: '/h', XDG_CACHE_HOME: '' }, '/h/.cache/countersign'],
+] as const)('on %s with %j the cache folder is %s', (platform, env, folder) => {
+  expect(userCacheDir(env, platform)).toBe(folder);
 });
 
 describe('a file that may be missing', () => {

@@ -1,9 +1,9 @@
 import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type { Miss, Progress } from './engine';
 import { errnoOf } from '../contract/errors';
 import { describeError, run } from './run';
+import { userCacheDir } from '../files';
 import { withLock } from '../lock';
 
 /** The release of Temporal's command line that we download or build. Change `CLI_ARCHIVES` together with it. */
@@ -66,15 +66,9 @@ const whyNotStarted = (binary: string, error: unknown): Miss => {
   return { missed: `${binary} cannot be run: ${describeError(error)}` };
 };
 
-/** The directory of our binary: below `XDG_CACHE_HOME` if it is set, otherwise in the system's own place for caches. */
-export const cacheDirectory = (
-  env: NodeJS.ProcessEnv,
-  platform: NodeJS.Platform = process.platform,
-): string => {
-  const home = env['HOME'] || homedir();
-  const fallback = platform === 'darwin' ? join(home, 'Library', 'Caches') : join(home, '.cache');
-  return join(env['XDG_CACHE_HOME'] || fallback, 'countersign', `temporal-${CLI_VERSION}`);
-};
+/** The directory of our binary, among what this user's programs can make again. */
+export const cacheDirectory = (env: NodeJS.ProcessEnv, platform?: NodeJS.Platform): string =>
+  join(userCacheDir(env, platform), `temporal-${CLI_VERSION}`);
 
 /** The path of the complete binary. */
 export const cachedBinary = (directory: string): string => join(directory, 'temporal');
