@@ -1,23 +1,25 @@
-import { setTimeout } from 'node:timers/promises';
+import type { WorkflowHandle } from '@temporalio/client';
 import { connect, type Countersign } from '../../src/client';
 import { defineAgent } from '../../src/tools/define-agent';
 import { recordTool, useEffects } from '../support/effects';
 import { startFixture, type Fixture } from '../support/fixture';
 import { readBack, scriptBook } from '../support/script-book';
 import { signalDecision, waitFor } from '../support/turns';
+import { until } from '../support/until';
 
 const effects = useEffects();
 const book = scriptBook();
 let fixture: Fixture;
 let client: Countersign;
+/** What the model waits for before it answers. */
+let allQueued = Promise.resolve();
 
 beforeAll(async () => {
   const asked = {
     ...book.model,
     generate: async (request: Parameters<typeof book.model.generate>[0]) => {
       await effects.add('asked');
-      // Longer than all the turns need to ask for their place in the queue.
-      await setTimeout(250);
+      await allQueued;
       return book.model.generate(request);
     },
   };
@@ -55,6 +57,12 @@ test('a call that a person approved overtakes the work that waits', async () => 
     ),
   );
   await signalDecision(handle, { callId: '1.1', decision: 'approved' });
+  const isQueued = async (one: WorkflowHandle): Promise<boolean> =>
+    ((await one.describe()).raw.pendingActivities ?? []).length > 0;
+  // The worker runs one task at a time: the first one waits until each turn has its own in the queue.
+  allQueued = until('a task of each turn in the queue', async () =>
+    (await Promise.all([handle, ...batch].map(isQueued))).every(Boolean),
+  ).then(() => undefined);
   await fixture.addWorker();
   await Promise.all([handle, ...batch].map((one) => one.result()));
   const lines = await effects.lines();

@@ -247,7 +247,8 @@ describe('a call that never starts', () => {
   });
 
   it('is not in doubt where its workflow is cancelled before a worker had it', async () => {
-    const handle = await startPaying('x', { taskQueue: `nobody-${randomUUID()}` });
+    // A call that was open for longer than its timeout may hide an earlier attempt: a slow machine must not take that long.
+    const handle = await startPaying('x', { taskQueue: `nobody-${randomUUID()}`, timeout: '1 minute' });
     await waiting(handle);
     await decide(handle);
     await until('the start', async () => (await typesOf(handle)).includes('call_started'));
