@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { keyId } from '../src/history/audit/keys';
+import { keyId } from '../src/history/audit/file-key';
 import { fileOf, newKey, record } from './history/audit/sample';
 import { startNode, type Ended } from './cli/process';
 import { scratchDirectory } from './support/scratch';

@@ -56,7 +56,7 @@ const TYPES: readonly [section: string, file: string, name: string][] = [
   ['createGate', 'workflows/gate/request', 'GateOptions'],
   ['ask of a gate', 'workflows/gate/request', 'GateRequest'],
   ['run of a gate', 'workflows/gate/run-request', 'GateRunRequest'],
-  ['gateTool', 'workflows/gate/tool', 'GateToolOptions'],
+  ['gateTool', 'workflows/gate/gate', 'GateToolOptions'],
   ['startTestServer', 'testing', 'TestServerOptions'],
   ['startTestEnvironment', 'testing', 'TestEnvironmentOptions'],
   ['waitForRequest and waitForEnd', 'testing', 'WaitOptions'],

@@ -14,7 +14,7 @@ import { startWorker } from '../src/worker';
 import { createWorkerOptions } from '../src/worker-options';
 import type { OwnWorkerOptions } from '../src/worker-settings';
 import { isAlive } from '../src/lock';
-import { formatLock } from '../src/tools/mcp/lock';
+import { formatLock } from '../src/tools/mcp/lock-file';
 import { allow, HOSTILE, hostile } from './tools/mcp/support';
 import { scratchDirectory } from './support/scratch';
 import { testAddress, testBundle, testConnection } from './support/server';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { temporal } from '@temporalio/proto';
 import { openAuditFile, verifyFile } from '../../lib/cli/audit/file';
 import { type AuditSource, exportRuns } from '../../lib/cli/commands/audit';
-import { makeKeys } from '../../lib/history/audit/keys';
+import { makeKeys } from '../../lib/history/audit/file-key';
 import { createRecorder } from '../../lib/history/audit/records';
 import { type History, makeDecode } from '../../lib/history/decode/decode';
 import type { TurnEvent } from '../../lib/history/events';

@@ -14,7 +14,7 @@ import {
 import { openConfig } from '../../lib/tools/mcp';
 import { declaredServers } from '../../lib/tools/mcp/declare';
 import { definitionsIn } from '../../lib/tools/mcp/definition';
-import { formatLock, lockStart, lockTool } from '../../lib/tools/mcp/lock';
+import { formatLock, lockStart, lockTool } from '../../lib/tools/mcp/lock-file';
 import { connectTo } from '../../lib/tools/mcp/reach';
 import { createSecrets } from '../../lib/tools/secrets';
 import { absolute, alternate, median, timed, type Bench, type Figure, type Measurement } from '../figure';

@@ -1,5 +1,5 @@
 import type { Approvers, Ruling } from '../authority/approvers';
-import type { VoteJudgement } from '../authority/assurance';
+import type { VoteJudgement } from '../authority/vote-signature';
 import type { RuledCall } from '../authority/matching';
 import type { FittingRule, PolicyRules } from '../authority/policy';
 import type { CountedVote } from '../authority/roster';
@@ -277,7 +277,7 @@ async function judgeOf(
     ...{ callKey, generation, agent, tool, toolDigest, effectiveDigest, ruleDigest, requesters },
     seenDigest: decision?.seenDigest ?? '',
   };
-  const { assuranceOf, judgedVote, VOTE_FAULTS } = await import('../authority/assurance.js');
+  const { assuranceOf, judgedVote, VOTE_FAULTS } = await import('../authority/vote-signature.js');
   return (vote) => {
     const judged = assuranceOf(judgedVote(vote), { facts, approvers: file, now });
     return judged.ok ? judged : { ok: false, why: VOTE_FAULTS[judged.why] };

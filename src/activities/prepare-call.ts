@@ -1,11 +1,11 @@
 import { defined } from '../contract/defined';
-import type { CallSettings, InvalidCall, PreparedCall, TurnOrigin, ValidCall } from '../contract/call';
 import { argumentsOf } from '../contract/call';
-import { digestJson } from '../contract/digest';
+import type { CallSettings, InvalidCall, PreparedCall, TurnOrigin, ValidCall } from '../contract/call';
+import { digestJson, previewDigests } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import { LIMITS, TIMES } from '../contract/limits';
 import { makeFailure, type ToolFailure } from '../contract/result';
-import { type Preview, previewDigests } from '../contract/plan';
+import type { Preview } from '../contract/plan';
 import { utf8Bytes } from '../contract/text/bytes';
 import type { Agent } from '../tools/define-agent';
 import type { Question } from '../contract/question';

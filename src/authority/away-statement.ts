@@ -1,7 +1,7 @@
 import { type Assurance, assuranceText, isAssured } from '../contract/authority/rule';
 import type { AwayAsked, AwayTerms } from '../contract/control/away';
 import { canonicalJson } from '../contract/digest';
-import { VOTE_FAULTS, type VoteJudgement } from './assurance';
+import { VOTE_FAULTS, type VoteJudgement } from './vote-signature';
 import type { GrantPlace } from './grant-statement';
 import { assuranceOfText, type TextJudge } from './signed-text';
 import { AWAY_NAMESPACE, INBOX_AWAY_NAMESPACE } from './ssh-signature';

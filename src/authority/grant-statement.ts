@@ -2,7 +2,7 @@ import { termsIn } from '../contract/control/confirmations';
 import type { CastGrantVote, SaysOfGrant } from '../contract/control/grant-votes';
 import type { GrantTerms } from '../contract/control/grants';
 import { canonicalJson } from '../contract/digest';
-import { VOTE_FAULTS, type VoteJudgement } from './assurance';
+import { VOTE_FAULTS, type VoteJudgement } from './vote-signature';
 import { assuranceOfText, type TextJudge } from './signed-text';
 import { GRANT_NAMESPACE, INBOX_GRANT_NAMESPACE } from './ssh-signature';
 

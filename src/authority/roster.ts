@@ -2,7 +2,7 @@ import type { Roster, RosterAway, RosterLine, RosterPerson } from '../contract/a
 import type { Away } from '../contract/control/away';
 import { defined } from '../contract/defined';
 import type { Approvers } from './approvers';
-import type { Judge } from './assurance';
+import type { Judge } from './vote-signature';
 import { PASSKEY_WORD, readPasskeyLine } from './passkeys/passkey';
 import { NONE_REVOKED } from './check-keys';
 import { readKeyLine } from './ssh-key';

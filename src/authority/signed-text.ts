@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { VoteSignature } from '../contract/decision';
 import { TIMES } from '../contract/limits';
-import { type Judge, passkeyFault, sshFault, type VoteJudgement } from './assurance';
+import { type Judge, passkeyFault, sshFault, type VoteJudgement } from './vote-signature';
 import { verifyPasskey } from './passkeys/passkey';
 import { verifySshSignature } from './ssh-signature';
 

@@ -10,8 +10,8 @@ import {
   type Listed,
   toolNames,
 } from '../tools/mcp/definition';
-import { lockedServer, type LockedServer, readLock, type Standing, standings } from '../tools/mcp/lock';
-import { whyNotStarted } from '../tools/mcp/pinned';
+import { lockedServer, type LockedServer, readLock, type Standing, standings } from '../tools/mcp/lock-file';
+import { whyNotStarted } from '../tools/mcp/exact-version';
 import { readLogin } from '../tools/mcp/logins';
 import { accountOf, connectTo } from '../tools/mcp/reach';
 import { describeStart, shownToModels, whyNotAgreed } from '../tools/mcp/servers';

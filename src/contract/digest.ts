@@ -2,6 +2,7 @@ import { sha256 } from '@noble/hashes/sha2';
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils';
 import canonicalize from 'canonicalize';
 import { LIMITS } from './limits';
+import type { Preview } from './plan';
 import { utf8Bytes } from './text/bytes';
 
 /** SHA-256 of text (as UTF-8), in hex. Pure JavaScript: it also runs in the workflow sandbox. */
@@ -32,4 +33,41 @@ export function childStem(workflowId: string): string {
   const characters = [...workflowId];
   const cut = characters.findIndex((character) => (room -= utf8Bytes(character)) < 0);
   return `${characters.slice(0, cut).join('')}${end}`;
+}
+
+/**
+ * The number of hex digits of a digest that a person copies. They are 64 bits, so nobody can make another request with
+ * the same digits.
+ */
+export const SAW_DIGITS = 16;
+
+/** The digests, in hex, of the request that an approver is shown. */
+export interface ShownDigests {
+  /** The digest of the arguments. */
+  argsDigest: string;
+  /** The digest of the preview's text. Absent: the tool has no preview. */
+  previewDigest?: string;
+  /** The digest of the plan behind the preview: path, base hash, hunks. Absent: there is no plan. */
+  planDigest?: string;
+}
+
+/**
+ * SHA-256 (hex) over everything that an approver is shown of a request. A decision carries it, so that it approves
+ * exactly the request that was shown.
+ */
+export function seenDigestOf(
+  { argsDigest, previewDigest, planDigest }: ShownDigests,
+  digest: (text: string) => string = digestText,
+): string {
+  const parts = { argsDigest, previewDigest: previewDigest ?? null, planDigest: planDigest ?? null };
+  return digestJson(parts, digest);
+}
+
+/** The digests of a preview. */
+export function previewDigests(
+  { text, plan }: Preview,
+  digest: (text: string) => string = digestText,
+): Omit<ShownDigests, 'argsDigest'> {
+  const previewDigest = digest(text);
+  return plan === undefined ? { previewDigest } : { previewDigest, planDigest: digestJson(plan, digest) };
 }

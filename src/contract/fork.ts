@@ -1,5 +1,5 @@
 import { type Ancestor, isValidCall, type PreparedCall, type RemoteCall, type ValidCall } from './call';
-import { previewDigests } from './plan';
+import { previewDigests } from './digest';
 import type { ThinkOutput } from './think';
 import { type DryKind, makeSuccess, type ToolResult } from './result';
 import type { Effect } from './tool';

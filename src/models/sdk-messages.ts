@@ -4,7 +4,7 @@ import type {
   LanguageModelV3Message,
   LanguageModelV3Prompt,
 } from '@ai-sdk/provider';
-import { z } from 'zod';
+import { type PartMeta, readOpaque, type SdkCall, restoredParts } from './kept-reasoning';
 import type { ModelCall, ModelMessage, ModelRequest } from './model';
 import { isObject, parseJson } from '../contract/json';
 
@@ -22,12 +22,8 @@ export interface PromptOptions {
    * The mark for the provider's cache. It is added to the instructions and to the last message, which are the ends of
    * the parts that the next request repeats.
    */
-  cacheMark?: ProviderOptions;
+  cacheMark?: PartMeta;
 }
-
-type ProviderOptions = NonNullable<LanguageModelV3Message['providerOptions']>;
-type AssistantMessage = Extract<LanguageModelV3Message, { role: 'assistant' }>;
-type AssistantParts = AssistantMessage['content'];
 
 /**
  * The conversation as the provider package takes it. An empty reply is left out, because providers refuse empty
@@ -66,7 +62,7 @@ function toSdkMessage(message: ModelMessage, place: number, by: string): Languag
   const calls = message.toolCalls.map((call, index) => toSdkCall(call, `call_${place}_${index + 1}`));
   return {
     role: 'assistant',
-    content: withOpaque(text, calls, readOpaque(opaque, by)) ?? [...textParts(text), ...calls],
+    content: restoredParts(text, calls, readOpaque(opaque, by)) ?? [...textParts(text), ...calls],
   };
 }
 
@@ -74,53 +70,8 @@ function textParts(text: string): { type: 'text'; text: string }[] {
   return text === '' ? [] : [{ type: 'text', text }];
 }
 
-type SdkCall = ReturnType<typeof toSdkCall>;
-
-function toSdkCall({ id, name, arguments: raw }: ModelCall, madeUp: string) {
-  return { type: 'tool-call', toolCallId: id ?? madeUp, toolName: name, input: toInput(raw) } as const;
-}
-
-/** A part of a reply in its order: reasoning with its words, text by its length, or the next call. */
-const partSchema = z.union([
-  z.strictObject({ reasoning: z.string(), meta: z.unknown().optional() }),
-  z.strictObject({ text: z.number(), meta: z.unknown().optional() }),
-  z.strictObject({ call: z.literal(true), meta: z.unknown().optional() }),
-]);
-/** A part of a reply, as it is kept to be sent back. */
-export type OpaquePart = z.infer<typeof partSchema>;
-
-const opaqueSchema = z.strictObject({ by: z.string(), parts: z.array(partSchema) });
-
-/** The parts of a reply, if this model made it. */
-function readOpaque(opaque: string | undefined, by: string): OpaquePart[] | undefined {
-  const read = opaqueSchema.safeParse(parseJson(opaque ?? '')).data;
-  return read?.by === by ? read.parts : undefined;
-}
-
-/** The reply with its parts in their order. Undefined if the parts no longer fit its text or calls. */
-function withOpaque(
-  text: string,
-  calls: readonly SdkCall[],
-  parts: readonly OpaquePart[] | undefined,
-): AssistantParts | undefined {
-  if (parts === undefined) return undefined;
-  const length = parts.reduce((sum, part) => sum + ('text' in part ? part.text : 0), 0);
-  const some = parts.filter((part) => 'call' in part).length;
-  if (length !== text.length || some !== calls.length) return undefined;
-  const rest = { text, calls: [...calls] };
-  return parts.flatMap((part): AssistantParts => {
-    const meta = isMeta(part.meta) ? { providerOptions: part.meta } : {};
-    if ('reasoning' in part) return [{ type: 'reasoning', text: part.reasoning, ...meta }];
-    if ('call' in part) return rest.calls.splice(0, 1).map((call) => ({ ...call, ...meta }));
-    const words = rest.text.slice(0, part.text);
-    rest.text = rest.text.slice(part.text);
-    return [{ type: 'text', text: words, ...meta }];
-  });
-}
-
-// The value comes from JSON and is sent back unchanged.
-function isMeta(meta: unknown): meta is ProviderOptions {
-  return isObject(meta) && Object.values(meta).every(isObject);
+function toSdkCall({ id, name, arguments: raw }: ModelCall, madeUp: string): SdkCall {
+  return { type: 'tool-call', toolCallId: id ?? madeUp, toolName: name, input: toInput(raw) };
 }
 
 /**

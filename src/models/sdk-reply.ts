@@ -9,21 +9,16 @@ import { z } from 'zod';
 import { defined } from '../contract/defined';
 import { isObject } from '../contract/json';
 import type { Usage } from '../contract/spending/usage';
+import { type GatheredPart, opaqueOf } from './kept-reasoning';
 import { type ModelCall, ModelError, type ModelReply } from './model';
 import { refusalOf } from './refusal';
-import type { OpaquePart, PromptOptions } from './sdk-messages';
+import type { PromptOptions } from './sdk-messages';
 
 interface Gathered {
   calls: ModelCall[];
   refusal: string;
   parts: GatheredPart[];
   finish?: { finishReason: LanguageModelV3FinishReason; usage: LanguageModelV3Usage };
-}
-
-interface GatheredPart {
-  type: 'text' | 'reasoning' | 'call';
-  text: string;
-  meta: Record<string, Record<string, unknown>>;
 }
 
 /**
@@ -118,18 +113,6 @@ function finish({ calls, refusal, parts, finish: end }: Gathered, { by }: Prompt
     finishReason: finishReason.unified === 'other' ? (finishReason.raw ?? 'other') : finishReason.unified,
     ...defined({ usage: toUsage(usage), opaque: opaqueOf(parts, by) }),
   };
-}
-
-/** The data that has to be sent back besides text and calls. Undefined if there is no such data. */
-function opaqueOf(gathered: readonly GatheredPart[], by: string): string | undefined {
-  const isPlain = gathered.every(({ type, meta }) => type !== 'reasoning' && Object.keys(meta).length === 0);
-  if (isPlain) return undefined;
-  const parts = gathered.map(({ type, text, meta }): OpaquePart => {
-    const more = Object.keys(meta).length === 0 ? {} : { meta };
-    if (type === 'reasoning') return { reasoning: text, ...more };
-    return type === 'text' ? { text: text.length, ...more } : { call: true, ...more };
-  });
-  return JSON.stringify({ by, parts });
 }
 
 function refused(message: string): ModelError {

@@ -5,7 +5,7 @@ import type { Pauses } from '../contract/control/pauses';
 import type { TurnNews } from '../contract/streamed-text';
 import type { InboxPage, InboxPageQuery } from './api';
 import type { FormatError } from './failure';
-import { InboxShares } from './inbox-page';
+import { InboxShares } from './inbox-filter';
 import { NamedTurns } from './reading/named-turns';
 import { Pace, type PaceTimes } from './reading/pace';
 import {

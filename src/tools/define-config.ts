@@ -10,7 +10,7 @@ import { definitionOf } from './builtin/agent-tool';
 import { isAgent, type Agent, modelsOf } from './define-agent';
 import { describeZodIssues, duration } from './options';
 import { type McpServers, type McpToolSettings, serversSchema, settingsSchema } from './mcp/declare';
-import { LOCK_FILE } from './mcp/lock';
+import { LOCK_FILE } from './mcp/lock-file';
 import type { Hooks } from './hooks';
 import { inProcess, type Runner } from './run-handler';
 import type { SecretProvider } from './secrets';

@@ -72,7 +72,7 @@ export { Writing } from './screens/turn/steps';
 export { CallName } from './screens/turn/call-card';
 export { useRefused } from './screens/turn/turn';
 export { SelectBox } from './screens/inbox-list';
-export { loadTyped, NOTHING_TYPED } from './typed';
+export { loadTyped, NOTHING_TYPED } from './kept-input';
 export { goTo, showInList, useAppContext, useKept, useKeys, useLate, useNow, usePolled } from './ui/app';
 export { SeenEnd, SeenText, WatchSeen } from './ui/seen';
 export { Files, Reason, Text, visibleText } from './ui/text';

@@ -9,7 +9,7 @@ import { connectionStatus, errorText } from './model/labels';
 import { type Route, signInCode } from './model/route';
 import { Screen } from './screens/screen';
 import { type LiveInbox, useInbox } from './shared-stream';
-import { forgetTyped } from './typed';
+import { forgetTyped } from './kept-input';
 import {
   type AppContext,
   AppContextProvider,

@@ -8,7 +8,7 @@ import { LIMITS } from '../contract/limits';
 import { callKey, FAILURES, gateMemoKey } from '../contract/names';
 import type { Question } from '../contract/question';
 import { describeIssues } from '../contract/read-json';
-import { toForm } from '../contract/schema/form';
+import { toForm } from '../contract/schema/question-form';
 import { secretFields } from '../contract/secret/sealed';
 import { utf8Bytes } from '../contract/text/bytes';
 import { type Approvals, type CallState, markChanged } from './approvals/state';

@@ -14,7 +14,8 @@ import { setAskHandlers } from './ask';
 import { whyHeld } from './approvals/move-to-new-code';
 import type { MessageQueue } from './message-queue';
 import * as messages from './messages';
-import { addWords, turnRecordOf } from './think';
+import { addWords } from './session/words';
+import { turnRecordOf } from './think';
 import type { Turn } from './turn';
 
 /**

@@ -8,16 +8,16 @@ import {
 } from '@temporalio/workflow';
 import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
-import { LIMITS, OWN_RETRY, TIMES } from '../contract/limits';
+import { OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
 import { replyEntry, resultEntry, type TranscriptEntry, wordsEntry } from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { addUsage } from '../contract/spending/usage';
 import type { ResultRef, ThinkInput, ThinkOutput } from '../contract/think';
 import { recordEntries } from '../contract/session/conversation';
-import { contentOf } from '../contract/session/files';
-import type { TurnRecord, TurnWords } from '../contract/session';
+import type { TurnRecord } from '../contract/session';
 import { rawResult } from './messages';
+import { takeUpWords } from './session/words';
 import type { Turn } from './turn';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
@@ -100,49 +100,6 @@ export function appendPrompt(turn: Turn): void {
 
 function promptEntry({ prompt, files }: Turn): TranscriptEntry {
   return wordsEntry({ text: prompt, files });
-}
-
-/**
- * Keeps new words for the next `think`. Each message id counts once. Words that do not fit are left to the session,
- * which queues them.
- */
-export function addWords(turn: Turn, added: TurnWords | undefined): void {
-  const { words, transcript } = turn;
-  if (added === undefined || words.waiting.length >= LIMITS.turnWords || !mayJoin(turn, added)) return;
-  // The ids go along to the next run.
-  if (words.waiting.length + words.took.length >= LIMITS.sessionIds) return;
-  const { messageId } = added;
-  if (words.took.includes(messageId) || words.waiting.some((one) => one.messageId === messageId)) return;
-  const waiting = [...words.waiting, added].map(contentOf);
-  if (transcript.hasRoomFor(waiting.join(' '))) words.waiting.push(added);
-}
-
-/** Takes up the words that arrived since the model was last asked. False: there are none. */
-export function takeUpWords(turn: Turn): boolean {
-  const { words, transcript } = turn;
-  const taken = words.waiting.splice(0);
-  for (const { sender } of taken) if (sender !== undefined) noteSender(turn, sender);
-  words.took.push(...taken.map(({ messageId }) => messageId));
-  transcript.add(...taken.map(wordsEntry));
-  return taken.length > 0;
-}
-
-/**
- * Whether the sender of new words can still be noted as a requester. Otherwise the words are left to the next turn of the
- * session: whoever is not noted could decide on what they asked for.
- */
-function mayJoin({ origin, words }: Turn, { sender }: TurnWords): boolean {
-  const { requester, others = [] } = origin ?? {};
-  // Words without a sender are the requester's.
-  const noted = new Set([undefined, requester, ...others, ...words.waiting.map((one) => one.sender)]);
-  return noted.has(sender) || noted.size <= LIMITS.turnSenders;
-}
-
-/** Notes the sender of new words as a requester of everything that the turn does from now on. */
-function noteSender(turn: Turn, sender: string): void {
-  const { requester, others = [] } = turn.origin ?? {};
-  if (sender === requester || others.includes(sender)) return;
-  turn.origin = { ...turn.origin, others: [...others, sender] };
 }
 
 /** What the next run needs to know about shared state. */

@@ -1,5 +1,5 @@
 import { parseApprovers } from '../../src/authority/approvers';
-import { assuranceOf } from '../../src/authority/assurance';
+import { assuranceOf } from '../../src/authority/vote-signature';
 import { assuranceOfAway, awayFault, awayText } from '../../src/authority/away-statement';
 import {
   AWAY_NAMESPACE,

@@ -1,5 +1,5 @@
 import { parseApprovers } from '../../src/authority/approvers';
-import { assuranceOf } from '../../src/authority/assurance';
+import { assuranceOf } from '../../src/authority/vote-signature';
 import { assuranceOfGrant, signedGrantText } from '../../src/authority/grant-statement';
 import { GRANT_NAMESPACE, SIGNATURE_NAMESPACE } from '../../src/authority/ssh-signature';
 import { readStatement, statementOf, statementText } from '../../src/authority/statement';

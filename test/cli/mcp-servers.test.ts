@@ -11,7 +11,7 @@ import {
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
 import { type Config, defineConfig } from '../../src/tools/define-config';
-import { formatLock, type LockedServer, lockTool } from '../../src/tools/mcp/lock';
+import { formatLock, type LockedServer, lockTool } from '../../src/tools/mcp/lock-file';
 import { scratchDirectory } from '../support/scratch';
 import { allow, HOSTILE, hostile } from '../tools/mcp/support';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { SAW_DIGITS } from '../../src/contract/plan';
+import { SAW_DIGITS } from '../../src/contract/digest';
 
 /** Runs one command line of ours, as a shell would. */
 type Cli<T extends { out: string }> = (...args: string[]) => Promise<T>;

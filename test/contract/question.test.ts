@@ -1,4 +1,4 @@
-import { PLAIN_FORM } from '../../src/contract/schema/form';
+import { PLAIN_FORM } from '../../src/contract/schema/question-form';
 import type { JsonObject } from '../../src/contract/json';
 import { completeAnswer, fieldsOf } from '../../src/contract/question';
 

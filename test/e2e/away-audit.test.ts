@@ -12,7 +12,7 @@ import { type Away, type AwayTerms, awayTerms, connect, type Countersign } from 
 import type { VoteSignature } from '../../src/contract/decision';
 import { continueChain, firstLine } from '../../src/history/audit/chain';
 import type { AuditRecord } from '../../src/history/audit/format';
-import { keyId, makeKeys } from '../../src/history/audit/keys';
+import { keyId, makeKeys } from '../../src/history/audit/file-key';
 import { defineAgent } from '../../src/tools/define-agent';
 import { type Ended, runCli } from '../cli/process';
 import { recordTool, useEffects } from '../support/effects';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { connect } from '../../src/client';
 import type { JsonObject } from '../../src/contract/json';
 import { makeAnswerKey } from '../../src/encryption/answer-keys';
-import { makeKeys } from '../../src/history/audit/keys';
+import { makeKeys } from '../../src/history/audit/file-key';
 import { sealAnswer } from '../../src/sealing/seal-answer';
 import type { QuestionOpened } from '../../src/history/events';
 import { askUser } from '../../src/tools/builtin/ask-user';

@@ -1,7 +1,7 @@
 import type { CallInput, ValidCall } from '../../src/contract/call';
-import { digestJson } from '../../src/contract/digest';
+import { digestJson, previewDigests } from '../../src/contract/digest';
 import type { JsonObject } from '../../src/contract/json';
-import { type FilePlan, type Preview, previewDigests } from '../../src/contract/plan';
+import type { FilePlan, Preview } from '../../src/contract/plan';
 import type { Question } from '../../src/contract/question';
 import type { Effect } from '../../src/contract/tool';
 import { makeApprovals, type Approvals } from '../../src/workflows/approvals/state';

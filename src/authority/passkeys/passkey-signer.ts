@@ -9,7 +9,7 @@ import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { TIMES } from '../../contract/limits';
-import { assuranceOf, VOTE_FAULTS } from '../assurance';
+import { assuranceOf, VOTE_FAULTS } from '../vote-signature';
 import { assuranceOfGrant, givenBy, grantFault, signedGrantText } from '../grant-statement';
 import type { SignedInGrant, SignedInVote } from '../inbox-key';
 import type { ApproversSource } from '../source';

@@ -3,7 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CountersignError } from '../../contract/errors';
 import { asciiJson, type AuditRecord, notAudit, type SealedField } from '../../history/audit/format';
-import { keyId } from '../../history/audit/keys';
+import { keyId } from '../../history/audit/file-key';
 import {
   type ChainEnd,
   type ChainWriter,

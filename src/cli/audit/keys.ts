@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
 import type { SignedCallFacts } from '../../authority/statement';
-import type { Judge, VoteFault } from '../../authority/assurance';
+import type { Judge, VoteFault } from '../../authority/vote-signature';
 import { NONE_REVOKED } from '../../authority/check-keys';
 import type { RosterLine } from '../../contract/authority/roster';
 import type { Assurance } from '../../contract/authority/rule';
@@ -11,7 +11,7 @@ import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import { readKeyFile } from '../../encryption/keys';
-import { readPrivateKey, readAuditKeyId } from '../../history/audit/keys';
+import { readPrivateKey, readAuditKeyId } from '../../history/audit/file-key';
 import { frameOf, type ReadLine } from '../../history/audit/read';
 import { readTextFile } from '../files';
 import { isTakenOut, valueOf } from './lines';
@@ -101,7 +101,7 @@ export async function loadFiles(paths: readonly string[]): Promise<Approvers[]> 
 /** Makes a judge of signed votes. `files`: see `keyJudge`. */
 export async function voteKeyJudge(files: readonly Approvers[]): Promise<KeyJudge<SignedVote>> {
   // Loaded here, so that no other command waits for these modules.
-  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/assurance.js');
+  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/vote-signature.js');
   return keyJudge<SignedVote>(files, NO_VOTE_LINE, ({ facts, vote, at }, approvers) => {
     const { installation } = approvers;
     const voter = approvers.personOf(vote.approver) ?? vote.approver;

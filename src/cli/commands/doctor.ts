@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
 import { DEPLOYMENT, TASK_QUEUE } from '../../contract/names';
+import type { Oidc } from '../../server/auth/oidc';
 import type { Config } from '../../tools/define-config';
 import type { Context } from '../context';
 import { checkCli, checkConfig, checkNode, checkSdk, failed, type Finding } from '../doctor/machine';
@@ -36,9 +37,7 @@ async function doctor(
   context: Context,
 ): Promise<void> {
   const findings = [
-    ...(signIn === undefined
-      ? []
-      : await (await import('../doctor/sign-in.js')).checkSignIn(signIn, context.env)),
+    ...(signIn === undefined ? [] : await checkSignIn(signIn, context.env)),
     ...(await examine({ named, deployment, channels }, context)),
   ];
   if (json) context.screen.json(findings);
@@ -182,4 +181,27 @@ async function setup({ json }: { json?: boolean }, { screen, withClient }: Conte
     else if (registered.length === 0) screen.line(`${escapeText(namespace)} has all search attributes`);
     else screen.line(`${escapeText(namespace)} now has ${registered.join(', ')}`);
   });
+}
+
+/** Whether a sign-in file can be used, and whether the issuer that it names can be reached from here. */
+export async function checkSignIn(file: string, env: NodeJS.ProcessEnv): Promise<Finding[]> {
+  try {
+    const { readSignInFile } = await import('../sign-in-file.js');
+    const { oidc, publicUrl } = await readSignInFile(file, env);
+    if (oidc === undefined) return [];
+    const { createOidc } = await import('../../server/auth/oidc.js');
+    return [await checkIssuer(createOidc(oidc, publicUrl), oidc.issuer)];
+  } catch (error) {
+    return [failed('sign-in file', error)];
+  }
+}
+
+async function checkIssuer({ check }: Pick<Oidc, 'check'>, issuer: string): Promise<Finding> {
+  const name = 'issuer';
+  try {
+    await check();
+    return { name, state: 'ok', detail: `${issuer} answers` };
+  } catch (error) {
+    return failed(name, error);
+  }
 }

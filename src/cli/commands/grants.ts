@@ -7,7 +7,7 @@ import type { VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { noGrantText } from '../../contract/control/grants';
 import { CountersignError } from '../../contract/errors';
-import { SAW_DIGITS } from '../../contract/plan';
+import { SAW_DIGITS } from '../../contract/digest';
 import { relative } from '../../contract/text/times';
 import { type Context, osUser } from '../context';
 import { nameOption, usageError } from '../options';

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { ANSWER_KEY, ANSWER_KEY_FILE, makeAnswerKey } from '../../encryption/answer-keys';
-import { makeKeys } from '../../history/audit/keys';
+import { makeKeys } from '../../history/audit/file-key';
 import { KEY_FILE } from '../audit/keys';
 import type { Context } from '../context';
 import { writeNewFile } from '../files';

@@ -6,7 +6,7 @@ import { replaceFile } from '../../files';
 import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
 import type { McpServer } from '../../tools/mcp/declare';
-import { formatLock, isAgreed, lockStart, lockTool, readLock } from '../../tools/mcp/lock';
+import { formatLock, isAgreed, lockStart, lockTool, readLock } from '../../tools/mcp/lock-file';
 import type { Context } from '../context';
 import { EXIT } from '../exit-codes';
 import { withFileErrors } from '../files';

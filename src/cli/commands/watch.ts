@@ -11,7 +11,7 @@ import { addInboxFilters, type InboxFilters, readInboxQuery, readTime, usageErro
 import { keepSending, sendOnce } from '../notify/keep-sending';
 import { CHANNELS_FILE, type Receiver } from '../notify/notices';
 import { createOutbox } from '../notify/outbox';
-import { createCommand, createWebhook, readSecret } from '../notify/receivers';
+import { createCommand, createWebhook, readSecret } from '../notify/webhook-and-command';
 import { makeStateFolder, openSent } from '../notify/sent';
 import { type AwayEntries, readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
 import { escapeText } from '../print/escape';

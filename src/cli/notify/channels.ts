@@ -5,7 +5,7 @@ import { errorMessage } from '../../contract/errors';
 import { usageError } from '../options';
 import type { ChannelSettings, ChannelsFile, SettingsOf } from './channels-file';
 import type { Notice, Receiver } from './notices';
-import { createCommand, createWebhook, readSecret } from './receivers';
+import { createCommand, createWebhook, readSecret } from './webhook-and-command';
 import { readSecretText } from './secrets';
 import { votersOn } from './voters';
 import type { AwayEntries } from '../../client/control/who-is-away';

@@ -2,7 +2,7 @@ import { createTwoFilesPatch } from 'diff';
 import { loginCommand } from '../../tools/mcp/authorization';
 import type { McpServer } from '../../tools/mcp/declare';
 import type { Definition } from '../../tools/mcp/definition';
-import { lockStart, sortKeys } from '../../tools/mcp/lock';
+import { lockStart, sortKeys } from '../../tools/mcp/lock-file';
 import { describeStart } from '../../tools/mcp/servers';
 import {
   countDecided,

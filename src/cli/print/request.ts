@@ -1,13 +1,20 @@
-import { changedText, describeVoting, howKnown } from '../../history/labels';
+import {
+  changedText,
+  describeVoting,
+  howKnown,
+  describeEffect,
+  describeFacts,
+  describeLineage,
+  describeProgress,
+} from '../../history/labels';
 import { countMarks, deceivingIn } from '../../contract/text/unsafe-text';
 import type { ChangedTool } from '../../contract/worker-tools';
-import { SAW_DIGITS } from '../../contract/plan';
+import { SAW_DIGITS } from '../../contract/digest';
 import { shellWord } from '../../contract/text/shell-word';
 import type { RequestOpened } from '../../history/events';
 import { allowedBy } from '../../history/decisions';
 import { type CallView, keyOfStart } from '../../history/view';
 import type { TurnOrigin, Ancestor } from '../../contract/call';
-import { describeEffect, describeFacts, describeLineage, describeProgress } from '../../history/labels';
 import { argumentLines } from './arguments';
 import { previewLines } from './diff';
 import type { ScreenFormat } from './screen';

@@ -5,7 +5,7 @@ import type { QuestionAnswer } from '../../contract/decision';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import type { SealedQuestion } from '../../sealing/seal-answer';
 import type { Json, JsonObject } from '../../contract/json';
-import { checkAnswer } from '../../contract/schema/form';
+import { checkAnswer } from '../../contract/schema/question-form';
 import { fieldsOf, type Question, type QuestionField } from '../../contract/question';
 import { isExactNumber, misfitText } from '../../contract/read-json';
 import type { QuestionOpened } from '../../history/events';

@@ -5,7 +5,7 @@ import type { Countersign } from '../../client';
 import { CountersignError } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
 import type { ChangedTool } from '../../contract/worker-tools';
-import { SAW_DIGITS } from '../../contract/plan';
+import { SAW_DIGITS } from '../../contract/digest';
 import type { RequestOpened } from '../../history/events';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';

@@ -256,7 +256,7 @@ export async function provenVotesOn(
   approvers: Approvers,
   { view, call, place }: { view: TurnView; call: CallView; place: Omit<SignedAt, 'installation'> },
 ): Promise<ProvenVote[]> {
-  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/assurance.js');
+  const { assuranceOf, VOTE_FAULTS } = await import('../../authority/vote-signature.js');
   const { factsToSign } = await import('../../authority/to-sign.js');
   const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
   const wanted = call.request?.authority?.rule.assurance ?? 'claimed';

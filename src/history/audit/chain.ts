@@ -12,7 +12,7 @@ import {
   sha256,
   SIGNED,
 } from './format';
-import { publicKeyOf } from './keys';
+import { publicKeyOf } from './file-key';
 import { frameOf, readLine, type ReadLine, wrongValue } from './read';
 
 /** What a file must match, in addition to being complete and unchanged. */

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../contract/json';
-import { type Preview, previewDigests, seenDigestOf } from '../../contract/plan';
-import { digestJson } from '../../contract/digest';
+import type { Preview } from '../../contract/plan';
+import { previewDigests, seenDigestOf, digestJson } from '../../contract/digest';
 import { callKey, gateMemoKey, MEMO } from '../../contract/names';
 import type { ClosedMemo, OpenItem, OpenMemo } from '../../contract/turn';
 import type { EventOf } from '../decode/events';

@@ -7,7 +7,7 @@ import { CountersignError } from '../../contract/errors';
 import { SERVER_HINTS } from '../../contract/text/server-hints';
 import type { ApiError, InboxPulse } from '../api';
 import type { FormatError } from '../failure';
-import { heldBy, type InboxShares } from '../inbox-page';
+import { heldBy, type InboxShares } from '../inbox-filter';
 import type { ServerEvent } from '../sse';
 
 /** The inbox as it was read, and the time of the last read of visibility. */

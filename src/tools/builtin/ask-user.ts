@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
-import { PLAIN_FORM, toForm } from '../../contract/schema/form';
+import { PLAIN_FORM, toForm } from '../../contract/schema/question-form';
 import type { JsonSchema } from '../../contract/tool';
 import { isObject } from '../../contract/json';
 import { defineTool } from '../define-tool';

@@ -4,7 +4,7 @@ import { errorMessage } from '../../contract/errors';
 import { isObject, type JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import type { Question } from '../../contract/question';
-import { toForm } from '../../contract/schema/form';
+import { toForm } from '../../contract/schema/question-form';
 import { SECRET_FORMAT } from '../../contract/secret/sealed';
 import { isSecretName } from '../../contract/text/redact';
 import { escapeHidden } from '../../contract/text/unsafe-text';

@@ -5,7 +5,7 @@ import { fitsPattern, nearHint } from '../tool-names';
 import { offeredTools } from '../builtin/find-tools';
 import { estimateTokens } from '../registry';
 import { declaredServers } from './declare';
-import { lockedServer, readLock } from './lock';
+import { lockedServer, readLock } from './lock-file';
 import type { OpenDeps } from './reach';
 import { openServer, type OpenServer } from './servers';
 

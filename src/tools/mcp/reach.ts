@@ -14,7 +14,7 @@ import {
   variablesIn,
 } from './declare';
 import { httpTransport } from './http';
-import { whyNotStarted } from './pinned';
+import { whyNotStarted } from './exact-version';
 import type { LoginAccount } from './logins';
 import { stdioTransport } from './stdio';
 

@@ -12,8 +12,8 @@ import type { McpCall, McpConnection } from './connection';
 import type { McpServer, McpStart, McpToolSettings } from './declare';
 import { type Definition, definitionsIn, type Listed, schemaForModel, toolNames } from './definition';
 import { ELICITATION_MS } from './elicitation';
-import { digestStart, isAgreed, type LockedServer, lockStart, standings } from './lock';
-import { whyNotStarted } from './pinned';
+import { digestStart, isAgreed, type LockedServer, lockStart, standings } from './lock-file';
+import { whyNotStarted } from './exact-version';
 import { connectTo, type OpenDeps } from './reach';
 import { readAnswer } from './result';
 

@@ -6,7 +6,7 @@ import type { Issue, JsonSchema } from '../../contract/tool';
 import { defined } from '../../contract/defined';
 import type { CallView } from '../../history/view-types';
 import type { ForkBody } from '../../server/api';
-import { alternativesOf, follow, variantOf } from './fields';
+import { alternativesOf, follow, variantOf } from './argument-form';
 import { plainWords, saysLess } from './limits';
 
 /** The path of a value in the arguments. */

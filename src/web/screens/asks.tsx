@@ -6,7 +6,7 @@ import { useInboxRows } from '../inbox-rows';
 import { grouped, keyOf, rowText } from '../model/inbox';
 import { messageName, readMessageDraft } from '../model/conversation';
 import { hrefOf, queryOf } from '../model/route';
-import { loadTyped } from '../typed';
+import { loadTyped } from '../kept-input';
 import { useAppContext, useNow } from '../ui/app';
 import type { Held } from '../ui/held';
 import { Text } from '../ui/text';

@@ -7,7 +7,7 @@ import type { LiveInbox } from '../shared-stream';
 import type { Selection } from '../model/alike';
 import { hrefOf, parseRoute, type Route } from '../model/route';
 import type { Careful, Held, Hold, ShownNotice, Notify } from './held';
-import { keepTyped, loadTyped } from '../typed';
+import { keepTyped, loadTyped } from '../kept-input';
 import { Text } from './text';
 
 export type { ShownNotice } from './held';

@@ -2,7 +2,7 @@ import type { Accepted, Decision, QuestionAnswer, Refused } from '../../contract
 import { SOMEBODY } from '../../contract/authority/votes';
 import { answered, declined } from '../../contract/call-texts';
 import { misfitText } from '../../contract/read-json';
-import { checkAnswer } from '../../contract/schema/form';
+import { checkAnswer } from '../../contract/schema/question-form';
 import { sealIssues, splitAnswer } from '../../contract/secret/sealed';
 import {
   accept,

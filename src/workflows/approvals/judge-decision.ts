@@ -8,7 +8,7 @@ import {
   REQUEST_EXPIRED,
   voteOf,
 } from '../../contract/decision';
-import { digestJson } from '../../contract/digest';
+import { digestJson, seenDigestOf } from '../../contract/digest';
 import type { JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
 import { countedCheck, withDefaults } from '../../contract/schema/schema';
@@ -33,7 +33,6 @@ import type { Approvals, CallState, FinalDecision, HeldDecision } from './state'
 import type { Vote } from '../../contract/authority/authority';
 import { SOMEBODY, voterText } from '../../contract/authority/votes';
 import type { SpentDecision } from '../../contract/call';
-import { seenDigestOf } from '../../contract/plan';
 import { closeCall, denialOf } from './transitions';
 import { approvalsIn, castVote, checkVote, withdrawVote } from './votes';
 

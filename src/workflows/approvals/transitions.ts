@@ -21,7 +21,7 @@ import {
   withNoteFirst,
 } from '../../contract/call-texts';
 import { defined } from '../../contract/defined';
-import { seenDigestOf } from '../../contract/plan';
+import { seenDigestOf } from '../../contract/digest';
 import {
   makeFailure,
   makeSuccess,

@@ -5,10 +5,8 @@
  * @module
  */
 export { agentTurn } from '../agent-turn';
-export { createGate } from './gate';
-export type { AnyActivities, Gate } from './gate';
-export { gateTool } from './tool';
-export type { GateTool, GateToolOptions } from './tool';
+export { createGate, gateTool } from './gate';
+export type { AnyActivities, Gate, GateTool, GateToolOptions } from './gate';
 export type { GateOutcome, GateRunRequest } from './run-request';
 export type {
   CarriedGate,

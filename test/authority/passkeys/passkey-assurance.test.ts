@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { parseApprovers } from '../../../src/authority/approvers';
-import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../../src/authority/assurance';
+import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../../src/authority/vote-signature';
 import {
   type SignedCallFacts,
   type SignableVote,

@@ -16,7 +16,7 @@ import { openAuditFile, readHead, redactFile, verifyFile, type Written } from '.
 import type { AuditRecord } from '../../../src/history/audit/format';
 import { readLine } from '../../../src/history/audit/read';
 import { continueChain } from '../../../src/history/audit/chain';
-import { keyId, makeKeys, readPrivateKey } from '../../../src/history/audit/keys';
+import { keyId, makeKeys, readPrivateKey } from '../../../src/history/audit/file-key';
 import { ensureBuilt, lib } from '../../support/build';
 import { scratchDirectory } from '../../support/scratch';
 import { AT, fileOf, newKey, record } from '../../history/audit/sample';

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
 import { KEY_VARIABLE, readPinnedKey, readSigningKey } from '../../../src/cli/audit/keys';
-import { keyId, makeKeys } from '../../../src/history/audit/keys';
+import { keyId, makeKeys } from '../../../src/history/audit/file-key';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
 const made = makeKeys();

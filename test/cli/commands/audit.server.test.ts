@@ -1,6 +1,6 @@
 import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { makeKeys, readAuditKeyId } from '../../../src/history/audit/keys';
+import { makeKeys, readAuditKeyId } from '../../../src/history/audit/file-key';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';

@@ -4,7 +4,7 @@ import { checkMcp } from '../../../src/cli/doctor/mcp';
 import { scriptedModel } from '../../../src/models/scripted';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { type Config, defineConfig } from '../../../src/tools/define-config';
-import { formatLock, type LockedServer } from '../../../src/tools/mcp/lock';
+import { formatLock, type LockedServer } from '../../../src/tools/mcp/lock-file';
 import { oauthServers } from '../../support/mcp-oauth';
 import { scratchDirectory } from '../../support/scratch';
 import { logIn, loginsUnder } from '../../tools/mcp/login-support';

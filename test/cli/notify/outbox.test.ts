@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { CountersignError } from '../../../src/contract/errors';
 import type { Receiver } from '../../../src/cli/notify/notices';
 import { createOutbox, type NoticeOutbox } from '../../../src/cli/notify/outbox';
-import { createWebhook } from '../../../src/cli/notify/receivers';
+import { createWebhook } from '../../../src/cli/notify/webhook-and-command';
 import { openSent } from '../../../src/cli/notify/sent';
 import { scratchDirectory } from '../../support/scratch';
 import { usePostServer } from '../receiver';

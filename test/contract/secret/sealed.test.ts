@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { callKey } from '../../../src/contract/names';
-import { PLAIN_FORM, toForm } from '../../../src/contract/schema/form';
+import { PLAIN_FORM, toForm } from '../../../src/contract/schema/question-form';
 import {
   handleOf,
   handlesIn,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { CountersignError } from '../../../src/contract/errors';
 import { type AuditRecord, NO_HASH, SEALED_FIELDS, sha256 } from '../../../src/history/audit/format';
-import { keyId } from '../../../src/history/audit/keys';
+import { keyId } from '../../../src/history/audit/file-key';
 import { readLine, linesOfStream, wrongValue } from '../../../src/history/audit/read';
 import { continueChain, createExportedRuns, createVerifier } from '../../../src/history/audit/chain';
 import { fileOf, newKey, record, verifyLines } from './sample';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPrivateKey, type KeyObject } from 'node:crypto';
 import type { AuditRecord } from '../../../src/history/audit/format';
-import { keyId, makeKeys } from '../../../src/history/audit/keys';
+import { keyId, makeKeys } from '../../../src/history/audit/file-key';
 import { createRecorder } from '../../../src/history/audit/records';
 import {
   continueChain,

@@ -1,7 +1,6 @@
 import { viewOf } from '../../../src/history/view';
 import type { ClosingCause } from '../../../src/contract/call-texts';
-import { digestJson } from '../../../src/contract/digest';
-import { previewDigests, seenDigestOf } from '../../../src/contract/plan';
+import { digestJson, previewDigests, seenDigestOf } from '../../../src/contract/digest';
 import { accepted, ask, authority, item, result, run, Script, thinkOutput, waits } from '../script';
 import { foldAll } from '../../../src/history/fold/fold';
 

@@ -11,7 +11,7 @@ import { defineAgent } from '../../../src/tools/define-agent';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
 import type { McpServers } from '../../../src/tools/mcp/declare';
 import { ELICITATION_MS } from '../../../src/tools/mcp/elicitation';
-import { formatLock } from '../../../src/tools/mcp/lock';
+import { formatLock } from '../../../src/tools/mcp/lock-file';
 import { startTestEnvironment, type TestEnvironment, waitForEnd } from '../../../src/testing';
 import { root } from '../../support/build';
 import { serveOverHttp } from '../../support/mcp-over-http';

@@ -6,7 +6,7 @@ import { defineAgent } from '../../../src/tools/define-agent';
 import { connect, type Session } from '../../../src/client';
 import { scriptedModel, type ScriptedStep } from '../../../src/models/scripted';
 import type { McpServers } from '../../../src/tools/mcp/declare';
-import { formatLock } from '../../../src/tools/mcp/lock';
+import { formatLock } from '../../../src/tools/mcp/lock-file';
 import {
   approveNext,
   startTestEnvironment,

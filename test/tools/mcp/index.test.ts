@@ -4,7 +4,7 @@ import { scriptedModel } from '../../../src/models/scripted';
 import { type AgentOptions, defineAgent } from '../../../src/tools/define-agent';
 import { type ConfigOptions, defineConfig } from '../../../src/tools/define-config';
 import { openConfig, type OpenConfig } from '../../../src/tools/mcp';
-import { formatLock, type LockedServer, lockStart, lockTool } from '../../../src/tools/mcp/lock';
+import { formatLock, type LockedServer, lockStart, lockTool } from '../../../src/tools/mcp/lock-file';
 import { createSecrets } from '../../../src/tools/secrets';
 import type { Tool } from '../../../src/tools/types';
 import { scratchDirectory } from '../../support/scratch';

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { createExecutor } from '../../../src/tools/executor';
 import type { McpServer, McpToolSettings } from '../../../src/tools/mcp/declare';
-import type { LockedServer } from '../../../src/tools/mcp/lock';
+import type { LockedServer } from '../../../src/tools/mcp/lock-file';
 import { describeStart, openServer, type OpenServer } from '../../../src/tools/mcp/servers';
 import { createRegistry } from '../../../src/tools/registry';
 import { testContext } from '../../../src/testing';

@@ -4,7 +4,7 @@ import type { Json } from '../../../src/contract/json';
 import type { McpServer } from '../../../src/tools/mcp/declare';
 import type { McpCall, McpConnection } from '../../../src/tools/mcp/connection';
 import { digestDefinition } from '../../../src/tools/mcp/definition';
-import { type LockedServer, lockStart, lockTool } from '../../../src/tools/mcp/lock';
+import { type LockedServer, lockStart, lockTool } from '../../../src/tools/mcp/lock-file';
 import { connectTo } from '../../../src/tools/mcp/reach';
 
 /** The server of test/support that does as it is asked, or as it must not. */

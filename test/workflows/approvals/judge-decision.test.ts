@@ -1,5 +1,4 @@
-import { digestJson } from '../../../src/contract/digest';
-import { seenDigestOf } from '../../../src/contract/plan';
+import { digestJson, seenDigestOf } from '../../../src/contract/digest';
 import { judgeDecision, takeDecision } from '../../../src/workflows/approvals/judge-decision';
 import type { Approvals } from '../../../src/workflows/approvals/state';
 import {

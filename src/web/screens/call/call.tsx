@@ -12,7 +12,7 @@ import { CallHead, ModelSays, Refusal, usePanelTitle, UserAsked } from './head';
 import { useInboxRows } from '../../inbox-rows';
 import { queryOf } from '../../model/route';
 import { LeftOver, whatHappened } from './edit';
-import { NOTHING_TYPED, readTyped } from '../../typed';
+import { NOTHING_TYPED, readTyped } from '../../kept-input';
 
 /** Phases that end soon if a worker runs, without a decision of a person. */
 const PASSING: readonly CallPhase[] = ['proposed', 'replanning', 'approved', 'running', 'lost'];

@@ -14,7 +14,7 @@ import type { InDoubtOpened } from '../../../history/events';
 import { LinesInput } from './inputs';
 import { LeftOver, whatHappened } from './edit';
 import { LIMITS } from '../../../contract/limits';
-import { NOTHING_TYPED } from '../../typed';
+import { NOTHING_TYPED } from '../../kept-input';
 import { Text } from '../../ui/text';
 import { Key } from '../../ui/widgets';
 import { type ResolutionKind, RESOLUTIONS } from '../../../contract/decision';

@@ -5,7 +5,7 @@ import type { Issue, JsonSchema } from '../../../contract/tool';
 import { lastWordOn } from '../../../history/decisions';
 import type { CallView } from '../../../history/view-types';
 import { type ArgumentsDraft, setText } from '../../model/draft';
-import { type Typed, typedParts } from '../../typed';
+import { type Typed, typedParts } from '../../kept-input';
 import { SeenEnd } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { hasKeyboard } from '../../ui/app';

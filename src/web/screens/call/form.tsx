@@ -12,7 +12,7 @@ import {
   setAt,
   valueAt,
 } from '../../model/draft';
-import { type Field, formOf, variantOf, withUnnamed } from '../../model/fields';
+import { type Field, formOf, variantOf, withUnnamed } from '../../model/argument-form';
 import {
   ChoiceInput,
   DateInput,

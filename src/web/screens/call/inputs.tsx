@@ -13,7 +13,7 @@ import {
   setText,
   valueAt,
 } from '../../model/draft';
-import type { Field } from '../../model/fields';
+import type { Field } from '../../model/argument-form';
 import { byteNote } from '../../model/labels';
 import { blocksOf } from '../../model/review';
 import { SeenEnd } from '../../ui/seen';

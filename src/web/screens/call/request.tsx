@@ -11,12 +11,12 @@ import { SAFETY_LABELS } from '../../model/labels';
 import { changedText, describeEffect } from '../../../history/labels';
 import { Deadline, Key } from '../../ui/widgets';
 import { useLate, useNow } from '../../ui/app';
-import { SAW_DIGITS } from '../../../contract/plan';
+import { SAW_DIGITS } from '../../../contract/digest';
 import { deceivingText } from '../../model/review';
 import { ArgumentsView, Changes } from './content';
 import { PreviewView } from './diff';
 import { EditArguments, LeftOver } from './edit';
-import { NOTHING_TYPED } from '../../typed';
+import { NOTHING_TYPED } from '../../kept-input';
 
 const loadGrant = () => import('../grant');
 const loadVotes = () => import('./votes');

@@ -8,7 +8,7 @@ import { fieldIssues } from '../../model/draft';
 import { parseRoute, type Route } from '../../model/route';
 import { errorText, noticeText, refusalText } from '../../model/labels';
 import { letsRun } from '../../model/review';
-import type { Typed } from '../../typed';
+import type { Typed } from '../../kept-input';
 import { type ShownNotice, useAppContext } from '../../ui/app';
 
 /** The props of every panel of a call. */

@@ -25,7 +25,7 @@ import { goTo, useAppContext, useKept } from '../../ui/app';
 import { EditArguments } from '../call/edit';
 import { CallName } from '../call/head';
 import { LinesInput } from '../call/inputs';
-import { readForkDraft } from '../../typed';
+import { readForkDraft } from '../../kept-input';
 
 export { CallName };
 

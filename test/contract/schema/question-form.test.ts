@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { checkAnswer, toForm } from '../../../src/contract/schema/form';
+import { checkAnswer, toForm } from '../../../src/contract/schema/question-form';
 import { fieldsOf } from '../../../src/contract/question';
 
 const form = (properties: unknown, more: object = {}): unknown => ({ type: 'object', properties, ...more });

@@ -11,7 +11,7 @@ import {
   lockTool,
   readLock,
   standings,
-} from '../../../src/tools/mcp/lock';
+} from '../../../src/tools/mcp/lock-file';
 import { scratchDirectory } from '../../support/scratch';
 
 const scratch = scratchDirectory();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { type Approvers, parseApprovers } from '../../src/authority/approvers';
-import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../src/authority/assurance';
+import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../src/authority/vote-signature';
 import { TIMES } from '../../src/contract/limits';
 import { type InboxKey, openInboxKey } from '../../src/authority/inbox-key';
 import {

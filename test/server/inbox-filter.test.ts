@@ -1,5 +1,5 @@
 import type { InboxItem, Waiting } from '../../src/client/types';
-import { InboxPages } from '../../src/server/inbox-page';
+import { InboxPages } from '../../src/server/inbox-filter';
 import type { InboxPageQuery } from '../../src/server/api';
 import { inboxItem } from '../cli/support';
 

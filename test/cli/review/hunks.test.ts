@@ -7,7 +7,7 @@ import {
   startChoice,
   type HunkAnswer,
   type HunkAnswers,
-} from '../../../src/cli/review/acts';
+} from '../../../src/cli/review/hunks';
 import type { Terminal } from '../../../src/cli/review/terminal';
 import type { Decision } from '../../../src/contract/decision';
 import { AT, call, proposal, testScreen } from '../support';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FAILURES } from '../../../src/contract/names';
-import type { Gate, GateAllowed } from '../../../src/workflows/gate';
-import { gateTool } from '../../../src/workflows/gate/tool';
+import type { GateAllowed } from '../../../src/workflows/gate';
+import { type Gate, gateTool } from '../../../src/workflows/gate/gate';
 
 const inputSchema = z.object({ amount: z.number() });
 const head = { callId: '1.1', callKey: 'k', decisionId: 'd', approver: 'ann' };

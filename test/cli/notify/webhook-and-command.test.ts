@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCommand, createWebhook, readSecret } from '../../../src/cli/notify/receivers';
+import { createCommand, createWebhook, readSecret } from '../../../src/cli/notify/webhook-and-command';
 import { scratchDirectory } from '../../support/scratch';
 import { isAlive } from '../../support/process-worker';
 import { startPostServer, usePostServer } from '../receiver';

@@ -5,7 +5,7 @@ import {
   publicKeyOf,
   readPrivateKey,
   readAuditKeyId,
-} from '../../../src/history/audit/keys';
+} from '../../../src/history/audit/file-key';
 import { startNode } from '../../cli/process';
 import { ensureBuilt, lib } from '../../support/build';
 
@@ -51,7 +51,7 @@ it.each([
 
 it('makes a pair wherever garbage is collected meanwhile', async () => {
   ensureBuilt();
-  const keys = JSON.stringify(lib('history/audit/keys.js'));
+  const keys = JSON.stringify(lib('history/audit/file-key.js'));
   const program = `for (let n = 0; n < 1000; n++) require(${keys}).makeKeys(); console.log('made')`;
   const { ended, signal } = startNode(['--gc-interval=37', '-e', program]);
   const timer = setTimeout(() => signal('SIGKILL'), 30_000);

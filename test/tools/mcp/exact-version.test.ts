@@ -1,5 +1,5 @@
 import type { McpStart } from '../../../src/tools/mcp/declare';
-import { whyNotStarted } from '../../../src/tools/mcp/pinned';
+import { whyNotStarted } from '../../../src/tools/mcp/exact-version';
 
 const stdio = (command: string, ...args: string[]): McpStart => ({
   kind: 'stdio',

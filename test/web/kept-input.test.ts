@@ -1,6 +1,6 @@
 import { draftFor } from '../../src/web/model/draft';
 import type { CallView } from '../../src/history/view-types';
-import { NOTHING_TYPED, readForkDraft, readTyped, type Typed, typedParts } from '../../src/web/typed';
+import { NOTHING_TYPED, readForkDraft, readTyped, type Typed, typedParts } from '../../src/web/kept-input';
 
 const again = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 

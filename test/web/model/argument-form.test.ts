@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../src/contract/json';
-import { formOf, type Field, variantOf, withUnnamed } from '../../../src/web/model/fields';
+import { formOf, type Field, variantOf, withUnnamed } from '../../../src/web/model/argument-form';
 
 const of = (property: JsonObject): Field | undefined =>
   formOf({ type: 'object', properties: { x: property } }, {}).fields?.[0]?.field;

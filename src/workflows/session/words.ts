@@ -1,0 +1,48 @@
+import { LIMITS } from '../../contract/limits';
+import type { TurnWords } from '../../contract/session';
+import { contentOf } from '../../contract/session/files';
+import { wordsEntry } from '../../contract/transcript';
+import type { Turn } from '../turn';
+
+/**
+ * Keeps new words for the next `think`. Each message id counts once. Words that do not fit are left to the session,
+ * which queues them.
+ */
+export function addWords(turn: Turn, added: TurnWords | undefined): void {
+  const { words, transcript } = turn;
+  if (added === undefined || words.waiting.length >= LIMITS.turnWords || !mayJoin(turn, added)) return;
+  // The ids go along to the next run.
+  if (words.waiting.length + words.took.length >= LIMITS.sessionIds) return;
+  const { messageId } = added;
+  if (words.took.includes(messageId) || words.waiting.some((one) => one.messageId === messageId)) return;
+  const waiting = [...words.waiting, added].map(contentOf);
+  if (transcript.hasRoomFor(waiting.join(' '))) words.waiting.push(added);
+}
+
+/** Takes up the words that arrived since the model was last asked. False: there are none. */
+export function takeUpWords(turn: Turn): boolean {
+  const { words, transcript } = turn;
+  const taken = words.waiting.splice(0);
+  for (const { sender } of taken) if (sender !== undefined) noteSender(turn, sender);
+  words.took.push(...taken.map(({ messageId }) => messageId));
+  transcript.add(...taken.map(wordsEntry));
+  return taken.length > 0;
+}
+
+/**
+ * Whether the sender of new words can still be noted as a requester. Otherwise the words are left to the next turn of the
+ * session: whoever is not noted could decide on what they asked for.
+ */
+function mayJoin({ origin, words }: Turn, { sender }: TurnWords): boolean {
+  const { requester, others = [] } = origin ?? {};
+  // Words without a sender are the requester's.
+  const noted = new Set([undefined, requester, ...others, ...words.waiting.map((one) => one.sender)]);
+  return noted.has(sender) || noted.size <= LIMITS.turnSenders;
+}
+
+/** Notes the sender of new words as a requester of everything that the turn does from now on. */
+function noteSender(turn: Turn, sender: string): void {
+  const { requester, others = [] } = turn.origin ?? {};
+  if (sender === requester || others.includes(sender)) return;
+  turn.origin = { ...turn.origin, others: [...others, sender] };
+}
