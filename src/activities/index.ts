@@ -5,7 +5,7 @@ import { errorMessage } from '../contract/errors';
 import { isObject } from '../contract/json';
 import { ACTIVITIES, FAILURES, RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import { isRaise } from '../contract/spending/budget';
-import { wellFormed } from '../contract/text/bytes';
+import { isWellFormed, wellFormed } from '../contract/text/bytes';
 import { whyUnreadable } from '../contract/unreadable';
 import type { PrepareInput, PrepareOutput, ThinkOutput } from '../contract/think';
 import type { BurstInput, BurstOutput, FirstInput } from '../contract/burst/burst';
@@ -73,7 +73,7 @@ const MOST_CAUSES = 10;
 /** Whether the text of an error or of one of its causes has half a character. */
 function isTorn(error: unknown, level = 0): boolean {
   const [message, name] = [errorMessage(error), nameOf(error)];
-  if (wellFormed(message) !== message || wellFormed(name) !== name) return true;
+  if (!isWellFormed(message) || !isWellFormed(name)) return true;
   return error instanceof Error && error.cause !== undefined && level < MOST_CAUSES
     ? isTorn(error.cause, level + 1)
     : false;

@@ -5,8 +5,8 @@ import type { CallInput, CallOutput, PreparedCall } from '../contract/call';
 import { defined } from '../contract/defined';
 import { isJsonObject, type JsonObject } from '../contract/json';
 import { makeSuccess } from '../contract/result';
-import { raisedText, raiseSchema } from '../contract/spending/budget';
-import { raiseCall, raisedKind } from '../contract/spending/raise';
+import { raisedKind, raisedText, raiseSchema } from '../contract/spending/budget';
+import { RAISE, raiseCall } from '../contract/spending/raise';
 import type { PrepareInput, PrepareOutput } from '../contract/think';
 import { checkVotes, refusalBy, votesUnchecked } from './authority';
 import type { ActivityDeps } from './deps';
@@ -51,8 +51,7 @@ async function rulingOn(
   if (file === undefined) return undefined;
   const kind = raisedKind(args);
   const schema = kind && raiseSchema(kind);
-  const facts = { agent, tool, args, safety: 'dangerous', effect: 'idempotent' } as const;
-  const ruling = file.rulingOn({ ...facts, ...defined({ schema }) });
+  const ruling = file.rulingOn({ agent, tool, args, ...RAISE, ...defined({ schema }) });
   return { ...ruling, file, refused: ruling.action === 'refuse' ? refusalBy(ruling) : undefined };
 }
 
@@ -82,7 +81,7 @@ export async function runRaise(deps: ActivityDeps, input: CallInput): Promise<Ca
   }
   const voided = await voidDecision(input);
   if (voided !== undefined) return { askAgain: voided };
-  const facts = { timestamp: new Date().toISOString(), safety: 'dangerous' as const, approved: true };
+  const facts = { timestamp: new Date().toISOString(), safety: RAISE.safety, approved: true };
   const result = makeSuccess(input, { content: raisedText(args), contentType: 'text' }, facts);
   return { ...cachedOutput(deps, result), ...defined({ roster }) };
 }

@@ -29,7 +29,7 @@ import { requireUnpaused } from './control/pauses';
 import { LIMITS } from '../contract/limits';
 import type { AgentModel } from './model/model-tries';
 import { askModel, noteUsage, type ValuedReply } from './model/model-reply';
-import { ownCallId } from '../contract/names';
+import { callIdIn, ownCallId } from '../contract/names';
 
 /** Asks the model for one step and prepares the calls of its reply. A replay needs nothing but the result. */
 export async function think(deps: ActivityDeps, input: ThinkInput): Promise<ThinkOutput> {
@@ -121,7 +121,7 @@ function askedCalls(step: number, reply: ModelReply): AskedCall[] {
   const given = reply.toolCalls.map(({ id }, index) => id ?? ownCallId(step, index));
   const ids = uniqueIds(given.map((id) => ({ id: id.slice(0, ID_CHARACTERS) })));
   return reply.toolCalls.map((call, index) => ({
-    callId: `${step}.${index + 1}`,
+    callId: callIdIn(step, index),
     id: ids[index] ?? '',
     tool: call.name.slice(0, ID_CHARACTERS),
     raw: call.arguments,

@@ -3,6 +3,7 @@ import { canonicalJson, digestText } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
 import { isMoment } from '../contract/control/forms';
 import { LIMITS } from '../contract/limits';
+import { isWellFormed } from '../contract/text/bytes';
 import type { InPlaceOf } from '../contract/authority/votes';
 import type { Requesters } from '../contract/authority/who-may-vote';
 
@@ -11,13 +12,8 @@ import type { Requesters } from '../contract/authority/who-may-vote';
  */
 export const SIGNED_DECISIONS = [...DECISIONS, 'run-again'] as const;
 
-/** A lone surrogate, which UTF-8 cannot encode. */
-const TORN = /\p{Cs}/u;
 const text = (most: number): z.ZodString =>
-  z
-    .string()
-    .max(most)
-    .refine((value) => !TORN.test(value), 'holds half a character');
+  z.string().max(most).refine(isWellFormed, 'holds half a character');
 const id = text(1000).min(1);
 const digest = z.string().regex(/^[0-9a-f]{64}$/, 'must be a SHA-256 in hex');
 const moment = z

@@ -37,7 +37,7 @@ export function answerDecision(view: TurnView, decision: Decision): Answer {
 export function answerResolution(view: TurnView, resolution: Resolution): Answer {
   const call = view.calls.find((one) => one.callId === resolution.callId);
   if (call === undefined) return refused(resolution, 'unknown_call', noCall(resolution.callId));
-  const standing = isUnresolved(call) ? undefined : call.resolutions.findLast(takesEffect);
+  const standing = isUnresolved(call) ? undefined : call.resolvedBy;
   const final = repeatedIn(call.resolutions, resolution) ?? standing;
   if (final !== undefined) return answerRepeat({ view, call }, resolution, final);
   if (!isUnresolved(call)) return refused(resolution, 'not_in_doubt', `call ${call.callId} is not in doubt`);

@@ -8,6 +8,7 @@ import { defined } from '../contract/defined';
 import { type Budget, budgetIssues } from '../contract/spending/budget';
 import { describeIssues } from '../contract/read-json';
 import { LIMITS } from '../contract/limits';
+import { tooLarge } from '../contract/session';
 import { areFiles, type FileRef } from '../contract/session/files';
 import type { FileStore } from '../store/stored-file';
 import { originIssues, startOf, type TurnInput } from '../contract/turn';
@@ -22,8 +23,6 @@ import { forkRecordOf } from '../history/fork-record';
 import { parseExport } from '../history/exported';
 import { decodeRuns, readHistories } from '../history/read';
 
-/** The most bytes of a prompt. A prompt is one payload, and the transcript carries it through the whole turn. */
-const PROMPT_BYTES = 1024 * 1024;
 const AGENT_CHARS = 200;
 const NOT_READY_WAIT_MS = 500;
 const START_MS = 10_000;
@@ -164,10 +163,9 @@ function checkRequest({ agent, prompt }: Omit<StartRequest, 'id'>): void {
     throw new CountersignError('usage', `no agent has a name of ${agent.length} characters`);
   if (prompt.trim() === '')
     throw new CountersignError('usage', 'a turn needs a prompt: what is the agent to do?');
-  if (utf8Bytes(prompt) > PROMPT_BYTES) {
-    const hint = 'put the text into a file that the agent can read';
-    throw new CountersignError('usage', 'the prompt is over 1 MiB', { hint });
-  }
+  const issue = tooLarge('the prompt', prompt);
+  if (issue === undefined) return;
+  throw new CountersignError('usage', issue, { hint: 'put the text into a file that the agent can read' });
 }
 
 async function startOnce(

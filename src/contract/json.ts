@@ -1,3 +1,5 @@
+import { JSON_LEVELS } from './limits';
+
 // In the sandbox of workflows every use of a global is slow, and these are used for every part of a value.
 const { isArray } = Array;
 const { keys } = Object;
@@ -39,14 +41,11 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The most levels of a value. Deeper values take recursive code to its limits, and no person would read them. */
-const MOST_LEVELS = 100;
-
 /**
  * Whether a decoded value is JSON that all our code can take: numbers that JSON can write (`1e999` is read as
- * Infinity), no key `__proto__`, at most 100 levels, or fewer. Never throws, whatever the depth.
+ * Infinity), no key `__proto__`, at most `JSON_LEVELS` levels, or fewer. Never throws, whatever the depth.
  */
-export function isSoundJson(value: unknown, levels = MOST_LEVELS): boolean {
+export function isSoundJson(value: unknown, levels: number = JSON_LEVELS): boolean {
   return isSound(value, levels);
 }
 

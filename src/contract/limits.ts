@@ -5,6 +5,8 @@ export const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 /** The longest time that may be set: ten years. Longer times would exceed the dates that Temporal can represent. */
 export const LONGEST = 3650 * DAY;
+/** The longest time that is read from another process: some 31 years, in milliseconds. */
+export const LONGEST_READ = 1e12;
 
 /** Sizes, in bytes. */
 export const KIB = 1024;
@@ -12,6 +14,9 @@ export const MIB = 1024 * KIB;
 
 /** The most characters of a text that lists are searched for. */
 export const FILTER_CHARACTERS = 200;
+
+/** The most levels of a value. Deeper values take recursive code to its limits, and no person would read them. */
+export const JSON_LEVELS = 100;
 
 /**
  * Every limit in one place. A value over its limit is refused, or cut with a mark, before it reaches history:
@@ -165,7 +170,10 @@ export const LIMITS = {
   filesPerRequestBytes: 16 * MIB,
   /** The most bytes of one text file that a model reads. The beginning and the end are kept. */
   fileTextBytes: 64 * KIB,
-  /** The most bytes of the text of one message of a session, as JSON: the text is the prompt of a turn. */
+  /**
+   * The most bytes of a turn's prompt, as JSON, and so of the text of one message of a session. A prompt is one payload,
+   * and the transcript carries it through the whole turn.
+   */
   sessionTextBytes: 1 * MIB,
   /**
    * The most bytes of the texts of all messages that wait in a session, as JSON: the session takes them along when it
@@ -313,6 +321,9 @@ export const TIMES = {
    */
   unknownCallRetry: 2 * SECOND,
 } as const;
+
+/** How often and when a call is tried again, unless its tool or its request says so. */
+export const RETRY = { maximumAttempts: 5, initialIntervalMs: SECOND, backoffCoefficient: 2 } as const;
 
 /**
  * The retry policy of an activity that itself decides whether and when it is tried again. These waits count only if the

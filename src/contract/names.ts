@@ -229,6 +229,16 @@ export function callKey(replyId: string, callId: string): string {
   return `${replyId}:${callId}`;
 }
 
+/** The id of a call of a reply: its step, and its place in the reply. `index` counts the calls of the reply from 0. */
+export function callIdIn(step: number, index: number): string {
+  return `${step}.${index + 1}`;
+}
+
+/** The step that an id of a call, or a step alone, names. 0 for an id that a user's workflow chose. */
+export function stepOfCall(callId: string): number {
+  return Number(callId.split('.')[0]) || 0;
+}
+
 /** The id in place of a provider's id for a call of a reply without one. `index` counts the calls of the reply from 0. */
 export function ownCallId(step: number, index: number): string {
   return `call_${step}_${index + 1}`;
@@ -257,6 +267,18 @@ export const activityIds = {
 /** The end of an activity's id if the activity is scheduled again because its result could not be read. */
 function again(asked: number): string {
   return asked === 1 ? '' : `-again-${asked - 1}`;
+}
+
+const ACTIVITY_ID =
+  /^(?:(call|verify|held)-(.+?)-(\d+)|(think|burst|prepare|recall|compact|child)-(.+?))(?:-again-\d+)?$/;
+
+/**
+ * The parts of an activity's id. `of`: the step, the call, the turn or the number of turns. `number`: the generation or
+ * the round, 0 if the id has none. Undefined if `activityIds` makes no such id.
+ */
+export function parseActivityId(id: string): { what: string; of: string; number: number } | undefined {
+  const [, numbered, call = '', number = '0', what = numbered, of = call] = ACTIVITY_ID.exec(id) ?? [];
+  return what === undefined ? undefined : { what, of, number: Number(number) };
 }
 
 /**

@@ -3,7 +3,7 @@ import { GRANT_MARK, GRANT_USE, RULING } from './authority/policy';
 import { type CallBase, type CallOutput, type PreparedCall, type VerifyOutput, CHILD_LOOKS } from './call';
 import { CALL_ID } from './decision';
 import { isObject, isSoundJson } from './json';
-import { LIMITS, TIMES } from './limits';
+import { LIMITS, LONGEST_READ, TIMES } from './limits';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from './names';
 import { TOOL_ERROR_CODES, type ToolResult } from './result';
 import { schemaFit } from './schema/schema';
@@ -17,7 +17,7 @@ import { FILES_SCHEMA } from './session/files';
 import { BUDGET, isRaise } from './spending/budget';
 import { CARRIED_SPENDING } from './spending/carried';
 import { USAGE } from './spending/usage';
-import { CHILD_INPUT, ORIGIN, TRACE, type TurnInput } from './turn';
+import { CHILD_INPUT, noCounts, ORIGIN, TRACE, type TurnInput } from './turn';
 
 /**
  * Reads the output of activities strictly. An operator may complete any activity with any value (`temporal activity
@@ -27,8 +27,7 @@ import { CHILD_INPUT, ORIGIN, TRACE, type TurnInput } from './turn';
 const TEXT: JsonSchema = { type: 'string' };
 const OBJECT: JsonSchema = { type: 'object' };
 const NAME: JsonSchema = { type: 'string', minLength: 1, maxLength: 1000 };
-/** The most milliseconds of a timer: some 31 years. */
-const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
+const MS: JsonSchema = { type: 'number', minimum: 1, maximum: LONGEST_READ };
 
 export const object = (
   properties: Record<string, JsonSchema>,
@@ -224,11 +223,7 @@ export function guard<T>(schema: JsonSchema): (value: unknown) => value is T {
 const WHOLE: JsonSchema = { type: 'integer', minimum: 0 };
 const LIST: JsonSchema = { type: 'array' };
 
-const COUNTS = object(
-  Object.fromEntries(
-    ['calls', 'failed', 'requests', 'denied', 'modified', 'expired', 'inDoubt'].map((name) => [name, WHOLE]),
-  ),
-);
+const COUNTS = object(Object.fromEntries(Object.keys(noCounts()).map((name) => [name, WHOLE])));
 const VERDICT = object({ accepted: { type: 'boolean' }, callId: TEXT });
 const SPENT: JsonSchema = {
   type: 'array',

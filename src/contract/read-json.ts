@@ -1,4 +1,5 @@
 import type { Json } from './json';
+import { isWellFormed } from './text/bytes';
 import type { Issue } from './tool';
 
 /** The value of a JSON text, or all problems for which the text is refused, with their places. */
@@ -180,11 +181,8 @@ function valueOf(token: string): string {
   return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1);
 }
 
-/** Half a character (a lone surrogate). When it is written as bytes, it becomes another character. */
-const TORN = /\p{Cs}/u;
-
 function tornIn(text: string): string | undefined {
-  return TORN.test(text) ? 'this text holds half a character (a lone surrogate)' : undefined;
+  return isWellFormed(text) ? undefined : 'this text holds half a character (a lone surrogate)';
 }
 
 function checkNumber(token: string): string | undefined {

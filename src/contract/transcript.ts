@@ -190,6 +190,12 @@ export function contextIn(entries: readonly TranscriptEntry[]): string | undefin
   return first?.kind === 'reply' ? first.context : undefined;
 }
 
+/** The text of a reply that is the last entry, as where a turn moved to another build. Empty for another entry. */
+export function lastReplyText(entries: readonly TranscriptEntry[] = []): string {
+  const last = entries.at(-1);
+  return last?.kind === 'reply' ? last.text : '';
+}
+
 function transcriptCall(call: PreparedCall): TranscriptCall {
   const head = { callId: call.callId, id: call.id, tool: call.tool };
   if (call.kind === 'remote') return { ...head, arguments: {}, raw: call.raw };

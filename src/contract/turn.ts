@@ -1,5 +1,5 @@
 import { BUDGET, type Budget, type Spent } from './spending/budget';
-import { type CarriedSpending, type Repeated, SPENDING } from './spending/carried';
+import { type CarriedSpending, type Repeated, SPENDING, SPENT } from './spending/carried';
 import { defined } from './defined';
 import { isObject, type Json } from './json';
 import { soundCheck } from './schema/message';
@@ -211,7 +211,8 @@ export function callOfChild(turn: string, child: string): string | undefined {
 /** How a child turn ended. `result` is whatever its workflow returned. */
 export type ChildEnd =
   | { kind: 'completed'; result: unknown }
-  | { kind: 'failed' | 'foreign'; message: string }
+  | { kind: 'failed'; message: string }
+  | { kind: 'foreign'; message: string }
   | { kind: 'cancelled' | 'terminated' | 'timed_out' };
 
 /** The id of a child turn, and the facts of its call that go into the result. */
@@ -269,17 +270,10 @@ export function isTurnResult(value: unknown): value is TurnResult {
 }
 
 function areUsual({ usage, counts, spent }: Record<string, unknown>): boolean {
-  return isObject(usage) && isObject(counts) && (spent === undefined || isSpent(spent));
+  return isObject(usage) && isObject(counts) && (spent === undefined || spentIssues(spent).length === 0);
 }
 
-function isSpent(value: unknown): value is Spent {
-  if (!isObject(value)) return false;
-  const { money = {}, estimated = 0, tokens, steps, time } = value;
-  const areAmounts = [tokens, steps, time, estimated].every(isAmount);
-  return areAmounts && isObject(money) && Object.values(money).every(isAmount);
-}
-
-const isAmount = (value: unknown): boolean => typeof value === 'number' && value >= 0 && value <= 1e12;
+const spentIssues = /* @__PURE__ */ soundCheck(SPENT);
 
 /** Input of `countersign.child`. */
 export interface ChildWaitInput {

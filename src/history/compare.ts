@@ -2,6 +2,7 @@ import canonicalize from 'canonicalize';
 import type { JsonObject } from '../contract/json';
 import { kindOfResult, type ResultKind } from '../contract/result';
 import { defined } from '../contract/defined';
+import { stepOfCall } from '../contract/names';
 import type { TurnEvent } from './events';
 import { viewOf, type CallView, type StepView, type TurnView } from './view';
 
@@ -66,7 +67,7 @@ export function compareFork(
   const [left, right] = [viewOf(original), viewOf(fork)];
   if (right.fork === undefined) return undefined;
   const { from, world, of } = right.fork;
-  const first = Number.parseInt(from, 10);
+  const first = stepOfCall(from);
   const numbers = [left, right].flatMap(({ steps }) => steps.map(({ step }) => step));
   const last = Math.max(first, ...numbers);
   const steps = Array.from({ length: last - first + 1 }, (_, index) => first + index);

@@ -22,6 +22,17 @@ export function foldDecision(call: CallView, event: DecisionMade): void {
   call.phase = isRepeated ? 'replanning' : 'approved';
 }
 
+/** Takes a resolution. It settles the doubt, or counts as one vote of several. */
+export function foldResolution(call: CallView, event: Resolved): void {
+  call.resolutions.push(event);
+  const effect = effectOfResolution(event);
+  if (effect === undefined || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
+  if (event.resolution === 'run-again') voted(call, event, 'approved');
+  if (effect === 'counts') return;
+  call.resolvedBy = event;
+  call.phase = effect === 'runs_again' ? 'approved' : 'done';
+}
+
 /**
  * What an accepted decision does to its request. `counts`: it is one vote, and the request still waits. `asks_again`:
  * somebody has to look again, at a new request. `denies` and `approves` settle the request.
@@ -64,7 +75,7 @@ export function forgetVotes(call: CallView): void {
 }
 
 /** Notes a vote. It replaces an earlier vote of the same person. Undefined: the person took the vote back. */
-export function voted(
+function voted(
   call: CallView,
   { approver, inPlaceOf, signature }: Pick<DecisionMade, 'approver' | 'inPlaceOf' | 'signature'>,
   decision: CastVote['decision'] | undefined,
@@ -82,16 +93,16 @@ export function voted(
  * The message that let a call start last: the decision, or the resolution that ran the call again. Undefined if the
  * call needed none.
  */
-export function allowedBy({ settledBy, resolutions }: CallView): DecisionMade | Resolved | undefined {
-  const again = resolutions.findLast((one) => effectOfResolution(one) === 'runs_again');
-  return again ?? (settledBy === undefined || isDenial(settledBy) ? undefined : settledBy);
+export function allowedBy({ settledBy, resolvedBy }: CallView): DecisionMade | Resolved | undefined {
+  if (resolvedBy?.resolution === 'run-again') return resolvedBy;
+  return settledBy === undefined || isDenial(settledBy) ? undefined : settledBy;
 }
 
 /** The message that ended the last wait of a call for people. Undefined if no message did. */
 export function lastWordOn({
   answers,
   settledBy,
-  resolutions,
+  resolvedBy,
 }: CallView): DecisionMade | Resolved | Answered | undefined {
-  return resolutions.findLast(takesEffect) ?? settledBy ?? answers.findLast(takesEffect);
+  return resolvedBy ?? settledBy ?? answers.findLast((one) => one.judgement.accepted === true);
 }

@@ -6,7 +6,7 @@ import { WORKFLOWS } from '../contract/names';
 import type { ToolResult } from '../contract/result';
 import type { MovedStep, ResultRef, ThinkOutput } from '../contract/think';
 import { defined } from '../contract/defined';
-import type { TranscriptEntry } from '../contract/transcript';
+import { lastReplyText, type TranscriptEntry } from '../contract/transcript';
 import type { CarriedTurn } from '../contract/turn';
 import type { Ancestor, TurnOrigin } from '../contract/call';
 import type { DecodedEvent, EventOf } from './decode/events';
@@ -149,8 +149,7 @@ function readMovedStep(
 ): void {
   const before = state.steps.get(step + 1);
   if (before !== undefined) return void (state.last = before);
-  const last = transcript?.at(-1);
-  const text = last?.kind === 'reply' ? last.text : '';
+  const text = lastReplyText(transcript);
   const at = state.events.length;
   addReply(addStep(state, { step: step + 1, at, droppedBefore, results }), { ...reply, text });
 }

@@ -28,7 +28,7 @@ import type { Answered } from './events';
 import { noCounts, type TurnInput } from '../contract/turn';
 import { rawOf } from './fold/think';
 import { transcriptOf } from './transcript';
-import { ownCallId } from '../contract/names';
+import { callIdIn, ownCallId } from '../contract/names';
 
 /**
  * The input of a fork: everything before the point from the record, and the change at that point. Nothing from the
@@ -259,7 +259,7 @@ function givenReply(
     replyId,
     text,
     calls: calls.map(({ tool, arguments: args = {} }, index) => {
-      const [callId, id] = [`${step}.${index + 1}`, ownCallId(step, index)];
+      const [callId, id] = [callIdIn(step, index), ownCallId(step, index)];
       return { kind: 'remote', callId, id, tool, raw: JSON.stringify(args), taskQueue };
     }),
     schemas: {},

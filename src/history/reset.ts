@@ -1,5 +1,6 @@
 import { CountersignError } from '../contract/errors';
 import { shellWord } from '../contract/text/shell-word';
+import { stepOfCall } from '../contract/names';
 import type { Effect } from '../contract/tool';
 import type { DecodedEvent } from './decode/events';
 import type {
@@ -103,7 +104,7 @@ function callsAfter(
   events: readonly TurnEvent[],
   { before, taskEventId }: Pick<ResetPlan, 'before' | 'taskEventId'>,
 ): ResetCall[] {
-  const step = Number.parseInt(before, 10);
+  const step = stepOfCall(before);
   const steps = events.flatMap((event) => (event.type === 'step' && event.step >= step ? [event] : []));
   return steps.flatMap((one) =>
     one.calls.flatMap(({ callId, tool }) => {

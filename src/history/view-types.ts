@@ -91,7 +91,12 @@ export interface CallView {
   /** Nobody decided in time, so more people may decide. */
   isEscalated?: true;
   doubt?: InDoubtOpened;
+  /** The resolutions of the call, also refused ones, in order. */
   resolutions: Resolved[];
+  /**
+   * The resolution that settled the last doubt. Absent: nobody settled a doubt, or the resolution did not hold.
+   */
+  resolvedBy?: Resolved;
   /** The id of the child turn that the call started. */
   child?: string;
   result?: ToolResult;

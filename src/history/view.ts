@@ -27,9 +27,9 @@ import {
   statusOf,
   type TurnView,
 } from './view-types';
-import { effectOfResolution, foldDecision, forgetVotes, voted } from './decisions';
+import { foldDecision, foldResolution, forgetVotes } from './decisions';
 import { addSpent, noSpending, raised, smallerOf, spentInReply } from '../contract/spending/budget';
-import { RAISE_BUDGET } from '../contract/names';
+import { RAISE_BUDGET, stepOfCall } from '../contract/names';
 import { defined } from '../contract/defined';
 
 export { keyOfStart } from './view-types';
@@ -191,7 +191,7 @@ function withCall(
 ): void {
   const known = view.calls.findLast((call) => call.callId === callId);
   if (known !== undefined) return change(known);
-  const step = Number.parseInt(callId, 10) || 0;
+  const step = stepOfCall(callId);
   const made = callView({ callId, id: callId, tool, kind: 'run', arguments: {} }, step);
   view.calls.push(made);
   change(made);
@@ -210,6 +210,7 @@ function callReopened(call: CallView, { struck }: DecisionVoid): void {
   call.votes = struck === undefined ? [] : call.votes.filter(({ voter }) => !struck.includes(voter));
   call.phase = 'replanning';
   delete call.settledBy;
+  delete call.resolvedBy;
   delete call.approved;
   delete call.grant;
   delete call.startedAt;
@@ -261,7 +262,7 @@ function viewDecision(view: TurnView, event: TurnEvent): void {
       return onKnown(view, event.callId, (call) => foldDecision(call, event));
     case 'resolved':
       judged(view, event);
-      return onKnown(view, event.callId, (call) => resolved(call, event));
+      return onKnown(view, event.callId, (call) => foldResolution(call, event));
     case 'answered':
       judged(view, event);
       return onKnown(view, event.callId, (call) => answered(call, event));
@@ -283,12 +284,4 @@ function answered(call: CallView, event: Answered): void {
   call.answers.push(event);
   if (event.judgement.accepted !== true || call.phase !== 'asked') return;
   call.phase = event.answer === 'declined' ? 'declined' : 'answered';
-}
-
-function resolved(call: CallView, event: Resolved): void {
-  call.resolutions.push(event);
-  const effect = effectOfResolution(event);
-  if (effect === undefined || (call.phase !== 'in_doubt' && call.phase !== 'lost')) return;
-  if (event.resolution === 'run-again') voted(call, event, 'approved');
-  if (effect !== 'counts') call.phase = effect === 'runs_again' ? 'approved' : 'done';
 }

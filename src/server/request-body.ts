@@ -9,21 +9,24 @@ import { isObject, type Json, type JsonObject } from '../contract/json';
 import { FILTER_CHARACTERS, LIMITS } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
 import { reasonProblem } from '../contract/call-texts';
+import { limitText } from '../contract/text/bytes';
 import { messageCheck, type MessageOf, type MessageSchema } from '../contract/schema/message';
 import type { BodyOf } from './api';
 
-/** The most bytes of a body: eight times the arguments that a call may have. */
-const MAX_BYTES = 1024 * 1024;
+/** The most bytes of a body. The largest body is a message of a conversation. */
+const MAX_BYTES = LIMITS.sessionMessageBytes;
 
 const limited = bodyLimit({
   maxSize: MAX_BYTES,
   onError: () => {
-    throw new CountersignError('too_large', 'the body is over 1 MiB', { hint: 'send less at once' });
+    throw new CountersignError('too_large', `the body is over ${limitText(MAX_BYTES)}`, {
+      hint: 'send less at once',
+    });
   },
 });
 
 /**
- * Refuses a body over 1 MiB with `too_large`, before reading it. A DELETE without these headers has no body (RFC 9112,
+ * Refuses a body over `MAX_BYTES` with `too_large`, before reading it. A DELETE without these headers has no body (RFC 9112,
  * 6.3), so it passes without a check.
  */
 export const limitBody: MiddlewareHandler = (c, next) => {

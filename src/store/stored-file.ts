@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { CountersignError, errorMessage } from '../contract/errors';
+import { limitText } from '../contract/text/bytes';
 import { systemReason } from '../contract/text/system-errors';
 import { LIMITS } from '../contract/limits';
 import { areFiles, type FileRef } from '../contract/session/files';
@@ -111,7 +112,7 @@ function refOf({ name: given, bytes, mediaType }: NewFile): FileRef {
   const name = nameOf(given);
   const size = bytes.byteLength;
   if (size === 0) throw unfit(name, 'is empty');
-  if (size > LIMITS.fileBytes) throw unfit(name, `is over ${LIMITS.fileBytes / 1024 ** 2} MiB`);
+  if (size > LIMITS.fileBytes) throw unfit(name, `is over ${limitText(LIMITS.fileBytes)}`);
   const type = mediaType?.toLowerCase().split(';', 1)[0]?.trim() ?? mediaTypeOf(name, bytes);
   const ref = { digest: hash('sha256', bytes), mediaType: type, size, name };
   if (!isMediaType(type) || !areFiles([ref]))

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { CountersignError } from '../contract/errors';
-import type { Budget } from '../contract/spending/budget';
+import { type Budget, MOST_AMOUNT } from '../contract/spending/budget';
 import { defined } from '../contract/defined';
 import { LIMITS } from '../contract/limits';
 import type { GateMode } from '../contract/think';
@@ -220,9 +220,6 @@ function isKind(value: unknown): boolean {
 }
 
 const NO_FALLBACK: Fallback = { models: [], on: new Set(), afterMs: undefined };
-
-/** The largest amount in a budget. */
-const MOST_AMOUNT = 1e12;
 
 const budgetSchema = z.strictObject({
   tokens: z.int().min(1).max(MOST_AMOUNT).optional(),

@@ -6,7 +6,7 @@ import type { Preview } from '../contract/plan';
 import { contentDigest } from './content-digest';
 import { resolveParameters } from './parameters';
 import type { CallContext, Classified, Parameters, Tool, ToolOptions, Verification } from './types';
-import { LIMITS, TIMES } from '../contract/limits';
+import { LIMITS, RETRY, TIMES } from '../contract/limits';
 import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
@@ -256,7 +256,12 @@ const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
 type Retry = z.output<typeof retrySchema>;
 
 function resolveRetry(effect: ToolSettings['effect'], given: Retry = {}): RetryOptions {
-  const { maximumAttempts = 5, initialInterval = 1000, backoffCoefficient = 2, maximumInterval } = given;
+  const {
+    maximumAttempts = RETRY.maximumAttempts,
+    initialInterval = RETRY.initialIntervalMs,
+    backoffCoefficient = RETRY.backoffCoefficient,
+    maximumInterval,
+  } = given;
   const waits = defined({ maximumIntervalMs: maximumInterval });
   const retry = { maximumAttempts, initialIntervalMs: initialInterval, backoffCoefficient, ...waits };
   return { ...retry, maximumAttempts: mostAttempts({ effect, retry }) };

@@ -13,7 +13,8 @@ import { defineTool, inPlace } from './define-tool';
 import { stopped, ToolError, TransportError } from './errors';
 import type { CallContext, Duration, Tool } from './types';
 import { type Folder, FOLDER_ACCESS } from './workspace/folder';
-import { hasLoneSurrogate, normalPath, onOneLine } from './workspace/path';
+import { isWellFormed } from '../contract/text/bytes';
+import { normalPath, onOneLine } from './workspace/path';
 import { describeFileToApprove } from './workspace/move-tools';
 import { createRoot, type Root } from './workspace/root';
 import { type ProcessEnd, runProcess } from './run-process';
@@ -167,7 +168,7 @@ async function reachOf(sandbox: Sandbox | undefined): Promise<string> {
 function assertArgv(argv: readonly string[]): readonly string[] {
   if (argv.some((word) => word.includes('\0')))
     throw new ToolError('A word of a command cannot hold a NUL byte.');
-  if (argv.some(hasLoneSurrogate))
+  if (!argv.every(isWellFormed))
     throw new ToolError('A word of a command cannot hold half a character (a lone surrogate).');
   if (argv[0]?.trim() === '') throw new ToolError('The first word names the program; it is empty.');
   return argv;

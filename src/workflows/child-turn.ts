@@ -188,9 +188,12 @@ async function lookAgain(turn: Turn, state: CallState, child: string): Promise<C
   }
 }
 
-function failedEnd(error: unknown): ChildEnd {
-  if (isCancellation(error)) return { kind: 'cancelled' };
-  const cause = error instanceof ChildWorkflowFailure ? error.cause : error;
+/** How a turn that was started as a child ended, by the error of the wait for it. */
+export function failedEnd(error: unknown): Exclude<ChildEnd, { kind: 'completed' | 'foreign' }> {
+  const isOwn = error instanceof ChildWorkflowFailure;
+  const cause = isOwn ? error.cause : error;
+  // A turn that failed because an activity of it was cancelled has failed.
+  if (isOwn ? cause instanceof CancelledFailure : isCancellation(error)) return { kind: 'cancelled' };
   if (cause instanceof TerminatedFailure) return { kind: 'terminated' };
   if (cause instanceof TimeoutFailure) return { kind: 'timed_out' };
   return {

@@ -7,7 +7,7 @@ import type { Pause, PauseTaken } from '../contract/control/pauses';
 import { DECISION, QUESTION_ANSWER, RESOLUTION, type Accepted } from '../contract/decision';
 import { originIssues } from '../contract/turn';
 import { isObject } from '../contract/json';
-import { LIMITS } from '../contract/limits';
+import { JSON_LEVELS, LIMITS } from '../contract/limits';
 import { QUERIES, SIGNALS, UPDATES } from '../contract/names';
 import { readJson, describeIssues } from '../contract/read-json';
 import {
@@ -127,9 +127,6 @@ export const CONTROL_BOUNDS: Bounds = {
 /** The value of a message, which is undefined if the message is empty, or the reason why the message is refused. */
 export type ReadMessage = { ok: true; value: unknown } | { ok: false; message: string };
 
-/** The most levels of arguments. No person could review deeper ones. */
-const MOST_LEVELS = 100;
-
 /** Reads a raw message from any sender. Checks the length first, so the time is bounded. Never throws. */
 export function readMessage(message: RawValue | undefined, { what, bytes, fields }: Bounds): ReadMessage {
   const size = messageBytes(message);
@@ -137,7 +134,7 @@ export function readMessage(message: RawValue | undefined, { what, bytes, fields
     return { ok: false, message: `a ${what} has at most ${bytes} bytes, this one has ${size}` };
   const text = textOf(message);
   if (text === undefined) return { ok: true, value: undefined };
-  const read = readJson(text, MOST_LEVELS);
+  const read = readJson(text, JSON_LEVELS);
   if (!read.ok) return { ok: false, message: `not a ${what}: ${describeIssues(read.issues)}` };
   const { value } = read;
   const unknown = isObject(value) ? Object.keys(value).find((key) => !fields.includes(key)) : undefined;

@@ -27,6 +27,7 @@ import type { ThinkOutput } from '../contract/think';
 import type { CarriedSpending } from '../contract/spending/carried';
 import type { CallState } from './approvals/state';
 import { Step } from './step';
+import { countRequest } from './think';
 import type { Turn, TurnRuntime } from './turn';
 
 /**
@@ -113,10 +114,7 @@ export async function askForMore(turn: Turn, runtime: TurnRuntime): Promise<stri
     if (turn.approvals.cancelled) return undefined;
     if (!isValidCall(request)) return `${why}; ${whyInvalid(request)}`;
     const state = await decided(turn, request, runtime);
-    turn.counts.requests += 1;
-    if (state.edit !== undefined) turn.counts.modified += 1;
-    if (state.result?.error?.code === 'denied') turn.counts.denied += 1;
-    if (state.result?.error?.code === 'expired') turn.counts.expired += 1;
+    countRequest(turn.counts, { ...state, isRequest: true });
     if (state.result?.success !== true) {
       if (turn.approvals.cancelled) return undefined;
       return `${why}; ${state.result?.error?.message ?? 'nobody allowed more'}`;

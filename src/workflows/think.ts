@@ -10,7 +10,13 @@ import { defined } from '../contract/defined';
 import { digestText } from '../contract/digest';
 import { OWN_RETRY, TIMES } from '../contract/limits';
 import { ACTIVITIES, activityIds, FAILURES } from '../contract/names';
-import { replyEntry, resultEntry, type TranscriptEntry, wordsEntry } from '../contract/transcript';
+import {
+  lastReplyText,
+  replyEntry,
+  resultEntry,
+  type TranscriptEntry,
+  wordsEntry,
+} from '../contract/transcript';
 import { utf8Bytes } from '../contract/text/bytes';
 import { addUsage } from '../contract/spending/usage';
 import type { ResultRef, ThinkInput, ThinkOutput } from '../contract/think';
@@ -18,9 +24,11 @@ import { recordEntries } from '../contract/session/conversation';
 import type { TurnRecord } from '../contract/session';
 import { rawResult } from './messages';
 import { takeUpWords } from './session/words';
+import type { CallState } from './approvals/state';
 import type { Turn } from './turn';
 import type { ToolResult } from '../contract/result';
 import type { PreparedCall } from '../contract/call';
+import type { TurnCounts } from '../contract/turn';
 import { isSessionState, type KnownState } from '../contract/tool';
 
 /** A call that is over, with its result. */
@@ -75,8 +83,7 @@ export function applySeedStep(turn: Turn): ThinkOutput | undefined {
   const { given, moved } = turn;
   if (moved !== undefined) {
     applyLimits(turn, moved.reply);
-    const last = turn.transcript.entries.at(-1);
-    return { ...moved.reply, text: last?.kind === 'reply' ? last.text : '' };
+    return { ...moved.reply, text: lastReplyText(turn.transcript.entries) };
   }
   if (given === undefined) return undefined;
   delete turn.given;
@@ -207,9 +214,25 @@ export function countCall(
   if (call.kind === 'recorded') return;
   counts.calls += 1;
   if (!result.success) counts.failed += 1;
-  const { grant } = approvals.calls.get(call.callId) ?? {};
-  if (call.kind === 'ask' && call.question === undefined && grant === undefined) counts.requests += 1;
-  if (result.error?.code === 'denied') counts.denied += 1;
-  if (result.error?.code === 'expired') counts.expired += 1;
-  if (approvals.calls.get(call.callId)?.edit !== undefined) counts.modified += 1;
+  // A worker may have made a request of a call that was prepared to run without one.
+  const state: Partial<CallState> = approvals.calls.get(call.callId) ?? {};
+  const asked = state.call ?? call;
+  const isRequest = asked.kind === 'ask' && asked.question === undefined && state.grant === undefined;
+  countRequest(counts, { ...state, result, isRequest });
+}
+
+/**
+ * Counts what people made of a call that is over. A call that no worker takes and a question without an answer have the
+ * code `expired`, too. So only a request that nobody allowed counts as denied or expired.
+ */
+export function countRequest(
+  counts: TurnCounts,
+  { isRequest, held, edit, result }: Pick<CallState, 'held' | 'edit' | 'result'> & { isRequest: boolean },
+): void {
+  if (edit !== undefined) counts.modified += 1;
+  if (!isRequest) return;
+  counts.requests += 1;
+  if (held !== undefined) return;
+  if (result?.error?.code === 'denied') counts.denied += 1;
+  if (result?.error?.code === 'expired') counts.expired += 1;
 }

@@ -127,6 +127,20 @@ test('a second doubt is unresolved, although a person ran the call again after t
   expect(answer).toMatchObject({ verdict: { code: 'cancelled' } });
 });
 
+test('a resolution that a worker voided settled nothing', () => {
+  const script = runAgain(runAgain(doubtOfTwo(), 'ann', waits), 'ben');
+  const again = script.call(ask('1.1', { authority: authority(2) }), {}, 1);
+  script
+    .done(again, { askAgain: 'the rules have changed', secret: 's' })
+    .task()
+    .open([item('1.1')]);
+  const said = { callId: '1.1', decision: 'denied', decisionId: 'no' };
+  script.update('decide', said, accepted('1.1', 'denied', { decisionId: 'no' }));
+  script.add({ kind: 'canceled' });
+  const answer = answerResolution(viewOf(script.fold()), { callId: '1.1', resolution: 'run-again' });
+  expect(answer).toMatchObject({ verdict: { code: 'not_in_doubt' } });
+});
+
 test('a repeat of a vote gets its first verdict again', () => {
   const said = { callId: '1.1', resolution: 'run-again' as const, decisionId: 'again-ann' };
   expect(answerResolution(halfAgain(), said)).toMatchObject({

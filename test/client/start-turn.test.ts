@@ -24,6 +24,7 @@ test.each([
   ['an agent whose name is too long', { agent: 'a'.repeat(201), prompt: 'x' }],
   ['no prompt', { agent: 'a', prompt: ' \n' }],
   ['a prompt over 1 MiB', { agent: 'a', prompt: 'ä'.repeat(600_000) }],
+  ['a prompt over 1 MiB as JSON', { agent: 'a', prompt: '"'.repeat(600_000) }],
   ['an id with a slash', { agent: 'a', prompt: 'x', id: 'a/b' }],
   ['a priority of 0', { agent: 'a', prompt: 'x', priority: { priorityKey: 0 } }],
   ['half a priority', { agent: 'a', prompt: 'x', priority: { priorityKey: 1.5 } }],

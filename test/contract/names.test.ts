@@ -1,9 +1,12 @@
 import {
   activityIds,
+  callIdIn,
   callKey,
   gateMemoKey,
   idempotencyKey,
+  parseActivityId,
   PATCHES,
+  stepOfCall,
   TOOL_NAME,
 } from '../../src/contract/names';
 
@@ -26,6 +29,32 @@ test.each<[string, string]>([
   [activityIds.verify('1.2', 0, 3), 'verify-1.2-0-again-2'],
   [gateMemoKey('refund'), 'gated.refund'],
 ])('the id %s', (id, expected) => expect(id).toBe(expected));
+
+test.each<[string, object | undefined]>([
+  [activityIds.think(3), { what: 'think', of: '3', number: 0 }],
+  [activityIds.burst(3, 2), { what: 'burst', of: '3', number: 0 }],
+  [activityIds.prepare('1.2', 3), { what: 'prepare', of: '1.2', number: 0 }],
+  [activityIds.recall('turn-7-x', 2), { what: 'recall', of: 'turn-7-x', number: 0 }],
+  [activityIds.compact(4), { what: 'compact', of: '4', number: 0 }],
+  [activityIds.held('1.2', 11), { what: 'held', of: '1.2', number: 11 }],
+  [activityIds.call('1.2', 1), { what: 'call', of: '1.2', number: 1 }],
+  [activityIds.call('7-refund-again-1', 0), { what: 'call', of: '7-refund-again-1', number: 0 }],
+  [activityIds.child('1.2', 2), { what: 'child', of: '1.2', number: 0 }],
+  [activityIds.verify('1.2', 0, 3), { what: 'verify', of: '1.2', number: 0 }],
+  ['think-', undefined],
+  ['call-1.2', undefined],
+  ['7', undefined],
+])('the parts of the activity id %s', (id, parts) => expect(parseActivityId(id)).toEqual(parts));
+
+test.each<[string, number]>([
+  [callIdIn(3, 0), 3],
+  [`${callIdIn(12, 3)}.0.1`, 12],
+  ['4.budget', 4],
+  ['4', 4],
+  ['7-refund', 0],
+  ['refund-7.1', 0],
+  ['', 0],
+])('the step of the call %s is %p', (callId, step) => expect(stepOfCall(callId)).toBe(step));
 
 test.each<[string, boolean]>([
   ['write_file', true],

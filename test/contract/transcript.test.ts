@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import { cutContent, fairShare } from '../../src/contract/transcript';
+import {
+  cutContent,
+  fairShare,
+  lastReplyText,
+  type TranscriptEntry,
+  wordsEntry,
+} from '../../src/contract/transcript';
 import { jsonBytes } from '../../src/contract/text/bytes';
 import { runs } from '../support/properties';
 
@@ -63,4 +69,15 @@ it.each<[string, number[], number, number]>([
   ['no room at all', [5000], -100, 256],
 ])('fairShare: %s', (_, sizes, room, share) => {
   expect(fairShare(sizes, room)).toBe(share);
+});
+
+const reply: TranscriptEntry = { kind: 'reply', replyId: 'r', text: 'let me', calls: [] };
+
+test.each<[string, TranscriptEntry[] | undefined, string]>([
+  ['a reply', [wordsEntry({ text: 'go' }), reply], 'let me'],
+  ['words after a reply', [reply, wordsEntry({ text: 'go' })], ''],
+  ['nothing', [], ''],
+  ['no transcript', undefined, ''],
+])('the text of the last reply is empty without one at the end: %s', (_, entries, text) => {
+  expect(lastReplyText(entries)).toBe(text);
 });

@@ -100,6 +100,10 @@ it('cuts what is too long, of an answer and of words', () => {
   expect(failed.error?.message.length).toBeLessThan(301);
 });
 
+const MORE_CURRENCIES_THAN_A_TURN_TAKES_ALONG = Object.fromEntries(
+  Array.from({ length: 21 }, (_, index) => [`C${index}`, 1]),
+);
+
 it.each([
   null,
   [],
@@ -110,6 +114,7 @@ it.each([
   { ...ended, why: 5 },
   { ...ended, spent: { tokens: -1, steps: 1, time: 1 } },
   { ...ended, spent: { tokens: 1, steps: 1, time: 1, money: { EUR: 'x' } } },
+  { ...ended, spent: { tokens: 1, steps: 1, time: 1, money: MORE_CURRENCIES_THAN_A_TURN_TAKES_ALONG } },
 ])('%j cannot be the result of a turn', (value) => {
   expect(isTurnResult(value)).toBe(false);
 });

@@ -9,7 +9,17 @@ import {
   takesEffect,
 } from '../../src/history/decisions';
 import { viewOf } from '../../src/history/view';
-import { accepted, authority, doubtOfTwo, requested, runAgain, type Script, waits } from './script';
+import {
+  accepted,
+  ask,
+  authority,
+  doubtOfTwo,
+  item,
+  requested,
+  runAgain,
+  type Script,
+  waits,
+} from './script';
 
 const ACCEPTED: DecisionMade = {
   ...{ type: 'decision', at: '2026-03-01T12:00:00.000Z', eventId: 9, callId: '1.1' },
@@ -77,6 +87,24 @@ it('a vote to run a call again lets nothing run until the other vote is there', 
   expect(waiting && allowedBy(waiting)).toMatchObject({ type: 'decision', approver: 'ben' });
   const [allowed] = viewOf(runAgain(one, 'ben').fold()).calls;
   expect(allowed && allowedBy(allowed)).toMatchObject({ type: 'resolved', approver: 'ben' });
+});
+
+it('a resolution that the worker voids let nothing run, and the next decision does', () => {
+  const script = runAgain(runAgain(doubtOfTwo(), 'ann', waits), 'ben');
+  const again = script.call(ask('1.1', { authority: authority(2) }), {}, 1);
+  script
+    .done(again, { askAgain: 'the rules have changed', secret: 's' })
+    .task()
+    .open([item('1.1')]);
+  const lastOf = () => {
+    const [call] = viewOf(script.fold()).calls;
+    return call && { phase: call.phase, allowed: allowedBy(call), last: lastWordOn(call) };
+  };
+  expect(lastOf()).toEqual({ phase: 'requested', allowed: undefined, last: undefined });
+  const said = { callId: '1.1', decision: 'approved', approver: 'eve', decisionId: 'd-eve' };
+  script.update('decide', said, accepted('1.1', 'approved', { approver: 'eve', decisionId: 'd-eve' }));
+  const eve = { type: 'decision', approver: 'eve' };
+  expect(lastOf()).toMatchObject({ phase: 'approved', allowed: eve, last: eve });
 });
 
 it('a vote that accepts no hunk is a vote against the call', () => {

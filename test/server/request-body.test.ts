@@ -29,6 +29,7 @@ it.each([
   ['half a character', decision({ reason: '\ud800' }), 400],
   ['a key __proto__', decision({}).replace('"callId"', '"__proto__":{},"callId"'), 400],
   ['a million keys', `{${Array.from({ length: 1e6 }, (_, n) => `"k${n}":1`).join(',')}}`, 413],
+  ['as much as a message of a conversation may have', JSON.stringify({ reason: 'x'.repeat(2 ** 20) }), 400],
   ['2 MiB', JSON.stringify({ reason: 'x'.repeat(2 ** 21) }), 413],
 ])('refuses %s with %i', async (_what, body, status) => {
   const response = await decide(body);

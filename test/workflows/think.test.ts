@@ -1,9 +1,11 @@
 import type { InvalidCall, PreparedCall } from '../../src/contract/call';
+import type { Decision } from '../../src/contract/decision';
 import { digestText } from '../../src/contract/digest';
 import { makeFailure } from '../../src/contract/result';
 import type { Usage } from '../../src/contract/spending/usage';
 import type { ThinkInput } from '../../src/contract/think';
 import type { TurnInput } from '../../src/contract/turn';
+import { judgeDecision, takeDecision } from '../../src/workflows/approvals/judge-decision';
 import { settle, start } from '../../src/workflows/approvals/transitions';
 import {
   appendPrompt,
@@ -16,7 +18,7 @@ import {
   thinkInput,
 } from '../../src/workflows/think';
 import { makeTurn, type Turn } from '../../src/workflows/turn';
-import { result, thinkOutput } from '../history/script';
+import { authority, result, thinkOutput } from '../history/script';
 import { approvalsWith, validCall } from '../support/calls';
 import { endWorkflow, valueIn, WorkflowUnderTest } from '../support/workflow';
 
@@ -105,6 +107,12 @@ it('puts the prompt into the transcript once', () => {
   expect(turn.transcript.entries).toEqual([{ kind: 'words', text: 'pay the bill' }]);
 });
 
+function decide({ approvals }: Turn, message: Decision): void {
+  const judged = judgeDecision(approvals, message, 1);
+  if (judged.kind !== 'take') throw new Error(`the decision is not taken: ${judged.kind}`);
+  takeDecision(approvals, judged, { now: 1, decisionId: 'd' });
+}
+
 describe('the results of a step', () => {
   const failure = (code: 'denied' | 'expired' | 'tool'): FinishedCall['result'] => {
     const { id, callId, tool } = validCall();
@@ -115,6 +123,7 @@ describe('the results of a step', () => {
     ...{ kind: 'recorded', callId: '1.1', id: 'm', tool: 'pay', proposed: {} },
     result: result('1.1'),
   };
+  const question = validCall({ question: true });
   const invalid: InvalidCall = {
     ...{ kind: 'invalid', callId: '1.1', id: 'm', tool: 'pay' },
     proposed: {},
@@ -126,12 +135,39 @@ describe('the results of a step', () => {
     ['a failure', validCall({ kind: 'run' }), failure('tool'), { calls: 1, failed: 1 }],
     ['a denial', validCall(), failure('denied'), { calls: 1, failed: 1, requests: 1, denied: 1 }],
     ['an expiry', validCall(), failure('expired'), { calls: 1, failed: 1, requests: 1, expired: 1 }],
+    ['a call that no worker took', validCall({ kind: 'run' }), failure('expired'), { calls: 1, failed: 1 }],
+    ['a question without an answer', question, failure('expired'), { calls: 1, failed: 1 }],
+    ['a question that was declined', question, failure('denied'), { calls: 1, failed: 1 }],
     ['an invalid call', invalid, invalid.result, { calls: 1, failed: 1 }],
     ['a call of the turn that this is a fork of', recorded, result('1.1'), {}],
   ])('are counted: %s', (_, call, ended, counts) => {
     const turn = makeTestTurn();
     appendResults(turn, [{ call, result: ended, ours: true }]);
     expect(turn.counts).toEqual({ ...none, ...counts });
+  });
+
+  it('count a call that was approved and that no worker took as a request that did not expire', () => {
+    const turn = { ...makeTestTurn(), approvals: approvalsWith({}) };
+    const state = turn.approvals.calls.get('1.1');
+    if (state === undefined) throw new Error('no call');
+    decide(turn, { callId: '1.1', decision: 'approved' });
+    start(state);
+    settle(turn.approvals, state, { settlement: { result: failure('expired') }, now: 1 });
+    appendResults(turn, [{ call: state.call, result: failure('expired'), ours: true }]);
+    expect(turn.counts).toEqual({ ...none, calls: 1, failed: 1, requests: 1 });
+  });
+
+  it('count a call that a worker made a request of, and that a person denied', () => {
+    const turn = { ...makeTestTurn(), approvals: approvalsWith({ kind: 'run', effect: 'pure' }) };
+    const state = turn.approvals.calls.get('1.1');
+    if (state === undefined) throw new Error('no call');
+    const { call } = state;
+    start(state);
+    const askAgain = { askAgain: 'the rules have changed', authority: authority(1) };
+    settle(turn.approvals, state, { settlement: askAgain, now: 1 });
+    decide(turn, { callId: '1.1', decision: 'denied', approver: 'ann' });
+    appendResults(turn, [{ call, result: failure('denied'), ours: true }]);
+    expect(turn.counts).toEqual({ ...none, calls: 1, failed: 1, requests: 1, denied: 1 });
   });
 
   it('count a call with arguments of a person as modified', () => {

@@ -1,5 +1,6 @@
 import type { VoteSignature } from '../decision';
 import { defined } from '../defined';
+import { LONGEST_READ } from '../limits';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 import { type CastVote, type InPlaceOf, isSameName, SOMEBODY, type Voter } from './votes';
@@ -55,7 +56,7 @@ export interface Vote extends CastVote {
 const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
 const NAMES: JsonSchema = { type: 'array', items: TEXT };
 const COUNT: JsonSchema = { type: 'integer', minimum: 1, maximum: 1000 };
-const MS: JsonSchema = { type: 'number', minimum: 1, maximum: 1e12 };
+const MS: JsonSchema = { type: 'number', minimum: 1, maximum: LONGEST_READ };
 
 /** An authority as it comes from an activity, which an operator can complete with anything. */
 export const AUTHORITY: JsonSchema = {

@@ -1,4 +1,5 @@
 import { isObject, isSoundJson, type JsonObject } from '../json';
+import { JSON_LEVELS } from '../limits';
 import { schemaCheck } from './schema';
 import type { Issue, JsonSchema } from '../tool';
 
@@ -94,13 +95,13 @@ export function messageGuard<S extends MessageSchema>(schema: S): (value: unknow
  */
 export function soundCheck(schema: JsonSchema): (value: unknown) => Issue[] {
   const check = schemaCheck(schema);
-  return (value) => (isSoundJson(value) ? check(value) : [UNSOUND]);
+  return (value) => (isSoundJson(value) ? check(value) : [unsound()]);
 }
 
-const UNSOUND: Issue = {
-  path: '',
-  message: 'it has a number that JSON cannot write, a key __proto__, or more than 100 levels',
-};
+function unsound(): Issue {
+  const message = `it has a number that JSON cannot write, a key __proto__, or more than ${JSON_LEVELS} levels`;
+  return { path: '', message };
+}
 
 /**
  * Makes a reader that keeps the readable fields of any value. Fields that do not fit are left out. The reader never

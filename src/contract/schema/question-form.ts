@@ -1,6 +1,6 @@
 import { isJsonObject, isObject, type Json, type JsonObject } from '../json';
 import { LIMITS } from '../limits';
-import { SECRET_FOR, SECRET_FORMAT } from '../secret/sealed';
+import { FIELD_NAME, SECRET_FOR, SECRET_FORMAT } from '../secret/sealed';
 import { completeAnswer, type Question } from '../question';
 import { countedCheck } from './schema';
 import type { Issue, JsonSchema } from '../tool';
@@ -16,7 +16,7 @@ export const PLAIN_FORM: JsonSchema = {
 };
 
 const FORMATS: readonly unknown[] = ['email', 'uri', 'date', 'date-time', SECRET_FORMAT];
-const FIELD_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
+const IS_FIELD_NAME = /* @__PURE__ */ new RegExp(`^${FIELD_NAME}$`);
 
 /** Keywords that do not affect which values fit. They are dropped silently. */
 const ROOT_KEYWORDS = [
@@ -66,7 +66,7 @@ export function toForm(schema: unknown): MadeForm {
         [name, toField(field, (path, message) => wrong(`/properties/${name}${path}`, message))] as const,
     );
   for (const [name] of properties)
-    if (!FIELD_NAME.test(name))
+    if (!IS_FIELD_NAME.test(name))
       wrong(
         '/properties',
         `${JSON.stringify(name.slice(0, 64))}: a name has letters, digits, _ and -, and begins with a letter`,

@@ -1,5 +1,6 @@
 import { errorMessage } from '../errors';
 import { isObject, isPlainObject, type Json } from '../json';
+import { JSON_LEVELS } from '../limits';
 import type { JsonSchema } from '../tool';
 import { assertReadable, compilePattern } from './pattern';
 import { DATA_KEYWORDS, findReference } from './reference';
@@ -22,13 +23,10 @@ export function assertUsableSchema(given: unknown): JsonSchema {
 
 /** A copy of a schema that shares nothing with the original. @throws Error if the schema is not plain JSON. */
 export function toPlainJson(given: unknown): JsonSchema {
-  const copy = isObject(given) ? plainCopy(given, MOST_LEVELS) : undefined;
+  const copy = isObject(given) ? plainCopy(given, JSON_LEVELS) : undefined;
   if (isObject(copy)) return copy;
   throw notPlain();
 }
-
-/** The most levels of a schema: more than arguments may have. */
-const MOST_LEVELS = 100;
 
 /** A copy of plain JSON. Not made with zod, which needs a second for a thousand schemas. */
 function plainCopy(value: unknown, levels: number): Json {
@@ -45,7 +43,7 @@ function plainCopy(value: unknown, levels: number): Json {
 
 function notPlain(): Error {
   return new Error(
-    `the schema must be plain JSON of at most ${MOST_LEVELS} levels (no functions, undefined or dates)`,
+    `the schema must be plain JSON of at most ${JSON_LEVELS} levels (no functions, undefined or dates)`,
   );
 }
 

@@ -139,12 +139,16 @@ export function sealIssues(question: SecretForm, content: JsonObject, callKey: s
 const NOT_SEALED =
   'is secret and has to be encrypted before it is sent: answer in the web inbox or with countersign answer';
 
+/** The pattern of the name of a field in a form. */
+export const FIELD_NAME = '[A-Za-z][A-Za-z0-9_-]{0,63}';
+
 /** The handle of an encrypted value. The model reads the handle and passes it to the tool. */
 export function handleOf(callId: string, field: string): string {
   return `answer:${callId}/${field}`;
 }
 
-const HANDLE = /answer:(\d+\.\d+)\/([A-Za-z][\w-]{0,63})/g;
+/** Only a call of a reply asks for secrets, so the id of the call is one of `callIdIn`. */
+const HANDLE = /* @__PURE__ */ new RegExp(`answer:(\\d+\\.\\d+)/(${FIELD_NAME})`, 'g');
 
 /** All handles in the texts of arguments. */
 export function handlesIn(value: Json): string[] {

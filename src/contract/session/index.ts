@@ -7,7 +7,7 @@ import type { CarriedSpending } from '../spending/carried';
 import type { Usage } from '../spending/usage';
 import { childStem } from '../digest';
 import { LIMITS } from '../limits';
-import { jsonBytes } from '../text/bytes';
+import { jsonBytes, limitText } from '../text/bytes';
 import type { SessionRef } from '../think';
 import type { TranscriptEntry } from '../transcript';
 import type { TurnEnd } from '../turn-states';
@@ -48,7 +48,13 @@ export interface SessionMessage extends MessageOf<typeof SESSION_MESSAGE> {}
 /** Why a text cannot be the text of a message, in words. Undefined: it can. */
 export function textIssue(text: string): string | undefined {
   if (text.trim() === '') return 'a message needs words';
-  return jsonBytes(text) > LIMITS.sessionTextBytes ? 'the text of a message is over 1 MiB' : undefined;
+  return tooLarge('the text of a message', text);
+}
+
+/** Why a text is too large for the prompt of a turn, and so for a message of a session. Undefined: it is not. */
+export function tooLarge(what: string, text: string): string | undefined {
+  const most = LIMITS.sessionTextBytes;
+  return jsonBytes(text) > most ? `${what} is over ${limitText(most)} as JSON` : undefined;
 }
 
 export const CONTROLS = ['pause', 'resume', 'cancel_turn', 'compact', 'close'] as const;

@@ -39,7 +39,7 @@ function round(amount: number): number {
 
 /** A sum, kept to the most that the next run can read. */
 function sum(one: number, more: number): number {
-  return Math.min(MOST, one + more);
+  return Math.min(MOST_AMOUNT, one + more);
 }
 
 /** Nothing spent yet. */
@@ -207,7 +207,7 @@ export function isRaise(tool: string): boolean {
 /**
  * The most of an amount: what a person can add in one raise, and what a turn can take along. Every sum with it is exact.
  */
-const MOST = 1e12;
+export const MOST_AMOUNT = 1e12;
 
 /**
  * The schema for the arguments of a request for more budget, which a person may change: one kind, and how much more.
@@ -215,15 +215,20 @@ const MOST = 1e12;
 export function raiseSchema(kind: BudgetKind): JsonSchema {
   const amount: JsonObject =
     kind === 'money'
-      ? { type: 'number', exclusiveMinimum: 0, maximum: MOST }
-      : { type: 'integer', minimum: 1, maximum: MOST };
+      ? { type: 'number', exclusiveMinimum: 0, maximum: MOST_AMOUNT }
+      : { type: 'integer', minimum: 1, maximum: MOST_AMOUNT };
   return { type: 'object', properties: { [kind]: amount }, required: [kind], additionalProperties: false };
+}
+
+/** The kind of budget that a request for more budget names. Undefined if the request names none. */
+export function raisedKind(args: JsonObject): BudgetKind | undefined {
+  return BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
 }
 
 /** The amount that approved arguments add to one kind. 0 if they do not name the kind. */
 export function raiseIn(kind: BudgetKind, args: JsonObject): number {
   const more = args[kind];
-  return typeof more === 'number' && more > 0 && more <= MOST ? more : 0;
+  return typeof more === 'number' && more > 0 && more <= MOST_AMOUNT ? more : 0;
 }
 
 /** A budget with the amounts that approved arguments add. */
@@ -236,11 +241,11 @@ export function raised(budget: Budget = {}, args: JsonObject): Budget {
 
 /** The text in the record about a budget that was raised. */
 export function raisedText(args: JsonObject): string {
-  const kind = BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
+  const kind = raisedKind(args);
   return kind === undefined ? 'nothing was added' : `${amountText(kind, raiseIn(kind, args))} more`;
 }
 
-export const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST };
+export const AMOUNT: JsonSchema = { type: 'number', minimum: 0, maximum: MOST_AMOUNT };
 
 /** The schema of a budget that comes from outside. */
 export const BUDGET: JsonSchema = {

@@ -26,7 +26,7 @@ export interface Repeated {
 export const NOTHING_REPEATED: Repeated = { calls: '', results: '', times: 0, refused: 0 };
 
 /** The schema of spending that comes from outside. */
-const SPENT: JsonSchema = {
+export const SPENT: JsonSchema = {
   type: 'object',
   properties: {
     tokens: AMOUNT,

@@ -2,8 +2,8 @@ import type { ValidCall } from '../call';
 import { defined } from '../defined';
 import { digestJson } from '../digest';
 import type { JsonObject } from '../json';
-import { TIMES } from '../limits';
-import { BUDGET_KINDS, type BudgetKind, raiseSchema } from './budget';
+import { RETRY, TIMES } from '../limits';
+import { raisedKind, raiseSchema } from './budget';
 
 /** A turn's request for more budget. */
 export interface Raise extends Pick<ValidCall, 'authority'> {
@@ -15,10 +15,8 @@ export interface Raise extends Pick<ValidCall, 'authority'> {
   policyReason?: string;
 }
 
-/** The kind of budget that a request for more budget names. Undefined if the request names none. */
-export function raisedKind(args: JsonObject): BudgetKind | undefined {
-  return BUDGET_KINDS.find((one) => Object.hasOwn(args, one));
-}
+/** What a request for more budget is for the rules and for the record. */
+export const RAISE = { safety: 'dangerous', effect: 'idempotent' } as const;
 
 /** The request as a call. The turn makes this call. A worker that applies rules to the request makes the same call. */
 export function raiseCall({ callId, tool, arguments: args, ...more }: Raise): ValidCall {
@@ -27,10 +25,10 @@ export function raiseCall({ callId, tool, arguments: args, ...more }: Raise): Va
     ...{ kind: 'ask', callId, id: callId, tool, arguments: args, argsDigest: digestJson(args) },
     toolDigest: digestJson({ name: tool, schema: kind === undefined ? {} : raiseSchema(kind) }),
     settings: {
-      ...{ safety: 'dangerous', effect: 'idempotent' },
+      ...RAISE,
       timeoutMs: TIMES.toolTimeout,
       heartbeatMs: TIMES.heartbeatTimeout,
-      retry: { maximumAttempts: 5, initialIntervalMs: 1000, backoffCoefficient: 2 },
+      retry: { ...RETRY },
       requestExpiresMs: TIMES.requestExpires,
       startWithinMs: TIMES.startWithin,
       grants: 'none',

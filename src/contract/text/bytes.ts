@@ -1,4 +1,6 @@
+import { KIB, MIB } from '../limits';
 import type { FileRef } from '../session/files';
+
 /**
  * The length of a string in UTF-8 bytes. Half of a surrogate pair counts as the three bytes of the character that
  * replaces it.
@@ -20,6 +22,13 @@ function countBytes(text: string): number {
   return bytes;
 }
 
+const HALF_A_PAIR = /\p{Cs}/u;
+
+/** Whether a text has no half of a surrogate pair. Written as UTF-8, half a pair becomes another character. */
+export function isWellFormed(text: string): boolean {
+  return !HALF_A_PAIR.test(text);
+}
+
 /** A text with a replacement for each half of a surrogate pair, because UTF-8 has none. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Cs}/gu, '\ufffd');
@@ -30,6 +39,11 @@ export function sizeText(size: number): string {
   if (size < 1024) return `${Math.round(size)} B`;
   const [value, unit] = size < 1024 ** 2 ? [size / 1024, 'KiB'] : [size / 1024 ** 2, 'MiB'];
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
+}
+
+/** A limit, exactly: `1 MiB`, `1040 KiB`. */
+export function limitText(bytes: number): string {
+  return bytes % MIB === 0 ? `${bytes / MIB} MiB` : `${bytes / KIB} KiB`;
 }
 
 /** A file in words: `plan.png (image/png, 12 KiB)`. */

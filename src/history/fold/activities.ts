@@ -1,4 +1,4 @@
-import { ACTIVITIES } from '../../contract/names';
+import { ACTIVITIES, parseActivityId } from '../../contract/names';
 import type { DecodedFailure, EventOf } from '../decode/events';
 import type { TurnEvent } from '../events';
 import { expandBurst, failedAfter, burstOutputOf } from './burst';
@@ -15,20 +15,16 @@ import { is } from './guards';
  * The purpose of an activity. Our own activities are known by their types, the activity of a tool by the id that the
  * workflow gave it.
  */
-export function purposeOf(activity: { id: string; activityType: string }): Purpose | undefined {
-  const { id, activityType } = activity;
-  // An activity whose result could not be read is scheduled once more, under another id.
-  const first = id.replace(/-again-\d+$/, '');
-  if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(first.slice('think-'.length)) };
-  if (activityType === ACTIVITIES.burst)
-    return { what: 'think', step: Number(first.slice('burst-'.length)), isBurst: true };
-  if (activityType === ACTIVITIES.prepare) return { what: 'prepare', callId: first.slice('prepare-'.length) };
-  if (activityType === ACTIVITIES.child) return { what: 'child', callId: first.slice('child-'.length) };
-  if (activityType === ACTIVITIES.held)
-    return { what: 'held', callId: first.replace(/^held-(.+)-\d+$/, '$1') };
-  const [, what, callId, generation] = /^(call|verify)-(.+)-(\d+)$/.exec(first) ?? [];
-  if (callId === undefined || what === undefined) return undefined;
-  return { what: what === 'verify' ? 'verify' : 'call', callId, generation: Number(generation) };
+export function purposeOf({ id, activityType }: { id: string; activityType: string }): Purpose | undefined {
+  const parts = parseActivityId(id);
+  if (parts === undefined) return undefined;
+  const { what, of, number } = parts;
+  if (activityType === ACTIVITIES.think) return { what: 'think', step: Number(of) };
+  if (activityType === ACTIVITIES.burst) return { what: 'think', step: Number(of), isBurst: true };
+  if (activityType === ACTIVITIES.prepare) return { what: 'prepare', callId: of };
+  if (activityType === ACTIVITIES.child) return { what: 'child', callId: of };
+  if (activityType === ACTIVITIES.held) return { what: 'held', callId: of };
+  return what === 'call' || what === 'verify' ? { what, callId: of, generation: number } : undefined;
 }
 
 export function activityScheduled(state: FoldState, event: EventOf<'activity_scheduled'>): TurnEvent[] {

@@ -8,7 +8,7 @@ import {
 } from '../../contract/burst/burst';
 import { readBurstOutput } from '../../contract/burst/read';
 import { isValidCall } from '../../contract/call';
-import { ACTIVITIES, activityIds } from '../../contract/names';
+import { ACTIVITIES, activityIds, parseActivityId } from '../../contract/names';
 import type { DecodedEvent, EventOf } from '../decode/events';
 import { is } from './guards';
 
@@ -93,7 +93,7 @@ function asked(step: BurstStep, place: Place): DecodedEvent[] {
 }
 
 function stepOf({ input, id }: EventOf<'activity_scheduled'>): number {
-  return is.thinkInput(input) ? input.step : Number(/^burst-(\d+)/.exec(id)?.[1] ?? 0);
+  return is.thinkInput(input) ? input.step : Number(parseActivityId(id)?.of ?? 0);
 }
 
 /**

@@ -17,6 +17,7 @@ import { originOf } from '../../contract/fork';
 import { isObject } from '../../contract/json';
 import type { CarriedTurn } from '../../contract/turn';
 import type { PreparedCall, TurnOrigin } from '../../contract/call';
+import { lastReplyText } from '../../contract/transcript';
 import { rootOf } from '../decode/failure';
 import { closeRest } from './results';
 import { is } from './guards';
@@ -176,8 +177,7 @@ function stepMoved(
     state.calls = new Map(reply.calls.map((call) => [call.callId, callOf(call)]));
     return [];
   }
-  const last = carried.transcript.at(-1);
-  const text = last?.kind === 'reply' ? last.text : '';
+  const text = lastReplyText(carried.transcript);
   return stepTaken(state, event, { step: state.step, output: { ...reply, text }, given: true });
 }
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 import { defined } from '../../contract/defined';
 import { type Command, isSame, type RecordedTask, tasksOf, type RecordedCommand } from './commands';
-import { gateMemoKey, MEMO, ACTIVITIES } from '../../contract/names';
+import { gateMemoKey, MEMO, ACTIVITIES, stepOfCall } from '../../contract/names';
 import { purposeOf } from '../fold/activities';
 import { parseJson } from '../../contract/json';
 
@@ -243,8 +243,9 @@ export function stepAndCallOf(command: Command | undefined): { step?: number; ca
   const purpose = purposeOf({ id: command.id, activityType: command.type });
   if (purpose === undefined) return {};
   if (purpose.what === 'think') return { step: purpose.step };
-  const step = Number.parseInt(purpose.callId, 10);
-  return { callId: purpose.callId, ...(Number.isNaN(step) ? {} : { step }) };
+  const { callId } = purpose;
+  const step = stepOfCall(callId);
+  return { callId, ...(step === 0 ? {} : { step }) };
 }
 
 /** Whether an activity asks the model. */

@@ -5,7 +5,8 @@ import { defineTool, inPlace } from '../define-tool';
 import { ToolError } from '../errors';
 import { describeZodIssues, duration } from '../options';
 import type { Duration, Tool } from '../types';
-import { hasLoneSurrogate, normalPath } from '../workspace/path';
+import { isWellFormed } from '../../contract/text/bytes';
+import { normalPath } from '../workspace/path';
 import { createRoot } from '../workspace/root';
 import { type CodeService, findCodeService, findTypeScript, type SymbolQuestion } from './service';
 
@@ -187,7 +188,7 @@ function diagnosticsTool({ service, common }: Pack): Tool {
 
 /** Refuses text with half a character, so that TypeScript gets a text exactly as it was shown. */
 function sound(text: string): string {
-  if (hasLoneSurrogate(text))
+  if (!isWellFormed(text))
     throw new ToolError('The text holds half a character (a lone surrogate). Nothing was looked up.');
   return text;
 }

@@ -19,7 +19,7 @@ import { nothingDone, ToolError } from '../errors';
 import { describeZodIssues, duration } from '../options';
 import { sandbox as makeSandbox, type Sandbox } from '../sandbox';
 import type { Duration, Tool } from '../types';
-import { hasLoneSurrogate } from '../workspace/path';
+import { isWellFormed } from '../../contract/text/bytes';
 import { createEvalSessions } from './session';
 
 /** The options of `createEvalTools`. */
@@ -101,7 +101,7 @@ export function createEvalTools(given: EvalOptions = {}): Tool[] {
     ...defined({ timeout, taskQueue }),
     preview: async ({ code }) => `Runs in Node.js ${await sandbox.describe()}\n\n${code}`,
     handler: async ({ code }, context) => {
-      if (hasLoneSurrogate(code))
+      if (!isWellFormed(code))
         throw new ToolError('The code holds half a character (a lone surrogate). Nothing ran.');
       return sessions.evaluate(
         {

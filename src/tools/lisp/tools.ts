@@ -4,7 +4,7 @@ import type { Safety } from '../../contract/tool';
 import { defineTool } from '../define-tool';
 import { ToolError } from '../errors';
 import type { ArgumentsOf, Tool } from '../types';
-import { hasLoneSurrogate } from '../workspace/path';
+import { isWellFormed } from '../../contract/text/bytes';
 import type { FormHistory } from './history';
 import type { LispSession } from './session';
 
@@ -40,7 +40,7 @@ interface SymbolName {
  */
 export function parseSymbolName(given: string, fallback: string): SymbolName {
   const { package: prefix, colons, exact, plain = '' } = NAME.exec(given.trim())?.groups ?? {};
-  if ((exact === undefined && plain === '') || hasLoneSurrogate(given))
+  if ((exact === undefined && plain === '') || !isWellFormed(given))
     throw new ToolError(
       `${JSON.stringify(given.slice(0, 200))} is not the name of a symbol. Nothing was evaluated. Give a name such as car or my-package:my-function.`,
     );
@@ -182,7 +182,7 @@ function macroexpandForm(pack: LispPack): Tool {
 
 /** Refuses text with half a character, so that Lisp gets a text exactly as it was shown. */
 function sound(text: string): string {
-  if (hasLoneSurrogate(text))
+  if (!isWellFormed(text))
     throw new ToolError('The text holds half a character (a lone surrogate). Nothing ran.');
   return text;
 }

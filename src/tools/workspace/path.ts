@@ -1,5 +1,6 @@
 import { ToolError } from '../errors';
 import { errnoOf } from '../../contract/errors';
+import { isWellFormed } from '../../contract/text/bytes';
 
 /** The most bytes of a path, as on Linux. */
 const MOST_BYTES = 4096;
@@ -15,18 +16,14 @@ const MOST_NAMES = 100;
  */
 export function splitPath(path: string): string[] {
   if (path.includes('\0')) throw new ToolError('A path cannot hold a NUL byte.');
-  if (hasLoneSurrogate(path)) throw new ToolError('A path cannot hold half a character (a lone surrogate).');
+  // The system would get another character than people saw.
+  if (!isWellFormed(path)) throw new ToolError('A path cannot hold half a character (a lone surrogate).');
   if (Buffer.byteLength(path) > MOST_BYTES) throw new ToolError('The path is too long.');
   if (path.startsWith('/')) throw outside(path, 'it is absolute; give it relative to the workspace root');
   const names = path.split('/').filter((name) => name !== '' && name !== '.');
   if (names.includes('..')) throw outside(path, 'it goes up with ".."');
   if (names.length > MOST_NAMES) throw new ToolError('The path leads through too many folders.');
   return names;
-}
-
-/** Whether a text has half a character. The system would get another character than people saw. */
-export function hasLoneSurrogate(text: string): boolean {
-  return /\p{Cs}/u.test(text);
 }
 
 /** The path in the form that every tool writes: relative, with single `/`; `.` for the root. */

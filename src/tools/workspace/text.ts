@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import type { FilePlan } from '../../contract/plan';
 import { ToolError } from '../errors';
-import { hasLoneSurrogate } from './path';
+import { isWellFormed } from '../../contract/text/bytes';
 
 /** The encoding in which bytes are held as text. */
 export type Encoding = FilePlan['encoding'];
@@ -28,7 +28,7 @@ export function encodeText(text: string, encoding: Encoding): Buffer {
  * @throws ToolError for half a character: the file would get another character than people saw.
  */
 export function fromModel(text: string, encoding: Encoding): string {
-  if (hasLoneSurrogate(text))
+  if (!isWellFormed(text))
     throw new ToolError('The text holds half a character (a lone surrogate). Nothing was written.');
   return Buffer.from(text, 'utf8').toString(encoding);
 }

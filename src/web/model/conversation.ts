@@ -1,7 +1,8 @@
 import type { HeldMessage, MessageMode } from '../../contract/session';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
-import { jsonBytes } from '../../contract/text/bytes';
+import { LIMITS } from '../../contract/limits';
+import { jsonBytes, limitText } from '../../contract/text/bytes';
 import { counted, type Label } from '../../history/labels';
 import type { SessionEvent } from '../../history/session/events';
 import type { SentFile, SessionView } from '../../server/api';
@@ -107,12 +108,9 @@ function isSentFile(value: unknown): value is SentFile {
   return [name, mediaType, digest].every((one) => typeof one === 'string') && typeof size === 'number';
 }
 
-/** The most bytes of a text. The server takes requests up to 1 MiB, and a request has a little more than the text. */
-const MOST_BYTES = 1024 * 1024 - 2048;
-
 /** Why a text cannot be sent. Undefined: the text can be sent. */
 export function textProblem(text: string): string | undefined {
   if (text.trim() === '') return 'Write something first.';
-  if (jsonBytes(text) <= MOST_BYTES) return undefined;
-  return 'This is over 1 MiB. Put it into a file that the agent can read.';
+  if (jsonBytes(text) <= LIMITS.sessionTextBytes) return undefined;
+  return `This is over ${limitText(LIMITS.sessionTextBytes)}. Put it into a file that the agent can read.`;
 }

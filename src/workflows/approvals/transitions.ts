@@ -30,6 +30,7 @@ import {
   type ToolFailure,
   type ToolResult,
 } from '../../contract/result';
+import { isTooLate } from './messages';
 import type { Approvals, CallState, HeldDecision, Settlement } from './state';
 import { escalationOf, keepAsked, strike, voidIds } from './votes';
 
@@ -200,7 +201,7 @@ function undoEdit(state: CallState): void {
 export function expire(approvals: Approvals, now: number): void {
   for (const state of approvals.calls.values()) {
     const isOpen = state.phase === 'request' || state.phase === 'question';
-    if (!isOpen || state.deadline === null || now < state.deadline) continue;
+    if (!isOpen || !isTooLate(state, now)) continue;
     const cause = state.phase === 'question' ? 'unanswered' : 'expired';
     closeCall(approvals, state, { cause, result: failureOf(state, ENDINGS[cause], now) });
   }

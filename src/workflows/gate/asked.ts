@@ -1,7 +1,7 @@
 import { condition, upsertMemo, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { CallSettings, SpentDecision } from '../../contract/call';
 import { defined } from '../../contract/defined';
-import { callKey, gateMemoKey } from '../../contract/names';
+import { callIdIn, callKey, gateMemoKey } from '../../contract/names';
 import { expire, approvalNote, register, reopen } from '../approvals/transitions';
 import { type ApprovalContext, type CallState, markChanged } from '../approvals/state';
 import type { ChangeNotifier } from '../changes';
@@ -32,7 +32,7 @@ export function open<A extends object>(
   settings?: CallSettings,
 ): CallState {
   const { approvals } = gate;
-  const callId = request.callId ?? `1.${gate.asked + 1}`;
+  const callId = request.callId ?? callIdIn(1, gate.asked);
   const call = toCall(request, callId, settings);
   if (approvals.calls.has(callId) || approvals.closed.has(callId)) {
     throw gateFailure(`call id ${callId} was used before in this workflow`);

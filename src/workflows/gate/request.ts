@@ -3,10 +3,11 @@ import { msToNumber } from '@temporalio/common/lib/time';
 import type { Duration } from '@temporalio/common';
 import { defined } from '../../contract/defined';
 import type { CallSettings, PreparedCall, ValidCall } from '../../contract/call';
+import { isCallId } from '../../contract/decision';
 import { digestJson, previewDigests } from '../../contract/digest';
 import { errorMessage } from '../../contract/errors';
 import { isJsonObject, type JsonObject } from '../../contract/json';
-import { LIMITS, TIMES } from '../../contract/limits';
+import { LIMITS, RETRY, TIMES } from '../../contract/limits';
 import { makeFailure } from '../../contract/result';
 import { FAILURES, RESERVED_TOOL_NAMES, TOOL_NAME } from '../../contract/names';
 import type { Preview } from '../../contract/plan';
@@ -112,8 +113,6 @@ export type PlainRequest<A extends object = JsonObject> = Omit<GateRequest<A>, '
   schema?: JsonSchema;
 };
 
-const CALL_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-
 /**
  * The request with its schema as JSON Schema.
  *
@@ -211,7 +210,7 @@ function checkNames(tool: string, callId: string): void {
       `${JSON.stringify(tool)} is not a name of a tool: use snake_case, at most 64 characters`,
     );
   }
-  if (CALL_ID.test(callId)) return;
+  if (isCallId(callId) && /^[A-Za-z0-9]/.test(callId)) return;
   throw gateFailure(
     `${JSON.stringify(callId)} cannot be a call id: use at most 64 letters, digits, ".", "_" and "-", and begin with a letter or a digit`,
   );
@@ -239,7 +238,7 @@ export function settingsOf<A extends object>({
     effect,
     timeoutMs: TIMES.toolTimeout,
     heartbeatMs: TIMES.heartbeatTimeout,
-    retry: { maximumAttempts: 1, initialIntervalMs: 1000, backoffCoefficient: 2 },
+    retry: { ...RETRY, maximumAttempts: 1 },
     requestExpiresMs: expiresIn === 'never' ? null : toMs(expiresIn ?? TIMES.requestExpires, 'expiresIn'),
     startWithinMs: TIMES.startWithin,
     ...(noBatch ? { noBatch } : {}),

@@ -4,7 +4,7 @@ import type { CallSettings } from '../../contract/call';
 import { defined } from '../../contract/defined';
 import { errorMessage } from '../../contract/errors';
 import type { JsonObject } from '../../contract/json';
-import { TIMES } from '../../contract/limits';
+import { RETRY, TIMES } from '../../contract/limits';
 import { type FailureText, type LostCall, settleOwn, timeoutsOf } from '../../contract/lost-activity';
 import { outputOf } from '../../contract/result';
 import type { RetryOptions } from '../../contract/tool';
@@ -82,7 +82,12 @@ export function runSettings<A extends object>(activity: string, request: GateRun
 }
 
 function retryIn<A extends object>({ retry = {} }: GateRunRequest<A>): RetryOptions {
-  const { maximumAttempts = 5, initialInterval = 1000, backoffCoefficient = 2, maximumInterval } = retry;
+  const {
+    maximumAttempts = RETRY.maximumAttempts,
+    initialInterval = RETRY.initialIntervalMs,
+    backoffCoefficient = RETRY.backoffCoefficient,
+    maximumInterval,
+  } = retry;
   if (!Number.isInteger(maximumAttempts) || maximumAttempts < 1)
     throw gateFailure('retry.maximumAttempts is not a whole number of at least 1');
   if (!Number.isFinite(backoffCoefficient) || backoffCoefficient < 1)

@@ -13,7 +13,7 @@ import {
   textIssue,
 } from '../../contract/session';
 import { contentOf } from '../../contract/session/files';
-import { jsonBytes, utf8Bytes, withFiles } from '../../contract/text/bytes';
+import { jsonBytes, limitText, utf8Bytes, withFiles } from '../../contract/text/bytes';
 import { originIssues } from '../../contract/turn';
 
 /** The turn that runs. */
@@ -75,7 +75,7 @@ function whyUnfit(
   return issues.length === 0 ? undefined : `not a sender: ${describeIssues(issues)}`;
 }
 
-const FULL = `${LIMITS.sessionWaiting} messages, or 1 MiB of them, wait in this session; send again when some of them are done`;
+const FULL = `${LIMITS.sessionWaiting} messages, or ${limitText(LIMITS.sessionWaitingBytes)} of them, wait in this session; send again when some of them are done`;
 
 function hasRoom({ waiting, running }: MessagesOf, message: SessionMessage): boolean {
   const held = [...waiting, ...(running?.steering ?? [])];

@@ -5,14 +5,11 @@ import {
   ActivityFailure,
   type ActivityOptions,
   CancellationScope,
-  CancelledFailure,
   ChildWorkflowFailure,
   type ChildWorkflowHandle,
   getExternalWorkflowHandle,
   isCancellation,
   scheduleActivity,
-  TerminatedFailure,
-  TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import { turnEndNote, readRecord, recordEntries } from '../../contract/session/conversation';
@@ -25,7 +22,7 @@ import { wordsEntry } from '../../contract/transcript';
 import type { TurnInput } from '../../contract/turn';
 import type { TurnEnd } from '../../contract/turn-states';
 import type { agentTurn } from '../agent-turn';
-import { startChildTurn } from '../child-turn';
+import { failedEnd, startChildTurn } from '../child-turn';
 import { rawResult, decodedValueOf } from '../messages';
 import { MOST_ASKED } from '../think';
 import type { RunningTurn } from './queue';
@@ -74,7 +71,7 @@ export class ChildTurn {
       return { status, record: withNote(readRecord(conversation) ?? (await recall(running)), status, why) };
     } catch (error) {
       if (!(error instanceof ChildWorkflowFailure)) throw error;
-      const status = statusOf(error);
+      const status = failedEnd(error).kind;
       const why = status === 'cancelled' ? undefined : errorMessage(error.cause);
       return { status, record: withNote(await recall(running), status, why) };
     }
@@ -135,13 +132,6 @@ function cancelOpen(turn: string): void {
   getExternalWorkflowHandle(turn)
     .cancel()
     .catch(() => undefined);
-}
-
-/** How a turn without a result ended. */
-function statusOf({ cause }: ChildWorkflowFailure): TurnEnd {
-  if (cause instanceof CancelledFailure) return 'cancelled';
-  if (cause instanceof TerminatedFailure) return 'terminated';
-  return cause instanceof TimeoutFailure ? 'timed_out' : 'failed';
 }
 
 function withNote(record: TurnRecord, status: TurnEnd, why?: string): TurnRecord {

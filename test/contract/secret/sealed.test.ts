@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { callKey } from '../../../src/contract/names';
+import { callIdIn, callKey } from '../../../src/contract/names';
 import { PLAIN_FORM, toForm } from '../../../src/contract/schema/question-form';
 import {
   handleOf,
@@ -90,7 +90,7 @@ it('shows handles in place of what is encrypted', () => {
 });
 
 it('finds handles anywhere in arguments, each once', () => {
-  const handle = handleOf('3.12', 'api-key');
+  const handle = handleOf(callIdIn(3, 11), 'api-key');
   expect(handlesIn({ a: [{ b: `Bearer ${handle}` }], c: handle, d: 4, e: null })).toEqual([handle]);
   expect(partsOf(handle)).toEqual({ callId: '3.12', field: 'api-key' });
   expect(partsOf(` ${handle}`)).toBeUndefined();

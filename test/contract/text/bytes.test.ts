@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type * as Bytes from '../../../src/contract/text/bytes';
-import { utf8Bytes, wellFormed } from '../../../src/contract/text/bytes';
+import { isWellFormed, limitText, utf8Bytes, wellFormed } from '../../../src/contract/text/bytes';
 
 /** As a workflow and the page have it: without Buffer. */
 function countedByHand(): (text: string) => number {
@@ -50,4 +50,14 @@ test.each([
   ['\ude00\ud83d', '\ufffd\ufffd'],
 ])('%j is %j as UTF-8', (text, formed) => {
   expect(wellFormed(text)).toBe(formed);
+  expect(isWellFormed(text)).toBe(text === formed);
+});
+
+test.each([
+  [1024 * 1024, '1 MiB'],
+  [10 * 1024 * 1024, '10 MiB'],
+  [1024 * 1024 + 16 * 1024, '1040 KiB'],
+  [64 * 1024, '64 KiB'],
+])('a limit of %i bytes is %s', (bytes, text) => {
+  expect(limitText(bytes)).toBe(text);
 });

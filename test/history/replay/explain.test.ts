@@ -88,6 +88,7 @@ describe('wordsOf', () => {
   it.each<[Command | undefined, object]>([
     [think, { step: 2 }],
     [activity('call-3.1-0', 'pay'), { step: 3, callId: '3.1' }],
+    [activity('call-7-refund-0', 'pay'), { callId: '7-refund' }],
     [activity('7', 'note'), {}],
     [{ what: 'timer' }, {}],
     [undefined, {}],

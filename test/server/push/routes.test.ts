@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { LIMITS } from '../../../src/contract/limits';
 import { openSubscriptions, type Push } from '../../../src/server/push/store';
 import { subscriptionId } from '../../../src/server/push/subscription';
 import { newBrowser } from '../../cli/notify/push-server';
@@ -58,7 +59,7 @@ it.each<[string, unknown, number]>([
   ['no keys', { endpoint: one.endpoint }, 400],
   ['a list', [one], 400],
   ['nothing', null, 400],
-  ['too much', { ...one, more: 'x'.repeat(1024 * 1024) }, 413],
+  ['too much', { ...one, more: 'x'.repeat(LIMITS.sessionMessageBytes) }, 413],
 ])('refuses %s, and says nothing of what was sent', async (_name, json, status) => {
   const push = pushOf();
   const { app, owner } = await start(push);

@@ -1,3 +1,4 @@
+import { LIMITS } from '../../../src/contract/limits';
 import type { SessionEvent } from '../../../src/history/session/events';
 import {
   compactedText,
@@ -87,7 +88,7 @@ it.each([
   ['', 'Write something first.'],
   [' \n\t', 'Write something first.'],
   ['a', undefined],
-  ['x'.repeat(1024 * 1024 - 3_000), undefined],
+  ['x'.repeat(LIMITS.sessionTextBytes - 2), undefined],
   ['x'.repeat(1024 * 1024), 'This is over 1 MiB. Put it into a file that the agent can read.'],
   ['\u0000'.repeat(180_000), 'This is over 1 MiB. Put it into a file that the agent can read.'],
 ])('a text is sent or refused in words (case %#)', (text, problem) =>
