@@ -76,14 +76,14 @@ export interface GrantsMemo {
   open: number;
 }
 
-/** The fields of a use that name the grant and describe the call. */
-export const GRANTED_CALL = ['id', 'agent', 'tool', 'toolDigest', 'ruleDigest', 'policyDigest'] as const;
-
 /**
  * The question of a worker whether a call may start by a grant. All fields but `id` describe the call, as the worker
  * knows it.
  */
-export interface UseAsked extends Pick<GrantTerms, (typeof GRANTED_CALL)[number]> {
+export interface UseAsked extends Pick<
+  GrantTerms,
+  'id' | 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'
+> {
   /** Names the call: the id of its run, as the server says, and its key. */
   key: string;
 }
