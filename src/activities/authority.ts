@@ -8,7 +8,7 @@ import type { SignedCallFacts } from '../authority/statement';
 import { errorMessage } from '../contract/errors';
 import { type Authority, readAuthority, stricterAuthority, type Vote } from '../contract/authority/authority';
 import { type CallRuling, MOST_SHADOWS } from '../contract/authority/policy';
-import { stricterAction } from '../contract/authority/rule';
+import { stricterAction, whyNotEvaluated } from '../contract/authority/rule';
 import { countProvenVotes, UNCHECKED, type VoteProof } from '../contract/authority/votes-needed';
 import type { Roster } from '../contract/authority/roster';
 import type { AskAgain, CallInput, SpentDecision } from '../contract/call';
@@ -122,7 +122,7 @@ function withRule(said: PolicyVerdict, by: FittingRule | undefined, safety: Safe
 }
 
 function because(what: string, { rule: { reason, name }, failed }: FittingRule): string {
-  if (failed !== undefined) return `the condition of the rule '${name}' cannot be worked out: ${failed}`;
+  if (failed !== undefined) return whyNotEvaluated(name, failed);
   return reason === undefined ? what : `${what}: ${reason}`;
 }
 
@@ -153,7 +153,7 @@ function recordOf(
 export function refusalBy({ rule, failed }: { rule: { name: string }; failed?: string }): string {
   return failed === undefined
     ? `the rule '${rule.name}' of the approvers file refuses it`
-    : `the condition of the rule '${rule.name}' cannot be worked out: ${failed}`;
+    : whyNotEvaluated(rule.name, failed);
 }
 
 /** Where a call belongs, as the server reports it. What the call's input says does not count. */

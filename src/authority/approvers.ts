@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Authority } from '../contract/authority/authority';
-import { GROUP, type Voter } from '../contract/authority/votes';
+import { GROUP, nameKey, type Voter } from '../contract/authority/votes';
 import { actionFor, type RuleAction, type RuleSnapshot } from '../contract/authority/rule';
 import type { Permit } from '../contract/authority/permits';
 import { defined } from '../contract/defined';
@@ -110,13 +110,13 @@ export function parseApprovers(text: string, file: string, known?: KnownNames): 
   const digest = digestText(text);
   const persons = new Map(
     Object.entries(people).flatMap(([name, { mail }]) =>
-      [name, mail ?? name].map((one) => [one.toLowerCase(), name] as const),
+      [name, mail ?? name].map((one) => [nameKey(one), name] as const),
     ),
   );
   const owners = new Map(
     [...keys.people].flatMap(([name, all]) => all.map(({ fingerprint }) => [fingerprint, name] as const)),
   );
-  const personOf = (name: string): string | undefined => persons.get(name.toLowerCase());
+  const personOf = (name: string): string | undefined => persons.get(nameKey(name));
   const isTaken = (key: { fingerprint: string; id?: string }): boolean =>
     [key.fingerprint, key.id].every((mark) => mark === undefined || revoked.since(mark) === undefined);
   const keysOf = new Map([...keys.people].map(([name, all]) => [name, all.filter(isTaken)] as const));

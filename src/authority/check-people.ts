@@ -1,4 +1,5 @@
-import { GROUP } from '../contract/authority/votes';
+import { approvalsNeeded } from '../contract/authority/rule';
+import { GROUP, isSameName, nameKey } from '../contract/authority/votes';
 import { type FileContent, MOST_VOTERS, type ReadFile, type RuleContent } from './read-file';
 import type { Complain, YamlPath } from './yaml';
 
@@ -18,11 +19,11 @@ export function checkPeople(
   };
   for (const [by, one] of Object.entries(people)) {
     const path = ['people', by];
-    claim(`who ${by.toLowerCase()}`, 'this name', { by, path });
+    claim(`who ${nameKey(by)}`, 'this name', { by, path });
     if (groups.has(by)) complain(path, `'${by}' is a group, too; give one of them another name`);
     // A name and a mail both identify a person, so a mail must not be the name of somebody else.
-    if (one.mail !== undefined && one.mail.toLowerCase() !== by.toLowerCase())
-      claim(`who ${one.mail.toLowerCase()}`, 'this mail', { by, path: [...path, 'mail'] });
+    if (one.mail !== undefined && !isSameName(one.mail, by))
+      claim(`who ${nameKey(one.mail)}`, 'this mail', { by, path: [...path, 'mail'] });
     if (one.oidc !== undefined) claim(`oidc ${one.oidc}`, 'this oidc', { by, path: [...path, 'oidc'] });
     if (one.slack !== undefined) claim(`slack ${one.slack}`, 'this slack', { by, path: [...path, 'slack'] });
     for (const [at, to] of one.delegates.entries())
@@ -123,7 +124,7 @@ function checkNumbers(
 ): void {
   const { path, complain, members, named } = by;
   const place = approvers?.any === undefined ? path : [...path, 'approvers', 'any'];
-  const need = Math.max(approvers?.need ?? 1, approvers?.groups?.length ?? 1);
+  const need = approvalsNeeded({ need: approvers?.need ?? 1, groups: approvers?.groups ?? [] });
   if (all.size === 0) complain(place, `the roster of '${name}' is empty: nobody could decide`);
   else if (all.size < need) complain(place, `'${name}' needs ${need} people and only ${all.size} may vote`);
   if (all.size > MOST_VOTERS && approvers !== undefined)

@@ -1,6 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { POLICY_ACTIONS, type PolicyAction, type PolicyRule } from '../contract/authority/policy';
+import {
+  endOfDay,
+  MOST_RULE_DAYS,
+  POLICY_ACTIONS,
+  type PolicyAction,
+  type PolicyRule,
+} from '../contract/authority/policy';
 import { defined } from '../contract/defined';
 import { CountersignError, errorMessage } from '../contract/errors';
 import { systemReason } from '../contract/text/system-errors';
@@ -37,15 +43,13 @@ export interface PolicyRules {
   rulingOn(call: RuledCall, now: number): PolicyRuling;
 }
 
-const MOST_DAYS = 31;
-
 const rule = z.strictObject({
   ...ruleBase,
   then: z.enum(POLICY_ACTIONS),
   reason: z.string().min(1).max(1_000).optional(),
   until: z
     .string()
-    .refine((text) => !Number.isNaN(endOf(text)), 'must be a day such as 2026-12-24')
+    .refine((text) => !Number.isNaN(endOfDay(text)), 'must be a day such as 2026-12-24')
     .optional(),
   shadow: z.boolean().optional(),
 });
@@ -55,13 +59,6 @@ const policySchema = z.strictObject({
 });
 type Content = z.output<typeof policySchema>;
 type RuleContent = Content['rules'][number];
-
-/** When a day ends, in milliseconds. NaN if the text is not a day. */
-function endOf(day: string): number {
-  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
-  // JavaScript reads the 30th of February as a day in March.
-  return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY : NaN;
-}
 
 /** The facts against which the rules of a policy are checked. */
 export interface PolicyCheck {
@@ -149,7 +146,7 @@ function checked(
   if (mistakes.length > 0) throw invalid(mistakes);
   const ruled = rules.map((one, at): Ruled => {
     const { tools, agents, until } = one;
-    const endsAt = until === undefined ? Infinity : endOf(until);
+    const endsAt = until === undefined ? Infinity : endOfDay(until);
     return { rule: Object.freeze(defined(one)), tools, agents, condition: conditions.get(at), endsAt };
   });
   return Object.freeze<PolicyRules>({ from, rules: ruled.map((one) => one.rule), rulingOn: rulings(ruled) });
@@ -168,8 +165,8 @@ function checkUntil(
   const path = ['rules', at, 'until'];
   if (then !== 'run') complain(path, `only a rule that says \`run\` has \`until\``);
   else if (tools === undefined) complain(path, 'a rule with `until` names its `tools`');
-  else if (endOf(until) > now + (MOST_DAYS + 1) * DAY)
-    complain(path, `must be at most ${MOST_DAYS} days from today`);
+  else if (endOfDay(until) > now + (MOST_RULE_DAYS + 1) * DAY)
+    complain(path, `must be at most ${MOST_RULE_DAYS} days from today`);
 }
 
 function rulings(ruled: readonly Ruled[]): PolicyRules['rulingOn'] {

@@ -1,3 +1,4 @@
+import { personIn } from '../contract/authority/authority';
 import type { Roster, RosterAway, RosterLine, RosterPerson } from '../contract/authority/roster';
 import type { Away } from '../contract/control/away';
 import { defined } from '../contract/defined';
@@ -72,9 +73,9 @@ function rosterLine(
  * cannot be read.
  */
 export function approversOfLine({ person, mail, line, site }: RosterLine): Judge['approvers'] | undefined {
-  const names = [person, mail].map((name) => name?.toLowerCase());
+  const signer = { name: person, ...defined({ mail }) };
   const none: Judge['approvers'] = {
-    personOf: (name) => (names.includes(name.toLowerCase()) ? person : undefined),
+    personOf: (name) => personIn([signer], name),
     keysOf: () => [],
     passkeysOf: () => [],
     ownerOf: () => undefined,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { canonicalJson, digestText } from '../contract/digest';
+import { canonicalJson } from '../contract/digest';
 import { DECISIONS } from '../contract/decision';
 import { isMoment } from '../contract/control/forms';
 import { LIMITS } from '../contract/limits';
@@ -118,9 +118,4 @@ export function readStatement(written: string): Statement | undefined {
  */
 export function statementText(statement: Statement): string {
   return canonicalJson(statementSchema.parse(statement));
-}
-
-/** SHA-256 of the text that is signed, in hex. */
-export function statementDigest(statement: Statement): string {
-  return digestText(statementText(statement));
 }

@@ -1,12 +1,12 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Approvers } from './approvers';
-import { PASSKEY_FAULTS, type PasskeyFault, type PasskeyVerdict, verifyPasskey } from './passkeys/passkey';
+import { PASSKEY_FAULTS, type PasskeyFault, verifyPasskey } from './passkeys/passkey';
 import {
   INBOX_NAMESPACE,
   SIGNATURE_NAMESPACE,
   SSH_FAULTS,
   type SshFault,
-  type SshVerdict,
   verifySshSignature,
 } from './ssh-signature';
 import {
@@ -14,14 +14,13 @@ import {
   readStatement,
   SIGNED_DECISIONS,
   type Statement,
-  statementDigest,
   statementOf,
   statementText,
 } from './statement';
 import type { Vote } from '../contract/authority/authority';
 import type { Assurance } from '../contract/authority/rule';
-import { SIGNATURE_KINDS } from '../contract/decision';
-import { TIMES } from '../contract/limits';
+import { SIGNATURE_KINDS, type VoteSignature } from '../contract/decision';
+import { MINUTE, TIMES } from '../contract/limits';
 
 const signature = z.strictObject({
   kind: z.enum(SIGNATURE_KINDS),
@@ -77,7 +76,7 @@ export const VOTE_FAULTS = {
   rule_changed: 'it was made under another rule',
   wrong_requesters: 'it names other people as those who asked',
   vote_changed: 'the vote says something else than what was signed',
-  in_future: 'it is dated more than 10 minutes in the future',
+  in_future: `it is dated more than ${TIMES.clockSkew / MINUTE} minutes in the future`,
   expired: 'it has expired',
 } as const;
 /**
@@ -122,106 +121,91 @@ export function assuranceOf(vote: unknown, judge: Judge): VoteJudgement {
   if (expected === undefined) return bad('malformed');
   if (seenDigest !== facts.seenDigest)
     return bad(differenceFrom(expected, signed.statement) ?? 'wrong_arguments');
-  return (
-    checkTimes(expected, judge.now) ??
-    CHECKS[signed.kind](signed, { expected, voter, judge, at: Date.parse(at) })
+  const from = Date.parse(at);
+  const to = Date.parse(notAfter);
+  if (to < from) return bad('malformed');
+  const judged = verifySigned(
+    { ...signed, voter, text: statementText(expected), from, last: to + TIMES.clockSkew, uses: VOTE_USES },
+    judge,
   );
+  if (judged.ok || judged.why !== 'does_not_match') return judged;
+  return bad(differenceFrom(expected, signed.statement) ?? 'does_not_match');
 }
 
 function bad(why: VoteFault): { ok: false; why: VoteFault } {
   return { ok: false, why };
 }
 
-function checkTimes({ at, notAfter }: Statement, now: number): { ok: false; why: VoteFault } | undefined {
-  const [from, to] = [Date.parse(at), Date.parse(notAfter)];
-  if (to < from) return bad('malformed');
-  if (from > now + TIMES.clockSkew) return bad('in_future');
-  return to + TIMES.clockSkew < now ? bad('expired') : undefined;
+/** The namespaces that signatures must have: those by people's own keys, and those by keys of web inboxes. */
+export interface KeyUses {
+  own: string;
+  inbox: string;
 }
 
-interface Expected {
-  expected: Statement;
+const VOTE_USES: KeyUses = { own: SIGNATURE_NAMESPACE, inbox: INBOX_NAMESPACE };
+
+/** A signature, and the text that it must be over. Moments are in milliseconds since 1970. */
+export interface SignedBy extends Pick<VoteSignature, 'kind' | 'armored'> {
+  /** The person who is named as the signer, by the name in the approvers file. */
   voter: string;
-  at: number;
-  judge: Judge;
+  text: string;
+  /** When it was signed, by the signer's clock. */
+  from: number;
+  /** The last moment at which the signature counts. */
+  last: number;
+  uses: KeyUses;
 }
-
-type Signature = z.output<typeof signature>;
-type Check = (signed: Signature, expected: Expected) => VoteJudgement;
-
-const CHECKS: Readonly<Record<Signature['kind'], Check>> = {
-  ssh: checkSsh,
-  inbox: checkSsh,
-  passkey: checkPasskey,
-};
 
 /**
- * A passkey proves that the person decided. It does not protect against the web server, whose page chooses the text to
- * sign. So the vote is `signed`, never `signed_ssh`.
+ * How sure it is that a person signed a text. The approvers file is the current one, so a key that was removed from it
+ * no longer counts. A passkey has no namespace, but each text says what it is about.
  */
-function checkPasskey(
-  { armored, statement }: Signature,
-  { expected, voter, judge: { approvers } }: Expected,
-): VoteJudgement {
-  const verdict = verifyPasskey({
-    assertion: armored,
-    challenge: Buffer.from(statementDigest(expected), 'hex'),
-    passkeys: approvers.passkeysOf(voter),
-    site: approvers.passkeySite,
-  });
-  if (verdict.ok) return { ok: true, assurance: 'signed', voter, fingerprint: verdict.fingerprint };
-  if (verdict.why === 'does_not_match') return bad(differenceFrom(expected, statement) ?? 'does_not_match');
-  return bad(passkeyFault(verdict, { voter, approvers }));
-}
-
-function checkSsh(
-  { kind, armored, statement }: Signature,
-  { expected, voter, at, judge: { approvers, now } }: Expected,
-): VoteJudgement {
+export function verifySigned(signed: SignedBy, { approvers, now }: Omit<Judge, 'facts'>): VoteJudgement {
+  const { kind, armored, voter, text, from, last, uses } = signed;
+  if (from > now + TIMES.clockSkew) return bad('in_future');
+  if (!(last >= now)) return bad('expired');
+  if (kind === 'passkey') return verifyByPasskey(signed, approvers);
   const isOwn = kind === 'ssh';
   const verdict = verifySshSignature({
     armored,
-    message: Buffer.from(statementText(expected)),
+    message: Buffer.from(text),
     keys: isOwn ? approvers.keysOf(voter) : approvers.inboxKeys,
-    namespace: isOwn ? SIGNATURE_NAMESPACE : INBOX_NAMESPACE,
+    namespace: isOwn ? uses.own : uses.inbox,
     requireTouch: true,
     // Both times are checked: somebody could use an expired key with an older date.
-    moments: [at, now],
+    moments: [from, now],
   });
   if (verdict.ok) {
     const { fingerprint, isHardware } = verdict;
     return { ok: true, assurance: isOwn ? 'signed_ssh' : 'signed_in', voter, fingerprint, isHardware };
   }
-  if (verdict.why === 'does_not_match') return bad(differenceFrom(expected, statement) ?? 'does_not_match');
-  return bad(sshFault(verdict, { voter, isOwn, approvers }));
+  const { why, fingerprint: mark } = verdict;
+  const owner = isOwn && mark !== undefined ? approvers.ownerOf(mark) : undefined;
+  return bad(faultOf(why, { voter, approvers, mark, owner }));
 }
 
-/** The person who is named as the signer, and the file that lists keys. */
-interface Signer {
-  voter: string;
-  approvers: Judge['approvers'];
-}
-
-/** The fault of an SSH signature. `isOwn`: it should be by a key of the signer, and not by one of a web inbox. */
-export function sshFault(
-  { why, fingerprint: mark }: Extract<SshVerdict, { ok: false }>,
-  { isOwn, ...signer }: Signer & { isOwn: boolean },
-): VoteFault {
-  const owner = isOwn && mark !== undefined ? signer.approvers.ownerOf(mark) : undefined;
-  return faultOf(why, { ...signer, mark, owner });
-}
-
-/** The fault of a signature by a passkey. */
-export function passkeyFault(
-  { why, id: mark }: Extract<PasskeyVerdict, { ok: false }>,
-  signer: Signer,
-): VoteFault {
-  const owner = mark === undefined ? undefined : signer.approvers.ownerOfPasskey(mark);
-  return faultOf(why, { ...signer, mark, owner });
+/**
+ * A passkey proves that the person decided. It does not protect against the web server, whose page chooses the text to
+ * sign. So the text is `signed`, never `signed_ssh`.
+ */
+function verifyByPasskey({ armored, text, voter }: SignedBy, approvers: Judge['approvers']): VoteJudgement {
+  const verdict = verifyPasskey({
+    assertion: armored,
+    challenge: createHash('sha256').update(text).digest(),
+    passkeys: approvers.passkeysOf(voter),
+    site: approvers.passkeySite,
+  });
+  if (verdict.ok) return { ok: true, assurance: 'signed', voter, fingerprint: verdict.fingerprint };
+  const { why, id: mark } = verdict;
+  const owner = mark === undefined ? undefined : approvers.ownerOfPasskey(mark);
+  return bad(faultOf(why, { voter, approvers, mark, owner }));
 }
 
 /** What is known about the key of a signature. */
-interface Listing extends Signer {
+interface Listing {
+  /** The person who is named as the signer. */
+  voter: string;
+  approvers: Judge['approvers'];
   /** The fingerprint or the passkey id that names the key. Undefined: nothing names the key. */
   mark: string | undefined;
   /** The person whom the key belongs to. */

@@ -32,7 +32,7 @@ export const SIGNATURE_KINDS = ['ssh', 'inbox', 'passkey'] as const;
 export type SignatureKind = (typeof SIGNATURE_KINDS)[number];
 
 /** A signature on a person's message. It holds no secret. */
-const SIGNATURE = {
+export const VOTE_SIGNATURE = {
   type: 'object',
   properties: {
     kind: { enum: SIGNATURE_KINDS },
@@ -40,7 +40,8 @@ const SIGNATURE = {
     armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
     /**
      * The time of the signature, by the signer's clock, and the time until which a call may start by it. Both are
-     * written as in the signed text.
+     * written as in the signed text. Whoever checks the signature refuses a time of another form. Whoever reads a
+     * history keeps it, because such a signature is bad, and not absent.
      */
     at: { type: 'string', maxLength: 30 },
     notAfter: { type: 'string', maxLength: 30 },
@@ -52,7 +53,7 @@ const SIGNATURE = {
 } as const satisfies MessageSchema;
 
 /** A signature on a person's message. */
-export interface VoteSignature extends MessageOf<typeof SIGNATURE> {}
+export interface VoteSignature extends MessageOf<typeof VOTE_SIGNATURE> {}
 
 /** The person in whose place a delegate acts. `entry` is the id of the out-of-office entry that names both. */
 const IN_PLACE_OF = {
@@ -86,14 +87,19 @@ const COMMON = {
   decisionId: id,
 } as const;
 
+/** The fields of a message, with those that all share. As a pure call, a page without the message leaves it out. */
+const withCommon = <const F extends MessageSchema['properties']>(fields: F): typeof COMMON & F => ({
+  ...COMMON,
+  ...fields,
+});
+
 /**
  * A person's decision on a request. Payload of signal `approval` and update `decide`. The type, the validation of every
  * message and the reading of history all come from this one schema.
  */
 export const DECISION = {
   type: 'object',
-  properties: {
-    ...COMMON,
+  properties: /* @__PURE__ */ withCommon({
     decision: { enum: DECISIONS },
     /** Only with `modified`, and required there: the whole arguments, not a patch. */
     arguments: { type: 'object' },
@@ -105,8 +111,8 @@ export const DECISION = {
      */
     seenDigest: { type: 'string', pattern: '^[0-9a-f]{64}$' },
     inPlaceOf: IN_PLACE_OF,
-    signature: SIGNATURE,
-  },
+    signature: VOTE_SIGNATURE,
+  }),
   required: ['callId', 'decision'],
   additionalProperties: false,
 } as const satisfies MessageSchema;
@@ -123,8 +129,7 @@ export type ResolutionKind = (typeof RESOLUTIONS)[number];
  */
 export const RESOLUTION = {
   type: 'object',
-  properties: {
-    ...COMMON,
+  properties: /* @__PURE__ */ withCommon({
     resolution: { enum: RESOLUTIONS },
     /** Only with `happened`: the result of the call, if the person knows it. */
     content: { type: 'string', maxLength: LIMITS.outputBytes },
@@ -134,8 +139,8 @@ export const RESOLUTION = {
      */
     generation: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
     inPlaceOf: IN_PLACE_OF,
-    signature: SIGNATURE,
-  },
+    signature: VOTE_SIGNATURE,
+  }),
   required: ['callId', 'resolution'],
   additionalProperties: false,
 } as const satisfies MessageSchema;
@@ -152,12 +157,11 @@ export type AnswerKind = (typeof ANSWERS)[number];
  */
 export const QUESTION_ANSWER = {
   type: 'object',
-  properties: {
-    ...COMMON,
+  properties: /* @__PURE__ */ withCommon({
     answer: { enum: ANSWERS },
     /** Only with `answered`: the values that were filled in. Fields that are left out get the defaults of the form. */
     content: { type: 'object' },
-  },
+  }),
   required: ['callId', 'answer'],
   additionalProperties: false,
 } as const satisfies MessageSchema;

@@ -1,7 +1,16 @@
 import { rm } from 'node:fs/promises';
 import { CountersignError } from '../contract/errors';
 import { downloadRoute, goRoute } from './download-or-build';
-import type { Attempt, BinaryEngine, Engine, ExistingEngine, Progress, EngineRoute } from './engine';
+import {
+  type Attempt,
+  type BinaryEngine,
+  type Engine,
+  ENGINE_ROUTES,
+  type EngineRoute,
+  type ExistingEngine,
+  type Progress,
+  type RouteName,
+} from './engine';
 import { cachedBinary, cacheDirectory, CLI_OLDEST, GO_OLDEST, probeBinary } from './install-binary';
 import { DEFAULT_NAMESPACE, temporalSettings } from '../temporal-settings';
 
@@ -35,14 +44,17 @@ export const resolveEngine = async (
   throw noServer(tried);
 };
 
-const allRoutes = (env: NodeJS.ProcessEnv, progress: Progress): EngineRoute[] => [
-  existingRoute(env),
-  settingRoute(env),
-  pathRoute(env),
-  cacheRoute(env, progress),
-  downloadRoute({ env, progress }),
-  goRoute({ env, progress }),
-];
+const allRoutes = (env: NodeJS.ProcessEnv, progress: Progress): EngineRoute[] => {
+  const routes: Record<RouteName, EngineRoute> = {
+    existing: existingRoute(env),
+    setting: settingRoute(env),
+    path: pathRoute(env),
+    cache: cacheRoute(env, progress),
+    download: downloadRoute({ env, progress }),
+    go: goRoute({ env, progress }),
+  };
+  return ENGINE_ROUTES.map((name) => routes[name]);
+};
 
 const noServer = (tried: string[]): CountersignError =>
   new CountersignError(

@@ -1,7 +1,7 @@
 import { percentText } from './stats-text';
 import { type Authority, authorityNow, someNames } from '../contract/authority/authority';
 import { type CastVote, voterText } from '../contract/authority/votes';
-import { assuranceText } from '../contract/authority/rule';
+import { approvalsNeeded, assuranceText } from '../contract/authority/rule';
 import { countVotesUnder, type VoteCount } from '../contract/authority/votes-needed';
 import { type DryKind, kindOfResult, TOOL_ERROR_CODES, type ToolResult } from '../contract/result';
 import type { CallProgress, Ancestor, GrantMark, GrantUse } from '../contract/call';
@@ -230,8 +230,8 @@ export function describeVoting(call: CallView): string | undefined {
   const authority = call.request?.authority;
   const count = votesNeededOn(call);
   if (authority === undefined || count === undefined) return undefined;
-  const { name, need, groups, assurance } = authority.rule;
-  const wanted = counted(Math.max(need, groups.length), 'approval');
+  const { name, assurance } = authority.rule;
+  const wanted = counted(approvalsNeeded(authority.rule), 'approval');
   const sure = assurance === 'claimed' ? '' : `, ${assuranceText(assurance)}`;
   const votes = call.votes.map((vote) => `${voterText(vote)} ${vote.decision} (${howKnown(vote)})`);
   const verb = assurance === 'claimed' ? 'vote' : assurance === 'signed_in' ? 'vote, signed in' : 'sign';

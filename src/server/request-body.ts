@@ -2,11 +2,12 @@ import { isUtf8 } from 'node:buffer';
 import type { Context, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { z } from 'zod';
-import { isCallId } from '../contract/decision';
+import { isCallId, VOTE_SIGNATURE } from '../contract/decision';
+import { reasonIssue } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import type { SignedByPasskey } from '../contract/authority/passkeys';
 import { isObject, type Json, type JsonObject } from '../contract/json';
-import { FILTER_CHARACTERS, LIMITS } from '../contract/limits';
+import { FILTER_CHARACTERS } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
 import { reasonProblem } from '../contract/call-texts';
 import { limitText } from '../contract/text/bytes';
@@ -98,14 +99,20 @@ export const filterText = z.string().min(1).max(FILTER_CHARACTERS).optional();
 /** The id of a call or a step. */
 export const callId = z.string().refine(isCallId, 'is not the id of a call');
 
+const reasonFor = (problemOf: (text: string) => string | undefined) =>
+  z
+    .string()
+    .superRefine((text, ctx) => {
+      const message = problemOf(text);
+      if (message !== undefined) ctx.addIssue({ code: 'custom', message });
+    })
+    .optional();
+
 /** The reason that a person gives for a decision. */
-export const reason = z
-  .string()
-  .superRefine((text, ctx) => {
-    const message = reasonProblem(text);
-    if (message !== undefined) ctx.addIssue({ code: 'custom', message });
-  })
-  .optional();
+export const reason = reasonFor(reasonProblem);
+
+/** The reason that a person gives for a grant or an absence, or for the end of one. */
+export const controlReason = reasonFor(reasonIssue);
 
 /**
  * A schema for the body of a message: the contract's own schema without the fields that the session sets, and with
@@ -132,9 +139,9 @@ export function messageBody<S extends MessageSchema, R extends keyof MessageOf<S
 export const PASSKEY_FIELDS = {
   type: 'object',
   properties: {
-    assertion: { type: 'string', maxLength: LIMITS.signatureCharacters },
-    at: { type: 'string', maxLength: 30 },
-    notAfter: { type: 'string', maxLength: 30 },
+    assertion: VOTE_SIGNATURE.properties.armored,
+    at: VOTE_SIGNATURE.properties.at,
+    notAfter: VOTE_SIGNATURE.properties.notAfter,
   },
   required: ['assertion', 'at', 'notAfter'],
   additionalProperties: false,

@@ -6,11 +6,12 @@ import type { Preview } from '../contract/plan';
 import { contentDigest } from './content-digest';
 import { resolveParameters } from './parameters';
 import type { CallContext, Classified, Parameters, Tool, ToolOptions, Verification } from './types';
-import { LIMITS, RETRY, TIMES } from '../contract/limits';
+import { DAY, LIMITS, RETRY, TIMES } from '../contract/limits';
 import { mostAttempts } from '../contract/lost-activity';
 import { RESERVED_TOOL_NAMES, TOOL_NAME } from '../contract/names';
 import { EFFECTS, type RetryOptions, SAFETIES, STATES } from '../contract/tool';
 import { describeZodIssues, duration, invalidDefinition } from './options';
+import { LONGEST_TIMER_MS } from './within';
 
 /** The functions of a tool, with arguments of an unknown type. */
 interface Functions {
@@ -177,8 +178,8 @@ const LEAST_OUTPUT_BYTES = 128;
 /** The shortest heartbeat timeout. A shorter one costs requests, and shows a dead worker no sooner. */
 const LEAST_HEARTBEAT_MS = 1000;
 
-/** The longest timeout: Node fires a timer of more than 2³¹−1 ms immediately. */
-const MOST_TIMEOUT_MS = 24 * 24 * 3600 * 1000;
+/** The longest timeout in whole days. */
+const MOST_TIMEOUT_DAYS = Math.floor(LONGEST_TIMER_MS / DAY);
 
 /**
  * Checks the options and fills in the defaults.
@@ -250,7 +251,10 @@ const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
     rule: '`stateGroup` needs a `state`',
     breaks: ({ state, hasGroup }) => state === 'call' && hasGroup,
   },
-  { rule: '`timeout` is at most 24 days', breaks: ({ timeoutMs }) => timeoutMs > MOST_TIMEOUT_MS },
+  {
+    rule: `\`timeout\` is at most ${MOST_TIMEOUT_DAYS} days`,
+    breaks: ({ timeoutMs }) => timeoutMs > MOST_TIMEOUT_DAYS * DAY,
+  },
 ];
 
 type Retry = z.output<typeof retrySchema>;

@@ -11,6 +11,7 @@ import { type HookEndEvent, type HookEvent, type Hooks, runHook } from './hooks'
 import { type Ending, type InterruptedRun, runHandler, type Runner } from './run-handler';
 import { messageOf } from './format-result';
 import type { CallFacts, Live } from './context';
+import { LONGEST_TIMER_MS } from './within';
 import { createSecrets, type SecretProvider, type Secrets } from './secrets';
 import type { CallContext, Policy, Tool } from './types';
 import type { FilePlan } from '../contract/plan';
@@ -322,10 +323,7 @@ function aboutOf(job: RunJob, { startedAt, timeoutMs, hide }: AboutRun): Outcome
   };
 }
 
-/** The longest timer in milliseconds. Node fires longer timers immediately. */
-const MOST_TIMER_MS = 2 ** 31 - 1;
-
 function timeoutOf({ tool, timeoutMs }: RunJob): number {
   const wanted = timeoutMs !== undefined && timeoutMs > 0 ? timeoutMs : tool.timeoutMs;
-  return Math.min(wanted, MOST_TIMER_MS);
+  return Math.min(wanted, LONGEST_TIMER_MS);
 }

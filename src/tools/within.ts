@@ -1,3 +1,6 @@
+/** The longest timer of Node in milliseconds, some 24 days. Node fires a longer one immediately. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** How waiting for a promise ended. */
 export type Within<T> = { ended: true; value: T } | { ended: false };
 

@@ -57,7 +57,7 @@ export {
 export { useInboxRows } from './inbox-rows';
 export { grouped, keyOf, MOST_ROWS, rowText } from './model/inbox';
 export { issuesOf } from './model/draft';
-export { errorText, proofText, REFUSAL_LABELS, refusalText } from './model/labels';
+export { byteNote, errorText, proofText, REFUSAL_LABELS, refusalText } from './model/labels';
 export { decisionText, hunkIds, letsRun, toDecision, whyNot } from './model/review';
 export { hrefOf, parametersOf, queryOf } from './model/route';
 export { DecisionFooter, focusReason, useFresh } from './screens/call/decide';

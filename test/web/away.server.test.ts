@@ -133,6 +133,7 @@ test.each([
   ['oneself', { 'Who votes': 'ann', Until: noon(2) }, 'nobody votes in their own place'],
   ['an end before the start', { 'Who votes': 'bob', From: noon(3), Until: noon(2) }, 'end'],
   ['more than 30 days', { 'Who votes': 'bob', Until: noon(40) }, '30 days'],
+  ['a long reason', { 'Who votes': 'bob', Until: noon(2), Reason: 'ü'.repeat(251) }, 'over 500 bytes'],
 ])('%s is refused in words, and what was typed stays', async (_, fields, words) => {
   const page = await openScreen('ann');
   await fill(page, fields);
@@ -142,6 +143,17 @@ test.each([
   for (const [label, value] of Object.entries(fields))
     expect(await page.getByLabel(label).inputValue()).toBe(value);
   expect(await entries()).toEqual([]);
+});
+
+test('the form says how much of its bytes a reason takes', async () => {
+  const page = await openScreen('ann');
+  const reason = page.getByLabel('Reason');
+  await reason.fill('ü'.repeat(251));
+  await page.getByText('502 of 500 bytes: make it shorter.').waitFor();
+  expect(await reason.getAttribute('aria-invalid')).toBe('true');
+  await reason.fill('ü'.repeat(250));
+  await page.getByText('500 of 500 bytes', { exact: true }).waitFor();
+  expect(await reason.getAttribute('aria-invalid')).toBe('false');
 });
 
 test('a form without an end is not sent', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Approvers } from '../../authority/approvers';
 import type { RosterPerson } from '../../contract/authority/roster';
-import { isSameName } from '../../contract/authority/votes';
+import { personIn } from '../../contract/authority/authority';
 import { type Assurance, ASSURANCES } from '../../contract/authority/rule';
 import { type Away, isOpenAt } from '../../contract/control/away';
 import { isAway } from '../../contract/control/away-forms';
@@ -235,13 +235,10 @@ async function entryJudge(files: readonly Approvers[]): Promise<EntryJudge> {
  * returns unknown names unchanged.
  */
 function namesBy(files: readonly Approvers[], people: readonly RosterPerson[]): (name: string) => string {
-  const carried = (name: string): string | undefined =>
-    people.find(({ person, mail }) =>
-      [person, mail].some((one) => one !== undefined && isSameName(one, name)),
-    )?.person;
+  const carried = people.map(({ person, mail }) => ({ name: person, ...defined({ mail }) }));
   return (name) => {
     const [known] = files.flatMap((file) => file.personOf(name) ?? []);
-    return known ?? (files.length === 0 ? carried(name) : undefined) ?? name;
+    return known ?? (files.length === 0 ? personIn(carried, name) : undefined) ?? name;
   };
 }
 

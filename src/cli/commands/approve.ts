@@ -122,7 +122,7 @@ async function approve(target: string | undefined, options: ApproveOptions, cont
     const approval = { choice, edit, patch, yes, ...shown, ...defined({ saw }) };
     const { answer, what } = await approveCall(subject, approval, keyboard);
     reportAnswer(answer, { id: idOf(subject), json, what }, screen);
-    if (answer.status !== 'refused') await grant?.give(options.reason);
+    if (answer.status !== 'refused') await grant?.give();
   });
 }
 

@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { Approvers, Ruling } from '../../authority/approvers';
 import type { KnownNames } from '../../authority/check-file';
 import { readAwayEntries, whoIsAway } from '../../client/control/who-is-away';
+import { approvalsNeeded } from '../../contract/authority/rule';
 import { countVotes } from '../../contract/authority/votes-needed';
 import { counted } from '../../history/labels';
 import type { Config } from '../../tools/define-config';
@@ -153,7 +154,7 @@ function unsignedWarning(rule: Ruling['rule'], { people, keysOf, inboxKeys }: Ap
   // The requester has no name, so no person is left out as the requester. Only keys matter here.
   const { mayVote } = countVotes(rule, [], { people, requesters: [''] });
   const able = mayVote.filter((name) => keysOf(name).length > 0);
-  const need = Math.max(rule.need, rule.groups.length);
+  const need = approvalsNeeded(rule);
   if (able.length >= need) return [];
   return [
     `'${rule.name}': ${counted(need, 'signature')} by SSH keys needed, and these people have a key: ${able.join(', ') || 'nobody'}`,

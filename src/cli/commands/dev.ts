@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { CountersignError } from '../../contract/errors';
 import { TASK_QUEUE } from '../../contract/names';
 import { defined } from '../../contract/defined';
+import { LOOPBACK_HOST } from '../../loopback';
 import type { Context } from '../context';
 import { loadConfig } from '../load-config';
 import {
@@ -29,7 +30,7 @@ interface DevOptions extends WorkerOptions {
 /** Temporal's own defaults, so that every other command finds the server without options. */
 const PORT = 7233;
 const UI_PORT = 8233;
-const DEFAULTS = [`127.0.0.1:${PORT}`, `localhost:${PORT}`];
+const DEFAULTS = [`${LOOPBACK_HOST}:${PORT}`, `localhost:${PORT}`];
 
 /** `dev [config]`. */
 export function addDev(program: Command, context: Context): void {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { PolicyRules } from '../../authority/policy';
 import type { ApproversSource } from '../../authority/source';
 import type { ListQuery, TurnSummary } from '../../client';
+import { MOST_RULE_DAYS } from '../../contract/authority/policy';
 import { defined } from '../../contract/defined';
 import { counted } from '../../history/labels';
 import { viewOf } from '../../history/view';
@@ -72,7 +73,10 @@ export function addPolicy(program: Command, context: Context): void {
     .command('suggest')
     .description('find calls that people always approved as they were, and print rules for them')
     .option('--least <count>', `so many such calls make a rule (default: ${LEAST})`)
-    .option('--days <count>', `how long the rules are to count, at most 31 (default: ${DAYS})`);
+    .option(
+      '--days <count>',
+      `how long the rules are to count, at most ${MOST_RULE_DAYS} (default: ${DAYS})`,
+    );
   withTurns(suggest).action((options: SuggestOptions) => suggestPolicy(options, context));
 }
 
@@ -105,8 +109,8 @@ async function check(
       'the config has no policy rules',
       'Name a file with --file, or in the config: `policy`.',
     );
-  const today = new Date().toISOString().slice(0, 10);
-  const notes = rules.rules.flatMap((rule) => noteOn(rule, today));
+  const now = Date.now();
+  const notes = rules.rules.flatMap((rule) => noteOn(rule, now));
   if (json) return screen.json({ from: rules.from, rules: rules.rules, notes });
   screen.lines([
     screen.style.good(`${escapeText(rules.from)} is in order: ${counted(rules.rules.length, 'rule')}`),
@@ -171,7 +175,7 @@ function queryOf({ state, agent, schedule, meta, since, limit }: TurnOptions): L
 async function suggestPolicy({ least, days, ...options }: SuggestOptions, context: Context): Promise<void> {
   const count = least === undefined ? LEAST : readCount(least, '--least');
   const length = days === undefined ? DAYS : readCount(days, '--days');
-  if (length > 31) throw usageError('--days: a rule counts for at most 31 days');
+  if (length > MOST_RULE_DAYS) throw usageError(`--days: a rule counts for at most ${MOST_RULE_DAYS} days`);
   const calls: PastCall[] = [];
   const { turns } = await eachPastCall(options, context, (call) => void calls.push(call));
   const { suggestRules } = await import('../policy/suggest.js');

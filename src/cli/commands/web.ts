@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Right } from '../../server/api';
 import { createUsers, RIGHTS, type Users } from '../../server/auth/users';
 import { defined } from '../../contract/defined';
+import { LOOPBACK_HOST } from '../../loopback';
 import type { Context } from '../context';
 import { defaultUsersFile, readPort, readUndo, withWebInbox } from '../open-web-inbox';
 import { collect } from '../options';
@@ -28,7 +29,10 @@ export function addWeb(program: Command, context: Context): void {
   const web = program
     .command('web')
     .description('open the web inbox, until Ctrl-C; needs no worker')
-    .option('--host <address>', 'address to listen on; any but this machine needs users (default: 127.0.0.1)')
+    .option(
+      '--host <address>',
+      `address to listen on; any but this machine needs users (default: ${LOOPBACK_HOST})`,
+    )
     .option('--port <port>', 'port to listen on (default: 7243, or a free one)')
     .option(
       '--allow-host <name>',

@@ -1,4 +1,4 @@
-import type { PolicyRule } from '../../contract/authority/policy';
+import { endOfDay, type PolicyRule } from '../../contract/authority/policy';
 import { dateTime } from '../../contract/text/times';
 import { counted } from '../../history/labels';
 import { escapeText } from '../print/escape';
@@ -100,10 +100,10 @@ function ruleLines({ yaml }: Suggestion): string[] {
 }
 
 /** What `policy check` remarks on a rule: it only reports, it ended, or it lets calls run without a decision. */
-export function noteOn({ name, until, tools = [], shadow }: PolicyRule, today: string): string[] {
+export function noteOn({ name, until, tools = [], shadow }: PolicyRule, now: number): string[] {
   if (shadow === true) return [`'${name}' is a shadow rule: it only reports`];
   if (until === undefined) return [];
-  return until < today
+  return endOfDay(until) <= now
     ? [`'${name}' ended on ${until}: it fits nothing any more`]
     : [`'${name}' lets ${tools.join(', ')} run without a decision until ${until}`];
 }

@@ -2,6 +2,7 @@ import type { WorkflowBundleOption } from '@temporalio/worker';
 import type { Observed } from '../../history/replay/explain';
 import type { PackedHistory } from './sdk';
 import type { Probe } from '../../history/replay/replayer';
+import { LONGEST_TIMER_MS } from '../../tools/within';
 
 /** The code that a separate process uses to replay, and the most time that it may take. */
 export interface Setup {
@@ -72,8 +73,6 @@ export class ProgressCounter implements Probe {
 
 /** The number of looks at the code until its deadline. */
 const LOOKS = 20;
-/** The longest time that a timer of Node can wait. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /**
  * Finds code that does not come to rest. It counts its looks and does not measure time: code that was stopped, or whose
@@ -105,7 +104,7 @@ export function overdue(counter: ProgressCounter, ms: number): Promise<number> {
         clearInterval(timer);
         resolve(startedId);
       },
-      Math.min(ms / LOOKS, LONGEST_MS),
+      Math.min(ms / LOOKS, LONGEST_TIMER_MS),
     );
   });
 }

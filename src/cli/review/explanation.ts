@@ -3,7 +3,7 @@ import { requestersOf, WHY_NOT } from '../../contract/authority/authority';
 import type { StandIn } from '../../contract/authority/in-place-of';
 import { voterText } from '../../contract/authority/votes';
 import { seatingOf, type VoteRefusal } from '../../contract/authority/who-may-vote';
-import { assuranceText } from '../../contract/authority/rule';
+import { approvalsNeeded, assuranceText, whyNotEvaluated } from '../../contract/authority/rule';
 import { countVotes, type VoteCount } from '../../contract/authority/votes-needed';
 import { defined } from '../../contract/defined';
 import { dateTime, span } from '../../contract/text/times';
@@ -94,17 +94,17 @@ export function explanationLines(about: Explanation): string[] {
     `rule       ${rule.name}${passed.length === 0 ? '' : `, after ${passed.join(', ')} did not fit`}`,
     `asked by   ${requesters.join(', ') || 'nobody is named'}`,
   ];
-  if (failed !== undefined) return [...head, `refused: its condition cannot be worked out: ${failed}`];
+  if (failed !== undefined) return [...head, `refused: ${whyNotEvaluated(rule.name, failed)}`];
   if (action !== 'ask')
     return [
       ...head,
       action === 'run' ? 'by this rule it runs without a decision' : 'by this rule it is refused',
     ];
-  const { need, groups, assurance, expiresMs, escalate } = rule;
+  const { groups, assurance, expiresMs, escalate } = rule;
   const groupsText = groups.length === 0 ? '' : `, one of each of ${groups.join(', ')}`;
   return [
     ...head,
-    `needs      ${counted(Math.max(need, groups.length), 'approval')}${groupsText}, ${assuranceText(assurance)}`,
+    `needs      ${counted(approvalsNeeded(rule), 'approval')}${groupsText}, ${assuranceText(assurance)}`,
     ...(expiresMs === undefined ? [] : [`expires    ${span(expiresMs)} after it was asked`]),
     ...(escalate === undefined
       ? []

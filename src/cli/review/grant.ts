@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { Countersign } from '../../client';
 import type { Condition } from '../../contract/control/narrowing';
+import { reasonIssue } from '../../contract/control/grants';
 import { defined } from '../../contract/defined';
 import type { TurnView } from '../../history/view';
 import type { Context } from '../context';
@@ -64,14 +65,17 @@ interface Place {
  * @throws CountersignError `usage`, `grant_refused`, `given_up`.
  */
 export async function planned(
-  options: GrantFlags,
+  options: GrantFlags & { reason?: string },
   { client, view, callId, approver, signer, context }: Place,
-): Promise<{ give(reason: string | undefined): Promise<void> } | undefined> {
-  const { for: time, times } = options;
+): Promise<{ give(): Promise<void> } | undefined> {
+  const { for: time, times, reason } = options;
   const given = grantFlags(options);
   if (Object.keys(given).length === 0) return undefined;
   if (time === undefined && times === undefined)
     throw usageError(`--${Object.keys(given)[0]} needs --for or --times`);
+  // The decision may have a longer reason. Without this check, the call would be approved, and then the grant refused.
+  const wrong = reasonIssue(reason);
+  if (wrong !== undefined) throw usageError(`--reason: with a grant, ${wrong}`);
   // Loaded here, because this module loads Temporal's client. No other command has to wait for that.
   const { coverageText, requireAssured } = await import('../../client/control/plan-grant.js');
   const plan = await client.grants.plan(view.turn, callId, {
@@ -94,7 +98,7 @@ export async function planned(
     if (!isSure) throw givenUp('you did not confirm the grant');
   }
   return {
-    give: async (reason) => {
+    give: async () => {
       const signature = await signer?.signGrant(plan.terms, client.namespace);
       const { authority, held, terms } = plan;
       const { id } = await client.grants.give({ ...terms, ...defined({ reason, signature, authority }) });

@@ -15,8 +15,9 @@ import { defined } from '../../contract/defined';
 import type { VoteSignature } from '../../contract/decision';
 import { CountersignError } from '../../contract/errors';
 import { readIfThere } from '../../files';
+import { assuranceWanted } from '../../contract/authority/authority';
 import type { CastVote, InPlaceOf } from '../../contract/authority/votes';
-import { assuranceText, isAssured } from '../../contract/authority/rule';
+import { type Assurance, assuranceText, isAssured } from '../../contract/authority/rule';
 import type { CallView, TurnView } from '../../history/view';
 import type { Context } from '../context';
 import { usageError } from '../options';
@@ -259,16 +260,17 @@ export async function provenVotesOn(
   const { assuranceOf, VOTE_FAULTS } = await import('../../authority/vote-signature.js');
   const { factsToSign } = await import('../../authority/to-sign.js');
   const facts = factsToSign(view, call, { installation: approvers.installation, ...place });
-  const wanted = call.request?.authority?.rule.assurance ?? 'claimed';
   const said = [...call.decisions, ...call.resolutions].filter(
     ({ judgement }) => judgement.accepted === true,
   );
   return call.votes.map(({ voter, decision, inPlaceOf }) => {
     const cast = { voter, decision, ...defined({ inPlaceOf }) };
+    const wanted = assuranceWanted(call.request?.authority, decision);
+    const isEnough = (has: Assurance): boolean => wanted === undefined || isAssured(has, wanted);
     const event = said.findLast((one) => (approvers.personOf(one.approver) ?? one.approver) === voter);
     const { signature, reason } = event ?? {};
     if (facts === undefined || signature === undefined)
-      return { ...cast, proof: 'claimed', counts: decision === 'denied' || wanted === 'claimed' };
+      return { ...cast, proof: 'claimed', counts: isEnough('claimed') };
     const { kind, armored, at, notAfter, statement } = signature;
     const word = event?.type === 'resolved' ? ('run-again' as const) : decision;
     const vote = {
@@ -282,6 +284,6 @@ export async function provenVotesOn(
     if (!judged.ok) return { ...cast, proof: VOTE_FAULTS[judged.why], counts: decision === 'denied' };
     const { assurance, fingerprint } = judged;
     const proof = [assuranceText(assurance), fingerprint ?? []].flat().join(', ');
-    return { ...cast, proof, counts: decision === 'denied' || isAssured(assurance, wanted) };
+    return { ...cast, proof, counts: isEnough(assurance) };
   });
 }

@@ -3,7 +3,7 @@ import { defined } from '../defined';
 import { LONGEST_READ } from '../limits';
 import { soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
-import { type CastVote, type InPlaceOf, isSameName, SOMEBODY, type Voter } from './votes';
+import { type CastVote, type InPlaceOf, isSameName, nameKey, SOMEBODY, type Voter } from './votes';
 import { type Among, seatingOf, type VoteRefusal } from './who-may-vote';
 import { type Assurance, ASSURANCES, RULE_ACTIONS, type RuleSnapshot, stricterRule } from './rule';
 
@@ -116,9 +116,11 @@ function isAuthority(value: unknown): value is Authority {
  * The person whom an approver's name means. The name may be a name or a mail address of the file, in upper or lower
  * case.
  */
-export function personIn(people: readonly Voter[], approver: string): string | undefined {
-  const wanted = approver.toLowerCase();
-  return people.find(({ name, mail }) => [name, mail].some((one) => one?.toLowerCase() === wanted))?.name;
+export function personIn(
+  people: readonly Pick<Voter, 'name' | 'mail'>[],
+  approver: string,
+): string | undefined {
+  return people.find(({ name, mail = name }) => [name, mail].some((one) => isSameName(one, approver)))?.name;
 }
 
 /** Whether somebody may vote under an authority, and as whom. */
@@ -126,7 +128,7 @@ export type Eligibility = { ok: true; voter: string } | { ok: false; why: VoteRe
 
 /** The person whom an approver's name means under an authority. This person need not be allowed to vote. */
 export function voterIn({ people }: Partial<Authority> = {}, approver: string): string {
-  return people === undefined ? approver.toLowerCase() : (personIn(people, approver) ?? approver);
+  return people === undefined ? nameKey(approver) : (personIn(people, approver) ?? approver);
 }
 
 /**
@@ -270,7 +272,8 @@ export function whyMayNot(
   return `${approver} ${WHY_NOT[voting.why]}; ${others}`;
 }
 
-const MOST_NAMED = 10;
+/** The most names in a list of people. */
+export const MOST_NAMED = 10;
 
 /** The first names of a list, as text. */
 export function someNames(names: readonly string[]): string {

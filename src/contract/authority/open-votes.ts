@@ -1,10 +1,10 @@
 import type { VotesNeeded } from '../decision';
 import { defined } from '../defined';
 import { utf8Bytes } from '../text/bytes';
-import { type Authority, ruleInForce, votersOf } from './authority';
+import { type Authority, MOST_NAMED, ruleInForce, votersOf } from './authority';
 import type { CastVote, Voter } from './votes';
 import { deputiesOf, type Deputy, type SeatingFor, seatingOf } from './who-may-vote';
-import { countVotesUnder, MOST_NAMED, stillNeeded } from './votes-needed';
+import { countVotesUnder, stillNeeded } from './votes-needed';
 
 /**
  * The votes on a call and the votes that it still needs, in short. Lists show this, and the memo of a turn holds it.

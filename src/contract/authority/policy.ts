@@ -1,4 +1,5 @@
 import { ASSURANCES } from './rule';
+import { DAY } from '../limits';
 import type { JsonSchema } from '../tool';
 
 /** The action of a policy rule for a call that it fits. */
@@ -18,8 +19,8 @@ export interface PolicyRule {
   /** The reason for the verdict, which the model and the approver read. */
   reason?: string;
   /**
-   * The last day (`2026-12-24`, UTC) on which the rule counts. At most 31 days ahead. Only with `run`: the rule then
-   * lets the dangerous tools that it names run without a decision.
+   * The last day (`2026-12-24`, UTC) on which the rule counts. At most `MOST_RULE_DAYS` ahead. Only with `run`: the rule
+   * then lets the dangerous tools that it names run without a decision.
    */
   until?: string;
   /** A shadow rule. Its verdict is recorded, and it decides nothing. @default false */
@@ -38,6 +39,16 @@ export interface CallRuling {
   until?: string;
   /** The shadow rules that fitted and come before that rule, with the action that each would have led to. */
   shadow?: { rule: string; would: PolicyAction }[];
+}
+
+/** The most days that the `until` of a rule may be ahead. */
+export const MOST_RULE_DAYS = 31;
+
+/** When a day such as `2026-12-24` ends in UTC, in milliseconds. NaN if the text is not a day. */
+export function endOfDay(day: string): number {
+  const at = /^\d{4}-\d{2}-\d{2}$/.test(day) ? Date.parse(`${day}T00:00:00Z`) : NaN;
+  // JavaScript reads the 30th of February as a day in March.
+  return Number.isFinite(at) && new Date(at).toISOString().startsWith(day) ? at + DAY : NaN;
 }
 
 /** The most shadow rules that are recorded with a call. */

@@ -53,6 +53,16 @@ export function actionFor(action: RuleAction, safety: Safety): Exclude<RuleActio
   return safety === 'dangerous' ? 'ask' : 'run';
 }
 
+/** How many people have to approve. Each group needs the approval of a different person. */
+export function approvalsNeeded({ need, groups }: Pick<VoteRule, 'need' | 'groups'>): number {
+  return Math.max(need, groups.length);
+}
+
+/** Why a rule refuses a call: its condition could not be evaluated. */
+export function whyNotEvaluated(ruleName: string, failed: string): string {
+  return `the condition of the rule '${ruleName}' cannot be worked out: ${failed}`;
+}
+
 /** A rule that is as strict as both on every point. */
 export function stricterRule(one: VoteRule, other: VoteRule): VoteRule {
   const sooner = [one, other].flatMap(({ escalate }) => escalate ?? []);

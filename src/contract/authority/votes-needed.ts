@@ -1,6 +1,14 @@
 import type { VotesNeeded } from '../decision';
 import { defined } from '../defined';
-import { type Authority, type AuthorityNow, ruleInForce, someNames, votingOf, WHY_NOT } from './authority';
+import {
+  type Authority,
+  type AuthorityNow,
+  MOST_NAMED,
+  ruleInForce,
+  someNames,
+  votingOf,
+  WHY_NOT,
+} from './authority';
 import type { CastVote, Voter } from './votes';
 import { type Among, seatingOf } from './who-may-vote';
 import { type Assurance, ASSURANCES, assuranceText, isAssured, type VoteRule } from './rule';
@@ -120,9 +128,6 @@ export function countVotesUnder(authority: AuthorityNow, votes: readonly CastVot
   const among = voters.map((name) => ({ name, groups: [], delegates: [] }));
   return { ...countVotes(rule, votes, { ...authority, people: among }), isStuck: false };
 }
-
-/** The most names in a list of voters. */
-export const MOST_NAMED = 10;
 
 /** The votes that are still needed before a call is decided. */
 export function stillNeeded({ missing, missingGroups, mayVote }: VoteCount): VotesNeeded {

@@ -19,9 +19,20 @@ export const PERSON_NAME = /^[A-Za-z0-9][A-Za-z0-9._@+-]{0,63}$/;
 /** The name of a person who sent a message without a name. */
 export const SOMEBODY = 'somebody';
 
-/** Whether two names mean the same person. Upper and lower case do not matter. */
+/** The form in which names are compared. Upper and lower case do not matter. */
+export function nameKey(name: string): string {
+  return name.toLowerCase();
+}
+
+/** Whether two names mean the same person. */
 export function isSameName(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase();
+  return nameKey(one) === nameKey(other);
+}
+
+/** Returns a check whether a name means one of these people. */
+export function nameSet(names: readonly string[]): (name: string) => boolean {
+  const keys = new Set(names.map(nameKey));
+  return (name) => keys.has(nameKey(name));
 }
 
 /**

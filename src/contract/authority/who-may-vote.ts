@@ -1,6 +1,6 @@
 import { defined } from '../defined';
 import type { VoteRule } from './rule';
-import { GROUP, type InPlaceOf, type Voter } from './votes';
+import { GROUP, type InPlaceOf, isSameName, nameSet, type Voter } from './votes';
 
 /** The names of the people who asked for a turn. Undefined or empty: it is not known who asked. */
 export type Requesters = readonly string[] | undefined;
@@ -41,12 +41,10 @@ export function deputiesOf(
   requesters: Requesters = [],
   { people = [], standIns = [] }: Partial<Pick<Among, 'people' | 'standIns'>>,
 ): (name: string) => boolean {
-  const asked = new Set(requesters.map((name) => name.toLowerCase()));
-  const hasAsked = (name: string): boolean => asked.has(name.toLowerCase());
+  const hasAsked = nameSet(requesters);
   const listed = people.flatMap(({ name, delegates }) => (hasAsked(name) ? delegates : []));
   const placed = standIns.flatMap(({ voter, person }) => (hasAsked(person) ? [voter] : []));
-  const all = new Set([...listed, ...placed].map((name) => name.toLowerCase()));
-  return (name) => all.has(name.toLowerCase());
+  return nameSet([...listed, ...placed]);
 }
 
 /**
@@ -65,18 +63,19 @@ export function seatingOf(
 ): SeatingFor {
   const isNamed = namedBy(rule.rosters);
   const byName = new Map(people.map((one) => [one.name, one]));
-  const asked = new Set(rule.notRequester ? requesters : []);
-  const isUnknown = rule.notRequester && asked.size === 0;
-  const isDeputy = deputiesOf([...asked], defined({ people, standIns }));
+  const asked = rule.notRequester ? (requesters ?? []) : [];
+  const hasAsked = nameSet(asked);
+  const isUnknown = rule.notRequester && asked.length === 0;
+  const isDeputy = deputiesOf(asked, defined({ people, standIns }));
   const delegators = new Map<string, string[]>();
   for (const one of people)
-    for (const name of isNamed(one) && !asked.has(one.name) && !isDeputy(one.name) ? one.delegates : [])
+    for (const name of isNamed(one) && !hasAsked(one.name) && !isDeputy(one.name) ? one.delegates : [])
       delegators.set(name, [...(delegators.get(name) ?? []), one.name]);
   const seatOf = (person: string, voter: string): Seating => {
     const seat = byName.get(person);
-    if (person === voter) return { ok: false, why: 'own_place' };
+    if (isSameName(person, voter)) return { ok: false, why: 'own_place' };
     // Nobody can vote in the place of a person who may not vote.
-    if (asked.has(person) || isDeputy(person)) return { ok: false, why: 'requesters_delegate' };
+    if (hasAsked(person) || isDeputy(person)) return { ok: false, why: 'requesters_delegate' };
     return seat !== undefined && isNamed(seat)
       ? { ok: true, seats: [person] }
       : { ok: false, why: 'place_not_named' };
@@ -85,7 +84,7 @@ export function seatingOf(
     const person = byName.get(name);
     if (person === undefined && place === undefined) return { ok: false, why: 'unknown_person' };
     if (isUnknown) return { ok: false, why: 'requester_unknown' };
-    if (asked.has(name)) return { ok: false, why: 'requester' };
+    if (hasAsked(name)) return { ok: false, why: 'requester' };
     if (isDeputy(name)) return { ok: false, why: 'requesters_delegate' };
     if (place !== undefined) return seatOf(place.person, name);
     if (person !== undefined && isNamed(person)) return { ok: true, seats: [name] };

@@ -13,12 +13,15 @@ const ENDED: JsonSchema = {
   maxItems: LIMITS.awayEnded,
 };
 
-/** The names of the fields that a client sends. */
-export const AWAY_FIELDS = [...Object.keys(TERMS), ...Object.keys(GIVEN)];
+const ASKED = form(TERMS, GIVEN);
+const BACK = form({ id: ID, by: NAME });
 
-export const isAwayAsked = /* @__PURE__ */ reader<AwayAsked>(form(TERMS, GIVEN));
+/** The names of the fields that a client sends. */
+export const AWAY_FIELDS = { asked: Object.keys(ASKED.properties), back: Object.keys(BACK.properties) };
+
+export const isAwayAsked = /* @__PURE__ */ reader<AwayAsked>(ASKED);
 export const isAway = /* @__PURE__ */ reader<Away>(KEPT);
-export const isBackAsked = /* @__PURE__ */ reader<BackAsked>(form({ id: ID, by: NAME }));
+export const isBackAsked = /* @__PURE__ */ reader<BackAsked>(BACK);
 export const isAwaySeen = /* @__PURE__ */ reader<AwaySeen>(form({ entries: HELD }));
 const isState = /* @__PURE__ */ reader<AwayState>(form({ entries: HELD, ended: ENDED }));
 

@@ -76,7 +76,7 @@ export function addAway(
 }
 
 function whyNotTaken(state: AwayState, asked: AwayAsked, now: number): AwayRefused | undefined {
-  const { id, from, to, reason = '' } = asked;
+  const { id, from, to, reason } = asked;
   const [start, end] = [Date.parse(asked.start), Date.parse(asked.end)];
   const wrong = reasonIssue(reason);
   if (wrong !== undefined) return refuse('malformed', wrong);

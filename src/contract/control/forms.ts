@@ -1,7 +1,7 @@
-import type { SignatureKind } from '../decision';
-import { LIMITS } from '../limits';
+import { type SignatureKind, VOTE_SIGNATURE } from '../decision';
+import { isObject } from '../json';
 import { object } from '../payloads';
-import { soundCheck } from '../schema/message';
+import { jsonSchemaOf, soundCheck } from '../schema/message';
 import type { JsonSchema } from '../tool';
 
 export const TEXT: JsonSchema = { type: 'string', maxLength: 1000 };
@@ -15,39 +15,33 @@ export const MOMENT: JsonSchema = {
   pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
 };
 /** An object with these fields and no others. */
-export const form = (...fields: Parameters<typeof object>): JsonSchema => ({
-  ...object(...fields),
+export const form = (...[required, optional = {}]: Parameters<typeof object>) => ({
+  ...object(required, optional),
+  properties: { ...required, ...optional },
   additionalProperties: false,
 });
 /** The schema of a signature by a key of the approvers file, of one of these kinds. */
-export const signatureBy = (...kinds: readonly SignatureKind[]): JsonSchema =>
-  form(
-    {
-      kind: { enum: [...kinds] },
-      armored: { type: 'string', maxLength: LIMITS.signatureCharacters },
-      at: MOMENT,
-      notAfter: MOMENT,
-    },
-    { statement: { type: 'string', maxLength: LIMITS.statementCharacters } },
-  );
+export function signatureBy(...kinds: readonly SignatureKind[]): JsonSchema {
+  const schema = jsonSchemaOf(VOTE_SIGNATURE);
+  const fields = { kind: { enum: [...kinds] }, at: MOMENT, notAfter: MOMENT };
+  return { ...schema, properties: { ...schema.properties, ...fields } };
+}
 
 /** Makes a guard for values that anybody may have sent: it checks them against a schema. */
 export function reader<T>(schema: JsonSchema): (value: unknown) => value is T {
   const issuesOf = soundCheck(schema);
-  return (value): value is T => issuesOf(value).length === 0 && areMoments(value);
+  return (value): value is T => issuesOf(value).length === 0 && areMoments(schema, value);
 }
 
-/** Whether all moments in a value exist. The pattern alone also fits a 31st of February. */
-function areMoments(value: unknown): boolean {
-  if (Array.isArray(value)) return value.every(areMoments);
-  if (typeof value !== 'object' || value === null) return true;
-  return Object.entries(value).every(([name, one]) => {
-    if (name === 'narrowing' || name === 'authority') return true;
-    return MOMENTS.includes(name) && typeof one === 'string' ? isMoment(one) : areMoments(one);
-  });
+/** Whether all moments in a value that fits a schema exist. The pattern alone also fits a 31st of February. */
+function areMoments(schema: unknown, value: unknown): boolean {
+  if (!isObject(schema) || value === undefined) return true;
+  const { items, properties } = schema;
+  if (schema === MOMENT) return typeof value === 'string' && isMoment(value);
+  if (Array.isArray(value)) return value.every((one) => areMoments(items, one));
+  if (!isObject(value) || !isObject(properties)) return true;
+  return Object.entries(properties).every(([name, field]) => areMoments(field, value[name]));
 }
-
-const MOMENTS: readonly string[] = ['at', 'until', 'takenAt', 'floor', 'notAfter', 'start', 'end'];
 
 /** Whether a text is the one allowed form of a moment that exists. */
 export function isMoment(text: string): boolean {

@@ -85,6 +85,14 @@ const TAKEN = form(
   { again: { const: true } },
 );
 
+/** The names of the fields that a client or a worker sends. */
+export const GRANT_FIELDS = {
+  asked: Object.keys(ASKED.properties),
+  confirm: Object.keys(CONFIRM.properties),
+  revoke: Object.keys(REVOKE.properties),
+  use: Object.keys(USE.properties),
+};
+
 export const isNarrowing = /* @__PURE__ */ reader<Narrowing>(NARROWING);
 export const isGrantTerms = /* @__PURE__ */ reader<GrantTerms>(form(TERMS));
 export const isGrantAsked = /* @__PURE__ */ reader<GrantAsked>(ASKED);

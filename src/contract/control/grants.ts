@@ -76,14 +76,14 @@ export interface GrantsMemo {
   open: number;
 }
 
-/** The fields of a use that name the grant and describe the call. */
-export const GRANTED_CALL = ['id', 'agent', 'tool', 'toolDigest', 'ruleDigest', 'policyDigest'] as const;
-
 /**
  * The question of a worker whether a call may start by a grant. All fields but `id` describe the call, as the worker
  * knows it.
  */
-export interface UseAsked extends Pick<GrantTerms, (typeof GRANTED_CALL)[number]> {
+export interface UseAsked extends Pick<
+  GrantTerms,
+  'id' | 'agent' | 'tool' | 'toolDigest' | 'ruleDigest' | 'policyDigest'
+> {
   /** Names the call: the id of its run, as the server says, and its key. */
   key: string;
 }
@@ -158,8 +158,11 @@ export function addGrant(
   return refuseGrant('grant_refused', 'there is another grant of this id');
 }
 
-/** Why a text cannot be the reason for a pause, a grant or an absence. Undefined if it can. */
-export function reasonIssue(text: string): string | undefined {
+/**
+ * Why a text cannot be the reason for a pause, a grant or an absence, or for the end of one. Undefined if it can. No
+ * reason is fine.
+ */
+export function reasonIssue(text = ''): string | undefined {
   if (utf8Bytes(text) > LIMITS.pauseReasonBytes)
     return `the reason has over ${LIMITS.pauseReasonBytes} bytes`;
   const problem = reasonProblem(text);
@@ -170,7 +173,7 @@ export function reasonIssue(text: string): string | undefined {
 export const GRANT_TOO_LONG = `a grant holds for at most ${TIMES.grantMost / DAY} days`;
 
 function whyNotTaken(state: GrantsState, asked: GrantAsked, now: number): GrantRefused | undefined {
-  const { id, at, until, times, reason = '', narrowing } = asked;
+  const { id, at, until, times, reason, narrowing } = asked;
   const [given, ends] = [Date.parse(at), Date.parse(until)];
   const wrong = narrowingProblem(narrowing) ?? reasonIssue(reason);
   if (wrong !== undefined) return refuseGrant('malformed', wrong);
@@ -210,9 +213,11 @@ export function refuseGrant(code: GrantRefused['code'], message: string): GrantR
  */
 export function revokeGrants(
   before: GrantsState,
-  { id }: Pick<RevokeAsked, 'id'>,
+  { id, reason }: Pick<RevokeAsked, 'id' | 'reason'>,
   now: number,
 ): { state: GrantsState; revoked: Revoked } | GrantRefused {
+  const wrong = reasonIssue(reason);
+  if (wrong !== undefined) return refuseGrant('malformed', wrong);
   const state = withoutPast(before, now);
   if (id === undefined) return raiseFloor(state, now);
   const grant = state.grants.find((one) => one.id === id);

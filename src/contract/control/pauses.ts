@@ -123,8 +123,10 @@ function fits(pauses: readonly Pause[]): boolean {
 /** Ends the pause with exactly this scope, or all pauses. */
 export function endPauses(
   pauses: readonly Pause[],
-  { agent, tool, all }: Pick<ResumeAsked, 'agent' | 'tool' | 'all'>,
+  { agent, tool, all, reason }: Omit<ResumeAsked, 'by'>,
 ): { pauses: Pause[]; ended: Pause[] } | PauseRefused {
+  const why = reasonIssue(reason);
+  if (why !== undefined) return { code: 'malformed', message: why };
   const scope = defined({ agent, tool });
   const isMeant = (one: Pause): boolean => all === true || isSame(one, scope);
   const ended = pauses.filter(isMeant);

@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Roster } from '../../contract/authority/roster';
 import { type CallInput, type GrantMark, type InDoubt, isValidCall } from '../../contract/call';
-import { SIGNATURE_KINDS } from '../../contract/decision';
+import { VOTE_SIGNATURE, type VoteSignature } from '../../contract/decision';
 import { defined } from '../../contract/defined';
 import { LIMITS } from '../../contract/limits';
 import { contentOfReturn, type FailureText, settleOwn } from '../../contract/lost-activity';
+import { messageGuard } from '../../contract/schema/message';
 import type { Effect } from '../../contract/tool';
 import { cutContent } from '../../contract/transcript';
 import { afterDoubt, withNoteFirst } from '../../contract/call-texts';
@@ -196,12 +197,7 @@ const rosterLine = z.object({
 const away = z.object({
   ...{ id: z.string(), from: z.string(), to: z.string(), start: z.string(), end: z.string(), at: z.string() },
   ...{ takenAt: z.string(), reason: z.string().optional() },
-  signature: z
-    .object({
-      ...{ kind: z.enum(SIGNATURE_KINDS), armored: z.string(), at: z.string(), notAfter: z.string() },
-      statement: z.string().optional(),
-    })
-    .optional(),
+  signature: z.custom<VoteSignature>(messageGuard(VOTE_SIGNATURE)).optional(),
 });
 const roster = z.object({
   installation: z.string(),

@@ -5,7 +5,7 @@ import { isAtLeast } from '../../contract/authority/permits';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import type { AppDeps } from '../deps';
-import { checkInput, readBody, reason } from '../request-body';
+import { checkInput, controlReason, readBody } from '../request-body';
 import { type Env, senderOf } from '../session';
 
 const moment = z.iso.datetime({ offset: true });
@@ -13,7 +13,7 @@ const awaySchema = z.strictObject({
   to: z.string().min(1).max(200),
   start: moment.optional(),
   end: moment,
-  reason,
+  reason: controlReason,
 });
 const idParam = z.object({ id: z.string().min(1).max(100) });
 

@@ -19,7 +19,15 @@ import type { CallView, TurnView } from '../../history/view-types';
 import type { GrantedAnswer, GrantPreview, GrantRow, GrantWay } from '../api';
 import { respond, SIGNED_DECISION } from '../decisions';
 import type { AppDeps } from '../deps';
-import { callId, checkInput, messageBody, MOST_MS, readBody, reason, signedByPasskey } from '../request-body';
+import {
+  callId,
+  checkInput,
+  controlReason,
+  messageBody,
+  MOST_MS,
+  readBody,
+  signedByPasskey,
+} from '../request-body';
 import { type Env, senderOf } from '../session';
 import type { GrantToSign } from '../signer';
 import { findExactly } from '../turns';
@@ -44,7 +52,7 @@ const confirmationSchema = z.strictObject({
   grantPasskey: signedByPasskey.optional(),
 });
 
-const revocationSchema = z.strictObject({ reason });
+const revocationSchema = z.strictObject({ reason: controlReason });
 
 const grantParam = z.object({ grant: z.uuid() });
 
@@ -69,7 +77,9 @@ export function grantRoutes(deps: AppDeps): Hono<Env> {
       const { decision: body, terms, grantPasskey } = await readBody(c, grantSchema);
       const { passkey, ...decision } = body;
       const turn = await findExactly(c, c.req.param('turn'));
-      const { callId, seenDigest, reason } = decision;
+      const { callId, seenDigest } = decision;
+      // The grant has the same reason. A reason that only the decision may have would leave an approval without a grant.
+      const reason = checkInput(controlReason, decision.reason);
       if (decision.inPlaceOf !== undefined)
         throw new CountersignError('usage', 'a grant is given in your own name');
       if (decision.decision !== 'approved' || decision.hunks !== undefined)

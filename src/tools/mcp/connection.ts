@@ -9,7 +9,7 @@ import { escapeHidden } from '../../contract/text/unsafe-text';
 import { activeCarrier } from '../../traces';
 import { cutOutput } from '../cut-output';
 import { nothingDone, ToolError, TransportError } from '../errors';
-import { queueAfter, unlessAborted } from '../within';
+import { LONGEST_TIMER_MS, queueAfter, unlessAborted } from '../within';
 import { LoginNeeded } from './authorization';
 import { definitionsIn, digestDefinition, type Listed, MOST_TOOLS, readListed } from './definition';
 import { type CallQuestions, elicit, questionsOf } from './elicitation';
@@ -67,8 +67,6 @@ export interface ConnectionOptions {
 /** A start may take this long, because some commands first download their server. */
 const START_MS = 60_000;
 const LIST_MS = 30_000;
-/** The longest timer of Node. The executor ends calls in time, so the timer of the client library must not fire. */
-const NEVER_MS = 2 ** 31 - 1;
 const MOST_PAGES = 64;
 /** The most bytes that we show of a server's output before its end. */
 const WORDS_BYTES = 500;
@@ -159,7 +157,8 @@ class Connection implements McpConnection {
     try {
       return await link.client.request({ method: 'tools/call', params }, z.unknown(), {
         signal,
-        timeout: NEVER_MS,
+        // The executor ends calls in time, so the timer of the client library must not fire.
+        timeout: LONGEST_TIMER_MS,
         onprogress: onProgress,
       });
     } catch (error) {

@@ -7,6 +7,7 @@ import {
   votingOf,
   whyMayNot,
 } from '../../contract/authority/authority';
+import { approvalsNeeded } from '../../contract/authority/rule';
 import { type InPlaceOf, SOMEBODY, voterText } from '../../contract/authority/votes';
 import { countVotesUnder, stillNeeded, type VoteCount } from '../../contract/authority/votes-needed';
 import type { Decision, Refused, VoteSignature, VotesNeeded } from '../../contract/decision';
@@ -57,7 +58,7 @@ export function checkVote(state: CallState, decision: Decision): Refused | undef
   if (decision.seenDigest === undefined)
     return refuse('malformed', 'a vote has to say what its voter saw, in "seenDigest"', decision);
   const isForAll = decision.hunks === undefined || decision.hunks.length === 0;
-  if (!isForAll && Math.max(authority.rule.need, authority.rule.groups.length) > 1)
+  if (!isForAll && approvalsNeeded(authority.rule) > 1)
     return refuse(
       'malformed',
       'several people decide on the whole: edit it, deny it, or approve all',

@@ -14,10 +14,16 @@ export interface HeldAway {
 }
 
 const failure = FAILURES.away;
-const AWAY = { what: 'out-of-office', bytes: 16 * 1024, fields: AWAY_FIELDS, fits: isAwayAsked, failure };
+const AWAY = {
+  what: 'out-of-office',
+  bytes: 16 * 1024,
+  fields: AWAY_FIELDS.asked,
+  fits: isAwayAsked,
+  failure,
+};
 const BACK = {
   ...{ what: 'end of an out-of-office', bytes: 4 * 1024 },
-  ...{ fields: ['id', 'by'], fits: isBackAsked, failure },
+  ...{ fields: AWAY_FIELDS.back, fits: isBackAsked, failure },
 };
 
 /**

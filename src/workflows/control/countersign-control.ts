@@ -12,6 +12,7 @@ import type { RawValue } from '@temporalio/common';
 import { readAway } from '../../contract/control/away-forms';
 import { confirmGrant } from '../../contract/control/confirmations';
 import {
+  GRANT_FIELDS,
   isConfirmAsked,
   isGrantAsked,
   isRevokeAsked,
@@ -21,7 +22,6 @@ import {
 import {
   addGrant,
   claimUse,
-  GRANTED_CALL,
   grantSeen,
   type GrantsState,
   memoOf,
@@ -190,33 +190,32 @@ function read<S extends MessageSchema>(message: RawValue, schema: S, what: strin
 }
 
 const BY_GRANTS = { failure: FAILURES.grant };
-const TERMS = [...GRANTED_CALL, 'narrowing', 'times', 'until', 'at', 'by'];
 const GRANT = {
   what: 'grant',
   // The message contains all people who may confirm the grant.
   bytes: LIMITS.messageBytes,
-  fields: [...TERMS, 'reason', 'signature', 'authority'],
+  fields: GRANT_FIELDS.asked,
   fits: isGrantAsked,
   ...BY_GRANTS,
 };
 const CONFIRMATION = {
   what: 'confirmation of a grant',
   bytes: GRANT_BYTES,
-  fields: ['id', 'voter', 'at', 'seenDigest', 'signature'],
+  fields: GRANT_FIELDS.confirm,
   fits: isConfirmAsked,
   ...BY_GRANTS,
 };
 const REVOCATION = {
   what: 'revocation',
   bytes: BYTES,
-  fields: ['id', 'by', 'reason'],
+  fields: GRANT_FIELDS.revoke,
   fits: isRevokeAsked,
   ...BY_GRANTS,
 };
 const USE = {
   what: 'use of a grant',
   bytes: BYTES,
-  fields: [...GRANTED_CALL, 'key'],
+  fields: GRANT_FIELDS.use,
   fits: isUseAsked,
   ...BY_GRANTS,
 };

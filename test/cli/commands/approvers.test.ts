@@ -95,7 +95,7 @@ describe('explain', () => {
     [
       'a condition that throws',
       undefined,
-      'refused: its condition cannot be worked out: field not found: amount',
+      "refused: the condition of the rule 'large' cannot be worked out: field not found: amount",
     ],
   ])('says what %s does', async (_name, amount, line) => {
     expect(await explain(view({}, amount))).toContain(line);

@@ -26,7 +26,7 @@ const SIGNER: Signer = {
 };
 
 /** Plans the grant of these flags for a server that plans like this. */
-async function plan(flags: GrantFlags, changes: Partial<GrantPlan> = {}, signer?: Signer) {
+async function plan(flags: Parameters<typeof planned>[0], changes: Partial<GrantPlan> = {}, signer?: Signer) {
   const screen = testScreen();
   const asked: GrantOptions[] = [];
   const given: GrantAsked[] = [];
@@ -92,7 +92,8 @@ it.each<[string, GrantFlags, Partial<GrantOptions>]>([
   ]);
 });
 
-it.each<[string, GrantFlags, RegExp]>([
+it.each<[string, Parameters<typeof planned>[0], RegExp]>([
+  ['a long reason', { times: '1', reason: 'ü'.repeat(251) }, /--reason: .*over 500 bytes/],
   ['a condition alone', { prefix: ['path=src/'] }, /--prefix needs --for or --times/],
   ['no time', { for: 'soon' }, /--for soon: this is not a time/],
   ['a unit that is none', { for: '3 moons' }, /this is not a time/],
@@ -113,13 +114,13 @@ it.each<[string, GrantFlags, RegExp]>([
 });
 
 it('says what it allows and how often it would have, and gives it only then', async () => {
-  const { planning, given, printed } = await plan({ for: '30m' });
+  const { planning, given, printed } = await plan({ for: '30m', reason: 'quick ones' });
   expect(printed).toEqual([
     'Allows clerk to pay.',
     'Of 9 calls of the last 7 turns in which somebody was asked it would have allowed 4, 1 of which somebody denied.',
   ]);
   expect(given).toEqual([]);
-  await planning?.give('quick ones');
+  await planning?.give();
   expect(given).toEqual([{ ...TERMS, reason: 'quick ones' }]);
   expect(printed.at(-1)).toBe(`Grant ${TERMS.id} holds. Take it back: cs grants revoke 0a1b2c3d`);
 });
@@ -128,13 +129,13 @@ it('says who has to confirm it', async () => {
   const held = 'Until it is confirmed it allows nothing: one more.';
   const { planning, printed } = await plan({ times: '3' }, { held });
   expect(printed[1]).toBe(held);
-  await planning?.give(undefined);
+  await planning?.give();
   expect(printed.at(-1)).toContain('waits for others: cs grants confirm 0a1b2c3d.');
 });
 
 it('signs it where a key is named', async () => {
   const { planning, given } = await plan({ times: '3' }, { assurance: 'signed_ssh' }, SIGNER);
-  await planning?.give(undefined);
+  await planning?.give();
   expect(given).toEqual([{ ...TERMS, signature: SIGNATURE }]);
 });
 

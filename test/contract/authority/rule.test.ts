@@ -1,4 +1,10 @@
-import { actionFor, isAssured, stricterAction, stricterRule } from '../../../src/contract/authority/rule';
+import {
+  actionFor,
+  approvalsNeeded,
+  isAssured,
+  stricterAction,
+  stricterRule,
+} from '../../../src/contract/authority/rule';
 import { rule } from './support';
 
 describe('the stricter of two', () => {
@@ -31,6 +37,14 @@ describe('the stricter of two', () => {
     expect(actionFor(action, safety)).toBe(expected);
     expect(stricterAction(action, 'run', safety)).toBe(expected);
     expect(stricterAction('refuse', action, safety)).toBe('refuse');
+  });
+
+  it.each([
+    [1, [], 1],
+    [2, ['finance'], 2],
+    [1, ['finance', 'leads'], 2],
+  ])('needs so many people of %j and the groups %j: %j', (need, groups, expected) => {
+    expect(approvalsNeeded({ need, groups })).toBe(expected);
   });
 
   it('knows which assurance is more', () => {

@@ -87,6 +87,17 @@ describe('giving a grant', () => {
   });
 });
 
+describe('the reason for the end of a grant', () => {
+  it.each([
+    ['a terminal sequence', 'x\u001b[2J', /control characters/],
+    ['too many bytes', 'ü'.repeat(251), /over 500 bytes/],
+  ])('is not taken with %s', (_case, reason, why) => {
+    const refused = { code: 'malformed', message: expect.stringMatching(why) };
+    expect(revokeGrants(given({}), { id: uuid(1), reason }, NOW)).toEqual(refused);
+    expect(revokeGrants(given({}), { reason }, NOW)).toEqual(refused);
+  });
+});
+
 describe('claiming a use', () => {
   it('counts down, and says no in the end', () => {
     let state = given({ times: 2 });
@@ -250,6 +261,13 @@ describe('what anybody may send', () => {
     ['no uses at all', { ...asked(), times: 0 }],
     ['half a use', { ...asked(), times: 0.5 }],
     ['a day that is none', { ...asked(), until: '2026-02-31T00:00:00.000Z' }],
+    [
+      'a signature of a day that is none',
+      {
+        ...asked(),
+        signature: { kind: 'ssh', armored: 'x', at: '2026-02-31T00:00:00.000Z', notAfter: iso(NOW) },
+      },
+    ],
     ['a time of another zone', { ...asked(), until: '2026-11-25T12:00:00.000+01:00' }],
     ['a digest that is none', { ...asked(), toolDigest: 'abc' }],
     ['nobody', { ...asked(), by: '' }],

@@ -79,6 +79,16 @@ describe('ending pauses', () => {
   const all = [pause(), pause({ tool: 'pay' }), pause({ agent: 'a', models: true })];
 
   it.each([
+    ['a terminal sequence', 'x\u001b[2J', /control characters/],
+    ['too many bytes', 'ü'.repeat(251), /over 500 bytes/],
+  ])('does not take a reason with %s', (_case, reason, why) => {
+    expect(endPauses(all, { all: true, reason })).toEqual({
+      code: 'malformed',
+      message: expect.stringMatching(why),
+    });
+  });
+
+  it.each([
     ['that of everything', {}, [0]],
     ['that of a tool', { tool: 'pay' }, [1]],
     ['that of an agent', { agent: 'a' }, [2]],

@@ -114,6 +114,7 @@ test.each<[string, () => Promise<Response>, number, string]>([
   ['somebody leaves who is not in the file', () => leave('eve', 'dora'), 403, 'not_allowed'],
   ['the delegate is not in the file', () => leave('dora', 'eve'), 400, 'usage'],
   ['somebody puts another away', () => leave('dora', 'xena', { from: 'boss' }), 400, 'usage'],
+  ['the reason is long', () => leave('dora', 'xena', { reason: 'ü'.repeat(251) }), 400, 'usage'],
   ['it is over already', () => leave('dora', 'xena', { end: '2020-01-01T00:00:00Z' }), 409, 'away_refused'],
   ['there is no such entry', () => ask('boss', '/api/away/none', undefined, 'DELETE'), 404, 'away_not_found'],
 ])('nothing changes where %s', async (_case, act, status, code) => {

@@ -188,6 +188,16 @@ test('a grant that was shown is given with the approval, signed, and lets the ne
   expect((await ask('/api/grants', undefined)).body).toEqual([]);
 });
 
+test('a reason that is too long for the grant leaves the call undecided', async () => {
+  const turn = await asked('note', 'long reason');
+  const terms = termsOf(await plan(turn, { times: 2 }));
+  const refused = { status: 400, body: { message: expect.stringContaining('over 500 bytes') } };
+  expect(await give(turn, terms, { decision: { reason: 'ü'.repeat(251) } })).toMatchObject(refused);
+  expect((await client.view(turn)).calls[0]?.phase).toBe('requested');
+  const path = `/api/grants/${terms.id}/revocation`;
+  expect(await ask(path, { reason: 'ü'.repeat(251) })).toMatchObject(refused);
+});
+
 test.each<[string, string, object, { as?: string; app?: () => typeof signing }, number, RegExp]>([
   ['a viewer', 'note', {}, { as: 'vera' }, 403, /makes you a viewer/],
   ['somebody whose agents are others', 'note', {}, { as: 'hid' }, 404, /turn/],

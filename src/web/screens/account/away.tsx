@@ -1,11 +1,12 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { defined } from '../../../contract/defined';
+import { LIMITS } from '../../../contract/limits';
 import { isSameName } from '../../../contract/authority/votes';
 import { dateTime, relative } from '../../../contract/text/times';
 import type { Away, AwaySeen } from '../../../server/api';
 import { send } from '../../http';
-import { errorText, proofText } from '../../model/labels';
+import { byteNote, errorText, proofText } from '../../model/labels';
 import { useAppContext, useNow, usePolled } from '../../ui/app';
 import { useSure } from '../../ui/widgets';
 import { Reason, Text } from '../../ui/text';
@@ -145,9 +146,12 @@ interface InputsProps {
 }
 
 function Inputs({ fields, change }: InputsProps): JSX.Element {
+  const note = byteNote(fields.reason, LIMITS.pauseReasonBytes);
+  const described = { 'aria-invalid': note.isOver, 'aria-describedby': 'away-note' };
   const field = (name: keyof Fields) => ({
     ...{ id: `away-${name}`, value: fields[name], required: name === 'to' || name === 'end' },
-    ...{ maxLength: name === 'to' ? 200 : 1000, autocomplete: 'off' as const },
+    ...(name === 'reason' ? described : { maxLength: 200 }),
+    autocomplete: 'off' as const,
     onInput: ({ currentTarget }: { currentTarget: HTMLInputElement }) =>
       change({ ...fields, [name]: currentTarget.value }),
   });
@@ -163,6 +167,9 @@ function Inputs({ fields, change }: InputsProps): JSX.Element {
           )}
         </div>
       ))}
+      <p class={`note${note.isOver ? ' bad' : ''}`} id="away-note" role="status">
+        {note.text}
+      </p>
     </>
   );
 }
