@@ -7,7 +7,6 @@ export { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 export { RESOLUTIONS, voteOf } from '../contract/decision';
 export { isSameName } from '../contract/authority/votes';
 export { defined } from '../contract/defined';
-export { LIMITS } from '../contract/limits';
 export { addSpent, budgetText, noSpending, spentInReply, spentText } from '../contract/spending/budget';
 export { readJson } from '../contract/read-json';
 export { isJsonObject, isObject } from '../contract/json';
