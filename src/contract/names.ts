@@ -229,11 +229,6 @@ export function callKey(replyId: string, callId: string): string {
   return `${replyId}:${callId}`;
 }
 
-/** The place of a call on the page of the web inbox: the fragment of its address. */
-export function callFragment(turn: string, callId: string): string {
-  return `#/turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
-}
-
 /** The id in place of a provider's id for a call of a reply without one. `index` counts the calls of the reply from 0. */
 export function ownCallId(step: number, index: number): string {
   return `call_${step}_${index + 1}`;
@@ -269,3 +264,8 @@ function again(asked: number): string {
  * the parameter of this name.
  */
 export const USER_HEADER = 'countersign-user';
+
+/** The place of a call on the page of the web inbox: the fragment of its address. */
+export function callFragment(turn: string, callId: string): string {
+  return `#/turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
+}
