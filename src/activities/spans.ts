@@ -1,6 +1,7 @@
 import { Context } from '@temporalio/activity';
 import type { CallInput, TurnOrigin } from '../contract/call';
 import { defined } from '../contract/defined';
+import { NEVER_RAN } from '../contract/result';
 import type { ModelReply, ModelRequest } from '../models/model';
 import { ModelError } from '../models/model';
 import type { RunOutcome } from '../tools/outcome';
@@ -133,9 +134,6 @@ function toolFacts({ agent, tool, callId, callKey, turn }: OfCall) {
   };
 }
 
-/** The codes of calls whose handler never started. Such calls have no span of an activity. */
-const NEVER_RAN = new Set(['denied', 'expired', 'refused', 'validation', 'tool_not_found']);
-
 /** Takes the facts that workflows report, for metrics and, if traces are on, for spans. */
 export function observing(observe: Observe, traces: Traces | undefined) {
   return (turn: OfWorkflow, ...facts: ObservedFact[]): void => {
@@ -168,7 +166,8 @@ function recordFact(traces: Traces, turn: OfWorkflow, fact: ObservedFact): void 
   const { agent, tool, at } = fact;
   const facts = { ...toolFacts({ ...fact, turn: turn.workflowId }), 'countersign.outcome': fact.outcome };
   if (fact.kind === 'ended') {
-    if (!NEVER_RAN.has(fact.outcome)) return;
+    // A handler that ran has the span of its activity.
+    if (!NEVER_RAN.includes(fact.outcome)) return;
     // A model can make up any number of tool names.
     const name = fact.outcome === 'tool_not_found' ? 'execute_tool' : `execute_tool ${tool}`;
     return traces.record(place, { name, facts, since: at, at, error: fact.outcome });

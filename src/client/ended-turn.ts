@@ -5,7 +5,7 @@ import { defined } from '../contract/defined';
 import { digestJson } from '../contract/digest';
 import type { JsonObject } from '../contract/json';
 import { completeAnswer } from '../contract/question';
-import { takesEffect } from '../history/decisions';
+import { takesEffect, wordIn } from '../history/decisions';
 import type { Answered, DecisionMade, Resolved } from '../history/events';
 import { votesNeededOn } from '../history/labels';
 import type { CallView, TurnView } from '../history/view';
@@ -122,8 +122,7 @@ function firstVerdict(
 
 /** The word for a decision, a resolution or an answer. */
 export function wordOf(final: DecisionMade | Resolved | Answered): Accepted['decision'] {
-  if (final.type === 'answered') return final.answer ?? 'answered';
-  return (final.type === 'decision' ? final.decision : final.resolution) ?? 'approved';
+  return wordIn(final) ?? (final.type === 'answered' ? 'answered' : 'approved');
 }
 
 /** A recorded answer as it was sent. It has the encrypted values in place of the handles that are shown. */

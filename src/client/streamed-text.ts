@@ -7,6 +7,7 @@ import { CountersignError } from '../contract/errors';
 import {
   SILENT_MS,
   type SendText,
+  streamRetryMs,
   type StreamPlace,
   type StreamSender,
   type TextDelta,
@@ -180,9 +181,6 @@ function createPlace(): Place {
   };
 }
 
-/** The wait between two tries to reach the web inbox, in milliseconds. Each wait is twice the wait before. */
-const RETRY_MS = { first: 500, most: 10_000 } as const;
-
 const deltaSchema = z.object({
   type: z.literal('text'),
   runId: z.string(),
@@ -225,8 +223,7 @@ async function* textAt(
       clearTimeout(watchdog);
       lost.abort();
     }
-    const wait = Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures, 10));
-    await delay(wait, undefined, { signal, ref: false }).catch(() => undefined);
+    await delay(streamRetryMs(failures + 1), undefined, { signal, ref: false }).catch(() => undefined);
   }
 }
 

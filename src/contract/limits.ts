@@ -334,3 +334,9 @@ export const OWN_RETRY = {
   backoffCoefficient: 2,
   maximumInterval: 60 * SECOND,
 } as const;
+
+/**
+ * The fewest turns of which a session makes a summary. A summary takes the place of all turns but the last, and only
+ * turns that the session has word by word count. A turn that runs counts, too.
+ */
+export const LEAST_TO_SUMMARIZE = 2;

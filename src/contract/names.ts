@@ -286,3 +286,8 @@ export function parseActivityId(id: string): { what: string; of: string; number:
  * the parameter of this name.
  */
 export const USER_HEADER = 'countersign-user';
+
+/** The place of a call on the page of the web inbox: the fragment of its address. */
+export function callFragment(turn: string, callId: string): string {
+  return `#/turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
+}

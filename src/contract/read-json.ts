@@ -53,6 +53,16 @@ export function isExactNumber(written: string): boolean {
   return kept === written || sameDecimal(decimalOf(written), decimalOf(kept));
 }
 
+/** Whether a person typed a number. A number may end or begin with its point. */
+export function isNumberText(typed: string): boolean {
+  return /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(typed.trim());
+}
+
+/** The number that a person typed. Undefined if the text is not a number, or cannot be kept exactly as one. */
+export function readNumber(typed: string): number | undefined {
+  return isNumberText(typed) && isExactNumber(typed.trim()) ? Number(typed) : undefined;
+}
+
 /** A decimal number: 0.`digits` times ten to the power of `exponent`. */
 interface Decimal {
   negative: boolean;

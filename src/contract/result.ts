@@ -33,6 +33,15 @@ export const TOOL_ERROR_CODES = [
 ] as const;
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
 
+/** The codes of calls whose handler never started. */
+export const NEVER_RAN: readonly string[] = [
+  'denied',
+  'expired',
+  'refused',
+  'validation',
+  'tool_not_found',
+] satisfies ToolErrorCode[];
+
 /** The error of a call. */
 export interface ToolFailure {
   code: ToolErrorCode;

@@ -123,7 +123,7 @@ export function isLaterStream(
 const RETRY_MS = { first: 500, most: 15_000 } as const;
 
 /**
- * The time that a worker waits after so many failures in a row before it sends to a web inbox again, in milliseconds.
+ * The time that a process waits after so many failures in a row before it asks a web inbox again, in milliseconds.
  */
 export function streamRetryMs(failures: number): number {
   return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));

@@ -1,6 +1,12 @@
 import { voterIn } from '../contract/authority/authority';
 import type { CastVote } from '../contract/authority/votes';
-import { isDenial, voteOf } from '../contract/decision';
+import {
+  type AnswerKind,
+  type DecisionKind,
+  isDenial,
+  type ResolutionKind,
+  voteOf,
+} from '../contract/decision';
 import { defined } from '../contract/defined';
 import { withDefaults } from '../contract/schema/schema';
 import type { Answered, DecisionMade, Resolved } from './events';
@@ -66,6 +72,14 @@ export function takesEffect(event: DecisionMade | Resolved | Answered): boolean 
   if (event.type === 'answered') return event.judgement.accepted === true;
   const effect = event.type === 'decision' ? effectOfDecision(event) : effectOfResolution(event);
   return effect !== undefined && effect !== 'counts';
+}
+
+/** The word of a decision, a resolution or an answer. Undefined if nobody could read it. */
+export function wordIn(
+  event: DecisionMade | Resolved | Answered,
+): DecisionKind | ResolutionKind | AnswerKind | undefined {
+  if (event.type === 'answered') return event.answer;
+  return event.type === 'decision' ? event.decision : event.resolution;
 }
 
 /** Removes the votes on a call, because a new request waits now. */

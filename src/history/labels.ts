@@ -270,6 +270,20 @@ export function grantText(words: string, grant: (GrantMark & Partial<GrantUse>) 
   return words + (use === undefined ? which : `use ${use} of ${times} of ${which}`);
 }
 
+const SAYS: Readonly<Record<string, string>> = {
+  modified: 'approved with changes by',
+  withdrawn: 'vote withdrawn by',
+  'ask-again': 'sent back to be asked again by',
+  happened: 'it happened, says',
+  'did-not': 'it did not happen, says',
+  'run-again': 'started once more by',
+};
+
+/** What a person said of a call, in words, from the word of a decision, a resolution or an answer. */
+export function wordsBy(word: string, person: string): string {
+  return `${SAYS[word] ?? `${word} by`} ${person}`;
+}
+
 /** The verdict of a tool's check on a call in doubt. */
 export const VERIFIED = {
   happened: 'the tool says that it happened',

@@ -245,18 +245,27 @@ export function findOpen(view: TurnView): void {
     if (isWaiting(call)) call.runId = view.runId;
     else delete call.runId;
   }
-  view.requests = view.calls.flatMap(({ phase, request }) =>
-    phase === 'requested' && request ? [request] : [],
-  );
-  view.questions = view.calls.flatMap(({ phase, question }) =>
-    phase === 'asked' && question ? [question] : [],
-  );
-  view.inDoubt = view.calls.flatMap(({ phase, doubt }) => (phase === 'in_doubt' && doubt ? [doubt] : []));
+  const open = view.calls.flatMap((call) => waitingEvent(call) ?? []);
+  view.requests = open.filter((one) => one.type === 'request_opened');
+  view.questions = open.filter((one) => one.type === 'question_opened');
+  view.inDoubt = open.filter((one) => one.type === 'in_doubt');
 }
 
 /** Whether a call waits for a person. */
-export function isWaiting({ phase }: CallView): boolean {
-  return phase === 'requested' || phase === 'asked' || phase === 'in_doubt';
+export function isWaiting(call: CallView): boolean {
+  return waitingEvent(call) !== undefined;
+}
+
+/** The event since which a call waits for a person. Undefined if it does not wait. */
+export function waitingEvent({
+  phase,
+  request,
+  question,
+  doubt,
+}: CallView): RequestOpened | QuestionOpened | InDoubtOpened | undefined {
+  if (phase === 'requested') return request;
+  if (phase === 'asked') return question;
+  return phase === 'in_doubt' ? doubt : undefined;
 }
 
 /** The state of a turn that has not ended. */

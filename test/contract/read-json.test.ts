@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Issue } from '../../src/contract/tool';
-import { isExactNumber, readJson, describeIssues } from '../../src/contract/read-json';
+import { describeIssues, isExactNumber, readJson, readNumber } from '../../src/contract/read-json';
 
 const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
@@ -63,6 +63,24 @@ it.each<[Issue[], string]>([
   [Array.from({ length: 7 }, () => ({ path: '', message: 'x' })), 'x; x; x; x; x; and 2 more'],
 ])('issues are one line: %j', (issues, line) => {
   expect(describeIssues(issues)).toBe(line);
+});
+
+it.each([
+  ['1', 1],
+  ['-1.50', -1.5],
+  ['1.', 1],
+  ['.5', 0.5],
+  ['1e3', 1000],
+  [' 7 ', 7],
+  ['', undefined],
+  ['1,5', undefined],
+  ['0x10', undefined],
+  ['1e999', undefined],
+  ['Infinity', undefined],
+  ['9007199254740993', undefined],
+  ['0.1000000000000000055', undefined],
+])('a person who types %j means the number %j', (typed, number) => {
+  expect(readNumber(typed)).toBe(number);
 });
 
 describe('exact numbers', () => {

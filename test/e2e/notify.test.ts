@@ -108,6 +108,15 @@ it('goes on when its receiver is back', async () => {
   expect(err).not.toMatch(/s3cret|long enough/);
 });
 
+it('two watches of one receiver that look for other calls do not wait for each other', async () => {
+  const pays = watch('--tool', 'pay');
+  await until('the first at work', () => pays.err().includes('Ctrl-C ends it'));
+  const soons = watch('--tool', 'soon');
+  await until('the second at work', () => soons.err().includes('Ctrl-C ends it'));
+  const turns = [await waiting('pay'), await waiting('soon')];
+  await until('both', () => new Set(sent().map((line) => line.split(' ')[1])).size === turns.length);
+});
+
 it('runs a command with the notice on stdin, once a notice, for cron', async () => {
   const turn = await waiting();
   const out = join(directory(), 'out');

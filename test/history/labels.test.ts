@@ -11,7 +11,19 @@ import {
   failingTaskText,
   hunksText,
   type OpenActivity,
+  wordsBy,
 } from '../../src/history/labels';
+
+test.each([
+  ['approved', 'approved by ann'],
+  ['modified', 'approved with changes by ann'],
+  ['ask-again', 'sent back to be asked again by ann'],
+  ['did-not', 'it did not happen, says ann'],
+  ['run-again', 'started once more by ann'],
+  ['declined', 'declined by ann'],
+])('%s in words: %s', (word, text) => {
+  expect(wordsBy(word, 'ann')).toBe(text);
+});
 
 test.each([
   [undefined, ''],

@@ -28,6 +28,9 @@ const BOOKING = {
     note: { anyOf: [{ type: 'string', maxLength: 40 }, { type: 'null' }] },
     pay: { oneOf: [CARD, BANK] },
     class: { enum: ['second', 'first'] },
+    rows: { type: 'array', items: { type: 'integer' } },
+    bags: { type: 'array', items: {} },
+    tip: { anyOf: [{ type: 'number' }, { type: 'string' }] },
   },
 } satisfies JsonObject;
 
@@ -53,9 +56,9 @@ const TRIP = {
 const book = (tag: string, more: JsonObject = {}): Promise<TurnHandle> =>
   start([{ toolCalls: [{ name: 'book_trip', arguments: { ...TRIP, ...more, tag } }] }]);
 
-const change = async (tag: string, options?: Parameters<ReturnType<typeof web>['tab']>[1]) => {
-  const handle = await book(tag);
-  const page = await web().tab(callPlace(handle.workflowId), options);
+const change = async (tag: string, more: JsonObject = {}) => {
+  const handle = await book(tag, more);
+  const page = await web().tab(callPlace(handle.workflowId));
   await page.getByRole('button', { name: /^Change/ }).click();
   return { handle, page };
 };
@@ -119,6 +122,32 @@ test('null, a variant and a date are chosen, and Ctrl+Enter approves', async () 
     ...{ ...TRIP, tag: 'chosen', day: '2027-01-02', seats: 3, note: 'by the window' },
     pay: { type: 'bank', iban: 'DE02' },
   });
+});
+
+test('each item keeps its own text when the item before it goes', async () => {
+  const { page } = await change('items', { rows: [5, 5, 5], bags: [{ kilos: 1 }, { kilos: 2 }] });
+  const items = (name: string) => page.getByRole('group', { name });
+  const texts = async (name: string): Promise<string[]> => {
+    const inputs = await items(name).locator('input, textarea').all();
+    return Promise.all(inputs.map((input) => input.inputValue()));
+  };
+  await items('rows').getByLabel('3', { exact: true }).fill('5,');
+  await items('rows').getByRole('button', { name: 'Remove 2' }).click();
+  expect(await texts('rows')).toEqual(['5', '5,']);
+  await items('rows').getByRole('button', { name: 'Remove 2' }).click();
+  expect(await texts('rows')).toEqual(['5']);
+  await items('bags').getByRole('button', { name: 'Remove 1' }).click();
+  expect((await texts('bags')).map((text) => JSON.parse(text))).toEqual([{ kilos: 2 }]);
+});
+
+test('a value that is half typed is there again when its kind is', async () => {
+  const { page } = await change('half typed', { tip: 5 });
+  await page.getByLabel('tip', { exact: true }).fill('5,');
+  await page.getByLabel('Kind of tip').selectOption('text');
+  await page.getByLabel('tip', { exact: true }).fill('as you like');
+  await page.getByLabel('Kind of tip').selectOption('a number');
+  expect(await page.getByLabel('tip', { exact: true }).inputValue()).toBe('5,');
+  await why(page).getByText('One field has to be corrected first.').waitFor();
 });
 
 test('Ctrl+Enter decides nothing while something is wrong, and goes there', async () => {

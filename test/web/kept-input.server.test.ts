@@ -83,7 +83,7 @@ test('when somebody else decides, what was typed stays in sight with a word of w
   const page = await type(handle);
   await decide(handle, { callId: '1.1', decision: 'denied', approver: 'bob', reason: 'no' });
   const left = page.getByRole('region', { name: 'What you had typed' });
-  await left.getByText(/bob denied it at .*This is what you had typed:/).waitFor();
+  await left.getByText(/denied by bob at .*This is what you had typed:/).waitFor();
   await left.getByText('half a reason').waitFor();
   await left.getByText('12,5').waitFor();
   expect(await left.locator('ins').allInnerTexts()).toEqual(['other']);

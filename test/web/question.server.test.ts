@@ -53,6 +53,8 @@ test('a question is filled in, says what is wrong, and its answer is the result'
   expect(await page.locator('[aria-invalid=true]').count()).toBe(0);
   const send = page.locator('#approve[aria-disabled=false]');
   await send.click();
+  // An answer approves nothing, also in what only a screen reader reads.
+  expect(await page.locator('.decision-bar').textContent()).not.toMatch(/approve/);
   await page.locator('#edit .issues li').first().waitFor();
   await page.getByLabel('City').fill('R');
   await page.getByText('too short').waitFor();

@@ -4,7 +4,7 @@ import { readAttached } from '../files';
 import type { Countersign, NewFile, Session, SessionText, SessionTurnEvent } from '../../client';
 import { counted, describeState } from '../../history/labels';
 import type { TurnView } from '../../history/view';
-import type { WaitingCall } from '../commands/review';
+import { type WaitingCall, waitingCall } from '../commands/review';
 import type { SessionEvent, SessionTurn } from '../../history/session/events';
 import type { SessionView } from '../../history/session/view';
 
@@ -86,18 +86,6 @@ export class Outgoing {
 export function endOf(status: SessionTurn['status'], error?: string): string {
   if (status === 'not_started') return 'the turn did not start';
   return `the turn is over: ${describeState(status)[0]}${error === undefined ? '' : `: ${error}`}`;
-}
-
-type Opened = TurnView['requests' | 'questions' | 'inDoubt'][number];
-
-const KINDS = { request_opened: 'request', question_opened: 'question', in_doubt: 'in_doubt' } as const;
-
-/** A call that waits for a person. */
-export function waitingCall(
-  { type, callId, callKey }: Pick<Opened, 'type' | 'callId' | 'callKey'>,
-  place: Pick<WaitingCall, 'turn' | 'agent'>,
-): WaitingCall {
-  return { ...place, callId, callKey, kind: KINDS[type] };
 }
 
 /** The calls of a turn that wait for a person. */

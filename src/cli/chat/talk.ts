@@ -5,7 +5,7 @@ import { CountersignError } from '../../contract/errors';
 import { shellWord } from '../../contract/text/shell-word';
 import { truncate, withText } from '../../history/describe';
 import type { TurnEvent } from '../../history/events';
-import type { WaitingCall } from '../commands/review';
+import { type WaitingCall, waitingCall } from '../commands/review';
 import type { Context } from '../context';
 import { retryWhileUnavailable } from '../live-inbox';
 import { escapeLines } from '../print/escape';
@@ -14,7 +14,7 @@ import { pendingLines } from '../print/turn';
 import { Prompt } from '../review/prompt';
 import type { Keyboard } from '../review/terminal';
 import { watchSilence } from '../watch-turn';
-import { type Chat, type ChatEvent, endOf, followChat, Outgoing, waitingCall, waitingIn } from './follow';
+import { type Chat, type ChatEvent, endOf, followChat, Outgoing, waitingIn } from './follow';
 import { HELP_LINES, Shown } from './shown';
 
 /** How a conversation at the terminal ended: with the session, by a word of the person, or by Ctrl-C. */

@@ -5,7 +5,7 @@ import { type Context, osUser } from '../context';
 import { choose } from '../review/confirm';
 import { Interrupted, type Terminal, withTerminal } from '../review/terminal';
 import type { Countersign, InboxItem, InboxQuery } from '../../client';
-import type { CallView } from '../../history/view';
+import { type CallView, type TurnView, waitingEvent } from '../../history/view-types';
 import { defined } from '../../contract/defined';
 import { CountersignError } from '../../contract/errors';
 import { reportAnswer } from '../answer';
@@ -63,6 +63,18 @@ interface Review extends Reviewing {
 
 /** One call that waits for a person. */
 export type WaitingCall = Pick<InboxItem, 'turn' | 'agent' | 'callId' | 'callKey' | 'kind'>;
+
+type Opened = TurnView['requests' | 'questions' | 'inDoubt'][number];
+
+const KINDS = { request_opened: 'request', question_opened: 'question', in_doubt: 'in_doubt' } as const;
+
+/** The call that waits since an event. */
+export function waitingCall(
+  { type, callId, callKey }: Pick<Opened, 'type' | 'callId' | 'callKey'>,
+  { turn, agent }: Pick<WaitingCall, 'turn' | 'agent'>,
+): WaitingCall {
+  return { turn, agent, callId, callKey, kind: KINDS[type] };
+}
 
 /** How a call is presented: the line above it, and the ways to leave it without a decision. */
 export interface Presented {
@@ -167,10 +179,11 @@ async function look(review: Reviewing, item: WaitingCall, heading: string): Prom
   return call;
 }
 
-function waits({ phase, request, question, doubt }: CallView, { kind, callKey }: WaitingCall): boolean {
-  if (kind === 'question') return phase === 'asked' && question?.callKey === callKey;
-  if (kind === 'in_doubt') return phase === 'in_doubt' && doubt?.callKey === callKey;
-  return phase === 'requested' && request?.callKey === callKey;
+function waits(call: CallView, item: WaitingCall): boolean {
+  const open = waitingEvent(call);
+  if (open === undefined) return false;
+  const { kind, callKey } = waitingCall(open, item);
+  return kind === item.kind && callKey === item.callKey;
 }
 
 const PROMPTS: Readonly<Record<InboxItem['kind'], string>> = {

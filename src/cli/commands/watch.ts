@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Approvers } from '../../authority/approvers';
-import type { Countersign } from '../../client';
+import type { Countersign, InboxQuery } from '../../client';
 import { digestJson } from '../../contract/digest';
 import { userStateDir } from '../../files';
 import { withLock } from '../../lock';
@@ -57,7 +57,7 @@ async function watch(options: WatchOptions, context: Context): Promise<void> {
   const note = (text: string): void => context.screen.note(escapeText(text));
   try {
     await context.withClient(async (client) => {
-      const file = options.state ?? stateFile(options, client, context);
+      const file = options.state ?? (await stateFile(options, filter, { client, context }));
       const entries = readAwayEntries(client, note);
       const isOnce = options.once === true;
       const { channels: receivers, approvers } = await open({ client, entries, warn: note, file, isOnce });
@@ -151,16 +151,25 @@ async function openFile(
   };
 }
 
+/** The server that is watched, and the options that name it. */
+interface Watched {
+  client: Pick<Countersign, 'namespace'>;
+  context: Pick<Context, 'env' | 'options'>;
+}
+
 /**
- * The state file. Each combination of receivers, server and namespace has its own file, so that one watch does not
- * suppress the notices of another watch.
+ * The state file. Each combination of receivers, server, namespace and filter has its own file. Two watches with one
+ * file would wait for each other, and one of them would send nothing.
  */
-function stateFile(
-  { notify, channels = CHANNELS_FILE }: WatchOptions,
-  { namespace }: Countersign,
-  { env, options }: Context,
-): string {
-  const address = options().address ?? env['TEMPORAL_ADDRESS'] ?? '';
-  const name = digestJson([notify ?? resolve(channels), address, namespace]).slice(0, 16);
+export async function stateFile(
+  { notify, channels = CHANNELS_FILE }: Pick<WatchOptions, 'notify' | 'channels'>,
+  filter: Pick<InboxQuery, 'tool' | 'agent' | 'olderThanMs'>,
+  { client, context: { env, options } }: Watched,
+): Promise<string> {
+  // Loaded here, so that no other command waits for it.
+  const { temporalSettings } = await import('../../temporal-settings.js');
+  const { address = temporalSettings(env, options().profile).address ?? '' } = options();
+  const filters = Object.keys(filter).length === 0 ? [] : [filter];
+  const name = digestJson([notify ?? resolve(channels), address, client.namespace, ...filters]).slice(0, 16);
   return join(userStateDir(env), `notices-${name}.json`);
 }

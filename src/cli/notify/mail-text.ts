@@ -1,4 +1,5 @@
 import { someNames } from '../../contract/authority/authority';
+import { callFragment } from '../../contract/names';
 import { dateTime } from '../../contract/text/times';
 import { cut } from '../print/format';
 import { escapeProse, escapeText } from '../print/escape';
@@ -32,7 +33,7 @@ export function linkTo(page: string, notice: Notice): string {
 
 /** The path in the web inbox of the item that a notice is about. */
 export function inboxPathOf({ type, data: { turn, callId } }: Pick<Notice, 'type' | 'data'>): string {
-  return type === 'test' ? '#/' : `#/turns/${encodeURIComponent(turn)}/calls/${encodeURIComponent(callId)}`;
+  return type === 'test' ? '#/' : callFragment(turn, callId);
 }
 
 /** The facts of a notice, each in one line that is safe to show. */

@@ -5,7 +5,7 @@ import { isAtLeast } from '../../contract/authority/permits';
 import { defined } from '../../contract/defined';
 import { digestText } from '../../contract/digest';
 import { CountersignError } from '../../contract/errors';
-import type { CallView } from '../../history/view';
+import { type CallView, waitingEvent } from '../../history/view-types';
 import { installedVersion } from '../../models/providers';
 import type { PushMessage } from '../../server/api';
 import { subscriptionId } from '../../server/push/subscription';
@@ -23,7 +23,7 @@ import {
   type Receiver,
   notifyFailure,
 } from './notices';
-import { askedAt, lookAgain } from './outcome';
+import { lookAgain } from './outcome';
 import { isPair, type PushKeys } from './push-keys';
 import { KEEP_MS, type Kept, openKept } from './sent';
 import { decidersOf } from './voters';
@@ -147,7 +147,7 @@ async function deliver(board: Board, { notice, target, signal }: Delivery): Prom
   const about = { subscription, signal, seconds: secondsOf(notice), urgency: 'high' } as const;
   if (notice.type === 'test')
     return pushToBrowser(board, { ...about, message: pushOf(notice, { user, mayDecide }) });
-  const asked = call === undefined ? undefined : askedAt(call);
+  const asked = call && waitingEvent(call)?.at;
   // The call was decided in the meantime.
   if (call === undefined || asked === undefined) return;
   await pushToBrowser(board, { ...about, message: pushOf(notice, { user, mayDecide }, call) });

@@ -6,14 +6,14 @@ import { defined } from '../../contract/defined';
 import { digestJson } from '../../contract/digest';
 import { CountersignError, errorMessage } from '../../contract/errors';
 import { parseJson } from '../../contract/json';
+import { waitingEvent } from '../../history/view-types';
 import { votingPlaceOf } from '../../server/voter';
 import { type InboxSigner, signVote } from '../../server/signer';
 import type { AwayEntries } from '../../client/control/who-is-away';
-import { askedAt } from './outcome';
 import type { Kept } from './sent';
 import type { SlackApi } from './slack-api';
 import type { Post } from './slack-posts';
-import { APPROVE, DENY, REASON, reasonView, whisperOf } from './slack-text';
+import { APPROVE, DENY, REASON, REASON_CHARACTERS, reasonView, whisperOf } from './slack-text';
 import { sees } from './voters';
 
 /** The parts that handling a click needs. */
@@ -59,7 +59,9 @@ const reasonSchema = z.object({
     callback_id: z.literal(REASON),
     private_metadata: z.string(),
     state: z.object({
-      values: z.object({ [REASON]: z.object({ [REASON]: z.object({ value: z.string().max(900) }) }) }),
+      values: z.object({
+        [REASON]: z.object({ [REASON]: z.object({ value: z.string().max(REASON_CHARACTERS) }) }),
+      }),
     }),
   }),
 });
@@ -215,7 +217,7 @@ async function decide(
   if (seen === undefined) return 'This can only be decided in the web inbox.';
   const { digest: seenDigest, callKey } = seen;
   const call = (await client.view(turn)).calls.find((one) => one.callId === callId);
-  const now = call === undefined ? undefined : askedAt(call);
+  const now = call && waitingEvent(call)?.at;
   if (now !== undefined && now !== asked) return 'It is asked about again: look for the newer message.';
   const place = await votingPlaceOf({ away, voters: approvers }, { callOf: async () => call, approver });
   const said = { turn, callId, decision, approver, ...place, ...defined({ reason }), seenDigest } as const;

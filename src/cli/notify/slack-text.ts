@@ -27,6 +27,8 @@ export const APPROVE = 'countersign_approve';
 export const DENY = 'countersign_deny';
 const OPEN = 'countersign_open';
 export const REASON = 'countersign_reason';
+/** The most characters of a reason that a person types in Slack. */
+export const REASON_CHARACTERS = 900;
 
 /** A notice as a message. Text from outside is never formatted: it cannot become a link, a mention or a picture. */
 export function slackMessage(
@@ -89,7 +91,12 @@ export function reasonView(key: string, { data: { tool } }: Notice): ModalView {
         type: 'input',
         block_id: REASON,
         label: plain(cut(`Why not ${escapeText(tool)}? The model reads it.`, HEADING_WIDTH)),
-        element: { type: 'plain_text_input', action_id: REASON, multiline: true, max_length: 900 },
+        element: {
+          type: 'plain_text_input',
+          action_id: REASON,
+          multiline: true,
+          max_length: REASON_CHARACTERS,
+        },
       },
     ],
   };

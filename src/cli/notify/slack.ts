@@ -2,11 +2,12 @@ import type { AwayEntries } from '../../client/control/who-is-away';
 import type { Approvers } from '../../authority/approvers';
 import type { Countersign } from '../../client';
 import { CountersignError } from '../../contract/errors';
+import { waitingEvent } from '../../history/view-types';
 import type { InboxSigner } from '../../server/signer';
 import { untilStopped } from '../stop-signals';
 import type { ButtonRules } from './buttons';
 import { type Correction, keptNotice, type Notice, type Receiver } from './notices';
-import { askedAt, lookAgain } from './outcome';
+import { lookAgain } from './outcome';
 import type { Kept } from './sent';
 import { openSlack, type SlackAccess, type SlackApi } from './slack-api';
 import { createClicks } from './slack-clicks';
@@ -105,7 +106,7 @@ async function deliver(board: Board, notice: Notice, target: string): Promise<vo
   if (await isPosted(delivery)) return;
   const view = await client.view(notice.data.turn);
   const call = view.calls.find(({ callId }) => callId === notice.data.callId);
-  const asked = call === undefined ? undefined : askedAt(call);
+  const asked = call && waitingEvent(call)?.at;
   // The call was decided in the meantime.
   if (call === undefined || asked === undefined) return;
   const { hasButtons, ...message } = slackMessage(notice, { page, target, view, call }, rules);

@@ -7,8 +7,9 @@ import type { SealedQuestion } from '../../sealing/seal-answer';
 import type { Json, JsonObject } from '../../contract/json';
 import { checkAnswer } from '../../contract/schema/question-form';
 import { fieldsOf, type Question, type QuestionField } from '../../contract/question';
-import { isExactNumber, misfitText } from '../../contract/read-json';
+import { misfitText, readNumber } from '../../contract/read-json';
 import type { QuestionOpened } from '../../history/events';
+import { waitingEvent } from '../../history/view-types';
 import { escapeText } from '../print/escape';
 import { fieldLines } from '../print/question';
 import { usageError } from '../options';
@@ -22,9 +23,10 @@ import type { Terminal } from './terminal';
  * @throws CountersignError `usage` if the call does not wait for an answer: a request is decided, never answered.
  */
 export function openQuestionOf({ call }: Pick<Subject, 'call'>): QuestionOpened {
-  if (call.phase === 'asked' && call.question !== undefined) return call.question;
+  const open = waitingEvent(call);
+  if (open?.type === 'question_opened') return open;
   const hint =
-    call.phase === 'requested'
+    open?.type === 'request_opened'
       ? 'It is a request: use `countersign approve` or `countersign deny`.'
       : '`countersign inbox` lists what waits; `countersign show` says how it ended.';
   throw new CountersignError('usage', `${call.callId} does not wait for an answer`, { hint });
@@ -121,7 +123,7 @@ function readField({ kind, options = [] }: QuestionField, typed: string): Json {
   switch (kind) {
     case 'number':
     case 'integer':
-      return /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(typed) && isExactNumber(typed) ? Number(typed) : typed;
+      return readNumber(typed) ?? typed;
     case 'boolean': {
       const word = typed.toLowerCase();
       return YES.includes(word) ? true : NO.includes(word) ? false : typed;

@@ -10,7 +10,7 @@ import type { RequestOpened } from '../../history/events';
 import { is } from '../../history/fold/guards';
 import { readTimeline } from '../../history/read';
 import { viewOf } from '../../history/view';
-import type { CallView, TurnView } from '../../history/view-types';
+import { type CallView, type TurnView, waitingEvent } from '../../history/view-types';
 import type { ClientContext } from '../context';
 import { callersIn, quoted } from '../list';
 import type { InboxQuery } from '../requests';
@@ -120,14 +120,12 @@ async function allOpen(context: ClientContext, turn: string, open: OpenMemo): Pr
 /** The open items of a turn, from its history, in the model's order. */
 export function openItems({ calls }: TurnView): OpenItem[] {
   return calls.flatMap((call) => {
-    const { phase, request, question, doubt } = call;
-    if (phase === 'requested' && request !== undefined) return [requestItem(call, request)];
-    if (phase === 'asked' && question !== undefined) {
-      const { callId, tool, summary, at: since, deadline } = question;
-      return [openItemOf({ callId, kind: 'question', tool, summary, since, deadline })];
-    }
-    if (phase !== 'in_doubt' || doubt === undefined) return [];
-    const { callId, tool, summary, at: since } = doubt;
+    const open = waitingEvent(call);
+    if (open === undefined) return [];
+    if (open.type === 'request_opened') return [requestItem(call, open)];
+    const { callId, tool, summary, at: since } = open;
+    if (open.type === 'question_opened')
+      return [openItemOf({ callId, kind: 'question', tool, summary, since, deadline: open.deadline })];
     const voting = votingOn(call);
     return [openItemOf({ callId, kind: 'in_doubt', tool, summary, since, deadline: null, voting })];
   });

@@ -13,7 +13,8 @@ import type { DecodedEvent, EventOf } from '../decode/events';
 import { rootOf } from '../decode/failure';
 import { is } from '../fold/guards';
 import { sessionIs } from './guards';
-import { controlOf, KeptTurns, type MessageRefused, Refusals, type SessionControlled } from './refusals';
+import { KeptTurns } from './kept-turns';
+import { controlOf, type MessageRefused, Refusals, type SessionControlled } from './refusals';
 
 export type { SessionControlled };
 

@@ -3,6 +3,7 @@ import { MEMO, UPDATES } from '../../contract/names';
 import { SESSION_REFUSALS, type SessionControl, type SessionRefusal } from '../../contract/session';
 import type { DecodedEvent } from '../decode/events';
 import { sessionIs } from './guards';
+import type { KeptTurns } from './kept-turns';
 
 /**
  * The session refused a message that is on record. The message came by signal, or together with other messages that
@@ -76,33 +77,6 @@ export class Refusals {
     const last = text === this.noted ? undefined : list.at(-1);
     this.noted = text;
     return last?.messageId === undefined ? undefined : { messageId: last.messageId, code: last.code };
-  }
-}
-
-/** What an event says about the turns that the session still has word by word. */
-type TurnStep = { type: string; turns?: number | undefined; status?: string; earlier?: readonly unknown[] };
-
-/**
- * Counts the turns that the model still reads in full, in the way the session counts them. The session does not answer
- * a control that came by signal. From this count we know which of these controls it refuses.
- */
-export class KeptTurns {
-  private kept = 0;
-  private isRunning = false;
-
-  /** Updates the count by the next event of a run. The events have to come in order. */
-  follow({ type, turns = 0, status, earlier = [] }: TurnStep): void {
-    if (type === 'session_started') this.kept = earlier.length;
-    else if (type === 'compacted') this.kept -= turns;
-    else if (type === 'turn_ended' && status !== 'not_started') this.kept += 1;
-    if (type === 'session_started' || type === 'turn_ended') this.isRunning = false;
-    else if (type === 'turn_started') this.isRunning = true;
-  }
-
-  /** Why the session refuses an action now. Undefined if it accepts the action. */
-  refuses(action: SessionControl['action']): SessionRefusal | undefined {
-    const turns = this.kept + (this.isRunning ? 1 : 0);
-    return action === 'compact' && turns < 2 ? 'nothing_to_compact' : undefined;
   }
 }
 

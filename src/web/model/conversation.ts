@@ -1,3 +1,4 @@
+import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
 import type { HeldMessage, MessageMode } from '../../contract/session';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
@@ -5,6 +6,7 @@ import { LIMITS } from '../../contract/limits';
 import { jsonBytes, limitText } from '../../contract/text/bytes';
 import { counted, type Label } from '../../history/labels';
 import type { SessionEvent } from '../../history/session/events';
+import { KeptTurns } from '../../history/session/kept-turns';
 import type { SentFile, SessionView } from '../../server/api';
 
 /** One message. Fields that are not known are absent. */
@@ -44,19 +46,14 @@ export function describeConversation(state: string): Label {
 
 /** The number of turns that the model reads in full, from the events so far. A running turn counts, too. */
 export function keptTurns(events: Iterable<SessionEvent>): number {
-  let kept = 0;
-  for (const event of events) {
-    if (event.type === 'session_started') kept = event.earlier.length;
-    else if (event.type === 'turn_started') kept += 1;
-    else if (event.type === 'turn_ended' && event.status === 'not_started') kept -= 1;
-    else if (event.type === 'compacted') kept -= event.turns;
-  }
-  return kept;
+  const kept = new KeptTurns();
+  for (const event of events) kept.follow(event);
+  return kept.count;
 }
 
 /** The text shown to a person who asks for a summary, and whether there is anything to summarize. */
 export function whatCompacts(kept: number, isRunning: boolean): { isNeeded: boolean; text: string } {
-  if (kept < 2)
+  if (kept < LEAST_TO_SUMMARIZE)
     return { isNeeded: false, text: 'There is nothing to compact: the last turn stays word by word.' };
   const when = isRunning ? 'Once this turn has ended, a' : 'A';
   return { isNeeded: true, text: `${when} model summarizes all turns but the last.` };

@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from '../../contract/json';
 import { LIMITS } from '../../contract/limits';
-import { isExactNumber, readJson, describeIssues } from '../../contract/read-json';
+import { describeIssues, isNumberText, readJson, readNumber } from '../../contract/read-json';
 import { checkSchema, withDefaults } from '../../contract/schema/schema';
 import type { Issue, JsonSchema } from '../../contract/tool';
 import { defined } from '../../contract/defined';
@@ -59,6 +59,24 @@ export function setAt(draft: ArgumentsDraft, path: Path, value: Json | undefined
   };
 }
 
+/** A draft as it was, and the path in it. */
+export type Earlier = readonly [draft: ArgumentsDraft, path: Path];
+
+/** The draft with an earlier value at a path, and with the texts in that value that were not valid yet. */
+export function putBack(draft: ArgumentsDraft, path: Path, [{ value, texts }, at]: Earlier): ArgumentsDraft {
+  const [from, to] = [pointerOf(at), pointerOf(path)];
+  const changed = setAt(draft, path, valueAt(value, at));
+  const back = { ...changed.texts };
+  for (const [pointer, text] of Object.entries(texts))
+    if (isWithin(pointer, from)) back[to + pointer.slice(from.length)] = text;
+  return { ...changed, texts: back };
+}
+
+/** Whether a path is the other path, or below it. Both are pointers. */
+function isWithin(path: string, pointer: string): boolean {
+  return path === pointer || path.startsWith(`${pointer}/`);
+}
+
 /** The typed texts of a list after one of its items was removed: those of later items are one place further up. */
 function movedUp(texts: ArgumentsDraft['texts'], from: Json, path: Path): ArgumentsDraft['texts'] {
   const list = path.slice(0, -1);
@@ -89,26 +107,16 @@ export function setText(draft: ArgumentsDraft, path: Path, text: string): Argume
  * beside the last valid value.
  */
 export function setNumber(draft: ArgumentsDraft, path: Path, text: string): ArgumentsDraft {
-  const value = parseNumber(text);
-  return typeof value === 'number'
-    ? setAt(draft, path, value)
-    : withText(draft, path, { text, problem: numberProblem(text) });
+  const value = readNumber(text);
+  return value === undefined
+    ? withText(draft, path, { text, problem: numberProblem(text) })
+    : setAt(draft, path, value);
 }
 
 function numberProblem(text: string): string {
-  if (text.trim() === '') return 'has to be a number';
-  if (isNumber(text)) return 'cannot be kept exactly as a number';
-  const pointed = text.replace(',', '.');
-  return isNumber(pointed) ? `has to be a number with a point: ${pointed.trim()}` : 'has to be a number';
-}
-
-/** The typed number. Returns the text itself if it is not a number, or cannot be kept exactly as one. */
-export function parseNumber(text: string): number | string {
-  return isNumber(text) && isExactNumber(text.trim()) ? Number(text) : text;
-}
-
-function isNumber(text: string): boolean {
-  return /^-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text.trim());
+  if (isNumberText(text)) return 'cannot be kept exactly as a number';
+  const pointed = text.replace(',', '.').trim();
+  return `has to be a number${isNumberText(pointed) ? ` with a point: ${pointed}` : ''}`;
 }
 
 function withText(draft: ArgumentsDraft, path: Path, typed: HalfTyped): ArgumentsDraft {
@@ -199,14 +207,12 @@ export function issuesAt(issues: readonly Issue[], path: Path): Issue[] {
 export function issuesWithin(issues: readonly Issue[], path: Path): Issue[] {
   const pointer = pointerOf(path);
   return issues
-    .filter((issue) => issue.path === pointer || issue.path.startsWith(`${pointer}/`))
+    .filter((issue) => isWithin(issue.path, pointer))
     .map((issue) => ({ ...issue, path: issue.path.slice(pointer.length) }));
 }
 
 function textsOutside(texts: ArgumentsDraft['texts'], pointer: string): ArgumentsDraft['texts'] {
-  const outside = Object.entries(texts).filter(
-    ([path]) => path !== '' && path !== pointer && !path.startsWith(`${pointer}/`),
-  );
+  const outside = Object.entries(texts).filter(([path]) => path !== '' && !isWithin(path, pointer));
   return Object.fromEntries(outside);
 }
 

@@ -143,39 +143,46 @@ export interface ReviewState {
   expired: boolean;
 }
 
-/** Why approving has to wait, in words. Undefined if nothing prevents it. */
-export function whyNot(review: ReviewState): string | undefined {
-  const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
-  if (expired) return 'Its deadline has passed.';
-  if (issues > 0)
-    return issues === 1
-      ? 'One field has to be corrected first.'
-      : `${issues} fields have to be corrected first.`;
-  if (!hunksLeft) return 'No hunk is ticked: deny it instead.';
-  if (unseen > 0)
-    return unseen === 1
-      ? 'One part has not been in sight yet.'
-      : `${unseen} parts have not been in sight yet.`;
-  if (hidden > 0 && !confirmed) return 'Confirm first that you looked at the marked characters.';
-  return fresh ? 'It has just opened; wait a moment.' : undefined;
+/** Why a decision has to wait. */
+export interface WhyNot {
+  /** The reason in words. It is read with the button. */
+  text: string;
+  /**
+   * The text that a screen reader reads unasked. It contains no counts, so that it changes when something changes for
+   * the person, and not with each line that comes into view. Absent: nothing is read.
+   */
+  spoken?: string;
 }
 
-/** The texts that a screen reader reads unasked, by reason. The reason itself is read with the button. */
-const SPOKEN: readonly (readonly [reason: RegExp, spoken: string])[] = [
-  [/in sight yet/, 'It cannot be approved before all of it was shown.'],
-  [/corrected first/, 'It cannot be approved with these values.'],
-  [/^Confirm/, 'It cannot be approved before you say that you looked at the marks.'],
-  [/hunk/, 'It cannot be approved without a hunk.'],
-  [/deadline/, 'It cannot be approved any more.'],
-];
-
-/**
- * The text that a screen reader reads unasked: that approving has to wait, and when it becomes possible. It contains no
- * counts, so that it changes when something changes for the person, and not with each line that comes into view.
- */
-export function spokenWhy(why: string | undefined): string {
-  if (why === undefined) return 'It may be approved now.';
-  return SPOKEN.find(([part]) => part.test(why))?.[1] ?? '';
+/** Why approving has to wait. Undefined if nothing prevents it. */
+export function whyNot(review: ReviewState): WhyNot | undefined {
+  const { fresh, unseen, hidden, confirmed, issues, hunksLeft, expired } = review;
+  if (expired) return { text: 'Its deadline has passed.', spoken: 'It cannot be approved any more.' };
+  if (issues > 0)
+    return {
+      text:
+        issues === 1
+          ? 'One field has to be corrected first.'
+          : `${issues} fields have to be corrected first.`,
+      spoken: 'It cannot be approved with these values.',
+    };
+  if (!hunksLeft)
+    return {
+      text: 'No hunk is ticked: deny it instead.',
+      spoken: 'It cannot be approved without a hunk.',
+    };
+  if (unseen > 0)
+    return {
+      text:
+        unseen === 1 ? 'One part has not been in sight yet.' : `${unseen} parts have not been in sight yet.`,
+      spoken: 'It cannot be approved before all of it was shown.',
+    };
+  if (hidden > 0 && !confirmed)
+    return {
+      text: 'Confirm first that you looked at the marked characters.',
+      spoken: 'It cannot be approved before you say that you looked at the marks.',
+    };
+  return fresh ? { text: 'It has just opened; wait a moment.' } : undefined;
 }
 
 /** Says how many deceptive characters and words of each kind a text has. Empty if it has none. */

@@ -1,4 +1,5 @@
 import { defined } from '../../contract/defined';
+import { callFragment } from '../../contract/names';
 
 /**
  * A screen of the page. The route is in the fragment of the address, because the server has only one page. `query` says
@@ -66,20 +67,14 @@ export function hrefOf(route: Route): string {
       return `#/${route.at}${queryPart(route.query)}`;
     case 'conversation':
       return `#/conversations/${encodeURIComponent(route.session)}${queryPart(route.start)}`;
-    case 'stats':
-    case 'decided':
-    case 'refused':
-    case 'passkeys':
-    case 'push':
-    case 'grants':
-    case 'away':
-      return `#/${route.at}`;
     case 'turn':
       return `#/turns/${encodeURIComponent(route.turn)}${route.step === undefined ? '' : `/steps/${encodeURIComponent(route.step)}`}`;
     case 'call':
-      return `#/turns/${encodeURIComponent(route.turn)}/calls/${encodeURIComponent(route.callId)}${queryPart(route.query)}`;
+      return callFragment(route.turn, route.callId) + queryPart(route.query);
     case 'nowhere':
       return `#/${route.place}`;
+    default:
+      return `#/${route.at}`;
   }
 }
 

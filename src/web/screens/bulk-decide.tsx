@@ -2,6 +2,7 @@ import type { JSX } from 'preact';
 import type { Answer } from '../../server/api';
 import type { Reply } from '../http';
 import { BULK, type Reported, type Selection } from '../model/alike';
+import type { WhyNot } from '../model/review';
 import type { AppContext } from '../ui/app';
 import type { Unseen } from '../ui/seen';
 import {
@@ -86,7 +87,8 @@ export function Decide({ chosen, unseen, reading }: DecideProps): JSX.Element {
   const [typed, setTyped] = useState(NOTHING_TYPED);
   const isHeld = context.held.some(({ key }) => key === BULK);
   const approvable = chosen.filter(({ alone }) => alone === undefined);
-  const why = reading > 0 ? `Reading ${reading} more …` : whyNotAll(approvable.length, unseen.count);
+  const why =
+    reading > 0 ? { text: `Reading ${reading} more …` } : whyNotAll(approvable.length, unseen.count);
   const decide = (kind: 'approve' | 'deny'): void => {
     const list = kind === 'approve' ? approvable : chosen;
     if (isHeld || reading > 0 || list.length === 0) return;
@@ -117,8 +119,8 @@ export function Decide({ chosen, unseen, reading }: DecideProps): JSX.Element {
   );
 }
 
-function whyNotAll(approvable: number, unseen: number): string | undefined {
-  if (approvable === 0) return 'None of them can be approved together with others.';
+function whyNotAll(approvable: number, unseen: number): WhyNot | undefined {
+  if (approvable === 0) return { text: 'None of them can be approved together with others.' };
   const rest = { fresh: false, hidden: 0, confirmed: true, issues: 0, hunksLeft: true, expired: false };
   return whyNot({ ...rest, unseen });
 }

@@ -156,7 +156,7 @@ function Says({ preview, problem, why }: SaysProps): JSX.Element {
  */
 function whyNot({ why, edit, hunks }: Review): string | undefined {
   const isWhole = !edit.isEdited && hunks.ticked.length === hunks.all.length;
-  return isWhole ? why : 'A grant goes with a call as it is: take your changes back.';
+  return isWhole ? why?.text : 'A grant goes with a call as it is: take your changes back.';
 }
 
 /** For each argument, the chosen condition in place of "equal". */

@@ -183,6 +183,10 @@ function beginningOf(question: Question): JsonObject {
   );
 }
 
+/** Nothing prevents an answer. A screen reader reads nothing then. */
+const NOTHING = { text: '' };
+const TOO_LATE = 'It cannot be answered any more.';
+
 function AnswerBar({
   asked,
   form,
@@ -214,7 +218,7 @@ function AnswerBar({
     <DecisionFooter
       {...props}
       isEdited
-      why={isOver ? 'It expired: nobody answered in time.' : undefined}
+      why={isOver ? { text: 'It expired: nobody answered in time.', spoken: TOO_LATE } : NOTHING}
       showNext={undefined}
       deny={{ label: 'Decline', isAllowed: !isSending, isFresh: fresh, act: decline }}
       approve={{

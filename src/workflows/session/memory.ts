@@ -2,7 +2,7 @@ import { digestAfter, entriesOf } from '../../contract/session/conversation';
 import { digestText } from '../../contract/digest';
 import { defined } from '../../contract/defined';
 import { isObject } from '../../contract/json';
-import { LIMITS } from '../../contract/limits';
+import { LEAST_TO_SUMMARIZE, LIMITS } from '../../contract/limits';
 import { estimatedTokens } from '../../contract/spending/usage';
 import { messageCheck, soundCheck } from '../../contract/schema/message';
 import { CARRIED_STATES } from '../../contract/tool';
@@ -93,7 +93,7 @@ export class SessionMemory {
 
   /** All turns but the last. Undefined: there is nothing to summarize. */
   get allButLast(): OldestPart | undefined {
-    return this.turns.length < 2 ? undefined : this.part(this.turns.length - 1);
+    return this.turns.length < LEAST_TO_SUMMARIZE ? undefined : this.part(this.turns.length - 1);
   }
 
   /** The number of turns that the memory has word by word. */

@@ -1,6 +1,7 @@
 import type { TurnOrigin } from '../../contract/call';
 import type { KnownState } from '../../contract/tool';
 import { defined } from '../../contract/defined';
+import { LEAST_TO_SUMMARIZE } from '../../contract/limits';
 import { describeIssues } from '../../contract/read-json';
 import { messageCheck, messageGuard } from '../../contract/schema/message';
 import {
@@ -95,7 +96,8 @@ export function judgeControl(session: SessionMachine, value: unknown): SessionCo
       .refused;
   const { memory, running } = session;
   const turns = memory.turnsKept + (running === undefined ? 0 : 1);
-  if (value.action === 'compact' && turns < 2) return refuseMessage('nothing_to_compact', NOTHING).refused;
+  if (value.action === 'compact' && turns < LEAST_TO_SUMMARIZE)
+    return refuseMessage('nothing_to_compact', NOTHING).refused;
   return value;
 }
 

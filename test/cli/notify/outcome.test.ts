@@ -1,4 +1,4 @@
-import { askedAt, lookAgain, outcomeLine } from '../../../src/cli/notify/outcome';
+import { lookAgain, outcomeLine } from '../../../src/cli/notify/outcome';
 import { CountersignError } from '../../../src/contract/errors';
 import { AT, call, question, request, turn } from '../support';
 import { notice } from './support';
@@ -37,7 +37,6 @@ it.each([
 
 it('is gone with the turn', () => {
   expect(outcomeLine(turn([]), about)).toMatch(/does not have this call/);
-  expect(askedAt(call({ phase: 'done' }))).toBeUndefined();
 });
 
 it('is looked up again', async () => {

@@ -55,6 +55,7 @@ const began: SessionEvent = { type: 'turn_started', ...head, turn: 's.t9', messa
 const ended = (status: 'answered' | 'not_started'): SessionEvent => ({
   ...{ type: 'turn_ended', ...head, turn: 's.t9', status, took: [] },
 });
+const done = [began, ended('answered')];
 const compacted = (turns: number): SessionEvent => ({
   ...{ type: 'compacted', ...head, turns, text: 'what was said', model: 'm' },
 });
@@ -64,7 +65,7 @@ it.each<[string, SessionEvent[], number]>([
   ['one that runs', [started(0), began], 1],
   ['one that ended', [started(0), began, ended('answered')], 1],
   ['none that did not start', [started(0), began, ended('not_started')], 0],
-  ['those that no summary stands for', [started(0), began, began, began, compacted(2)], 1],
+  ['those that no summary stands for', [started(0), ...done, ...done, began, compacted(2)], 1],
   ['those of earlier runs, as the last run was given them', [began, compacted(1), started(2), began], 3],
 ])('the model reads word by word: %s', (_, events, kept) => expect(keptTurns(events)).toBe(kept));
 

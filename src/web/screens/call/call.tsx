@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import type { CallDetails } from '../../../server/api';
 import { FILTER_CHARACTERS } from '../../../contract/limits';
-import { type CallPhase, type CallView, isWaiting } from '../../../history/view-types';
+import { type CallPhase, type CallView, isWaiting, waitingEvent } from '../../../history/view-types';
 import { readCall } from '../../http';
 import { goTo, useAppContext, useKept, useKeys, useLate, useNewest } from '../../ui/app';
 import { RequestPanel } from './request';
@@ -45,31 +45,31 @@ function Panel(props: PanelProps & KeptTyped): JSX.Element {
   const { call } = props;
   const [refusal, setRefusal] = useState<string>();
   const shared = { ...props, refusal, setRefusal };
-  if (call.phase === 'requested' && call.request !== undefined) {
-    const { callKey, seenDigest, eventId } = call.request;
-    return <RequestPanel key={`${callKey}/${seenDigest}/${eventId}`} request={call.request} {...shared} />;
+  const open = waitingEvent(call);
+  switch (open?.type) {
+    case 'request_opened':
+      return (
+        <RequestPanel key={`${open.callKey}/${open.seenDigest}/${open.eventId}`} request={open} {...shared} />
+      );
+    case 'question_opened':
+      return (
+        <LatePanel
+          key={open.callKey}
+          load={loadQuestion}
+          show={(late) => <late.QuestionPanel asked={open} {...shared} />}
+        />
+      );
+    case 'in_doubt':
+      return (
+        <LatePanel
+          key={open.eventId}
+          load={loadDoubt}
+          show={(late) => <late.DoubtPanel doubt={open} {...shared} />}
+        />
+      );
+    default:
+      return <ClosedPanel {...shared} />;
   }
-  if (call.phase === 'asked' && call.question !== undefined) {
-    const { question } = call;
-    return (
-      <LatePanel
-        key={question.callKey}
-        load={loadQuestion}
-        show={(late) => <late.QuestionPanel asked={question} {...shared} />}
-      />
-    );
-  }
-  if (call.phase === 'in_doubt' && call.doubt !== undefined) {
-    const { doubt } = call;
-    return (
-      <LatePanel
-        key={doubt.eventId}
-        load={loadDoubt}
-        show={(late) => <late.DoubtPanel doubt={doubt} {...shared} />}
-      />
-    );
-  }
-  return <ClosedPanel {...shared} />;
 }
 
 const loadQuestion = () => import('../question');

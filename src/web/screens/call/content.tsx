@@ -9,6 +9,7 @@ import { leavesBeside } from '../../model/diff';
 import { approvedHunks, changesOf, type Part } from '../../model/review';
 import { kindOfResult, outputOf, type ResultKind, type ToolResult } from '../../../contract/result';
 import { hrefOf } from '../../model/route';
+import { wordIn } from '../../../history/decisions';
 import { decisionDetails } from '../../../history/describe';
 import { dateTime, span } from '../../../contract/text/times';
 import { PreviewView } from './diff';
@@ -222,12 +223,6 @@ export function DecisionLine({ event }: { event: DecisionMade | Resolved | Answe
       {judgement.accepted === false && <span class="chip bad">refused: {judgement.code}</span>}
     </li>
   );
-}
-
-/** The word for the content of a decision, resolution or answer. */
-export function wordIn(event: DecisionMade | Resolved | Answered): string | undefined {
-  if (event.type === 'answered') return event.answer;
-  return event.type === 'decision' ? event.decision : event.resolution;
 }
 
 /**

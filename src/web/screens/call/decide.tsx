@@ -6,7 +6,7 @@ import { withDefaults } from '../../../contract/schema/schema';
 import type { Issue } from '../../../contract/tool';
 import type { RequestOpened } from '../../../history/events';
 import type { CallDetails } from '../../../server/api';
-import { type Choice, decisionText, hunkIds, spokenWhy, toDecision, whyNot } from '../../model/review';
+import { type Choice, decisionText, hunkIds, toDecision, whyNot, type WhyNot } from '../../model/review';
 import { type ArgumentsDraft, isChanged, issuesOf } from '../../model/draft';
 import { countMarks, deceivingIn } from '../../../contract/text/unsafe-text';
 import type { Unseen } from '../../ui/seen';
@@ -162,7 +162,7 @@ interface Act {
 
 interface FooterProps extends Pick<DecidingProps, 'typed' | 'change'> {
   /** The reason that still prevents an approval. */
-  why: string | undefined;
+  why: WhyNot | undefined;
   /** Moves the focus to the first obstacle to an approval. Undefined if there is no place to go to. */
   showNext: (() => void) | undefined;
   isEdited?: boolean;
@@ -193,7 +193,7 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
   return (
     <footer class="decision-bar" aria-label="Decide">
       <p class="why" id="why">
-        {why}
+        {why?.text}
         {showNext !== undefined && (
           <button class="button plain" type="button" onClick={showNext}>
             Show it <Key of="n" />
@@ -201,7 +201,7 @@ export function DecisionFooter(given: FooterProps): JSX.Element {
         )}
       </p>
       <p class="sr-only" role="status">
-        {spokenWhy(why)}
+        {why === undefined ? 'It may be approved now.' : why.spoken}
       </p>
       <p class={`note${reason.isOver ? ' bad' : ''}`} id="reason-note" role="status">
         {isWhyAsked && isWhyMissing ? `Say why, or press ${deny.label} again.` : reason.text}

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dateTime } from '../../../contract/text/times';
 import type { Issue, JsonSchema } from '../../../contract/tool';
-import { lastWordOn } from '../../../history/decisions';
+import { lastWordOn, wordIn } from '../../../history/decisions';
 import type { CallView } from '../../../history/view-types';
 import { type ArgumentsDraft, setText } from '../../model/draft';
 import { type Typed, typedParts } from '../../kept-input';
@@ -10,7 +10,7 @@ import { SeenEnd } from '../../ui/seen';
 import { Text } from '../../ui/text';
 import { hasKeyboard } from '../../ui/app';
 import { useSure } from '../../ui/widgets';
-import { Changes, wordIn } from './content';
+import { Changes } from './content';
 import { ArgumentsForm } from './form';
 import { Issues, TextArea } from './inputs';
 
@@ -217,7 +217,5 @@ export function whatHappened(call: CallView): string {
   const last = lastWordOn(call);
   if (call.phase === 'expired') return 'It expired.';
   if (last === undefined) return 'It does not wait any more.';
-  const word = wordIn(last);
-  const did = last.type === 'resolved' ? `resolved (${word ?? ''})` : word;
-  return `${last.approver} ${did ?? 'decided'} it at ${dateTime(last.at)}.`;
+  return `It is over: ${wordIn(last) ?? 'decided'} by ${last.approver} at ${dateTime(last.at)}.`;
 }

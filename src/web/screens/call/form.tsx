@@ -1,14 +1,15 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { defined } from '../../../contract/defined';
-import type { Json } from '../../../contract/json';
 import type { Issue, JsonSchema } from '../../../contract/tool';
 import {
   type ArgumentsDraft,
+  type Earlier,
   issuesAt,
   issuesWithin,
   type Path,
   pointerOf,
+  putBack,
   setAt,
   valueAt,
 } from '../../model/draft';
@@ -92,15 +93,16 @@ function UnionField(props: FieldProps): JSX.Element {
   const variants = field.variants ?? [];
   const value = valueAt(draft.value, path);
   const [wish, setWish] = useState<number>();
-  const typed = useRef(new Map<number, Json>()).current;
+  const typed = useRef<Earlier[]>([]).current;
   const at = variantOf(variants, value, wish);
   const chosen = variants[at];
   const choose = (next: number): void => {
     const variant = variants[next];
     if (variant === undefined) return;
-    if (value !== undefined) typed.set(at, value);
+    typed[at] = [draft, path];
     setWish(next);
-    setDraft(setAt(draft, path, typed.get(next) ?? variant.initial));
+    const back = typed[next];
+    setDraft(back ? putBack(draft, path, back) : setAt(draft, path, variant.initial));
   };
   const options = variants.map(({ label }, index) => [String(index), label] as const);
   const choice = (
@@ -182,6 +184,8 @@ function ListField(props: FieldProps): JSX.Element {
   const { field, path, draft, setDraft } = props;
   const value = valueAt(draft.value, path);
   const item = field.item;
+  // One key for each item, so that an item keeps its inputs when another item goes.
+  const keys = useRef<object[]>([]).current;
   if (!Array.isArray(value) || item === undefined)
     return <SingleField {...props} field={{ ...field, kind: 'json' }} />;
   const add = (): void => setDraft(setAt(draft, [...path, value.length], item.initial));
@@ -190,11 +194,14 @@ function ListField(props: FieldProps): JSX.Element {
     <Group {...props}>
       {value.map((_, index) => (
         <FieldView
-          key={index}
+          key={(keys[index] ??= {})}
           {...shared}
           field={{ ...item, label: item.label === '' ? String(index + 1) : `${item.label} ${index + 1}` }}
           path={[...path, index]}
-          remove={() => setDraft(setAt(draft, [...path, index], undefined))}
+          remove={() => {
+            keys.splice(index, 1);
+            setDraft(setAt(draft, [...path, index], undefined));
+          }}
         />
       ))}
       <button class="button plain" type="button" onClick={add}>

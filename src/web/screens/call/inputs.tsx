@@ -1,11 +1,11 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { LIMITS } from '../../../contract/limits';
+import { readNumber } from '../../../contract/read-json';
 import { fitsFormat } from '../../../contract/schema/values';
 import { segments } from '../../../contract/text/unsafe-text';
 import {
   type ArgumentsDraft,
-  parseNumber,
   type Path,
   pointerOf,
   setAt,
@@ -140,7 +140,7 @@ export function NumberInput({ path, draft, setDraft, ...rest }: InputProps): JSX
   const [text, setTyped] = useState(given);
   // A person who types `1.05` first types `1.` and `1.0`, so the text stays until the value changes.
   useEffect(() => {
-    if (parseNumber(text) !== value) setTyped(given);
+    if (readNumber(text) !== value) setTyped(given);
   }, [value]);
   return (
     <input
