@@ -182,7 +182,7 @@ describe('the rooms of lib', () => {
   it.each([
     ['workflows', ['contract']],
     ['history', ['contract']],
-    ['engine', ['contract', LOCK, PROBE, SETTINGS, LOOPBACK]],
+    ['engine', ['contract', FILES, LOCK, PROBE, SETTINGS, LOOPBACK]],
     ['tools', ['contract', FILES, LOCK, TRACES, RACE, LOOPBACK]],
     ['models', ['contract', 'tools']],
     ['activities', ['contract', 'tools', 'models', 'history', STORE, 'store', FILES, TRACES]],

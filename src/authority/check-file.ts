@@ -1,6 +1,7 @@
 import { isObject } from '../contract/json';
 import { RAISE_BUDGET, RAISE_SESSION_BUDGET } from '../contract/names';
 import { BUDGET_KINDS, raiseSchema } from '../contract/spending/budget';
+import { RAISE } from '../contract/spending/raise';
 import type { JsonSchema, Safety } from '../contract/tool';
 import { type RuleCondition, readCondition } from './condition';
 import {
@@ -74,10 +75,11 @@ export function checkFile(file: ReadFile, known: KnownNames | undefined): Checke
  * call, and rules can name these requests like tools.
  */
 function withRaises({ tools, ...known }: KnownNames): KnownNames {
-  const safety: Safety = 'dangerous';
   const kinds = BUDGET_KINDS.map((kind) => raiseSchema(kind)['properties']);
   const schema: JsonSchema = { properties: Object.assign({}, ...kinds), additionalProperties: false };
-  const raises = [RAISE_BUDGET, RAISE_SESSION_BUDGET].map((name) => [name, { safety, schema }] as const);
+  const raises = [RAISE_BUDGET, RAISE_SESSION_BUDGET].map(
+    (name) => [name, { safety: RAISE.safety, schema }] as const,
+  );
   return { ...known, tools: new Map([...tools, ...raises]) };
 }
 

@@ -7,7 +7,7 @@ import { reasonIssue } from '../contract/control/grants';
 import { CountersignError } from '../contract/errors';
 import type { SignedByPasskey } from '../contract/authority/passkeys';
 import { isObject, type Json, type JsonObject } from '../contract/json';
-import { FILTER_CHARACTERS } from '../contract/limits';
+import { FILTER_CHARACTERS, LIMITS } from '../contract/limits';
 import { readJson, describeIssues } from '../contract/read-json';
 import { reasonProblem } from '../contract/call-texts';
 import { limitText } from '../contract/text/bytes';
