@@ -2,6 +2,7 @@
  * What `npm run demo`, `npm run example`, `npm test`, `npm run check` and `npm run bench` start: installs and builds what is missing, then runs the rest.
  * Plain Node without dependencies, because on a fresh clone there are none.
  */
+import { availableParallelism } from 'node:os';
 import { check } from './check.mjs';
 import { checkNode, install, isInstallStale } from './install.mjs';
 import { withLock } from './lock.mjs';
@@ -25,6 +26,9 @@ const jest = (...args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...
 
 const isCounted = (args) => args.some((arg) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(arg));
 
+/** Unit tests start no server, so they may take every core. A fifth of their time they wait for programs that they start. */
+const unitWorkers = Math.ceil(1.5 * availableParallelism());
+
 const jiti = (...args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), ...args);
 
 const commands = {
@@ -33,9 +37,8 @@ const commands = {
   demo: (args) => node(at('lib', 'cli', 'demo', 'main.js'), ...args),
   example: (args) => node(at('scripts', 'example.mjs'), ...args),
   test: (args) => jest(...args),
-  // They start no server, so they may take every core.
   'test:unit': (args) =>
-    jest('--selectProjects', 'unit', ...(isCounted(args) ? [] : ['--maxWorkers=100%']), ...args),
+    jest('--selectProjects', 'unit', ...(isCounted(args) ? [] : [`--maxWorkers=${unitWorkers}`]), ...args),
   check,
   'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),
