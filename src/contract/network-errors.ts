@@ -14,6 +14,9 @@ const FETCH_MESSAGES: readonly unknown[] = ['fetch failed', 'terminated'];
 /** Messages of the Postgres client that come without a code. */
 const MESSAGES: readonly unknown[] = ['Connection terminated unexpectedly'];
 
+/** What gRPC and Connect write for UNAVAILABLE and DEADLINE_EXCEEDED. The request may have arrived. */
+const GRPC_MESSAGE = /^(14 UNAVAILABLE|4 DEADLINE_EXCEEDED|\[(unavailable|deadline_exceeded)\])(?!\w)/;
+
 const CODES = [
   'ECONNRESET|ECONNABORTED|EPIPE|EPROTO|ETIMEDOUT|ENETRESET|EHOSTUNREACH|ENETUNREACH',
   'UND_ERR_\\w+|HPE_\\w+|ERR_HTTP2_\\w+|ERR_SSL_\\w+|ERR_STREAM_PREMATURE_CLOSE|ERR_STREAM_DESTROYED',
@@ -31,6 +34,7 @@ const UNREACHED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']
 export function saysBroken({ name, message, code }: ErrorFacts): boolean {
   if (typeof code === 'string' && CODE.test(code)) return true;
   if (NAMES.includes(name) || MESSAGES.includes(message)) return true;
+  if (typeof message === 'string' && GRPC_MESSAGE.test(message)) return true;
   if (name === 'FetchError') return !UNREACHED.includes(code);
   return name === 'TypeError' && FETCH_MESSAGES.includes(message);
 }

@@ -156,13 +156,9 @@ function saysNetwork(error: unknown): boolean {
   return saysBroken({ name: read(error, 'name'), message: read(error, 'message'), code });
 }
 
-/**
- * Whether an error comes from gRPC. A bare number may mean anything, so we also require gRPC's details or metadata, or
- * a message that starts with the number and its name.
- */
+/** Whether an error comes from gRPC. A bare number may mean anything, so gRPC's details or metadata are required too. */
 function isGrpc(error: unknown): boolean {
-  const hasDetails = ['details', 'metadata'].some((name) => read(error, name) !== undefined);
-  return hasDetails || /^(4 DEADLINE_EXCEEDED|14 UNAVAILABLE)\b/.test(String(read(error, 'message')));
+  return ['details', 'metadata'].some((name) => read(error, name) !== undefined);
 }
 
 /**

@@ -15,6 +15,10 @@ const broken: [string, unknown][] = [
   ['gRPC that lost its server', error('14 UNAVAILABLE: dropped', { code: 14, details: 'dropped' })],
   ['gRPC that had no answer in time', error('4 DEADLINE_EXCEEDED', { code: 4 })],
   ['gRPC with metadata', error('x', { code: 14, metadata: {} })],
+  [
+    'Connect that lost its server',
+    error('[unavailable] read failed', { name: 'ConnectError', rawMessage: 'read failed' }),
+  ],
   ['Postgres', error('Connection terminated unexpectedly')],
   ['node-fetch', error('socket hang up', { name: 'FetchError', code: 'ECONNRESET' })],
   ['the body of node-fetch', error('Response timeout', { type: 'body-timeout' })],
