@@ -15,7 +15,7 @@ import { type RuledCall, rulesThatFit } from './matching';
 import { type FileContent, MOST_VOTERS, readApproversFile, type RuleContent } from './read-file';
 import type { CheckedPasskeys, RevokedKeys } from './check-keys';
 import type { SignerKey } from './ssh-key';
-import { type Mistake, mistakeLines } from './yaml';
+import { type Mistake, mistakeLine, mistakeLines } from './yaml';
 
 /** The first rule that fits a call, and the action for the call. */
 export interface Ruling {
@@ -215,7 +215,7 @@ function concernedBy(
 }
 
 function invalid(file: string, mistakes: readonly Mistake[]): CountersignError {
-  const lines = mistakes.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`);
+  const lines = mistakes.map((one) => mistakeLine(file, one));
   return new CountersignError('approvers_invalid', mistakeLines(lines), {
     hint: 'Correct the file; `countersign approvers check` looks at it again.',
     data: { mistakes: [...mistakes] },

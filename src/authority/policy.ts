@@ -14,7 +14,7 @@ import { checkCovered, checkNames, checkWhen, type KnownNames } from './check-fi
 import { actionBy, type RuleCondition } from './condition';
 import { type RuledCall, rulesThatFit } from './matching';
 import { MOST_RULES, ruleBase } from './read-file';
-import { type Complain, mistakeLines, type YamlPath, readYaml, schemaMistakes } from './yaml';
+import { type Complain, mistakeLine, mistakeLines, type YamlPath, readYaml, schemaMistakes } from './yaml';
 import { DAY } from '../contract/limits';
 
 /** A rule that fits a call, and its action. */
@@ -91,12 +91,10 @@ export async function loadPolicy(
 /** Like `loadPolicy`, but takes the text of the file. */
 export function parsePolicy(text: string, file: string, check: PolicyCheck = {}): PolicyRules {
   const read = readYaml<Content>(text, policySchema);
-  const place = ({ line, column, message }: { line: number; column: number; message: string }): string =>
-    `${file}:${line}:${column}: ${message}`;
-  if (!read.ok) throw invalid(read.mistakes.map(place));
+  if (!read.ok) throw invalid(read.mistakes.map((one) => mistakeLine(file, one)));
   const { content, mistakeAt } = read.file;
   return checked(content.rules, { ...check, from: file }, (path, message, into) =>
-    place(mistakeAt(path, message, into)),
+    mistakeLine(file, mistakeAt(path, message, into)),
   );
 }
 

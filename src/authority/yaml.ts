@@ -76,6 +76,11 @@ function offsetOf(document: Document, path: YamlPath, into = 0): number {
   return 0;
 }
 
+/** A mistake with its place, in the form that editors and terminals open. */
+export function mistakeLine(file: string, { line, column, message }: Mistake): string {
+  return `${file}:${line}:${column}: ${message}`;
+}
+
 const MOST_SHOWN = 20;
 
 /** The first mistakes, one a line, and how many more there are. */

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { readYaml } from '../authority/yaml';
+import { mistakeLine, readYaml } from '../authority/yaml';
 import { defined } from '../contract/defined';
 import { parseJson } from '../contract/json';
 import { CountersignError } from '../contract/errors';
@@ -75,7 +75,7 @@ const SECRET_VARIABLE = 'COUNTERSIGN_OIDC_SECRET';
 export async function readSignInFile(file: string, env: NodeJS.ProcessEnv): Promise<SignInFile> {
   const read = readYaml(await readTextFile(file), fileSchema);
   if (!read.ok) {
-    const lines = read.mistakes.map(({ line, column, message }) => `${file}:${line}:${column} ${message}`);
+    const lines = read.mistakes.map((one) => mistakeLine(file, one));
     throw invalid(`the sign-in file has mistakes:\n${lines.join('\n')}`, file);
   }
   const { publicUrl, access, oidc, proxy } = read.file.content;

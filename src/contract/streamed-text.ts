@@ -119,11 +119,12 @@ export function isLaterStream(
   );
 }
 
-/** The waits after a batch that did not arrive, in milliseconds. Each wait is twice the wait before. */
+/** The waits before a web inbox is asked again, in milliseconds. Each wait is twice the wait before. */
 const RETRY_MS = { first: 500, most: 15_000 } as const;
 
 /**
- * The time that a process waits after so many failures in a row before it asks a web inbox again, in milliseconds.
+ * The time that a process or a page waits after so many failures in a row before it asks a web inbox again, in
+ * milliseconds.
  */
 export function streamRetryMs(failures: number): number {
   return Math.min(RETRY_MS.most, RETRY_MS.first * 2 ** Math.min(failures - 1, 10));

@@ -1,4 +1,4 @@
-import { SILENT_MS } from '../contract/streamed-text';
+import { SILENT_MS, streamRetryMs } from '../contract/streamed-text';
 import type { Connection } from './model/labels';
 
 /** The server's time minus this machine's, in milliseconds. Undefined until the server sends its time. */
@@ -34,9 +34,6 @@ interface LiveHandlers {
   refused?(): void;
 }
 
-const FIRST_RETRY_MS = 500;
-const LAST_RETRY_MS = 10_000;
-
 /** Calls back if nothing arrives for a while, once for each silence. */
 export interface Watchdog {
   heard(): void;
@@ -63,7 +60,7 @@ export function createWatchdog(silentMs: number, onSilence: () => void): Watchdo
 export function listen(url: string, { on, connection, refused }: LiveHandlers): () => void {
   let source: EventSource | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let wait = FIRST_RETRY_MS;
+  let failures = 0;
   let isLive = false;
   const lose = (): void => {
     isLive = false;
@@ -75,7 +72,7 @@ export function listen(url: string, { on, connection, refused }: LiveHandlers): 
   });
   const heard = (): void => {
     watchdog.heard();
-    wait = FIRST_RETRY_MS;
+    failures = 0;
     if (!isLive) connection('live');
     isLive = true;
   };
@@ -89,8 +86,7 @@ export function listen(url: string, { on, connection, refused }: LiveHandlers): 
       lose();
       if (current.readyState !== EventSource.CLOSED) return;
       watchdog.stop();
-      timer = setTimeout(connect, wait);
-      wait = Math.min(wait * 2, LAST_RETRY_MS);
+      timer = setTimeout(connect, streamRetryMs(++failures));
       refused?.();
     };
     for (const [name, take] of Object.entries({ ...on, beat: on['beat'] ?? takeBeat })) {

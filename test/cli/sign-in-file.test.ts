@@ -46,7 +46,7 @@ it('reads the secret from a file beside it that only its owner may read', async 
 
 it.each([
   ['', 'sign-in.yaml:1:1'],
-  [`${FILE}secret: x\n`, 'sign-in.yaml:3:9 the file has no field `secret`'],
+  [`${FILE}secret: x\n`, 'sign-in.yaml:3:9: the file has no field `secret`'],
   [FILE.replace(' }', ', clientSecret: s3cret }'), '`oidc` has no field `clientSecret`'],
   [FILE.replace('https://login', 'http://login'), 'must be https, except on this machine'],
   [FILE.replace('https://login', 'ftp://login'), 'must be an address'],

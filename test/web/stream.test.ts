@@ -131,7 +131,7 @@ it('takes a stream for lost that is silent for 20 s, and connects again until it
 
 it('connects again after an error answer, each time a little later, and soon again once it was live', () => {
   const stop = listen('/events', handlers);
-  for (const wait of [500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]) {
+  for (const wait of [500, 1_000, 2_000, 4_000, 8_000, 15_000, 15_000]) {
     const before = FakeSource.opened.length;
     last().fail(true);
     jest.advanceTimersByTime(wait - 1);

@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { readYaml } from '../../authority/yaml';
+import { mistakeLine, readYaml } from '../../authority/yaml';
 import { CountersignError } from '../../contract/errors';
 import { isSecureUrl } from '../../loopback';
 import { readTextFile } from '../files';
@@ -116,11 +116,9 @@ export async function loadChannels(file: string): Promise<ChannelsFile> {
     ? missingIn(read.file.content).map(({ path: at, message }) => read.file.mistakeAt(at, message))
     : read.mistakes;
   if (!read.ok || mistakes.length > 0)
-    throw new CountersignError(
-      'config_invalid',
-      mistakes.map(({ line, column, message }) => `${file}:${line}:${column}: ${message}`).join('\n'),
-      { hint: 'See docs/notifications.md for each kind of channel.' },
-    );
+    throw new CountersignError('config_invalid', mistakes.map((one) => mistakeLine(file, one)).join('\n'), {
+      hint: 'See docs/notifications.md for each kind of channel.',
+    });
   return withPaths(read.file.content, dirname(resolve(file)));
 }
 
