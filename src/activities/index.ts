@@ -25,7 +25,7 @@ import { handBackUnregistered, runTool } from './run-tool';
 import { agentOf } from './model/ask-model';
 import { compact } from './compact';
 import { think } from './think';
-import { verify } from './verify';
+import { verify } from './check-doubt';
 
 /** Activities by type: our own types, and the name of each tool of the task queue. */
 export type Activities = Record<string, (input: never) => Promise<unknown>>;

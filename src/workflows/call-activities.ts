@@ -33,7 +33,7 @@ import { failureOf } from './approvals/transitions';
 import type { CallState, Settlement } from './approvals/state';
 import { authorityOf } from './approvals/votes';
 import { rawResult, decodedValueOf } from './messages';
-import { roundOf } from './held-call';
+import { roundOf } from './paused-call';
 import { summaryOf } from './summary';
 import type { Turn } from './turn';
 import { askedChild, reserveChild } from './child-turn';

@@ -29,7 +29,7 @@ import type { Turn, TurnRuntime } from './turn';
 import { resultWithoutRun } from '../contract/fork';
 import type { FinishedCall } from './think';
 import { prepareCall, runCall, untilNextRound } from './call-activities';
-import { isAtWork, untilResumed } from './held-call';
+import { isAtWork, untilResumed } from './paused-call';
 import { settlementIn, settlementOf, startVerify, usedIn } from './outcome';
 import { LIMITS } from '../contract/limits';
 

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject } from '../json';
 import type { Issue } from '../tool';
-import { type Evaluated, CheckResult, type ValuePlace, silently } from './check-result';
+import { type Evaluated, CheckResult, type ValuePlace, silently } from './keyword-result';
 import { assertValue } from './values';
 import { compilePattern } from './pattern';
 import { findReference } from './reference';

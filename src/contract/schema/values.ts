@@ -1,6 +1,6 @@
 import canonicalize from 'canonicalize';
 import { isObject, type JsonObject } from '../json';
-import type { CheckResult } from './check-result';
+import type { CheckResult } from './keyword-result';
 import { isRegularExpression } from './pattern';
 
 /** A schema and a value, for the keywords that are about the value itself. */

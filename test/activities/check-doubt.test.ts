@@ -2,7 +2,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { createJournal } from '../../src/activities/journal';
 import { createMemory } from '../../src/activities/conversation';
-import { verify } from '../../src/activities/verify';
+import { verify } from '../../src/activities/check-doubt';
 import type { VerifyOutput } from '../../src/contract/call';
 import { scriptedModel } from '../../src/models/scripted';
 import { defineAgent } from '../../src/tools/define-agent';
