@@ -269,16 +269,22 @@ function again(asked: number): string {
   return asked === 1 ? '' : `-again-${asked - 1}`;
 }
 
-const ACTIVITY_ID =
-  /^(?:(call|verify|held)-(.+?)-(\d+)|(think|burst|prepare|recall|compact|child)-(.+?))(?:-again-\d+)?$/;
+/** The forms of `activityIds`. A user's workflow chooses the ids of its calls, so only some forms may end with `again`. */
+const ACTIVITY_IDS = [
+  /^(call|held)-(.+)-(\d+)$/,
+  /^(verify)-(.+?)-(\d+)(?:-again-\d+)?$/,
+  /^(think|burst|prepare|recall|compact|child)-(.+?)(?:-again-\d+)?$/,
+];
 
 /**
  * The parts of an activity's id. `of`: the step, the call, the turn or the number of turns. `number`: the generation or
  * the round, 0 if the id has none. Undefined if `activityIds` makes no such id.
  */
 export function parseActivityId(id: string): { what: string; of: string; number: number } | undefined {
-  const [, numbered, call = '', number = '0', what = numbered, of = call] = ACTIVITY_ID.exec(id) ?? [];
-  return what === undefined ? undefined : { what, of, number: Number(number) };
+  const parts = ACTIVITY_IDS.map((form) => form.exec(id)).find((found) => found !== null);
+  if (parts === undefined) return undefined;
+  const [, what = '', of = '', number = '0'] = parts;
+  return { what, of, number: Number(number) };
 }
 
 /**

@@ -34,6 +34,7 @@ test.each<[string, object | undefined]>([
   [activityIds.think(3), { what: 'think', of: '3', number: 0 }],
   [activityIds.burst(3, 2), { what: 'burst', of: '3', number: 0 }],
   [activityIds.prepare('1.2', 3), { what: 'prepare', of: '1.2', number: 0 }],
+  [activityIds.call('pay-1-again', 3), { what: 'call', of: 'pay-1-again', number: 3 }],
   [activityIds.recall('turn-7-x', 2), { what: 'recall', of: 'turn-7-x', number: 0 }],
   [activityIds.compact(4), { what: 'compact', of: '4', number: 0 }],
   [activityIds.held('1.2', 11), { what: 'held', of: '1.2', number: 11 }],
