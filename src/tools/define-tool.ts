@@ -260,14 +260,8 @@ const RULES: readonly { rule: string; breaks(settings: Checked): boolean }[] = [
 type Retry = z.output<typeof retrySchema>;
 
 function resolveRetry(effect: ToolSettings['effect'], given: Retry = {}): RetryOptions {
-  const {
-    maximumAttempts = RETRY.maximumAttempts,
-    initialInterval = RETRY.initialIntervalMs,
-    backoffCoefficient = RETRY.backoffCoefficient,
-    maximumInterval,
-  } = given;
-  const waits = defined({ maximumIntervalMs: maximumInterval });
-  const retry = { maximumAttempts, initialIntervalMs: initialInterval, backoffCoefficient, ...waits };
+  const { initialInterval: initialIntervalMs, maximumInterval: maximumIntervalMs, ...rest } = given;
+  const retry = { ...RETRY, ...defined({ ...rest, initialIntervalMs, maximumIntervalMs }) };
   return { ...retry, maximumAttempts: mostAttempts({ effect, retry }) };
 }
 

@@ -1,4 +1,9 @@
-import type { SignedCallFacts, SignableVote } from '../../src/authority/statement';
+import {
+  type SignedCallFacts,
+  type SignableVote,
+  type Statement,
+  statementOf,
+} from '../../src/authority/statement';
 
 /** The moment at which the votes of these tests were given. */
 export const AT = Date.UTC(2026, 10, 24, 12);
@@ -27,3 +32,15 @@ export const VOTE: SignableVote = {
   at: new Date(AT).toISOString(),
   notAfter: new Date(AT + 3_600_000).toISOString(),
 };
+
+/** What was signed, in place of `FACTS` and `VOTE`. */
+export interface Signed {
+  facts?: Partial<SignedCallFacts>;
+  words?: Partial<SignableVote>;
+}
+
+export function statementWith({ facts, words }: Signed): Statement {
+  const made = statementOf({ ...FACTS, ...facts }, { ...VOTE, ...words });
+  if (made === undefined) throw new Error('not a statement');
+  return made;
+}

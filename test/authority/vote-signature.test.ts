@@ -6,15 +6,9 @@ import { type Approvers, parseApprovers } from '../../src/authority/approvers';
 import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../src/authority/vote-signature';
 import { TIMES } from '../../src/contract/limits';
 import { type InboxKey, openInboxKey } from '../../src/authority/inbox-key';
-import {
-  type SignedCallFacts,
-  type SignableVote,
-  type Statement,
-  statementOf,
-  statementText,
-} from '../../src/authority/statement';
+import { statementText } from '../../src/authority/statement';
 import { type Changes, newSigner } from '../support/ssh';
-import { AT, FACTS, VOTE } from './signed';
+import { AT, FACTS, type Signed, statementWith, VOTE } from './signed';
 import { runs } from '../support/properties';
 
 const [anna, bob, removed, expiring] = [1, 2, 3, 4].map(() => newSigner('ssh-ed25519'));
@@ -40,10 +34,7 @@ rules: [{ name: default, then: by_safety }]
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-interface Case {
-  /** What was signed, in place of what the worker knows. */
-  facts?: Partial<SignedCallFacts>;
-  words?: Partial<SignableVote>;
+interface Case extends Signed {
   signer?: { sign(message: Buffer, changes?: Changes): string };
   changes?: Changes;
   /** What the vote says, in place of what was signed. */
@@ -51,12 +42,6 @@ interface Case {
   now?: number;
   isSilent?: boolean;
 }
-
-const statementWith = ({ facts, words }: Case): Statement => {
-  const made = statementOf({ ...FACTS, ...facts }, { ...VOTE, ...words });
-  if (made === undefined) throw new Error('not a statement');
-  return made;
-};
 
 const voteOf = (one: Case): Record<string, unknown> => {
   const { signer = anna, changes = {}, isSilent = false } = one;

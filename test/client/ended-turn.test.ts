@@ -10,6 +10,7 @@ import {
   run,
   runAgain,
   Script,
+  voidedAgain,
   waits,
 } from '../history/script';
 
@@ -128,12 +129,7 @@ test('a second doubt is unresolved, although a person ran the call again after t
 });
 
 test('a resolution that a worker voided settled nothing', () => {
-  const script = runAgain(runAgain(doubtOfTwo(), 'ann', waits), 'ben');
-  const again = script.call(ask('1.1', { authority: authority(2) }), {}, 1);
-  script
-    .done(again, { askAgain: 'the rules have changed', secret: 's' })
-    .task()
-    .open([item('1.1')]);
+  const script = voidedAgain();
   const said = { callId: '1.1', decision: 'denied', decisionId: 'no' };
   script.update('decide', said, accepted('1.1', 'denied', { decisionId: 'no' }));
   script.add({ kind: 'canceled' });

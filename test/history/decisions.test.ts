@@ -11,13 +11,12 @@ import {
 import { viewOf } from '../../src/history/view';
 import {
   accepted,
-  ask,
   authority,
   doubtOfTwo,
-  item,
   requested,
   runAgain,
   type Script,
+  voidedAgain,
   waits,
 } from './script';
 
@@ -90,12 +89,7 @@ it('a vote to run a call again lets nothing run until the other vote is there', 
 });
 
 it('a resolution that the worker voids let nothing run, and the next decision does', () => {
-  const script = runAgain(runAgain(doubtOfTwo(), 'ann', waits), 'ben');
-  const again = script.call(ask('1.1', { authority: authority(2) }), {}, 1);
-  script
-    .done(again, { askAgain: 'the rules have changed', secret: 's' })
-    .task()
-    .open([item('1.1')]);
+  const script = voidedAgain();
   const lastOf = () => {
     const [call] = viewOf(script.fold()).calls;
     return call && { phase: call.phase, allowed: allowedBy(call), last: lastWordOn(call) };

@@ -220,6 +220,16 @@ export function runAgain(script: Script, approver: string, more: object = {}): S
   });
 }
 
+/** A turn in which two people ran a call in doubt again, and a worker voided that: the call waits for a decision. */
+export function voidedAgain(): Script {
+  const script = runAgain(runAgain(doubtOfTwo(), 'ann', waits), 'ben');
+  const again = script.call(ask('1.1', { authority: authority(2) }), {}, 1);
+  return script
+    .done(again, { askAgain: 'the rules have changed', secret: 's' })
+    .task()
+    .open([item('1.1')]);
+}
+
 export function run(callId: string, more: Partial<ValidCall> = {}): ValidCall {
   return ask(callId, { kind: 'run', tool: 'look', ...more }, { safety: 'safe', effect: 'pure' });
 }

@@ -1,18 +1,12 @@
 import fc from 'fast-check';
 import { parseApprovers } from '../../../src/authority/approvers';
 import { assuranceOf, VOTE_FAULTS, type VoteJudgement } from '../../../src/authority/vote-signature';
-import {
-  type SignedCallFacts,
-  type SignableVote,
-  type Statement,
-  statementOf,
-  statementText,
-} from '../../../src/authority/statement';
+import { statementText } from '../../../src/authority/statement';
 import { isAssured } from '../../../src/contract/authority/rule';
 import { LIMITS } from '../../../src/contract/limits';
 import { newPasskey, type PasskeyChanges, SITE, type TestPasskey } from '../../support/passkey';
 import { newSigner } from '../../support/ssh';
-import { AT, FACTS, VOTE } from '../signed';
+import { AT, FACTS, type Signed, statementWith } from '../signed';
 import { runs } from '../../support/properties';
 
 const [anna, edwards, rsa, bob, removed] = [
@@ -36,21 +30,13 @@ rules: [{ name: default, then: by_safety }]
   );
 const approvers = fileWith([anna, edwards, rsa]);
 
-interface Case {
-  facts?: Partial<SignedCallFacts>;
-  words?: Partial<SignableVote>;
+interface Case extends Signed {
   signer?: TestPasskey;
   changes?: PasskeyChanges;
   vote?: object;
   assertion?: string;
   isSilent?: boolean;
 }
-
-const statementWith = ({ facts, words }: Case): Statement => {
-  const made = statementOf({ ...FACTS, ...facts }, { ...VOTE, ...words });
-  if (made === undefined) throw new Error('not a statement');
-  return made;
-};
 
 const voteOf = (one: Case): Record<string, unknown> => {
   const made = statementWith(one);
