@@ -26,8 +26,18 @@ const jest = (...args) => node(at('node_modules', 'jest', 'bin', 'jest.js'), ...
 
 const isCounted = (args) => args.some((arg) => /^(-w|-i|--maxWorkers|--runInBand)\b/.test(arg));
 
-/** Unit tests start no server, so they may take every core. A fifth of their time they wait for programs that they start. */
-const unitWorkers = Math.ceil(1.5 * availableParallelism());
+/** Unit tests wait for nothing, the others for a server or a program: so many processes fill the cores. */
+const WORKERS = { unit: Math.ceil(1.5 * availableParallelism()), core: 2 * availableParallelism() };
+
+const project = (names, workers, args) =>
+  jest(
+    ...(isNamed(args) ? [] : ['--selectProjects', ...names]),
+    ...(isCounted(args) ? [] : [`--maxWorkers=${workers}`]),
+    ...args,
+  );
+
+/** Whoever names files means those, of whatever project. */
+const isNamed = (args) => args.some((arg) => !arg.startsWith('-') || arg === '--selectProjects');
 
 const jiti = (...args) => node(at('node_modules', 'jiti', 'lib', 'jiti-cli.mjs'), ...args);
 

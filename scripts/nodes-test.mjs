@@ -18,8 +18,8 @@ const MEETS_NODE = [
 
 /** Units and all recorded histories, then workers on a real server that are killed or read encrypted turns. */
 const RUNS = [
-  ['--selectProjects', 'unit', '--', `test/(${MEETS_NODE})[/.]`],
-  ['--selectProjects', 'server', '--', 'test/e2e/(kill|encryption|order|in-doubt)\\.'],
+  ['--selectProjects', 'unit', 'deep', '--', `test/(${MEETS_NODE})[/.]`],
+  ['--selectProjects', 'core', '--', 'test/e2e/(kill|encryption|order|in-doubt)\\.'],
 ];
 
 const platform = process.platform === 'win32' ? 'win' : process.platform;

@@ -4,7 +4,7 @@ const { default: Sequencer } = require('@jest/test-sequencer');
 module.exports = class ServerFirst extends Sequencer {
   sort(tests) {
     const order = super.sort(tests);
-    const isOnServer = ({ context }) => context.config.displayName?.name === 'server';
+    const isOnServer = ({ context }) => context.config.displayName?.name !== 'unit';
     return [...order.filter(isOnServer), ...order.filter((test) => !isOnServer(test))];
   }
 };

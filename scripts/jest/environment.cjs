@@ -1,6 +1,7 @@
 const { AsyncLocalStorage } = require('node:async_hooks');
 const { LegacyFakeTimers, ModernFakeTimers } = require('@jest/fake-timers');
 const { ModuleMocker } = require('jest-mock');
+const expectNothingStarted = require('./starts-nothing.cjs');
 
 const FAKE_TIMER_IDS = { idToRef: (id) => ({ id, ref() {}, unref() {} }), refToId: (timer) => timer?.id };
 
@@ -43,6 +44,7 @@ const disableStores = () => {
 module.exports = class SharedRealm {
   constructor({ projectConfig }) {
     this.global = globalThis;
+    this.isUnit = projectConfig.displayName?.name === 'unit';
     this.before = {
       globals: propertiesOf(globalThis),
       process: propertiesOf(process),
@@ -61,12 +63,15 @@ module.exports = class SharedRealm {
     this.fakeTimersModern = new ModernFakeTimers({ config: projectConfig, global: globalThis });
   }
 
-  async setup() {}
+  async setup() {
+    expectNothingStarted(this.isUnit);
+  }
 
   async teardown() {
     this.fakeTimers.dispose();
     this.fakeTimersModern.dispose();
     this.exit();
+    expectNothingStarted(false);
     restore(globalThis, this.before.globals);
     restore(process, this.before.process);
     restore(process.env, propertiesOf(this.before.variables));

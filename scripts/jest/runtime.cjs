@@ -49,7 +49,7 @@ module.exports = class SharedPackages extends Runtime {
 
   /** The file of a package that all test files of this process share. */
   packageFile(from, name) {
-    if (name === '@jest/globals' || this.mockState.shouldMockCjs(from, name)) return undefined;
+    if (name === '@jest/globals' || this.mockState.shouldMockCjs(from, name).shouldMock) return undefined;
     if (this._resolution.isCoreModule(name)) return undefined;
     const path = resolved(from, name);
     const isShared = path?.includes(PACKAGES) && !PER_FILE.some((part) => path.includes(part));

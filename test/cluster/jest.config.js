@@ -2,7 +2,8 @@
  * Tests on the cluster that scripts/cluster-test.mjs starts: its own, and those of the engine's that a real cluster could
  * fail where a dev server does not.
  */
-const [, server] = require('../../jest.config').projects;
+const projects = require('../../jest.config').projects;
+const onServer = projects.find(({ displayName }) => displayName === 'core');
 
 const E2E = [
   'turn',
@@ -18,10 +19,13 @@ const E2E = [
 ];
 
 module.exports = {
-  ...server,
+  ...onServer,
   rootDir: '../..',
   displayName: 'cluster',
-  testMatch: ['<rootDir>/test/cluster/**/*.test.ts', `<rootDir>/test/e2e/{${E2E.join(',')}}.test.ts`],
+  testMatch: [
+    '<rootDir>/test/cluster/**/*.cluster.test.ts',
+    `<rootDir>/test/e2e/{${E2E.join(',')}}.{core,deep}.test.ts`,
+  ],
   maxWorkers: 2,
   testTimeout: 120_000,
   reporters: ['default', '<rootDir>/scripts/summary-reporter.cjs'],

@@ -1,5 +1,5 @@
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
-import { DURABILITIES, type ProcessWorker } from '../support/process-worker';
+import { DURABILITIES, type Durability, type ProcessWorker } from '../support/process-worker';
 import { attemptsOf, decide, openOf, resolve, scheduledInputs, waitFor } from '../support/turns';
 import { until } from '../support/until';
 
@@ -14,7 +14,10 @@ const expectInInbox = async ({ client }: Fixture, { workflowId }: TurnHandle): P
   });
 };
 
-describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
+/** Tests of workers that are killed from outside. */
+export const testKills = (durability: Durability): void => {
+  const mode = DURABILITIES[durability];
+
   test.concurrent('killed again and again while it waits: the same request, approved once', async () => {
     const fixture = await startFixture();
     const first = await fixture.addProcess({ ...mode, maxCachedWorkflows: 10 });
@@ -110,4 +113,4 @@ describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
       expect(counted).toEqual([1, 1, 2]);
     },
   );
-});
+};

@@ -1,11 +1,14 @@
 import { useFaultProxies } from '../support/fault-proxy';
 import { calls, startFixture, type Fixture, type TurnHandle } from '../support/fixture';
-import { DURABILITIES, type ProcessWorker, type Trap } from '../support/process-worker';
+import { DURABILITIES, type Durability, type ProcessWorker, type Trap } from '../support/process-worker';
 import { attemptsOf, decide, resolve, waitFor } from '../support/turns';
 
 const newProxy = useFaultProxies();
 
-describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
+/** Tests of workers that kill themselves at each point of a call. */
+export const testCrashPoints = (durability: Durability): void => {
+  const mode = DURABILITIES[durability];
+
   /** Runs one call of `tool` in a worker that kills itself, and lets another take over on the same machine. */
   const crashAt = async (tool: string, at: Trap['at']): Promise<[Fixture, TurnHandle]> => {
     const fixture = await startFixture();
@@ -109,4 +112,4 @@ describe.each(DURABILITIES)('durability %s', (_durability, mode) => {
       expect(await fixture.effects('t')).toHaveLength(1);
     },
   );
-});
+};
