@@ -13,26 +13,9 @@ import { root } from '../support/build';
 import { askedTools, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
 import { heldModel, readBack, scriptBook } from '../support/script-book';
-import { isThorough } from '../support/thorough';
+import { describeWith } from '../support/parts';
 import { endInEveryWay } from '../support/turns';
 import { until } from '../support/until';
-
-/** Whether Prometheus is there; Debian has it in the package of this name. */
-const hasPrometheus = (() => {
-  try {
-    execFileSync('prometheus', ['--version'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    return false;
-  }
-})();
-
-// What runs every test has to have it.
-const told = hasPrometheus || isThorough ? describe : describe.skip;
-if (told === describe.skip)
-  process.stderr.write(
-    'skipped: Prometheus reads worker and web inbox. It needs prometheus (apt-get install prometheus).\n',
-  );
 
 const AGENT = 'scraped';
 const alerts = join(root, 'deploy', 'prometheus', 'alerts.yaml');
@@ -70,7 +53,7 @@ const configOf = (worker: string, web: string): string =>
     ],
   });
 
-told('Prometheus', () => {
+describeWith('prometheus', 'Prometheus', () => {
   const effects = useEffects();
   const book = scriptBook();
   const agent = defineAgent({

@@ -24,6 +24,9 @@ import { scratchDirectory } from '../support/scratch';
 import { readBack, scriptBook } from '../support/script-book';
 import { sshKeygen } from '../support/ssh';
 import { until } from '../support/until';
+import { needs } from '../support/parts';
+
+needs('ssh');
 
 const effects = useEffects();
 const book = scriptBook();

@@ -20,6 +20,9 @@ import { sshKeygen } from '../support/ssh';
 import { waitFor } from '../support/turns';
 import { until } from '../support/until';
 import { callPlace, confirm, lookAtAll } from './web-inbox';
+import { needs } from '../support/parts';
+
+needs('ssh');
 
 const effects = useEffects();
 const book = scriptBook();
