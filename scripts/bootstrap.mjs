@@ -37,6 +37,7 @@ const commands = {
   test: (args) => tests(['unit', 'core'], args),
   'test:unit': (args) => tests(['unit'], args),
   'test:all': (args) => tests(['unit', 'core', 'deep', 'house'], args),
+  'test:house': (args) => tests(['house'], args),
   check,
   'test:nodes': (args) => node(at('scripts', 'nodes-test.mjs'), ...args),
   'test:cluster': (args) => node(at('scripts', 'cluster-test.mjs'), ...args),

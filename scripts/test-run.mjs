@@ -21,7 +21,7 @@ const makeProgress = (stream, title, files) => {
   const from = Date.now();
   let plainAt = from;
   const text = ({ done, ...counts }) =>
-    `${title}: ${done} of ${files} files, ${countText(counts)}, ${seconds(Date.now() - from)}`;
+    `${title}: ${done}${files === undefined ? '' : ` of ${files}`} files, ${countText(counts)}, ${seconds(Date.now() - from)}`;
   const clear = () => stream.isTTY && stream.write('\r\x1b[K');
   return {
     tick(state) {
@@ -46,23 +46,22 @@ const lines = (file) => (existsSync(file) ? readFileSync(file, 'utf8') : '').spl
 
 const sum = (events, key) => events.reduce((total, event) => total + event[key], 0);
 
-/** The run that is on, which Ctrl-C ends. */
-let current;
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'])
-  process.on(name, () => {
-    if (current === undefined) process.exit(130);
-    if (current.isEnding) return;
-    current.isEnding = true;
-    void endSession(current.pid).then(() => {
-      rmSync(current.folder, { recursive: true, force: true });
-      process.exit(130);
-    });
-  });
+/** Until `forget` is called, a signal ends the session: a Jest that is asked to end leaves what tests have started. */
+const endOnSignal = (leader) => {
+  const listening = { name: undefined, forget: () => SIGNALS.forEach((name) => process.off(name, end)) };
+  const end = (name) => {
+    listening.name ??= name;
+    void endSession(leader);
+  };
+  for (const name of SIGNALS) process.on(name, end);
+  return listening;
+};
 
 /**
  * Runs Jest with `args` on so many files. `command` starts another Node than this one.
- * Resolves with the counts, the words of each failure, and the figures of each file.
+ * Resolves with the counts, the words of each failure, and the figures of each file. Rejects where a signal ended it.
  */
 export const runJest = async ({ title, args, files, command = [process.execPath], env = process.env }) => {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-tests-'));
@@ -78,7 +77,7 @@ export const runJest = async ({ title, args, files, command = [process.execPath]
     stdio: ['ignore', output, output],
   });
   closeSync(output);
-  current = { pid: child.pid, folder, isEnding: false };
+  const signalled = endOnSignal(child.pid);
   const progress = makeProgress(process.stdout, title, files);
   const from = Date.now();
   let seen = [];
@@ -101,11 +100,15 @@ export const runJest = async ({ title, args, files, command = [process.execPath]
   clearInterval(timer);
   follow();
   await endSession(child.pid);
-  // Whoever asked to end the run leaves this process as soon as all is gone.
-  if (current.isEnding) await new Promise(() => undefined);
-  current = undefined;
+  signalled.forget();
+  if (signalled.name !== undefined) {
+    rmSync(folder, { recursive: true, force: true });
+    throw new Error(`ended by ${signalled.name}`);
+  }
   const counts = state();
-  const failures = seen.flatMap(({ kind, message }) => (kind !== 'end' && message ? [message.trimEnd()] : []));
+  const failures = seen.flatMap(({ kind, message }) =>
+    kind !== 'end' && message ? [message.trimEnd()] : [],
+  );
   const isWhole = seen.some(({ kind }) => kind === 'end') && (code === 0 || counts.failed > 0);
   if (!isWhole) {
     counts.failed += 1;

@@ -59,10 +59,15 @@ const stagesOf = (files) => {
   ].filter((stage) => stage.files.length > 0);
 };
 
+/** Of the tests of the engine, those that `.ci/run` leaves to the cluster. */
+const onCluster = () =>
+  JSON.parse(read('test/cluster/files.json')).ALONE.map((name) => `test/e2e/${name}.test.ts`);
+
 /** Options of Jest whose value is the next argument. */
 const WITH_VALUE = /^(-t|-w|--testNamePattern|--maxWorkers|--testTimeout|--seed)$/;
 /** With these it is Jest that chooses. */
-const JEST_ALONE = /^(--selectProjects|--config|-c|--watch|--watchAll|--listTests|--help|-h|--findRelatedTests)\b/;
+const JEST_ALONE =
+  /^(--selectProjects|--config|-c|--watch|--watchAll|--listTests|--help|-h|--findRelatedTests)\b/;
 
 const parse = (args) => {
   const options = [];
@@ -74,11 +79,18 @@ const parse = (args) => {
   return { options, patterns };
 };
 
+/** Leaves out what `npm run check` and `npm run test:cluster` run, for who runs these too. */
+const BESIDE_OTHERS = '--beside-others';
+
 /** Runs the tests of these levels, or of any level those that `args` name; resolves with the exit code. */
 export const runTests = async (levels, args) => {
   if (args.some((arg) => JEST_ALONE.test(arg))) return runShown(process.execPath, [JEST, ...args]);
-  const { options, patterns } = parse(args);
-  const files = testFiles(patterns.length === 0 ? levels : LEVELS, patterns);
+  const isBesideOthers = args.includes(BESIDE_OTHERS);
+  const { options, patterns } = parse(args.filter((arg) => arg !== BESIDE_OTHERS));
+  if (isBesideOthers) levels = levels.filter((level) => level !== 'house');
+  const files = testFiles(patterns.length === 0 ? levels : LEVELS, patterns).filter(
+    (file) => !isBesideOthers || !onCluster().includes(file),
+  );
   if (files.length === 0) throw new Error(`no test file fits ${patterns.join(' ')}`);
   const missing = missingOf(files);
   const titles = missing.map((name) => PARTS[name].title).join(', ');
@@ -94,7 +106,7 @@ export const runTests = async (levels, args) => {
     const jestArgs = [...selected, ...own, ...options, '--runTestsByPath', ...stage.files];
     runs.push(await runJest({ title: stage.title, args: jestArgs, files: stage.files.length }));
   }
-  const isWhole = args.length === 0;
+  const isWhole = patterns.length === 0 && options.length === 0;
   const judged = isWhole ? judge(runs, levels) : { notes: [], failed: 0 };
   if (isThorough && missing.length > 0) judged.failed += missing.length;
   const checks = { passed: 0, failed: judged.failed, skipped: 0, failures: [] };
@@ -132,14 +144,17 @@ const judge = (runs, levels) => {
     const { cpu } = budget.levels[level];
     const isOver = spent > cpu * (1 + budget.tolerance);
     if (isOver && isThorough) failed += 1;
-    notes.push(`${level}: ${Math.round(spent)} s of processor time${isOver ? `, over ${cpu}` : ` of ${cpu}`}`);
+    notes.push(
+      `${level}: ${Math.round(spent)} s of processor time${isOver ? `, over ${cpu}` : ` of ${cpu}`}`,
+    );
   }
   const wall = runs.reduce((total, run) => total + run.wallMs, 0);
   notes.push(`${Math.round(wall / 1000)} s on the clock`);
   for (const one of figures) {
     const spent = one.own + one.children;
     const allowed = Math.max(budget.levels[one.level].file, 1.5 * (budget.files[one.path] ?? 0));
-    if (spent > allowed) notes.push(`${one.path}: ${round(spent)} s of processor time, over ${round(allowed)}`);
+    if (spent > allowed)
+      notes.push(`${one.path}: ${round(spent)} s of processor time, over ${round(allowed)}`);
   }
   if (process.env.COUNTERSIGN_RECORD_BUDGET === '1') record(budget, figures, levels);
   return { notes, failed };
@@ -156,4 +171,3 @@ const record = (budget, figures, levels) => {
   budget.files = Object.fromEntries([...known, ...dear].sort(([a], [b]) => (a < b ? -1 : 1)));
   writeFileSync(BUDGET_FILE, `${JSON.stringify(budget, null, 2)}\n`);
 };
-

@@ -21,6 +21,9 @@ export const sandboxDirectory = (): (() => string) => {
   return folder;
 };
 
+/** Seconds for a `sleep` that no other run of the tests has: they look for it on the whole machine. The number has two digits. */
+export const lasting = (number: number): string => `86399.${number}${String(process.pid).padStart(7, '0')}`;
+
 /** Processes of this machine whose command line has a text. */
 export const running = (text: string): string[] =>
   readdirSync('/proc').filter((name) => {
