@@ -51,7 +51,6 @@ export {
 export { createEvalTools, type EvalOptions } from './tools/eval';
 export { createHttpTools, type HttpOptions } from './tools/http';
 export { createLispTools, type LispOptions } from './tools/lisp';
-export { createCodeTools, type CodeOptions } from './tools/code';
 export { loadEncryption, type Encryption } from './encryption/load';
 export type { EncryptionOptions } from './encryption/keys';
 export { bundleWorkflows, type BundleWorkflowsOptions } from './bundle-workflows';

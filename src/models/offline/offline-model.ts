@@ -21,8 +21,7 @@ import type { Model, ModelCall, ModelReply } from '../model';
 import { streamWords } from '../scripted';
 
 /**
- * A planner with fixed rules for the workspace, shell, Lisp and code packs. Every answer says that it is not a language
- * model. It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run,
+ * A planner with fixed rules for the workspace, shell and Lisp packs. Every answer says that it is not a language model. It understands plain requests (list, read, search, replace, create, write, insert, delete, move, run,
  * describe, evaluate). Several requests are joined by "then", or each has its own line. It does not need a key or a
  * network. The same conversation always gives the same step, because the step depends only on the user's last message
  * and the results since. It asks only for tools that the agent has. If it does not understand every request, it asks
@@ -178,10 +177,7 @@ function waysOf(intent: SimpleIntent): Way[] {
     case 'run':
       return [{ tool: 'run_command', calls: [{ argv: intent.argv }] }];
     case 'describe':
-      return ['describe_symbol', 'describe_code_symbol'].map((tool) => ({
-        tool,
-        calls: [{ symbol: intent.symbol }],
-      }));
+      return [{ tool: 'describe_symbol', calls: [{ symbol: intent.symbol }] }];
     case 'evaluate':
       return [{ tool: 'eval_form', calls: [{ form: intent.form }] }];
   }

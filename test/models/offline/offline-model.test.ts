@@ -147,14 +147,6 @@ describe('tools that are missing', () => {
   });
 
   it.each([
-    [['describe_symbol', 'describe_code_symbol'], 'describe_symbol'],
-    [['describe_code_symbol'], 'describe_code_symbol'],
-  ])('of %j the first describes', async (tools, tool) => {
-    const { steps } = await talk('what is total', workspace(), tools);
-    expect(steps).toEqual([[[tool, { symbol: 'total' }]]]);
-  });
-
-  it.each([
     ['list files', ['read_file']],
     ['delete a.txt', ['read_file']],
     ['create a.txt', ['write_file']],
