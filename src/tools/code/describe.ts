@@ -1,5 +1,5 @@
 import type ts from 'typescript';
-import { codePointOf } from '../../contract/text/signs';
+import { codePointOf } from '../../contract/text/look-alikes';
 import { ToolError } from '../errors';
 import { type Declared, kindOf } from './declarations';
 import type { Workbench } from './project';
