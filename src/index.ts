@@ -34,7 +34,7 @@ export type { Preview, FilePlan } from './contract/plan';
 export type { ToolFailure, ToolResult } from './contract/result';
 export type { Model, ModelFile, ModelReply, ModelRequest } from './models/model';
 export { ModelError } from './models/model';
-export { offlineModel } from './models/offline/offline-model';
+export { offlineModel } from './models/offline';
 export { openaiCompatible, type OpenAICompatibleOptions } from './models/openai-compatible';
 export { anthropic, google, openai, type ProviderOptions } from './models/providers';
 export { scriptedModel, type ScriptedStep } from './models/scripted';

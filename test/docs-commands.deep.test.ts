@@ -289,7 +289,7 @@ const RULES: readonly Rule[] = [
   },
   { line: /^npx countersign web --metrics/, fill: metricsOnFreePort, run: interrupted, says: /http:/ },
   { line: /npx countersign worker /, fill: here, run: interrupted, says: /namespace +agents/ },
-  { line: /^npx countersign run clerk /, run: denied, says: /create_file.*[^]*denied by/ },
+  { line: /^npx countersign run clerk /, run: denied, says: /send_mail.*[^]*denied by/ },
   { line: /^npx countersign run (desk|operator) /, run: denied, says: /denied by [^]*answered/ },
   { line: /^npx countersign run maintainer /, run: denied, says: /The tests still fail/ },
   { line: /^npx countersign run support /, run: denied, says: /answered/ },

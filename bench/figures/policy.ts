@@ -1,7 +1,7 @@
 import { parsePolicy } from '../../lib/authority/policy';
 import { createComparison } from '../../lib/cli/policy/compare';
 import type { PastCall } from '../../lib/cli/policy/past';
-import { offlineModel } from '../../lib/models/offline/offline-model';
+import { offlineModel } from '../../lib/models/offline';
 import { defineAgent } from '../../lib/tools/define-agent';
 import { defineTool } from '../../lib/tools/define-tool';
 import { absolute, median, timed, type Measurement } from '../figure';

@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../../src/contract/tool';
 import { viewOf } from '../../../src/history/view';
 import { defineAgent } from '../../../src/tools/define-agent';
 import { defineTool } from '../../../src/tools/define-tool';
-import { offlineModel } from '../../../src/models/offline/offline-model';
+import { offlineModel } from '../../../src/models/offline';
 import { accepted, ask, requested, result, run, Script } from '../../history/script';
 import { request } from '../support';
 
