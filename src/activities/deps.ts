@@ -1,4 +1,3 @@
-import type { Beat } from '../contract/call';
 import type { Logger } from '@temporalio/common';
 import type { Pricing } from '../contract/spending/usage';
 import type { PolicyRules } from '../authority/policy';
@@ -36,8 +35,6 @@ export interface ActivityDeps {
   files?: FileStore;
   /** Streams the text that models write to people who watch. Absent: nobody can watch. */
   texts?: TextStreams;
-  /** Takes reports for the heartbeats. Absent: the attempt sends its own heartbeats. */
-  report?: (news: Beat) => void;
   /** The approvers file, which says who may decide what. Absent: anybody may decide everything. */
   approvers?: ApproversSource;
   /** The policy rules. Absent: the config has no policy rules. */
