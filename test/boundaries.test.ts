@@ -105,10 +105,6 @@ describe('the client', () => {
     expect(files.filter((file) => file.endsWith('.node'))).toEqual([]);
   });
 
-  it('does not wait for the encryption of secret answers', () => {
-    expect(files.filter((file) => packageOf(file) === 'jose')).toEqual([]);
-  });
-
   it.each(['@temporalio/core-bridge', '@temporalio/worker', '@temporalio/testing'])(
     'does not load %s',
     (name) => {
@@ -194,7 +190,6 @@ describe('the rooms of lib', () => {
         'contract',
         'history',
         'encryption',
-        'sealing',
         STORE,
         PROBE,
         SETTINGS,

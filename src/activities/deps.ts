@@ -3,7 +3,6 @@ import type { Pricing } from '../contract/spending/usage';
 import type { PolicyRules } from '../authority/policy';
 import type { ApproversSource } from '../authority/source';
 import type { Agent } from '../tools/define-agent';
-import type { AnswerKeys } from '../contract/secret/sealed';
 import type { RunDeps } from '../tools/executor';
 import type { FileStore } from '../store/stored-file';
 import type { Traces } from '../traces';
@@ -47,8 +46,6 @@ export interface ActivityDeps {
   grants?: GrantsReader;
   /** Reads who is away when a vote is cast in somebody's place. Absent: no such vote counts here. */
   away?: AwayReader;
-  /** The keys that decrypt secret answers. Absent: no secret can be asked for. */
-  answerKeys?: AnswerKeys;
   journal: Journal;
   log: Logger;
   /** Called with each fact, for metrics. Absent: nobody counts. */
