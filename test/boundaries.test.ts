@@ -186,17 +186,7 @@ describe('the rooms of lib', () => {
     // What is sent to a web inbox: by workers, and in part by the client.
     [
       'client',
-      [
-        'contract',
-        'history',
-        'encryption',
-        STORE,
-        PROBE,
-        SETTINGS,
-        TRACES,
-        'lib/stream-news',
-        RACE,
-      ],
+      ['contract', 'history', 'encryption', STORE, PROBE, SETTINGS, TRACES, 'lib/stream-news', RACE],
     ],
     ['encryption', ['contract', FILES]],
     ['authority', ['contract', FILES]],
