@@ -16,7 +16,7 @@ import { addAway, addBack } from './commands/away';
 import { addGrants } from './commands/grants';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
-import { addKeys, addSecretKey } from './commands/keys';
+import { addKeys } from './commands/keys';
 import { addDecided, addList } from './commands/list';
 import { addMcp } from './commands/mcp';
 import { addNotify } from './commands/notify';
@@ -96,7 +96,6 @@ const COMMANDS = [
   addApprovers,
   addPolicy,
   addKeys,
-  addSecretKey,
   addMcp,
   addSchedule,
   addDeploy,

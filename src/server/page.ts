@@ -27,7 +27,6 @@ const SCRIPTS = [
   'push',
   'push-worker',
   'question',
-  'seal-answer',
   'stats',
   'syntax',
   'turns',

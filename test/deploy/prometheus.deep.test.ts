@@ -12,7 +12,7 @@ import { defineAgent } from '../../src/tools/define-agent';
 import { root } from '../support/build';
 import { askedTools, useEffects } from '../support/effects';
 import { type Fixture, startFixture, type TurnHandle } from '../support/fixture';
-import { heldModel, readBack, scriptBook } from '../support/script-book';
+import { readBack, scriptBook } from '../support/script-book';
 import { isThorough } from '../support/thorough';
 import { endInEveryWay } from '../support/turns';
 import { until } from '../support/until';
@@ -76,7 +76,7 @@ told('Prometheus', () => {
   const agent = defineAgent({
     name: AGENT,
     instructions: 'do',
-    model: heldModel(book.model),
+    model: book.model,
     tools: askedTools(effects),
   });
   /** Starts a turn as people do: the labels of what waits come from its search attributes. */
