@@ -11,7 +11,6 @@ import type { Traces } from '../traces';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
-import type { AwayReader } from './control/away';
 import type { GrantsReader } from './control/grants';
 import type { PausesReader } from './control/pauses';
 import type { TextStreams } from './text-streams';
@@ -48,8 +47,6 @@ export interface ActivityDeps {
   pauses?: PausesReader;
   /** Reads the grants if a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
-  /** Reads who is away when a vote is cast in somebody's place. Absent: no such vote counts here. */
-  away?: AwayReader;
   /** The keys that decrypt secret answers. Absent: no secret can be asked for. */
   answerKeys?: AnswerKeys;
   journal: Journal;
