@@ -21,7 +21,6 @@ import { contentDigest } from '../tools/content-digest';
 import { type Config, rulesAbout } from '../tools/define-config';
 import { askFunction, type PolicyOwner, type PolicyTool, type PolicyVerdict, tighten } from '../tools/policy';
 import type { Tool } from '../tools/types';
-import { type AwayReader, type PlacedVotes, placedVotes } from './control/away';
 import type { ActivityDeps } from './deps';
 
 /** The rules that hold for a call: the policy of its agent, and the policy rules and approvers file of this worker. */
@@ -150,10 +149,8 @@ export interface VoteCheck {
   own?: Authority | undefined;
   /** Absent: this worker has no approvers file, so no signature counts here. */
   file?: Approvers | undefined;
-  /** The place of the call. Called only if a vote is signed, or cast in somebody's place. */
+  /** The place of the call. Called only if a vote is signed. */
   place(): Promise<SignedPlace>;
-  /** Reads who is away. Absent: no vote in somebody's place counts here. */
-  away?: AwayReader | undefined;
   /** Milliseconds since 1970. */
   now: number;
 }
@@ -202,39 +199,27 @@ export async function checkVotes(check: VoteCheck, input: CallInput): Promise<Ch
     ? await judgeOf(check, input, authority)
     : undefined;
   const judged = new Map(votes.map((vote) => [vote, judge?.(vote)]));
-  const placed = await placedVotes({ ...check, authority }, votes);
-  const proofOf = proofsBy(judged, decision);
-  const { struck, count, why } = countProvenVotes(placed.authority, votes, (vote) => {
-    const no = placed.why(vote);
-    return no === undefined ? proofOf(vote) : { why: no };
+  const { struck, count, why } = countProvenVotes(authority, votes, {
+    proofOf: proofsBy(judged, decision),
+    now: check.now,
   });
   if (struck.length === 0 && count.state === 'approved') {
-    const roster = await rosterOf(check.file, judged, placed);
+    const roster = await rosterOf(check.file, judged);
     return { ok: true, isSigned: authority.rule.assurance !== 'claimed', ...defined({ roster }) };
   }
   return { askAgain: why, struck: struck.map(({ voter }) => voter), authority, ...defined({ secret }) };
 }
 
-/**
- * The lines and the out-of-office entries by which the votes that counted were checked. Undefined: no vote is signed,
- * and none is in somebody's place.
- */
-async function rosterOf(
-  file: Approvers | undefined,
-  judged: JudgedVotes,
-  { restsOn }: PlacedVotes,
-): Promise<Roster | undefined> {
-  const said = [...judged].filter(([vote]) => vote.signature !== undefined || vote.inPlaceOf !== undefined);
+/** The lines by which the votes that counted were checked. Undefined: no vote is signed. */
+async function rosterOf(file: Approvers | undefined, judged: JudgedVotes): Promise<Roster | undefined> {
+  const said = [...judged].filter(([vote]) => vote.signature !== undefined);
   if (file === undefined || said.length === 0) return undefined;
   const { rosterOf: rosterBy } = await import('../authority/roster.js');
   return rosterBy(
     file,
     said.map(([vote, by]): CountedVote => {
       const { voter, fingerprint } = by?.ok === true ? by : { voter: undefined, fingerprint: undefined };
-      return {
-        ...{ decisionId: vote.decisionId, voter: voter ?? vote.voter },
-        ...{ fingerprint, away: restsOn(vote) },
-      };
+      return { decisionId: vote.decisionId, voter: voter ?? vote.voter, fingerprint };
     }),
   );
 }

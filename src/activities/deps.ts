@@ -9,7 +9,6 @@ import type { Traces } from '../traces';
 import type { Journal } from './journal';
 import type { Memory } from './conversation';
 import type { Observe } from './observed';
-import type { AwayReader } from './control/away';
 import type { GrantsReader } from './control/grants';
 import type { PausesReader } from './control/pauses';
 import type { TextStreams } from './text-streams';
@@ -44,8 +43,6 @@ export interface ActivityDeps {
   pauses?: PausesReader;
   /** Reads the grants if a person would have to decide. Absent: a grant allows nothing here. */
   grants?: GrantsReader;
-  /** Reads who is away when a vote is cast in somebody's place. Absent: no such vote counts here. */
-  away?: AwayReader;
   journal: Journal;
   log: Logger;
   /** Called with each fact, for metrics. Absent: nobody counts. */

@@ -24,7 +24,7 @@ import type { ActivityDeps } from './deps';
 /** The parts of a worker that the preparation of a call uses. */
 export interface PrepareDeps extends Pick<
   ActivityDeps,
-  'taskQueue' | 'run' | 'approvers' | 'rules' | 'grants' | 'away'
+  'taskQueue' | 'run' | 'approvers' | 'rules' | 'grants'
 > {
   /** The facts about the turn that preview functions get. */
   about?: AboutTurn;
@@ -147,7 +147,7 @@ async function applyPolicy(verdict: RuledVerdict, ready: Ready, call: ValidCall)
 async function withGrant(call: ValidCall, ready: Ready, verdict: RuledVerdict): Promise<ValidCall> {
   const { agent, tool, args, deps } = ready;
   const { authority, file, ruling } = verdict;
-  const about = { agent, tool, args, policyDigest: ruling?.digest, authority, file, away: deps.away };
+  const about = { agent, tool, args, policyDigest: ruling?.digest, authority, file };
   return { ...call, ...defined({ grant: await findGrant(deps.grants, about) }) };
 }
 

@@ -12,7 +12,6 @@ import { addDeploy, addDrain } from './commands/deploy';
 import { addDoctor, addSetup } from './commands/doctor';
 import { addFork } from './commands/fork';
 import { addExport } from './commands/export';
-import { addAway, addBack } from './commands/away';
 import { addGrants } from './commands/grants';
 import { addInbox } from './commands/inbox';
 import { addInit } from './commands/init';
@@ -69,8 +68,6 @@ const COMMANDS = [
   addClose,
   addInbox,
   addGrants,
-  addAway,
-  addBack,
   addWatch,
   addNotify,
   addShow,

@@ -68,12 +68,8 @@ export type {
   Revoked,
 } from '../contract/control/grants';
 export type { Condition, Narrowing } from '../contract/control/narrowing';
-export type { Away, AwayAsked, AwaySeen, AwayTerms, BackAsked } from '../contract/control/away';
-export type { InPlaceOf } from '../contract/authority/votes';
-export { awayTerms } from './control/away';
 export type { ConfirmAsked } from '../contract/control/confirmations';
 export type {
-  AwayList,
   ConfirmationPlan,
   GrantCoverage,
   GrantOptions,

@@ -1,4 +1,3 @@
-import type { InPlaceOf } from '../contract/authority/votes';
 import type { Authority } from '../contract/authority/authority';
 import type { CallRuling } from '../contract/authority/policy';
 import type { Roster } from '../contract/authority/roster';
@@ -325,8 +324,6 @@ export interface Reapplied extends EventHeader {
 export interface Attribution {
   /** The name that was claimed, or `somebody` if no name was claimed. */
   approver: string;
-  /** The person in whose place the sender acts, as claimed. Only votes have it. */
-  inPlaceOf?: InPlaceOf;
   reason?: string;
   channel: string;
   /** The channel says that the approver was signed in there. */

@@ -12,7 +12,6 @@ const SCRIPTS = [
   'account',
   'asks',
   'app',
-  'away',
   'bulk',
   'composer',
   'conversation',

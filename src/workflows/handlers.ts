@@ -200,6 +200,6 @@ export function setAbandonHandler(context: ApprovalContext, queue: MessageQueue)
  */
 function abandon(context: ApprovalContext, message: RawValue): void {
   const read = messages.readMessage(message, messages.ABANDONMENT_BOUNDS);
-  takeAbandonment(context.approvals, parseAbandonment(read.ok ? read.value : undefined));
+  takeAbandonment(context.approvals, parseAbandonment(read.ok ? read.value : undefined), Date.now());
   markChanged(context);
 }

@@ -133,7 +133,7 @@ function attributionOf(
   { identity, door, verdict, reapplied }: JudgedInput,
   said: Partial<Pick<Decision | Resolution, keyof Decision & keyof Resolution>>,
 ): Attribution {
-  const { signature, approver, inPlaceOf, channel, authenticated, reason, decisionId } = said;
+  const { signature, approver, channel, authenticated, reason, decisionId } = said;
   return {
     approver: verdict?.approver ?? approver ?? SOMEBODY,
     channel: channel ?? door,
@@ -141,7 +141,6 @@ function attributionOf(
     identity,
     ...defined({
       authenticated,
-      inPlaceOf,
       signature,
       reason,
       decisionId: verdict?.decisionId ?? decisionId,
